@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Limits
-from kplan.apply.state import state_after
+from kplan.apply.progress import state_after
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.kinds import KINDS
 from kplan.model.outcome import Outcome

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from kplan.sandbox.credential import MECHANISMS
+from kplan.sandbox.layout import SandboxSpec, Security
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec, Security
 from tests.token_endpoint import AUDIENCE, ISSUER, TokenEndpoint, token_endpoint
 
 StartSandbox = Callable[[SandboxSpec], Sandbox]

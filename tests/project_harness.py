@@ -7,8 +7,7 @@ from pathlib import Path
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
-from kplan.workflow.apply.apply import apply
-from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
+from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply
 from kplan.workflow.plan.plan import PlanResult, make_plan
 from kplan.workflow.ports import PlanOptions, Ports, Project
 from tests.apply_harness import FakeClock, RecordingWatcher

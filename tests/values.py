@@ -7,13 +7,12 @@ from kplan.cluster.request import NewTopic
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.topic import TopicKind
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.diagnostic import SourceRange
 from kplan.model.plan import Plan
 from kplan.model.resource import Identity, Lifecycle, Path, Resource
-from kplan.model.snapshot import KindSnapshot, LiveObject, Snapshot
-from kplan.model.state import OutputValue, OwnedObject, State
+from kplan.model.state import KindSnapshot, LiveObject, OutputValue, OwnedObject, Snapshot, State
 from kplan.plan.build import build_plan
 from kplan.plan.request import PlanRequest
 from kplan.workflow.snapshot import read_snapshot

@@ -16,12 +16,11 @@ from kplan.cluster.errors import (
 )
 from kplan.cluster.request import ItemResult
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import ClusterError
+from kplan.model.errors import ClusterError, InProgress, Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change
-from kplan.model.refusal import InProgress, Refusal
 from kplan.model.resource import Identity
-from kplan.model.snapshot import KindSnapshot
+from kplan.model.state import KindSnapshot
 
 Doubt = tuple[Change, Refusal]
 

@@ -1,15 +1,16 @@
-"""What is known of every change while a plan is applied."""
+"""The progress of an apply: what is known of every change, and the state that follows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 
 from kplan.kinds.acl import Acl
-from kplan.kinds.secret import redact_refusal
+from kplan.kinds.base import redact_refusal
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import InProgress, Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
-from kplan.model.refusal import InProgress, Refusal
 from kplan.model.resource import Identity
+from kplan.model.state import OutputValue, State, owned_after
 
 ChangeKey = tuple[str, Identity]
 
@@ -149,3 +150,31 @@ def add_hint(refusal: Refusal, text: str) -> Refusal:
 def is_finished(line: ChangeProgress) -> bool:
     """Whether nothing more will be sent for the change."""
     return not line.has_steps_left
+
+
+def state_after(
+    state: State, plan: Plan, outcomes: Iterable[Outcome], outputs: dict[str, OutputValue]
+) -> State:
+    """Fold outcomes into the state: only what was applied changes ownership.
+
+    Objects whose outcome is unknown, failed or skipped keep the entry they had; the next plan
+    compares them with the cluster.
+    """
+    done = {
+        outcome.change.key: outcome
+        for outcome in outcomes
+        if outcome.status is OutcomeStatus.APPLIED
+    }
+    settled = [
+        (change, done.get(change.key))
+        for change in plan.changes
+        if not change.touches_cluster or change.key in done
+    ]
+    return replace(
+        state,
+        serial=state.serial + 1,
+        cluster_id=plan.based_on.cluster_id or state.cluster_id,
+        clusters={**state.clusters, **plan.based_on.clusters},
+        owned=owned_after(state.owned, settled),
+        outputs=dict(sorted(outputs.items())),
+    )

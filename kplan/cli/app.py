@@ -40,7 +40,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Rebuild the state from the configuration and the cluster.",
     ),
     "state migrate": (
-        "state.migrate:migrate",
+        "state.state:migrate",
         "Move the state between a file and a topic of the cluster.",
     ),
     "import": ("adopt.import_:import_", "Import existing objects into the state."),
@@ -107,11 +107,11 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Remove a controller from the voters (KIP-853).",
     ),
     "features": (
-        "inspect.features:features",
+        "inspect.cluster:features",
         "List the features of the cluster and their levels.",
     ),
     "broker unregister": (
-        "inspect.broker:unregister",
+        "inspect.cluster:unregister",
         "Unregister a broker that was shut down permanently.",
     ),
     "topics list": ("inspect.topics:list_", "List the topics of the cluster."),

@@ -8,7 +8,7 @@ from kplan.cli.environment import is_ci
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.query import QueryOptions
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.workflow.ports import Ports, Project

@@ -1,26 +1,55 @@
-"""Show plans, outcomes, states and drift: results on stdout, diagnostics and hints on stderr."""
+"""Show plans, outcomes, states, drift and diagnostics: results on stdout, the rest on stderr."""
 
-from collections.abc import Iterable
-from datetime import timedelta
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.environment import is_ci
 from kplan.cli.options import PlanningOptions
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session, Terminal
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
 from kplan.model.state import State
 from kplan.report import views
-from kplan.report.documents.drift import Coverage
+from kplan.report.documents.drift import DriftCoverage
 from kplan.workflow.plan import plan
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import Ports
 
+
+def show_diagnostics(
+    diagnostics: Iterable[Diagnostic],
+    terminal: Terminal,
+    *,
+    is_stream: bool = False,
+    sources: Mapping[str, str] | None = None,
+) -> None:
+    """Show every problem, as text on stderr or as one message a line on stdout.
+
+    `sources` maps file to its text, so that lines can be shown.
+    """
+    found = tuple(diagnostics)
+    if not found:
+        return
+    from kplan.report import views  # noqa: PLC0415 - slow to load, and often there are none
+
+    files = sources or {}
+    if is_stream:
+        at = timestamp()
+        terminal.write_stdout("".join(views.diagnostic_line(each, files, at) for each in found))
+    else:
+        terminal.write_stderr(views.diagnostics_text(found, files, terminal.stderr_style))
+
+
+def timestamp() -> str:
+    """Tell the time as messages carry it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
 if TYPE_CHECKING:
-    from kplan.workflow.apply.execution import ApplyResult
+    from kplan.workflow.apply.apply import ApplyResult
     from kplan.workflow.plan.drift import DriftResult
 
 
@@ -51,7 +80,7 @@ def stream_plan(session: Session, made: PlanResult, *, whole: bool = False) -> N
     at = timestamp()
     session.terminal.write_stdout(views.version_line(at) + views.plan_stream(made.plan, at))
     if whole:
-        session.terminal.write_stdout(views.plan_line(made.plan, at))
+        session.terminal.write_stdout(views.plan_message_line(made.plan, at))
     show_diagnostics(
         made.plan.all_diagnostics,
         session.terminal,
@@ -103,10 +132,10 @@ def _outputs_text(session: Session, state: State) -> str:
     return f"\nOutputs:\n\n{views.outputs_text(state.outputs, session.terminal.stdout_style)}"
 
 
-def drift_coverage(found: "DriftResult", *, lists: bool) -> Coverage:
+def drift_coverage(found: "DriftResult", *, lists: bool) -> DriftCoverage:
     """Return which part of the cluster was compared."""
     applied = found.state.applied_plans
-    return Coverage(
+    return DriftCoverage(
         found.managed_counts,
         found.unmanaged,
         found.unread,

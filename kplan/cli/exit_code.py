@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from kplan.model.errors import KplanError
 
 if TYPE_CHECKING:  # help must not wait for what only verbs need
+    from kplan.model.errors import Refusal
     from kplan.model.outcome import Outcome
     from kplan.model.plan import Plan
-    from kplan.model.refusal import Refusal
 
 
 class ExitCode(IntEnum):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import BootstrapController, InputOptions, Json, Provider, StateOptions
 from kplan.cli.progress import show_progress
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.model.dataclass import dataclass
 
 if TYPE_CHECKING:  # help needs none of these

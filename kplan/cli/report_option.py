@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.cli.diagnostics import timestamp
+from kplan.cli.display import timestamp
 from kplan.cli.environment import is_ci
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.report_target import ReportTarget
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from kplan.cli.environment import is_ci, is_enabled
 from kplan.cli.report_target import ReportTarget
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
 from kplan.report.report import FormatOptions, Report, render_report
-from kplan.state.atomic import real_path, write_beside
+from kplan.state.atomic_file import real_path, write_temporary
 
 _CHECKOUT_VARIABLES = (
     "GITHUB_WORKSPACE",
@@ -91,7 +91,7 @@ def _write_target(
     if target.path is None:
         look = session.terminal.stdout_style
         session.terminal.write_stdout(
-            render_report(report, Format(target.format), replace(setting, look=look))
+            render_report(report, Format(target.format), replace(setting, style=look))
         )
         return True
     try:
@@ -116,7 +116,7 @@ def _replace_file(path: Path, text: str) -> None:
         path.write_bytes(data)
         return
     place = real_path(path)
-    temporary = write_beside(place, data)
+    temporary = write_temporary(place, data)
     try:
         temporary.chmod(place.stat().st_mode if place.exists() else _FILE_MODE & ~_umask())
         temporary.replace(place)

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import tempfile
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,13 +20,12 @@ from kplan.cli.arguments import (
     rewrite_arguments,
     split_at_verb,
 )
-from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.display import show_diagnostics
 from kplan.cli.environment import unknown_variable_warnings
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.help_text import closest, style_help, with_one_dash
-from kplan.cli.session import Session
 from kplan.cli.signals import SignalInterrupt, Signals
-from kplan.cli.terminal import Terminal, discard_output
+from kplan.cli.terminal import Session, Terminal, discard_output
 from kplan.cli.verb import skip_conversion
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
@@ -101,9 +102,7 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
             show_diagnostics(KplanError(f"{error.strerror or error}{at}.").diagnostics, terminal)
             return ExitCode.ERROR
         except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a user
-            from kplan.cli import crash  # noqa: PLC0415 - hardly ever needed
-
-            terminal.write_stderr(crash.write_crash_report(error))
+            terminal.write_stderr(write_crash_report(error))
             return ExitCode.ERROR
 
 
@@ -250,3 +249,25 @@ def _subcommand(command: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - a
     for name in path:
         command = command.commands[name]
     return command
+
+
+def write_crash_report(error: BaseException) -> str:
+    """Write the traceback to a file that only its owner can read, and return the message."""
+    try:
+        place = f"The traceback is in {_write_traceback(error)}"
+    except OSError as failure:
+        place = f"The traceback could not be written ({failure.strerror})"
+    return (
+        "Error: Internal error in kplan\n\n"
+        f"{type(error).__name__} was raised unexpectedly in kplan {VERSION}. "
+        "Requests sent before the error stay in effect; `kplan plan` shows the remaining "
+        "changes.\n\n"
+        f"{place}. Attach it to a bug report.\n"
+    )
+
+
+def _write_traceback(error: BaseException) -> str:
+    descriptor, path = tempfile.mkstemp(prefix="kplan-crash-", suffix=".txt")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.writelines(traceback.format_exception(error))
+    return path

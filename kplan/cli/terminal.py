@@ -1,4 +1,4 @@
-"""What the output may look like, and the two streams it goes to."""
+"""The terminal: its two streams, its style, and the session that every verb gets."""
 
 import os
 import sys
@@ -7,9 +7,9 @@ from dataclasses import field
 from typing import TextIO
 
 from kplan.cli.environment import is_ci, is_enabled
-from kplan.cli.signals import SignalInterrupt
+from kplan.cli.signals import SignalInterrupt, Signals
 from kplan.model.dataclass import dataclass
-from kplan.report.format import PLAIN, TextStyle
+from kplan.report.format import PLAIN_STYLE, TextStyle
 
 _WIDTHS = range(20, 1000)
 
@@ -131,5 +131,18 @@ def _terminal_width(environ: Mapping[str, str], stream: TextIO) -> int:
     try:
         measured = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
-        return PLAIN.width
-    return measured if measured in _WIDTHS else PLAIN.width
+        return PLAIN_STYLE.width
+    return measured if measured in _WIDTHS else PLAIN_STYLE.width
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The environment, terminal and signals of a run.
+
+    `args` is the command line as typer reads it: unlike typer it keeps the order of options.
+    """
+
+    environ: Mapping[str, str]
+    terminal: Terminal
+    signals: Signals
+    args: tuple[str, ...] = ()

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kplan.cli.diagnostics import timestamp
+from kplan.cli.display import timestamp
 from kplan.cli.progress import Progress
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Batch, Change
-from kplan.report.format import PLAIN, TextStyle
+from kplan.report.format import PLAIN_STYLE, TextStyle
 from kplan.report.views import outcome_line, outcome_stream, start_line
 
 if TYPE_CHECKING:
-    from kplan.sandbox.progress import ProgressStep
+    from kplan.sandbox.sandbox import ProgressStep
 
 MAX_CHANGE_LINES = 200
 """Up to so many changes in a batch each have a line of their own."""
@@ -74,7 +74,7 @@ class StreamWatcher(ApplyWatcher):
     """Writes every change as one message a line to stdout."""
 
     def __init__(self, progress: Progress, signals: Signals, terminal: Terminal) -> None:
-        super().__init__(progress, signals, PLAIN)
+        super().__init__(progress, signals, PLAIN_STYLE)
         self._terminal = terminal
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:

@@ -10,13 +10,13 @@ from itertools import takewhile
 from pathlib import Path
 from threading import Lock
 
-from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.display import show_diagnostics
 from kplan.cli.environment import ci_commit, ci_facts, ci_run_url
 from kplan.cli.options import InputOptions, PlanningOptions, StateOptions
 from kplan.cli.progress import Progress
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cluster.port import Cluster
-from kplan.cluster.records import StateTopic
+from kplan.cluster.topology import StateTopic
 from kplan.config.inputs import Inputs, VariableText
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.provider import Provider
@@ -24,7 +24,7 @@ from kplan.config.state_block import find_state_location
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError, StateError, UsageError
 from kplan.policy.codes import ACCEPTABLE_CODES
-from kplan.state.holder import current_holder
+from kplan.state.lock_holder import current_holder
 from kplan.state.record_store import RecordStore
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from kplan.cluster.errors import Handling, handling
 from kplan.cluster.settings import ConfigResource, ConfigScope
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 ItemT = TypeVar("ItemT")
 ResponseT = TypeVar("ResponseT")

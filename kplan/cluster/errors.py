@@ -8,8 +8,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import UsageError
-from kplan.model.refusal import InProgress, Refusal, RefusalOrigin
+from kplan.model.errors import InProgress, Refusal, RefusalOrigin, UsageError
 
 
 class Handling(StrEnum):

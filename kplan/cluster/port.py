@@ -33,7 +33,7 @@ from kplan.cluster.settings import (
 )
 from kplan.cluster.topology import ElectionType, Quorum, Reassignment, TargetReplicas, Voter
 from kplan.cluster.usage import GroupDescription, GroupListing, TopicPartition, TopicUse
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 
 class Cluster(Protocol):

@@ -5,8 +5,8 @@ from dataclasses import field
 from enum import StrEnum
 
 from kplan.model.dataclass import dataclass
-from kplan.model.refusal import Refusal
-from kplan.model.snapshot import Broker
+from kplan.model.errors import Refusal
+from kplan.model.state import Broker
 
 Assignment = tuple[tuple[int, ...], ...]
 """Replicas per partition, in order of partition; the first replica is the preferred leader."""

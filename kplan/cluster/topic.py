@@ -11,7 +11,7 @@ from typing import assert_never
 
 from kplan.cluster.request import Assignment, ConfigEntry, ConfigSource
 from kplan.model.dataclass import dataclass
-from kplan.model.snapshot import Broker
+from kplan.model.state import Broker
 
 MAX_TOPIC_NAME_LENGTH = 249
 KPLAN_PREFIX = "__kplan_"

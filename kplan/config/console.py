@@ -11,16 +11,13 @@ from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
 from kplan.config.inputs import Inputs
 from kplan.config.modules.data_source import NoClusterError
-from kplan.config.modules.output import type_json
-from kplan.config.modules.root_module import RootModule, open_folder
+from kplan.config.modules.root_module import RootModule, open_folder, type_json
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression
 from kplan.config.syntax.source import Origin, Source
-from kplan.config.values.json_value import json_text
 from kplan.config.values.sensitive import has_sensitive
-from kplan.config.values.types import type_of, type_text
-from kplan.config.values.value import Sensitive, Value
-from kplan.config.values.value_text import SENSITIVE, value_text
+from kplan.config.values.value import Sensitive, Value, type_of, type_text
+from kplan.config.values.value_text import SENSITIVE, json_text, value_text
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics

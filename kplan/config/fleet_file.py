@@ -16,8 +16,7 @@ from kplan.config.declarations.declaration import (
     ModuleDeclarations,
     collect_declarations,
 )
-from kplan.config.declarations.file import FLEET_FILE, read_text
-from kplan.config.declarations.module_folder import ModuleFolders
+from kplan.config.declarations.file import FLEET_FILE, ModuleFolders, read_text
 from kplan.config.declarations.reference import block_reference_problems
 from kplan.config.diagnostic import EvaluationError, error, suggestion
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
@@ -29,8 +28,8 @@ from kplan.config.modules.root_module import open_root_module
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
-from kplan.config.values.json_value import to_json_value
 from kplan.config.values.sensitive import bare, has_sensitive
+from kplan.config.values.value_text import to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
 

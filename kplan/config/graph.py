@@ -6,9 +6,9 @@ from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
-from kplan.config.declarations.block_schema import MODULE_SCHEMA
+from kplan.config.declarations.body_schema import MODULE_SCHEMA
 from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
-from kplan.config.declarations.module_folder import ModuleFolders, join_path
+from kplan.config.declarations.file import ModuleFolders, join_path
 from kplan.config.declarations.reference import reference_problems
 from kplan.config.diagnostic import error
 from kplan.config.evaluation.scope import CONSTANT_ROOTS
@@ -21,7 +21,7 @@ from kplan.config.syntax.tree_walk import children
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
-from kplan.model.graph import Graph, Node, NodeType
+from kplan.model.table import Graph, Node, NodeType
 
 Edge = tuple[str, str]
 

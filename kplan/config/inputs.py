@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, field
 from pathlib import Path
 from typing import NamedTuple
 
-from kplan.config.values.json_value import Json
+from kplan.config.values.value_text import Json
 from kplan.model.dataclass import dataclass
 
 

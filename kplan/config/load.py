@@ -12,14 +12,13 @@ from kplan.config.evaluation.evaluate import deep_recursion
 from kplan.config.inputs import Inputs
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.module import Module
-from kplan.config.modules.output import Output, evaluate_outputs
 from kplan.config.modules.provider import Provider, evaluate_providers
-from kplan.config.modules.root_module import RootModule, open_folder
-from kplan.config.policies.folder import PolicySettings, evaluate_policies, evaluate_policy_settings
+from kplan.config.modules.root_module import Output, RootModule, evaluate_outputs, open_folder
+from kplan.config.policies.block import PolicySettings, evaluate_policies, evaluate_policy_settings
 from kplan.config.refactoring import evaluate_refactorings
 from kplan.config.state_block import evaluate_state_block
-from kplan.config.values.json_value import Json, to_json_value
 from kplan.config.values.sensitive import has_sensitive
+from kplan.config.values.value_text import Json, to_json_value
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.dataclass import dataclass

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from kplan.cluster.records import DEFAULT_KEY, DEFAULT_TOPIC, StateTopic
 from kplan.cluster.topic import KPLAN_PREFIX, is_own, topic_name_fault
+from kplan.cluster.topology import DEFAULT_KEY, DEFAULT_TOPIC, StateTopic
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.declarations.file import configuration_files
 from kplan.config.diagnostic import EvaluationError, error, suggestion, warning

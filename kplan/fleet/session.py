@@ -16,8 +16,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kplan.fleet.jvm import find_java, start_gateway
-from kplan.fleet.package import send_package
+from kplan.fleet.jvm import find_java, send_package, start_gateway
 from kplan.fleet.progress import ProgressCallback, stop_session, watch_tasks
 from kplan.fleet.tables import DELTA, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass

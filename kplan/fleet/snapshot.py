@@ -20,10 +20,9 @@ from typing import IO, NamedTuple, cast
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import from_document, to_document, to_stored_document
-from kplan.model.errors import FleetError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import FleetError, Refusal
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Broker, KindSnapshot, LiveObject, Snapshot
+from kplan.model.state import Broker, KindSnapshot, LiveObject, Snapshot
 from kplan.model.version import VERSION
 
 ROW_FORMAT = 1

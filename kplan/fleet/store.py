@@ -16,8 +16,15 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from kplan.fleet.audit import AUDIT_SCHEMA, line_sums, malformed_lines, usage
-from kplan.fleet.audit_file import LogFile, log_file_ids, log_starts
+from kplan.fleet.audit import (
+    AUDIT_SCHEMA,
+    LogFile,
+    line_sums,
+    log_file_ids,
+    log_starts,
+    malformed_lines,
+    usage,
+)
 from kplan.fleet.audit_topic import OFFSET_SCHEMA, OffsetRange
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.session import enable_codegen, failure_reason, unreadable_file

@@ -37,12 +37,11 @@ from kplan.cluster.settings import (
 )
 from kplan.cluster.topology import ElectionType, Quorum, Reassignment, TargetReplicas, Voter
 from kplan.cluster.usage import GroupDescription, GroupListing, TopicPartition, TopicUse
-from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.transaction import librdkafka_settings
 from kplan.kafka.wire.controller import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster
-from kplan.model.errors import ClusterError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Refusal
 
 if TYPE_CHECKING:
     from kplan.kafka.confluent import ConfluentCluster

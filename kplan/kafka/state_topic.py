@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from kplan.cluster.records import StateTopic, UncertainWriteError
 from kplan.cluster.request import NewTopic
-from kplan.kafka.librdkafka import librdkafka_settings
+from kplan.cluster.topology import StateTopic, UncertainWriteError
 from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.transaction import librdkafka_settings
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.record import TopicTable
-from kplan.model.errors import StateError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, StateError
 
 if TYPE_CHECKING:
     from kplan.kafka.transaction import TransactionalWriter

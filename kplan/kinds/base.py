@@ -1,5 +1,6 @@
 """The ResourceKind protocol, and helpers that several kinds share."""
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -7,12 +8,12 @@ from typing import Any, Protocol
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
+from kplan.kinds.schema import to_document
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import KindSnapshot, LiveObject, Snapshot
-from kplan.model.state import State
+from kplan.model.state import KindSnapshot, LiveObject, Snapshot, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,3 +205,54 @@ def fill_snapshot_from_state(
         for name, reading in snapshot.readings.items()
     }
     return replace(snapshot, readings=readings)
+
+
+HIDDEN_VALUE = "(sensitive value)"
+
+_ROUNDS = 4096
+_MARK_BYTES = 8
+
+
+def secret_mark(secret: str, salt: str) -> str:
+    """Return what tells a secret from another without telling it.
+
+    The state keeps it to see a change. It is slow to compute and too short to be sure of a guess;
+    the salt names what the secret is for, so that equal ones look different.
+    """
+    slow = hashlib.pbkdf2_hmac("sha256", secret.encode(), f"kplan {salt}".encode(), _ROUNDS)
+    return slow[:_MARK_BYTES].hex()
+
+
+def redact_refusal(refused: Refusal, change: Change) -> Refusal:
+    """Take what stands at the sensitive paths of the change out of the broker's message."""
+    if not change.sensitive:
+        return refused
+    message = refused.message
+    for secret in sorted(set(_secret_texts(change)), key=len, reverse=True):
+        message = message.replace(secret, HIDDEN_VALUE)
+    return replace(refused, message=message)
+
+
+def _secret_texts(change: Change) -> Iterator[str]:
+    for value in (change.before, change.after):
+        if value is None:
+            continue
+        for path in change.sensitive:
+            found: object = to_document(value)
+            for step in path:
+                found = found.get(step) if isinstance(found, Mapping) else None
+            yield from _leaf_texts(found)
+
+
+def _leaf_texts(value: object) -> Iterator[str]:
+    match value:
+        case None | "":
+            return
+        case Mapping():
+            for each in value.values():
+                yield from _leaf_texts(each)
+        case list() | tuple():
+            for each in value:
+                yield from _leaf_texts(each)
+        case _:
+            yield str(value)

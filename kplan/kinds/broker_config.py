@@ -15,15 +15,21 @@ from kplan.cluster.settings import (
     ConfigScope,
 )
 from kplan.cluster.topic import ConfigDefinition, value_fault
-from kplan.kinds.base import Problem, ResolvedAttributes, config_changes, merge_config
+from kplan.kinds.base import (
+    HIDDEN_VALUE,
+    Problem,
+    ResolvedAttributes,
+    config_changes,
+    merge_config,
+    secret_mark,
+)
 from kplan.kinds.named_config import NamedConfigKind
 from kplan.kinds.schema import Attribute, InternalField
-from kplan.kinds.secret import HIDDEN_VALUE, secret_mark
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import KindSnapshot
+from kplan.model.state import KindSnapshot
 
 DEFAULT_BROKER = "<default>"
 """Names what is set for all brokers, as Kafka's own tools print it."""

@@ -10,10 +10,10 @@ from kplan.cluster.settings import Downgrade, FeatureUpdate, NodeVersions
 from kplan.kinds.base import Problem, ResolvedAttributes
 from kplan.kinds.schema import Attribute
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import KindSnapshot, LiveObject
 
 BASE_FEATURE = "metadata.version"
 """The feature that others depend on: it goes up before them and down after them."""

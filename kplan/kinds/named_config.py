@@ -23,11 +23,10 @@ from kplan.kinds.base import (
 )
 from kplan.kinds.schema import Attribute
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import UnsupportedError
+from kplan.model.errors import Refusal, UnsupportedError
 from kplan.model.plan import Action, Change, Step
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import KindSnapshot, LiveObject
 
 OWN_SOURCES = frozenset({ConfigSource.GROUP, ConfigSource.CLIENT_METRICS})
 """Sources of the values that were set for the object itself."""

@@ -8,7 +8,7 @@ from zlib import crc32
 
 from kplan.cluster.request import Assignment
 from kplan.model.dataclass import dataclass
-from kplan.model.snapshot import Broker
+from kplan.model.state import Broker
 
 RACK_AWARE, BALANCED_LEADERS, IN_RACK = "rack-aware", "balanced-leaders", "in-rack"
 STATIC = "static"

@@ -17,10 +17,10 @@ from kplan.kinds.base import (
 )
 from kplan.kinds.schema import Attribute
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import Refusal
 from kplan.model.plan import Change, Step
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import KindSnapshot, LiveObject
 
 SET = Step(36, "alter_quotas")
 REPLACE_REMOVE = Step(37, "alter_quotas")

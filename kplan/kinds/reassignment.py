@@ -15,10 +15,9 @@ from kplan.cluster.request import ConfigAlteration, ConfigSource, ItemResult, To
 from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.cluster.topology import ElectionType, Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
-from kplan.kinds.topic_value import THROTTLED_REPLICAS
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import UnreachableError, UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreachableError, UnreadableError
 from kplan.model.resource import Identity
 
 THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")

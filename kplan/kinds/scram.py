@@ -8,14 +8,13 @@ from kplan.cluster.errors import CLIENT_INVALID, client_refusal
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
 from kplan.cluster.settings import ScramAlteration, ScramUser
-from kplan.kinds.base import Problem, ResolvedAttributes, setting_steps
+from kplan.kinds.base import Problem, ResolvedAttributes, secret_mark, setting_steps
 from kplan.kinds.schema import Attribute, InternalField
-from kplan.kinds.secret import secret_mark
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import KindSnapshot, LiveObject
 
 REMOVE = Step(8, "alter_scram_users")
 REPLACE_REMOVE = Step(33, "alter_scram_users")

@@ -23,19 +23,20 @@ from kplan.kinds.reassignment import (
 )
 from kplan.kinds.topic_layout import (
     align_topic,
+    check_unknown_layout,
     has_out_of_sync_replicas,
     layout_problems,
+    list_topics,
     new_partitions,
     replica_moves,
+    require_all,
     with_reassignments,
 )
-from kplan.kinds.topic_reader import check_unknown_layout, list_topics, require_all
-from kplan.kinds.topic_rules import topic_problems
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic, topic_problems
+from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import KindSnapshot, LiveObject
 
 __all__ = ["Topic", "TopicKind"]
 

@@ -1,32 +1,10 @@
-"""The exceptions of kplan: only for what stops everything.
-
-    KplanError (exit 1)
-      UsageError            a command line that cannot be carried out
-      ConfigError           carries every Diagnostic of a configuration
-      ClusterError
-        Unreachable         nobody answers at the address (exit 7 in detail)
-        AuthError           TLS or SASL refused us (exit 7 in detail)
-        Unsupported         the cluster lacks an API
-        Unread              a kind could not be read in full
-          Unlisted          only what is asked for by name can be read
-        WrongEndpoint       a controller where a broker was meant, or the other way round
-      StateError
-        StateLocked         another run holds the lock (exit 6 in detail)
-        StateCorrupt        the file is empty, cut, foreign or damaged
-        WrongCluster        the state belongs to another cluster (exit 6 in detail)
-      StalePlan             the plan no longer fits what is there (exit 6 in detail)
-      PolicyDenied          a policy or guard refused (exit 3 in detail)
-      SandboxError          the sandbox cluster did not start or crashed
-      FleetError            Spark, or the store of the fleet's tables, cannot be had
-      Interrupted           a signal stopped the run (exit 130, 143 or 129)
-
-What a person can fix in a file is a `Diagnostic`, and all of them are shown at once.
-`detailed_exit` is what `-detailed-exitcode` tells; without the flag these are all 1.
-"""
+"""The exceptions of kplan, and the refusal of an item."""
 
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import ClassVar
 
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 
 
@@ -190,3 +168,42 @@ class RunInterruptedError(KplanError):
 
     code = "KP960"
     summary = "Interrupted"
+
+
+class RefusalOrigin(StrEnum):
+    """Who refused: the broker, kplan's own client before sending, or a policy of kplan."""
+
+    BROKER = "broker"
+    CLIENT = "client"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The answer of one item that was not carried out.
+
+    `error` is Kafka's own name (`TOPIC_ALREADY_EXISTS`), `code` its number in the protocol; a
+    client-side failure has a name of `cluster/errors.py` and a code below -1.
+    """
+
+    error: str
+    code: int
+    message: str = ""
+    throttle_ms: int = 0
+    origin: RefusalOrigin = RefusalOrigin.BROKER
+
+    def __str__(self) -> str:
+        """Write error and message on one line."""
+        return f"{self.error}: {self.message}" if self.message else self.error
+
+
+@dataclass(frozen=True, slots=True)
+class InProgress(Refusal):
+    """What was asked for goes on, and is not done: `left` of `total` things are still to come."""
+
+    left: int = 0
+    total: int = 0
+
+    def without_progress(self) -> Refusal:
+        """Return the refusal alone."""
+        return Refusal(self.error, self.code, self.message, self.throttle_ms, self.origin)

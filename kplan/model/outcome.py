@@ -1,10 +1,13 @@
-"""What became of a change."""
+"""Outcomes: of a change, and of records deleted from a partition."""
 
+from collections.abc import Mapping
+from dataclasses import field
 from enum import StrEnum
 
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import Refusal
 from kplan.model.plan import Change
-from kplan.model.refusal import Refusal
+from kplan.model.policy import Violation, ViolationStatus
 
 
 class OutcomeStatus(StrEnum):
@@ -32,3 +35,69 @@ class Outcome:
     note: str = ""
     is_verified: bool = False
     uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDeletion:
+    """What is to go from a partition: the records from `start` up to but not `target`.
+
+    `end` is the first offset that is not written yet; `size_bytes` the size of the whole log, None
+    where it is not known.
+    """
+
+    topic: str
+    partition: int
+    target: int
+    start: int
+    end: int
+    size_bytes: int | None = None
+
+    @property
+    def records(self) -> int:
+        """Count the offsets to go; there may be fewer records, as compaction leaves gaps."""
+        return max(0, self.target - self.start)
+
+    @property
+    def bytes(self) -> int | None:
+        """Estimate what goes, as if all records were of one size; None where that is not known."""
+        if self.size_bytes is None:
+            return None
+        return self.size_bytes * self.records // max(1, self.end - self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDeletionPlan:
+    """All that is to go, in order, and what policies said of it.
+
+    `topic_ids` tell whether a topic is still the one that was looked at. With `is_whole` one
+    refusal stops all of it.
+    """
+
+    deletions: tuple[PartitionDeletion, ...]
+    violations: tuple[Violation, ...] = ()
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    is_all_or_nothing: bool = False
+
+    @property
+    def refusals(self) -> Mapping[str, Violation]:
+        """The first refusal of a policy for each topic that has one."""
+        said = [each for each in self.violations if each.standing is ViolationStatus.REFUSED]
+        return {str(each.identity): each for each in reversed(said)}
+
+    @property
+    def allowed(self) -> tuple[PartitionDeletion, ...]:
+        """What will be sent: something goes, and no policy refuses it."""
+        refused = self.refusals
+        if self.is_all_or_nothing and refused:
+            return ()
+        return tuple(each for each in self.deletions if each.records and each.topic not in refused)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDeletionOutcome:
+    """What became of one partition; `start` is its first offset now, None where nobody told."""
+
+    deletion: PartitionDeletion
+    status: OutcomeStatus
+    start: int | None = None
+    refusal: Refusal | None = None

@@ -10,7 +10,7 @@ from typing import Protocol
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
-from kplan.model.refusal import RefusalOrigin
+from kplan.model.errors import RefusalOrigin
 from kplan.model.resource import Identity, Path
 
 

@@ -1,4 +1,4 @@
-"""State: owned objects and outputs, differences of two states, ownership after an apply."""
+"""State: owned objects and outputs; and the snapshot of a cluster."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
@@ -7,6 +7,7 @@ from typing import Self
 
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import Refusal
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, Change, ObjectKey
 from kplan.model.resource import Identity
@@ -202,3 +203,57 @@ def _owned_object(
         else "",
         provider=change.provider,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LiveObject:
+    """An object as the cluster holds it.
+
+    `uid` is Kafka's own id of this very incarnation (the topic id, KIP-516), else "".
+    """
+
+    value: object
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KindSnapshot:
+    """All objects of one kind, as far as the cluster shows them to us.
+
+    `hidden` holds declared objects that the cluster would not show, with its answer; they are not
+    absent (K4-34, K117-15).
+    """
+
+    objects: Mapping[Identity, LiveObject]
+    hidden: Mapping[Identity, Refusal] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """One broker as the cluster registers it. `rack` is "" where none is set."""
+
+    id: int
+    host: str
+    port: int
+    rack: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The cluster at one moment.
+
+    A kind that could not be read in full stands in `unread` with the reason and never in
+    `readings`: nothing is planned from it. `taken_at` is ISO 8601 in UTC, given by the caller.
+    """
+
+    cluster_id: str
+    brokers: tuple[Broker, ...]
+    readings: Mapping[str, KindSnapshot]
+    unread: Mapping[str, str] = field(default_factory=dict)
+    taken_at: str = ""
+    principal: str = ""
+    version: str = ""
+
+    def live_object(self, kind: str, identity: Identity) -> LiveObject | None:
+        """Return the object, or None where a kind that was read in full does not hold it."""
+        return self.readings[kind].objects.get(identity)

@@ -1,9 +1,13 @@
-"""Tables of a report over topics, groups or clusters, with the lineage of every figure."""
+"""Values that only reports show: tables, the graph of a configuration, results of tests."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
+from enum import StrEnum
 
 from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.plan import Plan
+from kplan.model.state import OwnedObject
 
 Cell = str | int | float | bool | None
 
@@ -35,3 +39,86 @@ class Figures:
     lineage: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     findings: frozenset[str] = frozenset()
+
+
+class NodeType(StrEnum):
+    """What a node of the graph stands for."""
+
+    VARIABLE = "variable"
+    LOCAL = "local"
+    RESOURCE = "resource"
+    OUTPUT = "output"
+    CHECK = "check"
+    MODULE = "module"
+    PROVIDER = "provider"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One block or local value, all its instances together.
+
+    `module` holds the names of the module blocks it stands under; `label` is its name in there.
+    """
+
+    module: tuple[str, ...]
+    label: str
+    type: NodeType
+
+    @property
+    def address(self) -> str:
+        """The name from the root: `module.pay.kafka_topic.orders`."""
+        return "".join(f"module.{step}." for step in self.module) + self.label
+
+    @property
+    def enclosing_module(self) -> tuple[str, ...]:
+        """The module that it is drawn in: a module block stands beside what it calls."""
+        if self.type is NodeType.MODULE:
+            return (*self.module, self.label.removeprefix("module."))
+        return self.module
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """All nodes in order of module and name; edges lead from what refers to what is referred to.
+
+    `circular` are the edges by which nodes depend on themselves; a sound configuration has none.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[tuple[str, str], ...]
+    cycle_edges: frozenset[tuple[str, str]] = frozenset()
+
+
+class RunStatus(StrEnum):
+    """FAIL: an assertion does not hold. ERROR: the run came to no end, so the rest is SKIPped."""
+
+    PASS = "pass"  # noqa: S105 - no password
+    FAIL = "fail"
+    ERROR = "error"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What became of one run. `path` is its file as shown; `reason` says why it was skipped.
+
+    `plan` is what it planned, if it came so far, and `owned` what it owned after an apply.
+    """
+
+    path: str
+    name: str
+    status: RunStatus
+    diagnostics: tuple[Diagnostic, ...] = ()
+    elapsed_s: float = 0.0
+    reason: str = ""
+    plan: Plan | None = None
+    owned: tuple[OwnedObject, ...] = ()
+    is_apply: bool = False
+
+
+def overall_status(results: Iterable[RunResult]) -> RunStatus:
+    """Sum the runs up: an error counts more than a failure, and both more than a pass."""
+    grades = {each.status for each in results}
+    return next(
+        (each for each in (RunStatus.ERROR, RunStatus.FAIL) if each in grades), RunStatus.PASS
+    )

@@ -1,26 +1,102 @@
 """Build a plan from desired, prior and live state: the same input gives the same bytes."""
 
+import hashlib
+import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
 from kplan.kinds.codes import SUMMARIES
+from kplan.kinds.schema import to_stored_document
 from kplan.kinds.topic_layout import place_topics
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
-from kplan.model.plan import Action, Change, OutputChange, Plan, PlanBasis, Reason
+from kplan.model.plan import Action, Batch, Change, OutputChange, Plan, PlanBasis, Reason, Step
 from kplan.model.resource import cluster_label
-from kplan.model.snapshot import KindSnapshot, Snapshot
-from kplan.model.state import OutputValue
-from kplan.plan.checksum import plan_checksum
-from kplan.plan.deleted import plan_deletes
-from kplan.plan.desired import Findings, plan_resources, problem_diagnostic
+from kplan.model.state import KindSnapshot, OutputValue, Snapshot
+from kplan.plan.deleted import check_deletes, plan_deletes
+from kplan.plan.desired import (
+    Findings,
+    check_replacements,
+    object_to_replace,
+    plan_resources,
+    problem_diagnostic,
+)
 from kplan.plan.drift import find_all_drift
-from kplan.plan.guard import check_deletes
-from kplan.plan.move import check_moved_providers
-from kplan.plan.order import build_batches
-from kplan.plan.ownership import Ownership, build_ownership
-from kplan.plan.replacement import check_replacements, object_to_replace
+from kplan.plan.move import Ownership, build_ownership, check_moved_providers
 from kplan.plan.request import PlanRequest, is_targeted, provider_request
+
+
+def build_batches(
+    changes: Sequence[Change], kinds: Sequence[ResourceKind], max_records: int
+) -> tuple[Batch, ...]:
+    """Cut the changes into requests of at most `max_records` controller records, in rank order.
+
+    The two steps of a replacement follow each other chunk by chunk, so that as little time as
+    possible passes between the delete of an ACL and the add that replaces it (design law 4).
+    """
+    by_name = {kind.name: kind for kind in kinds}
+    groups: dict[tuple[str, tuple[Step, ...]], list[Change]] = defaultdict(list)
+    for change in sorted(changes, key=lambda each: (each.kind, each.identity)):
+        steps = by_name[change.kind].steps(change)
+        if change.action is Action.REPLACE:
+            groups[change.kind, steps].append(change)
+        else:
+            for step in steps:
+                groups[change.kind, (step,)].append(change)
+    ordered = sorted(groups.items(), key=lambda item: (item[0][1], item[0][0]))
+    return tuple(
+        Batch(name, step, chunk)
+        for (name, steps), members in ordered
+        for chunk in split_changes(by_name[name], steps, members, max_records)
+        for step in steps
+    )
+
+
+def split_changes(
+    kind: ResourceKind, steps: Sequence[Step], changes: Sequence[Change], max_records: int
+) -> Iterator[tuple[Change, ...]]:
+    """Cut by controller records; one change larger than the limit goes alone."""
+    total = 0
+    numbers: list[int] = []
+    number = 0
+    for change in changes:
+        weight = max(kind.record_count(step, change) for step in steps)
+        if total and total + weight > max_records:
+            total, number = 0, number + 1
+        total += weight
+        numbers.append(number)
+    for _, members in groupby(zip(numbers, changes, strict=True), key=lambda pair: pair[0]):
+        yield tuple(change for _, change in members)
+
+
+def plan_checksum(changes: Sequence[Change], outputs: Sequence[OutputChange]) -> str:
+    """Digest what apply would do, independent of time, machine and order of input."""
+    digest = hashlib.sha256()
+    for line in sorted(_checksum_line(each) for each in changes if _is_effective(each)):
+        digest.update(line.encode())
+    for output in outputs:
+        if output.action is not Action.NO_OP:
+            digest.update(json.dumps([output.name, output.after], sort_keys=True).encode())
+    text = digest.hexdigest()[:16]
+    return "-".join(text[start : start + 4] for start in range(0, 16, 4))
+
+
+def _is_effective(change: Change) -> bool:
+    """Whether the change alters cluster or ownership."""
+    return change.action is not Action.NO_OP or change.reason is not Reason.NONE
+
+
+def _checksum_line(change: Change) -> str:
+    before, after = (
+        None if value is None else to_stored_document(value)
+        for value in (change.before, change.after)
+    )
+    parts = [str(change.address), change.identity, change.action, change.uid, before, after]
+    parts += ["adds first"] if change.adds_first else []
+    parts += [{"provider": change.provider}] if change.provider else []
+    return json.dumps(parts, sort_keys=True)
 
 
 def output_changes(request: PlanRequest) -> tuple[OutputChange, ...]:

@@ -1,14 +1,17 @@
-"""Deletes and forgets: owned objects that the configuration no longer declares."""
+"""Deletes and forgets of objects that are no longer declared, and the guards against them."""
+
+from collections.abc import Iterator, Sequence
 
 from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
+from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, Change, Reason
-from kplan.model.snapshot import KindSnapshot, LiveObject
-from kplan.model.state import OwnedObject
+from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
 from kplan.plan.desired import Findings
-from kplan.plan.ownership import Ownership
+from kplan.plan.move import Ownership
 from kplan.plan.request import PlanRequest, address_names
 
 
@@ -69,3 +72,58 @@ def _delete_action(
     if address_names(address) & set(request.removed):
         return Action.FORGET, Reason.REMOVED
     return Action.DELETE, Reason.DESTROY if request.is_destroy else Reason.NOT_DECLARED
+
+
+def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
+    """Refuse to delete what is protected, too much, or all because nothing is declared."""
+    for change in changes:
+        if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
+            yield _error(
+                "KP232",
+                f"{change.address} ({change.identity}) was declared with prevent_destroy; "
+                "the state remembers this even when the block is gone.",
+                "Declare it with prevent_destroy = false, apply, and then remove it.",
+                change,
+            )
+    if not request.resources and not request.is_destroy and (lost := _undeclared_count(request)):
+        yield _error(
+            "KP235",
+            f"The configuration declares no resource, and the state owns {lost}; "
+            "this looks like a lost configuration.",
+            "Run kplan destroy to delete everything, or check the folder.",
+        )
+    deletes = sum(1 for each in changes if each.action is Action.DELETE or each.is_recreated)
+    most = _max_deletes(request)
+    if most is not None and deletes > most:
+        is_given = request.max_deletes is not None
+        why = "" if is_given else f" of the {len(request.state.owned)} that kplan owns here"
+        yield _error(
+            "KP240",
+            f"{deletes} objects would be deleted, and at most {most}{why} may be.",
+            "Look at what is to be destroyed; a higher -max-deletes lets it through.",
+        )
+
+
+def _undeclared_count(request: PlanRequest) -> int:
+    """Count what is owned and nothing is said of, not even that it stays on the cluster."""
+    removed = set(request.removed)
+    return sum(1 for each in request.state.owned if not address_names(each) & removed)
+
+
+_MIN_OWNED, _MAX_DELETE_PERCENT, _DEFAULT_MAX_DELETES = 10, 30, 10
+"""Where nothing is said, of 10 objects and more 30 % may be deleted at once, and 10 at most."""
+
+
+def _max_deletes(request: PlanRequest) -> int | None:
+    """Return the limit that was asked for, or that of everybody; what was approved has none."""
+    owned = len(request.state.owned)
+    if request.max_deletes is not None:
+        return request.max_deletes
+    if request.is_destroy or request.only is not None or owned < _MIN_OWNED:
+        return None
+    return min(_DEFAULT_MAX_DELETES, owned * _MAX_DELETE_PERCENT // 100)
+
+
+def _error(code: str, detail: str, hint: str, change: Change | None = None) -> Diagnostic:
+    place = (None, None) if change is None else (change.address, change.declared_at)
+    return Diagnostic(code, Severity.ERROR, SUMMARIES[code], detail, hint, *place)

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from kplan.kinds.base import ResourceKind
+from kplan.kinds.base import HIDDEN_VALUE, ResourceKind
 from kplan.kinds.schema import schema_fields, secret_paths, to_document
-from kplan.kinds.secret import HIDDEN_VALUE
 from kplan.model.plan import AttributeChange
 from kplan.model.resource import Path
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kplan.cluster.request import AclBinding
 from kplan.model.dataclass import dataclass
 from kplan.model.impact import AccessChange, AccessEffect
-from kplan.policy.access_region import NamePatterns, Region, RegionCounter, SortedNames
+from kplan.policy.access_query import NamePatterns, Region, RegionCounter, SortedNames
 from kplan.policy.authorizer import (
     OPERATIONS,
     WILDCARD_HOST,

@@ -10,8 +10,7 @@ from kplan.kinds.acl import AclKind, acl_from_binding
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, sort_diagnostics
-from kplan.policy.access_query import describe_binding
-from kplan.policy.access_region import SortedNames
+from kplan.policy.access_query import SortedNames, describe_binding
 from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, AclIndex, grants
 from kplan.policy.codes import LINT_SUMMARIES
 

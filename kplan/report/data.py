@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
-from kplan.model.test_result import RunStatus
+from kplan.model.table import RunStatus
 from kplan.report.document import Document
 
 Data = None | bool | int | float | str | Sequence["Data"] | Mapping[str, "Data"]
@@ -26,7 +26,7 @@ def as_data(value: object) -> Data:
             return str(value)
 
 
-NOTHING = Document(())
+EMPTY_DOCUMENT = Document(())
 """The story of what needs none."""
 
 
@@ -48,27 +48,27 @@ class Finding:
     code: str
     level: Level
     summary: str
-    text: str = ""
+    detail: str = ""
     hint: str = ""
-    place: SourceRange | None = None
+    source_range: SourceRange | None = None
     address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing that was looked at: a change, an outcome, a run of a test.
+    """A case of a report: a change, an outcome, or a run of a test.
 
-    `group` is what it is one of, `said` what became of it in a few words, and `story` all that a
-    person should read of it.
+    `group` is its sort, `message` its result in a few words, and `details` all that a person
+    should read of it.
     """
 
     name: str
     group: str
-    grade: RunStatus
-    said: str = ""
+    status: RunStatus
+    message: str = ""
     findings: tuple[Finding, ...] = ()
     elapsed_s: float = 0.0
-    story: Document = NOTHING
+    details: Document = EMPTY_DOCUMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,6 @@ class Gauge:
     """One number with its name, what it says, and labels; those of a name stand together."""
 
     name: str
-    said: str
+    description: str
     value: float
     labels: Mapping[str, str] = field(default_factory=dict)

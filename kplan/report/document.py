@@ -1,8 +1,4 @@
-"""The closed set of blocks of which every document is made.
-
-Blocks say what a thing is, not where it stands on the screen: each format lays them out in its own
-way. Between two blocks of a document there is one blank line.
-"""
+"""Blocks: the closed set of which every document is made, and which of them need attention."""
 
 from enum import StrEnum
 
@@ -57,12 +53,12 @@ def line(*parts: str | Span) -> Line:
     return tuple([Span(part) if isinstance(part, str) else part for part in parts if part])
 
 
-def strong(text: str) -> Span:
+def strong_span(text: str) -> Span:
     """Make a span that stands out."""
     return Span(text, Tone.STRONG)
 
 
-def faint(text: str) -> Span:
+def faint_span(text: str) -> Span:
     """Make a span that steps back."""
     return Span(text, Tone.FAINT)
 
@@ -110,7 +106,7 @@ class Item:
     `key` is the address, and `mark` what happens to it as a whole.
     """
 
-    key: str
+    address: str
     comments: tuple[Line, ...]
     rows: tuple[Row, ...] = ()
     remarks: tuple[Row, ...] = ()
@@ -136,7 +132,7 @@ class Table:
     rows: tuple[TableRow, ...]
     columns: tuple[str, ...] = ()
     title: tuple[Row, ...] = ()
-    foot: tuple[Row, ...] = ()
+    footer: tuple[Row, ...] = ()
     column: int = 4
     numbers: frozenset[int] = frozenset()
 
@@ -169,7 +165,7 @@ class Problem:
     """A diagnostic with its place, what the expression saw, and the way out."""
 
     tone: Tone
-    word: str
+    severity: str
     summary: str
     code: str
     address: str = ""
@@ -214,3 +210,40 @@ class Document:
     blocks: tuple[Block, ...]
     title: str = ""
     tallies: tuple[Tally, ...] = ()
+
+
+_DELETION_MARKS = frozenset({Mark.REMOVE, Mark.REPLACE, Mark.SWAP})
+_ALARM_TONES = frozenset({Tone.DANGER, Tone.ERROR})
+
+
+def needs_attention(block: Block) -> bool:
+    """Whether something goes away, may lose data, or is an error.
+
+    Of an `Item` that is told by what happens to it as a whole: an attribute that is taken away is
+    no reason for alarm by itself.
+    """
+    match block:
+        case Problem():
+            return block.tone in _ALARM_TONES
+        case Item():
+            return is_deletion(block.mark) or any(_is_alarming(each) for each in block.remarks)
+        case Table():
+            return any(is_deletion(each.mark) for each in block.rows)
+        case Rows():
+            return any(_is_alarming(each) for each in block.rows)
+        case _:
+            return False
+
+
+def is_deletion(mark: Mark) -> bool:
+    """Whether what was there is deleted, even if something comes in its place."""
+    return mark in _DELETION_MARKS
+
+
+def _is_alarming(row: Row) -> bool:
+    return row.mark is Mark.ALARM and any(each.tone in _ALARM_TONES for each in row.text)
+
+
+def plain_text(text: Line) -> str:
+    """Return the words of a line."""
+    return "".join([each.text for each in text])

@@ -22,10 +22,10 @@ class Format(StrEnum):
     SLACK = "slack"
 
 
-EVERY = frozenset(Format)
-COUNTLESS = EVERY - {Format.GITLAB}
+ALL_FORMATS = frozenset(Format)
+UNCOUNTED_FORMATS = ALL_FORMATS - {Format.GITLAB}
 """The formats of what changes no objects: GitLab's report counts nothing else."""
-ANSWERS = frozenset({Format.TEXT, Format.MARKDOWN, Format.HTML, Format.JSON, Format.NDJSON})
+ANSWER_FORMATS = frozenset({Format.TEXT, Format.MARKDOWN, Format.HTML, Format.JSON, Format.NDJSON})
 """The formats of an answer to a question: there is nothing in it to gate or to point at."""
 
 
@@ -42,5 +42,5 @@ class TextStyle:
     accessible: bool = False
 
 
-PLAIN = TextStyle()
+PLAIN_STYLE = TextStyle()
 """What goes into a file or a pipe."""

@@ -1,15 +1,14 @@
-"""The other door of the room: documents about the configuration language itself."""
+"""Schemas, graphs, policy lists and test results as text, JSON and JUnit XML."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import Attribute
-from kplan.model.graph import Graph
 from kplan.model.policy import PolicyHeader
-from kplan.model.test_result import RunResult, RunStatus
+from kplan.model.table import Graph, RunResult, RunStatus
 from kplan.report.documents import policy, schema, test_result
-from kplan.report.documents.schema import Shape
+from kplan.report.documents.schema import BlockShape
 from kplan.report.format import TextStyle
 from kplan.report.formats.graph import render_dot, render_mermaid
 from kplan.report.formats.json_text import json_line, json_text, ndjson_text
@@ -18,7 +17,9 @@ from kplan.report.formats.text import render_line, render_text
 
 
 def json_schema_text(
-    kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute], shapes: Mapping[str, Shape]
+    kinds: Sequence[ResourceKind],
+    provider: Mapping[str, Attribute],
+    shapes: Mapping[str, BlockShape],
 ) -> str:
     """Write the JSON Schema of a configuration in JSON syntax; `shapes` are its other blocks."""
     return json_text(schema.json_schema(kinds, provider, shapes))
@@ -46,7 +47,7 @@ def graph_mermaid(graph: Graph) -> str:
 
 def policy_list_text(heads: Sequence[PolicyHeader], today: date, look: TextStyle) -> str:
     """List policies, with who is excepted from them as of today."""
-    return render_text(policy.policy_list(heads, today), look)
+    return render_text(policy.policy_list_document(heads, today), look)
 
 
 def policy_list_json(heads: Sequence[PolicyHeader], today: date) -> str:

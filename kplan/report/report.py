@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kplan.model.dataclass import dataclass
 from kplan.report.data import Case, Data, Gauge
 from kplan.report.document import Document
-from kplan.report.format import PLAIN, Format, TextStyle
+from kplan.report.format import PLAIN_STYLE, Format, TextStyle
 from kplan.report.formats.json_text import json_text, ndjson_text
 from kplan.report.formats.markdown import LIMITS, render_markdown
 from kplan.report.formats.text import render_text
@@ -48,7 +48,7 @@ class FormatOptions:
     the configuration, "" or ending in a slash: services show files by their place in it.
     """
 
-    look: TextStyle = PLAIN
+    style: TextStyle = PLAIN_STYLE
     limit: int = LIMITS["github"]
     folder: str = ""
 
@@ -106,7 +106,7 @@ def _slack(report: Report, _: FormatOptions) -> str:
 
 
 _WRITERS: Mapping[Format, Callable[[Report, FormatOptions], str]] = {
-    Format.TEXT: lambda report, setting: render_text(report.document(), setting.look),
+    Format.TEXT: lambda report, setting: render_text(report.document(), setting.style),
     Format.MARKDOWN: lambda report, setting: render_markdown(report.document(), setting.limit),
     Format.HTML: _html,
     Format.JSON: lambda report, _: json_text(report.data()),

@@ -14,16 +14,16 @@ from kplan.report.data import Data, Gauge
 from kplan.report.document import Document
 from kplan.report.documents import access, case, drift, gauge, impact, message, policy, table
 from kplan.report.documents.diagnostic import problem_blocks, problems_document, validation_data
-from kplan.report.documents.drift import Coverage
+from kplan.report.documents.drift import DriftCoverage
 from kplan.report.documents.message import stream_message, version_message
-from kplan.report.documents.outcome import applied_rows, outcomes_document
+from kplan.report.documents.outcome import applied_blocks, outcomes_document
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.tally import plan_tallies
 from kplan.report.report import Counts, Report
 
 
-class Part(StrEnum):
+class PlanPart(StrEnum):
     """A matter that a plan speaks of."""
 
     ACCESS = "access"
@@ -31,9 +31,9 @@ class Part(StrEnum):
     BLAST = "blast"
 
 
-def part_report(plan: Plan, part: Part, at: str) -> Report:
+def plan_part_report(plan: Plan, part: PlanPart, at: str) -> Report:
     """Report what a plan says of one matter; `at` is the time that messages carry."""
-    return _PARTS[part](plan, at)
+    return _PART_REPORTS[part](plan, at)
 
 
 def _access(plan: Plan, at: str) -> Report:
@@ -45,7 +45,7 @@ def _access(plan: Plan, at: str) -> Report:
         lambda: data or {"shifts": [], "unknown": []},
         lambda: access.access_cases(diff),
         lambda: _stream("access_shift", "Access shifts", shifts, at),
-        gauges=lambda: (*access.access_gauges(diff, cluster), *_ended(plan, at)),
+        gauges=lambda: (*access.access_gauges(diff, cluster), *_plan_run_gauges(plan, at)),
     )
 
 
@@ -56,11 +56,11 @@ def _policies(plan: Plan, at: str) -> Report:
         lambda: {"policies": policy.policies_data(found)},
         lambda: policy.policy_cases(found),
         lambda: _stream("policy", "A policy spoke", policy.policies_data(found), at),
-        gauges=lambda: (*policy.policy_gauges(found, cluster), *_ended(plan, at)),
+        gauges=lambda: (*policy.policy_gauges(found, cluster), *_plan_run_gauges(plan, at)),
     )
 
 
-def _blast(plan: Plan, at: str) -> Report:
+def _impact(plan: Plan, at: str) -> Report:
     data = impact.impacts_data(plan)
     changes = cast("dict[str, Sequence[Data]]", data)["changes"]
     return Report(
@@ -68,14 +68,14 @@ def _blast(plan: Plan, at: str) -> Report:
         lambda: data,
         lambda: impact.impact_cases(plan),
         lambda: _stream("impact", "Records are at risk", changes, at),
-        gauges=lambda: (*impact.impact_gauges(plan), *_ended(plan, at)),
+        gauges=lambda: (*impact.impact_gauges(plan), *_plan_run_gauges(plan, at)),
     )
 
 
-_PARTS: dict[Part, Callable[[Plan, str], Report]] = {
-    Part.ACCESS: _access,
-    Part.POLICIES: _policies,
-    Part.BLAST: _blast,
+_PART_REPORTS: dict[PlanPart, Callable[[Plan, str], Report]] = {
+    PlanPart.ACCESS: _access,
+    PlanPart.POLICIES: _policies,
+    PlanPart.BLAST: _impact,
 }
 
 
@@ -112,7 +112,7 @@ def _stream(sort: str, said: str, rows: Sequence[Data], at: str) -> tuple[Data, 
     return (version_message(at), *told)
 
 
-def _ended(plan: Plan, at: str) -> Sequence[Gauge]:
+def _plan_run_gauges(plan: Plan, at: str) -> Sequence[Gauge]:
     return tuple(gauge.run_gauges("plan", at, is_whole=not plan.has_errors and not plan.unread))
 
 
@@ -152,7 +152,7 @@ def apply_report(
         found = tuple(problem_blocks(plan.all_diagnostics, sources))
         counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in plan_tallies(done))
         *blocks, totals = told.blocks
-        blocks = [*found, *blocks, *applied_rows(outcomes), totals]
+        blocks = [*found, *blocks, *applied_blocks(outcomes), totals]
         cluster = plan.based_on.cluster_id
         title = f"{told.title} on {cluster}" if cluster else told.title
         return replace(told, blocks=tuple(blocks), title=title, tallies=counts)
@@ -171,7 +171,7 @@ def apply_report(
     )
 
 
-def drift_report(changes: Sequence[Change], coverage: Coverage, at: str) -> Report:
+def drift_report(changes: Sequence[Change], coverage: DriftCoverage, at: str) -> Report:
     """Report what changed behind kplan's back."""
     return Report(
         lambda: drift.drift_document(changes, coverage),
@@ -204,7 +204,7 @@ def problems_report(
 
 def _messages(
     diagnostics: Sequence[Diagnostic], sources: Sources, at: str
-) -> list[message.Message]:
+) -> list[message.StreamMessage]:
     return [message.diagnostic_message(each, sources, at) for each in diagnostics]
 
 

@@ -1,8 +1,4 @@
-"""The door of the room: every document in every format it is asked for.
-
-Text takes the `Look` of its reader; what is written for machines does not depend on it. Text and
-JSON end with a line break and are "" where there is nothing to say.
-"""
+"""Every document as text or JSON: what commands print."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,7 +15,7 @@ from kplan.report.documents.diagnostic import (
     diagnostics_document,
     validation_data,
 )
-from kplan.report.documents.drift import Coverage
+from kplan.report.documents.drift import DriftCoverage
 from kplan.report.documents.outcome import outcome_words, outcomes_document
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
@@ -27,20 +23,20 @@ from kplan.report.documents.state import (
     adoption_document,
     history_data,
     history_document,
-    imported_document,
+    import_document,
     output_document,
     outputs_data,
     outputs_document,
     owned_data,
-    owned_list,
-    owned_objects,
+    owned_list_document,
+    owned_objects_document,
     raw_output,
     replacement_document,
     state_data,
     verification_data,
     verification_document,
 )
-from kplan.report.format import PLAIN, TextStyle
+from kplan.report.format import PLAIN_STYLE, TextStyle
 from kplan.report.formats.json_text import json_line, json_text, ndjson_text
 from kplan.report.formats.text import render_line, render_text
 
@@ -57,7 +53,7 @@ def validation_json(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str
     return json_text(validation_data(diagnostics, sources))
 
 
-def refusal_line(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
+def expression_error_line(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
     """Write on one line why an expression has no value: `{"ok":false,"diagnostics":[...]}`."""
     return json_line({"ok": False, "diagnostics": diagnostics_data(diagnostics, sources)})
 
@@ -81,7 +77,7 @@ def plan_stream(plan: Plan, at: str) -> str:
     return ndjson_text(message.plan_messages(plan, at))
 
 
-def plan_line(plan: Plan, at: str) -> str:
+def plan_message_line(plan: Plan, at: str) -> str:
     """Write the whole plan as one message of the stream, for those who keep no plan file."""
     return ndjson_text([message.plan_message(plan, at)])
 
@@ -93,7 +89,7 @@ def apply_text(
     return render_text(outcomes_document(outcomes, again, imported), look)
 
 
-def outcome_line(outcome: Outcome, look: TextStyle = PLAIN) -> str:
+def outcome_line(outcome: Outcome, look: TextStyle = PLAIN_STYLE) -> str:
     """Say what became of one change: `kafka_topic.orders: created [31 ms]`, no line break."""
     return render_line(outcome_words(outcome), look)
 
@@ -129,29 +125,29 @@ def diagnostic_line(diagnostic: Diagnostic, sources: Mapping[str, str], at: str)
     return json_line(message.diagnostic_message(diagnostic, sources, at))
 
 
-def drift_text(changes: Sequence[Change], coverage: Coverage, look: TextStyle) -> str:
+def drift_text(changes: Sequence[Change], coverage: DriftCoverage, look: TextStyle) -> str:
     """Show what changed behind kplan's back, and how much of the cluster this speaks of."""
     return render_text(drift.drift_document(changes, coverage), look)
 
 
-def drift_json(changes: Sequence[Change], coverage: Coverage) -> str:
+def drift_json(changes: Sequence[Change], coverage: DriftCoverage) -> str:
     """Write the drift as one JSON document."""
     return json_text(drift.drift_data(changes, coverage))
 
 
-def drift_line(changes: Sequence[Change], coverage: Coverage) -> str:
+def drift_line(changes: Sequence[Change], coverage: DriftCoverage) -> str:
     """Write the drift as JSON on one line, for those who look again and again."""
     return json_line(drift.drift_data(changes, coverage))
 
 
-def state_list_text(objects: Sequence[OwnedObject], look: TextStyle = PLAIN) -> str:
+def state_list_text(objects: Sequence[OwnedObject], look: TextStyle = PLAIN_STYLE) -> str:
     """List the addresses of owned objects, one a line."""
-    return render_text(owned_list(objects), look)
+    return render_text(owned_list_document(objects), look)
 
 
 def state_show_text(objects: Sequence[OwnedObject], look: TextStyle) -> str:
     """Show owned objects in HCL, as last applied."""
-    return render_text(owned_objects(objects), look)
+    return render_text(owned_objects_document(objects), look)
 
 
 def owned_json(objects: Sequence[OwnedObject]) -> str:
@@ -202,9 +198,9 @@ def adoption_text(
     return render_text(adoption_document(adopted, absent, notes), look)
 
 
-def imported_text(owned: Sequence[OwnedObject], notes: Sequence[str], look: TextStyle) -> str:
+def import_text(owned: Sequence[OwnedObject], notes: Sequence[str], look: TextStyle) -> str:
     """Count what was taken over, per kind, with what is to be said about it."""
-    return render_text(imported_document(owned, notes), look)
+    return render_text(import_document(owned, notes), look)
 
 
 def figures_text(found: Figures, look: TextStyle) -> str:
@@ -212,7 +208,7 @@ def figures_text(found: Figures, look: TextStyle) -> str:
     return render_text(table.figures_document(found), look)
 
 
-def figures_page(found: Figures) -> str:
+def figures_html(found: Figures) -> str:
     """Write what there is to say of a fleet as one HTML page."""
     from kplan.report.documents.fleet_page import fleet_page  # noqa: PLC0415 - one verb needs it
     from kplan.report.formats.html import render_html  # noqa: PLC0415

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox.progress import Progress, ProgressStep, Stage
+from kplan.sandbox.sandbox import Progress, ProgressStep, Stage
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 LOG4J_VERSION = "2.25.4"

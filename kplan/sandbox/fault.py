@@ -18,9 +18,8 @@ from kplan.sandbox.process import (
     process_state,
     send_signal,
 )
-from kplan.sandbox.progress import ignore_progress
 from kplan.sandbox.runtime import node_folder
-from kplan.sandbox.sandbox import Sandbox, read_sandbox, write_sandbox
+from kplan.sandbox.sandbox import Sandbox, ignore_progress, read_sandbox, write_sandbox
 
 
 def kill(folder: Path, node: int) -> None:

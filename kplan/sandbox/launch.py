@@ -23,13 +23,14 @@ from kplan.sandbox.credential import (
 )
 from kplan.sandbox.layout import (
     Node,
+    SandboxSpec,
+    Security,
     initial_controllers,
     make_nodes,
     port_count,
     server_properties,
 )
 from kplan.sandbox.process import Process, end_processes, hold_signals, is_alive, spawn
-from kplan.sandbox.progress import Progress, ProgressStep, Stage
 from kplan.sandbox.runtime import (
     KafkaRuntime,
     format_command,
@@ -39,8 +40,14 @@ from kplan.sandbox.runtime import (
     write_private_file,
     write_settings,
 )
-from kplan.sandbox.sandbox import Sandbox, properties_file, write_sandbox
-from kplan.sandbox.spec import SandboxSpec, Security
+from kplan.sandbox.sandbox import (
+    Progress,
+    ProgressStep,
+    Sandbox,
+    Stage,
+    properties_file,
+    write_sandbox,
+)
 
 # Below the ports that systems give to outgoing connections: from there, a client that connects
 # again and again to a broker that is down can get the broker's own port and hold it.

@@ -12,19 +12,21 @@ from pathlib import Path
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 from kplan.sandbox.artifact import cache_folder, fetch_jars, file_lock, kafka_folder
-from kplan.sandbox.java import MIN_JAVA_WITH_AOT, find_java
 from kplan.sandbox.launch import end_on_failure, last_lines, launch_cluster, log_tail
+from kplan.sandbox.layout import SandboxSpec, Security, check_spec
 from kplan.sandbox.process import ProcessState, end_processes, process_state
-from kplan.sandbox.progress import Progress, ProgressStep, Stage, ignore_progress
-from kplan.sandbox.runtime import KafkaRuntime, node_folder
+from kplan.sandbox.runtime import MIN_JAVA_WITH_AOT, KafkaRuntime, find_java, node_folder
 from kplan.sandbox.sandbox import (
     SANDBOX_FILE,
+    Progress,
+    ProgressStep,
     Sandbox,
+    Stage,
+    ignore_progress,
     properties_file,
     read_sandbox,
     write_sandbox,
 )
-from kplan.sandbox.spec import SandboxSpec, Security, check_spec
 
 TRAINING_TIMEOUT_S = 120.0
 

@@ -1,19 +1,26 @@
-"""A sandbox, and the file that records it between runs of kplan."""
+"""A sandbox, the file that records it between runs, and the progress of its start."""
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 from kplan.sandbox.credential import User
-from kplan.sandbox.layout import Node, Role, bootstrap_controllers, bootstrap_servers
+from kplan.sandbox.layout import (
+    Node,
+    Role,
+    SandboxSpec,
+    Security,
+    bootstrap_controllers,
+    bootstrap_servers,
+)
 from kplan.sandbox.process import Process
 from kplan.sandbox.runtime import write_private_file
-from kplan.sandbox.spec import SandboxSpec, Security
 
 SANDBOX_FILE = "sandbox.json"
 FORMAT = 1
@@ -147,3 +154,29 @@ def _spec_from_json(told: Mapping[str, Any]) -> SandboxSpec:
 
 def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the dataclasses above
     return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+
+
+class Stage(StrEnum):
+    """The parts of a start, in their order; the first two happen once per Kafka version."""
+
+    FETCH = "fetch"
+    WARM = "warm"
+    FORMAT = "format"
+    START = "start"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressStep:
+    """`done` of `total` pieces of a stage (jars, then nodes); a `total` of 0 is unknown."""
+
+    stage: Stage
+    detail: str
+    done: int
+    total: int
+
+
+Progress = Callable[[ProgressStep], None]
+
+
+def ignore_progress(_: ProgressStep) -> None:
+    """Show nothing."""

@@ -21,18 +21,17 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.resource import Identity
 from kplan.model.state import AppliedPlan, OutputValue, OwnedObject, State
-from kplan.state.json_document import is_sealed, seal_document
-from kplan.state.plain_json import has_kind, value_from
+from kplan.state.json_document import decode_value, is_known_kind, is_sealed, seal_document
 
 FORMAT = 2
-_AFTER_HEADING = b',\n  "outputs": '
-_CONFLICT = b"<<<<<<< "
+_AFTER_HEADER = b',\n  "outputs": '
+_MERGE_CONFLICT_MARK = b"<<<<<<< "
 
 Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class StateHeading:
+class StateHeader:
     """What tells one state from another."""
 
     lineage: str
@@ -45,30 +44,30 @@ def encode_state(state: State, kplan_version: str) -> bytes:
     owned = sorted(state.owned.values(), key=lambda each: each.address.sort_key)
     return seal_document(
         {
-            "format": _format(state),
+            "format": _format_number(state),
             "kplan_version": kplan_version,
             "lineage": state.lineage,
             "serial": state.serial,
             "cluster_id": state.cluster_id,
-            **_clusters(state),
-            "outputs": {name: _output(each) for name, each in sorted(state.outputs.items())},
+            **_encode_clusters(state),
+            "outputs": {name: _encode_output(each) for name, each in sorted(state.outputs.items())},
             "resources": [encode_owned(each) for each in owned],
-            **_applied_plans(state),
+            **_encode_applied_plans(state),
         }
     )
 
 
-def read_heading(state: State) -> StateHeading:
+def state_header(state: State) -> StateHeader:
     """Return the state from others."""
-    return StateHeading(state.lineage, state.serial, state.cluster_id)
+    return StateHeader(state.lineage, state.serial, state.cluster_id)
 
 
-def encode_moved(to: str, kplan_version: str) -> bytes:
+def encode_move_note(to: str, kplan_version: str) -> bytes:
     """Write a note in the place of a state that was moved away."""
     return seal_document({"format": 1, "kplan_version": kplan_version, "moved_to": to})
 
 
-def read_moved_to(data: bytes) -> str:
+def decode_move_note(data: bytes) -> str:
     """Return where a state was moved to that stood here, "" where the bytes are no such note."""
     try:
         found = json.loads(data)
@@ -77,7 +76,7 @@ def read_moved_to(data: bytes) -> str:
     return str(found.get("moved_to", "")) if isinstance(found, dict) else ""
 
 
-def is_moved(to: str) -> StateError:
+def moved_state_error(to: str) -> StateError:
     """Refuse to read a state where it was moved away from."""
     return StateError(
         f"The state was moved to {to}.",
@@ -94,34 +93,34 @@ def decode_state(data: bytes) -> State:
         StateError: the state holds a kind that this version does not know, or was moved away.
 
     """
-    document = _opened(data)
-    with _complaining():
+    document = _parse_document(data)
+    with _raise_corrupt_errors():
         _check_kinds(document)
-        heading = _heading(document)
+        heading = _document_header(document)
         owned = [decode_owned(each) for each in document["resources"]]
         return State(
             lineage=heading.lineage,
             serial=heading.serial,
             cluster_id=heading.cluster_id,
             owned={each.address: each for each in owned},
-            outputs={name: _output_value(each) for name, each in document["outputs"].items()},
+            outputs={name: _decode_output(each) for name, each in document["outputs"].items()},
             applied_plans=tuple(AppliedPlan(**each) for each in document.get("applied_plans", ())),
             clusters={str(key): str(each) for key, each in document.get("clusters", {}).items()},
         )
 
 
-def decode_heading(data: bytes) -> StateHeading:
+def decode_header(data: bytes) -> StateHeader:
     """Read only what tells the state from another; raises as `decode_state`.
 
     What stands behind it is not looked at where the checksum says that it is whole: states are
     large, and every write asks this of the one before.
     """
-    head, follows, _ = data.partition(_AFTER_HEADING)
-    document = json.loads(head + b"}") if follows and is_sealed(data) else _opened(data)
+    head, follows, _ = data.partition(_AFTER_HEADER)
+    document = json.loads(head + b"}") if follows and is_sealed(data) else _parse_document(data)
     if document["format"] > FORMAT:
-        document = _opened(data)
-    with _complaining():
-        return _heading(document)
+        document = _parse_document(data)
+    with _raise_corrupt_errors():
+        return _document_header(document)
 
 
 def encode_owned(owned: OwnedObject) -> dict[str, object]:
@@ -151,7 +150,7 @@ def decode_owned(found: Json) -> OwnedObject:
     return OwnedObject(
         address=Address.parse(found["address"]),
         identity=Identity(found["identity"]),
-        value=value_from(found["kind"], found["value"]),
+        value=decode_value(found["kind"], found["value"]),
         uid=found["uid"],
         is_protected=found["protected"],
         is_pending=found["pending"],
@@ -161,7 +160,7 @@ def decode_owned(found: Json) -> OwnedObject:
 
 
 @contextmanager
-def _complaining() -> Iterator[None]:
+def _raise_corrupt_errors() -> Iterator[None]:
     """Turn the errors of looking for what is not there into one about the file."""
     try:
         yield
@@ -169,10 +168,10 @@ def _complaining() -> Iterator[None]:
         raise StateCorruptError(f"It lacks or misplaces something: {failure}.") from failure
 
 
-def _opened(data: bytes) -> Json:
+def _parse_document(data: bytes) -> Json:
     if not data.strip():
         raise StateCorruptError("It is empty.")
-    if data.startswith(_CONFLICT) or b"\n" + _CONFLICT in data:
+    if data.startswith(_MERGE_CONFLICT_MARK) or b"\n" + _MERGE_CONFLICT_MARK in data:
         raise StateCorruptError(
             "It holds both sides of a git merge.",
             "Take one side (git checkout --ours or --theirs); kplan state rebuild then finds what "
@@ -183,20 +182,20 @@ def _opened(data: bytes) -> Json:
     except (ValueError, RecursionError) as failure:
         raise StateCorruptError(f"It is cut or damaged; it is no JSON: {failure}.") from failure
     if not isinstance(found, dict) or not isinstance(found.get("format"), int):
-        raise StateCorruptError(_foreign(found))
+        raise StateCorruptError(_foreign_document_detail(found))
     if found["format"] > FORMAT:
         raise StateCorruptError(
             f"Its format is {found['format']}; this version of kplan reads formats up to {FORMAT}.",
-            f"Use {_writer(found)} or later.",
+            f"Use {_writer_version(found)} or later.",
         )
     if not is_sealed(data):
         raise StateCorruptError("Its checksum is wrong: it was changed after kplan wrote it.")
     if "moved_to" in found:
-        raise is_moved(str(found["moved_to"]))
+        raise moved_state_error(str(found["moved_to"]))
     return cast("Json", found)
 
 
-def _foreign(found: object) -> str:
+def _foreign_document_detail(found: object) -> str:
     if isinstance(found, dict) and "terraform_version" in found:
         return "It is a state of Terraform, not of kplan."
     return "It is JSON, but no state of kplan."
@@ -204,40 +203,40 @@ def _foreign(found: object) -> str:
 
 def _check_kinds(document: Json) -> None:
     kinds = {str(each["kind"]) for each in document["resources"]}
-    unknown = sorted(kind for kind in kinds if not has_kind(kind))
+    unknown = sorted(kind for kind in kinds if not is_known_kind(kind))
     if unknown:
         raise StateError(
             f"It holds objects of {', '.join(unknown)}, which this version of kplan does not know.",
-            f"Use {_writer(document)}, which wrote it, or later.",
+            f"Use {_writer_version(document)}, which wrote it, or later.",
         )
 
 
-def _writer(document: Json) -> str:
+def _writer_version(document: Json) -> str:
     return f"kplan {document.get('kplan_version', '')}".strip()
 
 
-def _heading(document: Json) -> StateHeading:
-    return StateHeading(
+def _document_header(document: Json) -> StateHeader:
+    return StateHeader(
         str(document["lineage"]), int(document["serial"]), str(document["cluster_id"])
     )
 
 
-def _format(state: State) -> int:
+def _format_number(state: State) -> int:
     is_plain = not state.clusters and not any(each.provider for each in state.owned.values())
     return 1 if is_plain else FORMAT
 
 
-def _clusters(state: State) -> dict[str, object]:
+def _encode_clusters(state: State) -> dict[str, object]:
     return {"clusters": dict(sorted(state.clusters.items()))} if state.clusters else {}
 
 
-def _applied_plans(state: State) -> dict[str, object]:
+def _encode_applied_plans(state: State) -> dict[str, object]:
     """Write the saved plans that were applied; a state that never saw one is as it always was."""
     plans = [asdict(each) for each in state.applied_plans]
     return {"applied_plans": plans} if plans else {}
 
 
-def _output(output: OutputValue) -> dict[str, object]:
+def _encode_output(output: OutputValue) -> dict[str, object]:
     return {
         "value": None if output.is_sensitive else output.value,
         "type": output.type,
@@ -245,5 +244,5 @@ def _output(output: OutputValue) -> dict[str, object]:
     }
 
 
-def _output_value(found: Json) -> OutputValue:
+def _decode_output(found: Json) -> OutputValue:
     return OutputValue(found["value"], found["type"], found["sensitive"])

@@ -9,19 +9,19 @@ from kplan.model.errors import StalePlanError, StateCorruptError, StateError, Wr
 from kplan.model.plan import PlanBasis
 from kplan.model.state import State
 from kplan.model.version import VERSION
-from kplan.state.atomic import real_path, write_atomically
+from kplan.state.atomic_file import real_path, write_atomically
 from kplan.state.codec import (
-    StateHeading,
-    decode_heading,
+    StateHeader,
+    decode_header,
+    decode_move_note,
     decode_state,
-    encode_moved,
+    encode_move_note,
     encode_state,
-    read_heading,
-    read_moved_to,
+    state_header,
 )
-from kplan.state.history import keep_backup, list_backups, prune_backups
+from kplan.state.history import add_backup, list_backups, prune_backups
 
-SPARE_NAME = "errored.state"
+EMERGENCY_COPY_NAME = "errored.state"
 
 
 def save_emergency_copy(reason: StateError, data: bytes, target: Path | None = None) -> StateError:
@@ -30,7 +30,7 @@ def save_emergency_copy(reason: StateError, data: bytes, target: Path | None = N
     The error is of the same class. Where nothing can be written at all, the way out is to plan
     again.
     """
-    spare = _spare(data, None if target is None else target.parent)
+    spare = _write_emergency_copy(data, None if target is None else target.parent)
     if spare is None:
         hint = "Plan again once that is mended: kplan adopts what it made."
         return type(reason)(reason.detail, hint)
@@ -46,9 +46,9 @@ def save_emergency_copy(reason: StateError, data: bytes, target: Path | None = N
     )
 
 
-def _spare(data: bytes, avoided: Path | None) -> Path | None:
+def _write_emergency_copy(data: bytes, avoided: Path | None) -> Path | None:
     for folder in (Path(), Path(tempfile.gettempdir())):
-        spare = folder / SPARE_NAME
+        spare = folder / EMERGENCY_COPY_NAME
         try:
             if avoided is None or not folder.samefile(avoided):
                 write_atomically(spare, data)
@@ -59,7 +59,7 @@ def _spare(data: bytes, avoided: Path | None) -> Path | None:
 
 
 _BYTES_PER_CHANGE = 4096
-_BYTES_AT_LEAST = 65536
+_MIN_BYTES = 65536
 
 
 def new_state(lineage: str) -> State:
@@ -83,13 +83,15 @@ def read_state(path: Path) -> State | None:
 
 def read_document(path: Path) -> tuple[bytes, State] | None:
     """Read the state together with its bytes; None and errors as `read_state`."""
-    data = _read(path)
+    data = _read_bytes(path)
     if data is None:
         return None
     try:
         return data, decode_state(data)
     except StateCorruptError as fault:
-        raise StateCorruptError(f"{path}: {fault.detail}", fault.hint or _way_back(path)) from fault
+        raise StateCorruptError(
+            f"{path}: {fault.detail}", fault.hint or _restore_hint(path)
+        ) from fault
     except StateError as fault:
         raise StateError(f"{path}: {fault.detail}", fault.hint) from fault
 
@@ -105,22 +107,22 @@ def write_state(path: Path, state: State) -> None:
             `errored.state` in another folder, which the hint names.
 
     """
-    write_document(path, encode_state(state, VERSION), read_heading(state))
+    write_document(path, encode_state(state, VERSION), state_header(state))
 
 
-def write_document(path: Path, data: bytes, heading: StateHeading) -> None:
+def write_document(path: Path, data: bytes, heading: StateHeader) -> None:
     """Write a state that is encoded already; raises as `write_state`."""
     target = real_path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        previous = _read(path)
+        previous = _read_bytes(path)
         if previous == data:
             return
         if previous is not None:
-            keep_backup(target, _backup_name(target, previous, heading))
+            add_backup(target, _backup_name(target, previous, heading))
         write_atomically(target, data)
     except OSError as failure:
-        if _read(path) == data:
+        if _read_bytes(path) == data:
             told = f"{target} is written, but a crash of the machine may undo it"
             raise StateError(f"{told}: {failure.strerror}.") from failure
         reason = f"{target} cannot be written: {failure.strerror}; it is what it was before."
@@ -130,7 +132,7 @@ def write_document(path: Path, data: bytes, heading: StateHeading) -> None:
     prune_backups(target)
 
 
-def mark_moved(path: Path, moved_to_place: str) -> None:
+def write_move_note(path: Path, moved_to_place: str) -> None:
     """Leave a note that the state was moved away; it stays among the backups.
 
     Raises:
@@ -138,27 +140,27 @@ def mark_moved(path: Path, moved_to_place: str) -> None:
 
     """
     target = real_path(path)
-    serial = decode_heading(_read(path) or b"").serial
+    serial = decode_header(_read_bytes(path) or b"").serial
     try:
-        keep_backup(target, str(serial))
-        write_atomically(target, encode_moved(moved_to_place, VERSION))
+        add_backup(target, str(serial))
+        write_atomically(target, encode_move_note(moved_to_place, VERSION))
     except OSError as failure:
         raise StateError(f"{target} cannot be written: {failure.strerror}.") from failure
 
 
-def moved_from_path(path: Path) -> str:
+def read_move_note(path: Path) -> str:
     """Return where the state was moved to that stood here, "" where it was not."""
-    return read_moved_to(_read(path) or b"")
+    return decode_move_note(_read_bytes(path) or b"")
 
 
-def unmark_moved(path: Path) -> None:
+def remove_move_note(path: Path) -> None:
     """Remove the note that a state was moved away, if there is one: it comes back.
 
     Raises:
         StateError: the note cannot be removed.
 
     """
-    if moved_from_path(path):
+    if read_move_note(path):
         try:
             real_path(path).unlink()
         except OSError as failure:
@@ -175,7 +177,7 @@ def check_free_space(path: Path, changes: int = 0) -> None:
     target = real_path(path)
     folder = next(each for each in target.parents if each.is_dir())
     size = target.stat().st_size if target.is_file() else 0
-    needed = 2 * size + changes * _BYTES_PER_CHANGE + _BYTES_AT_LEAST
+    needed = 2 * size + changes * _BYTES_PER_CHANGE + _MIN_BYTES
     usage = shutil.disk_usage(folder)
     if usage.total and usage.free < needed:  # some network file systems do not tell
         raise StateError(
@@ -228,7 +230,7 @@ def check_same_state(state: State, based_on: PlanBasis) -> None:
         check_same_cluster(state, cluster_id, provider)
 
 
-def check_follows(found: StateHeading, new: StateHeading, where: str) -> None:
+def check_successor(found: StateHeader, new: StateHeader, where: str) -> None:
     """Check that a state may take the place of the one that is `where`.
 
     Raises:
@@ -246,7 +248,7 @@ def check_follows(found: StateHeading, new: StateHeading, where: str) -> None:
         )
 
 
-def _read(path: Path) -> bytes | None:
+def _read_bytes(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -257,24 +259,24 @@ def _read(path: Path) -> bytes | None:
         raise StateError(f"{path} cannot be read: {failure.strerror}.") from failure
 
 
-def _backup_name(path: Path, previous: bytes, heading: StateHeading) -> str:
+def _backup_name(path: Path, previous: bytes, heading: StateHeader) -> str:
     try:
-        found = decode_heading(previous)
+        found = decode_header(previous)
     except StateCorruptError:
         return "damaged"
-    check_follows(found, heading, str(path))
+    check_successor(found, heading, str(path))
     return str(found.serial)
 
 
-def _way_back(path: Path) -> str:
+def _restore_hint(path: Path) -> str:
     for backup in reversed(list_backups(path)):
         try:
             serial = decode_state(backup.read_bytes()).serial
         except (StateError, OSError):
             continue
-        return f"Restore serial {serial}: {_copy(backup, path)}"
+        return f"Restore serial {serial}: {_copy_command(backup, path)}"
     return "No whole backup is left beside it; restore the file from elsewhere."
 
 
-def _copy(source: Path, target: Path) -> str:
+def _copy_command(source: Path, target: Path) -> str:
     return f"cp {shlex.quote(str(source))} {shlex.quote(str(target))}"

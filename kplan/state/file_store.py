@@ -8,11 +8,11 @@ from kplan.model.dataclass import dataclass
 from kplan.model.plan import Plan
 from kplan.model.state import State, StateVersion
 from kplan.state import file, history, lock
-from kplan.state.codec import decode_heading
-from kplan.state.holder import Holder
+from kplan.state.codec import decode_header
 from kplan.state.journal import Journal, discard_journal, journal_path, read_journal
 from kplan.state.journal_writer import JournalWriter, open_journal
 from kplan.state.lock import LockStatus
+from kplan.state.lock_holder import LockHolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class FileStore:
     path: Path
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The path."""
         return str(self.path)
 
@@ -30,7 +30,7 @@ class FileStore:
         """Read the file."""
         return file.read_state(self.path)
 
-    def document(self) -> bytes | None:
+    def read_document(self) -> bytes | None:
         """Return the file as it is, once it has proved to be whole."""
         found = file.read_document(self.path)
         return None if found is None else found[0]
@@ -39,22 +39,22 @@ class FileStore:
         """Replace the file."""
         file.write_state(self.path, state)
 
-    def put(self, document: bytes) -> None:
+    def write_document(self, document: bytes) -> None:
         """Write a file with exactly these bytes."""
-        file.unmark_moved(self.path)
-        file.write_document(self.path, document, decode_heading(document))
+        file.remove_move_note(self.path)
+        file.write_document(self.path, document, decode_header(document))
 
-    def retire(self, to: str) -> None:
+    def write_move_note(self, to: str) -> None:
         """Put a note in the place of the file, which is kept among the backups."""
-        file.mark_moved(self.path, to)
+        file.write_move_note(self.path, to)
 
-    def moved_to(self) -> str:
+    def read_move_note(self) -> str:
         """Read the note in the place of the file."""
-        return file.moved_from_path(self.path)
+        return file.read_move_note(self.path)
 
     @contextmanager
-    def held(
-        self, holder: Holder | None, timeout_s: float, waiting: Callable[[Holder], None]
+    def hold_lock(
+        self, holder: LockHolder | None, timeout_s: float, waiting: Callable[[LockHolder], None]
     ) -> Iterator[None]:
         """Hold the lock beside the file."""
         if holder is None:
@@ -67,11 +67,11 @@ class FileStore:
         """Look at the lock beside the file."""
         return lock.lock_status(self.path)
 
-    def force_unlock(self, id: str) -> Holder:  # noqa: A002 - the word on the command line
+    def force_unlock(self, id: str) -> LockHolder:  # noqa: A002 - the word on the command line
         """Remove the lock beside the file."""
         return lock.force_unlock(self.path, id)
 
-    def journal(self) -> Journal | None:
+    def read_journal(self) -> Journal | None:
         """Read the journal beside the file."""
         return read_journal(self.path)
 
@@ -79,12 +79,12 @@ class FileStore:
         """Whether there is a journal beside the file."""
         return journal_path(self.path).exists()
 
-    def check_room(self, changes: int) -> None:
+    def check_free_space(self, changes: int) -> None:
         """Check the free space of the disk."""
         file.check_free_space(self.path, changes)
 
-    def recording(
-        self, plan: Plan, nonce: str = "", holder: Holder | None = None
+    def open_journal(
+        self, plan: Plan, nonce: str = "", holder: LockHolder | None = None
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal beside the file, as long as the lock is ours."""
         return open_journal(self.path, plan, nonce, holder)
@@ -93,13 +93,13 @@ class FileStore:
         """Remove the journal beside the file."""
         discard_journal(self.path)
 
-    def history(self) -> tuple[StateVersion, ...]:
+    def list_versions(self) -> tuple[StateVersion, ...]:
         """List the backups, and the file."""
-        return history.read_history(self.path)
+        return history.list_versions(self.path)
 
-    def earlier(self, serial: int) -> State:
+    def read_version(self, serial: int) -> State:
         """Read a backup."""
-        return history.backup_state(self.path, serial)
+        return history.read_backup(self.path, serial)
 
     def newest_serial(self) -> int:
         """Look at the file and its backups."""

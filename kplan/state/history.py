@@ -8,23 +8,25 @@ from pathlib import Path
 
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import State, StateVersion, diff_owned
-from kplan.state.atomic import real_path, sync_folder
+from kplan.state.atomic_file import real_path, sync_folder
 from kplan.state.codec import decode_state
 
-KEEP = 20
+MAX_BACKUPS = 20
 
 
 def list_backups(path: Path) -> tuple[Path, ...]:
     """List the backups of the state at `path`, oldest serial first."""
     numbered = (
-        (int(each.stem), each) for each in _folder(path).glob("*.json") if each.stem.isdecimal()
+        (int(each.stem), each)
+        for each in _backup_folder(path).glob("*.json")
+        if each.stem.isdecimal()
     )
     return tuple(each for _, each in sorted(numbered))
 
 
-def keep_backup(path: Path, name: str) -> None:
+def add_backup(path: Path, name: str) -> None:
     """Give the file at `path` a second name among the backups; raises OSError."""
-    folder = _folder(path)
+    folder = _backup_folder(path)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     linked = folder / f".{name}.{os.getpid()}.tmp"
     linked.unlink(missing_ok=True)
@@ -36,22 +38,22 @@ def keep_backup(path: Path, name: str) -> None:
 
 def prune_backups(path: Path) -> None:
     """Drop all but the newest backups. One that cannot be dropped does no harm."""
-    for old in list_backups(path)[:-KEEP]:
+    for old in list_backups(path)[:-MAX_BACKUPS]:
         with contextlib.suppress(OSError):
             old.unlink()
 
 
-def _folder(path: Path) -> Path:
+def _backup_folder(path: Path) -> Path:
     found = real_path(path)
     return found.parent / "backup" / found.name
 
 
-def read_history(path: Path) -> tuple[StateVersion, ...]:
+def list_versions(path: Path) -> tuple[StateVersion, ...]:
     """List the backups of the state at `path` and the state itself, oldest first."""
-    return tuple(_versions(path))
+    return tuple(_backup_versions(path))
 
 
-def backup_state(path: Path, serial: int) -> State:
+def read_backup(path: Path, serial: int) -> State:
     """Read the backup with that serial.
 
     Raises:
@@ -62,27 +64,27 @@ def backup_state(path: Path, serial: int) -> State:
     if serial not in found:
         kept = ", ".join(str(each) for each in sorted(found)) or "none"
         raise StateError(f"There is no backup of serial {serial}; kept are: {kept}.")
-    return _read(found[serial])
+    return _read_state(found[serial])
 
 
 def newest_serial(path: Path) -> int:
     """Return a serial as high as any that the state at `path` and its backups ever had."""
     numbers = [int(each.stem) for each in list_backups(path)]
     try:
-        current = _read(real_path(path)).serial if path.exists() else 0
+        current = _read_state(real_path(path)).serial if path.exists() else 0
     except StateError:
         current = max(numbers, default=0) + 1  # the damaged one came after its newest backup
     return max([*numbers, current])
 
 
-def _versions(path: Path) -> Iterator[StateVersion]:
+def _backup_versions(path: Path) -> Iterator[StateVersion]:
     previous: State | None = None
     current = [real_path(path)] if path.exists() else []
     for file in [*list_backups(path), *current]:
         written_at = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat(timespec="seconds")
         is_current = file in current
         try:
-            state = _read(file)
+            state = _read_state(file)
         except StateError as fault:
             yield StateVersion(
                 str(file), written_at, is_current=is_current, read_error=fault.detail
@@ -100,7 +102,7 @@ def _versions(path: Path) -> Iterator[StateVersion]:
         previous = state
 
 
-def _read(file: Path) -> State:
+def _read_state(file: Path) -> State:
     try:
         return decode_state(file.read_bytes())
     except StateCorruptError as fault:

@@ -12,16 +12,14 @@ from typing import Any
 from kplan.kinds.schema import to_stored_document
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
-from kplan.model.errors import StateCorruptError, StateError
+from kplan.model.errors import Refusal, StateCorruptError, StateError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, ObjectKey
-from kplan.model.refusal import Refusal
 from kplan.model.state import State, owned_after
-from kplan.state.atomic import real_path, sync_folder
-from kplan.state.json_document import compact_json
-from kplan.state.plain_json import fields_of, from_plain, to_plain
+from kplan.state.atomic_file import real_path, sync_folder
+from kplan.state.json_document import compact_json, encode_fields, from_plain, to_plain
 
-_MARK = b',"crc":"'
+_CHECKSUM_KEY = b',"crc":"'
 _CLOSE = b'"}'
 
 
@@ -31,14 +29,14 @@ class ChecksumChain:
     def __init__(self) -> None:
         self._crc = 0
 
-    def line(self, document: Mapping[str, object]) -> bytes:
+    def encode_line(self, document: Mapping[str, object]) -> bytes:
         """Write the next line; the document has at least one member."""
         body = compact_json(document)[:-1]  # without its brace
         self._crc = zlib.crc32(body, self._crc)
         return b'%b,"crc":"%08x"}\n' % (body, self._crc)
 
 
-def read_whole_lines(data: bytes) -> Iterator[Mapping[str, Any]]:
+def decode_lines(data: bytes) -> Iterator[Mapping[str, Any]]:
     """Read all lines but one that was cut off by the end of the file.
 
     Raises:
@@ -47,14 +45,14 @@ def read_whole_lines(data: bytes) -> Iterator[Mapping[str, Any]]:
     """
     crc = 0
     for number, line in enumerate(data.split(b"\n")[:-1], start=1):
-        body, mark, tail = line.rpartition(_MARK)
+        body, mark, tail = line.rpartition(_CHECKSUM_KEY)
         crc = zlib.crc32(body, crc)
-        if not mark or tail != _hex(crc) + _CLOSE:
+        if not mark or tail != _hex_checksum(crc) + _CLOSE:
             raise ValueError(f"line {number} is damaged")
         yield json.loads(line)
 
 
-def _hex(crc: int) -> bytes:
+def _hex_checksum(crc: int) -> bytes:
     return f"{crc:08x}".encode()
 
 
@@ -63,7 +61,7 @@ FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class JournalHead:
+class JournalHeader:
     """What an apply is about. `plan` is the checksum of its plan, `at` ISO 8601 in UTC.
 
     `cluster_id` and `clusters` are those of the plan's `BasedOn`. `nonce` is that of the saved
@@ -89,25 +87,25 @@ class Journal:
     written how many of the outcomes, in order, that state holds.
     """
 
-    head: JournalHead
+    header: JournalHeader
     changes: tuple[Change, ...]
-    sent: frozenset[ObjectKey]
+    sent_keys: frozenset[ObjectKey]
     outcomes: tuple[Outcome, ...]
-    covered: Mapping[int, int]
+    outcome_counts: Mapping[int, int]
     is_ended: bool
 
     @property
-    def unsettled(self) -> frozenset[ObjectKey]:
+    def unsettled_keys(self) -> frozenset[ObjectKey]:
         """What was sent, and only the cluster knows with what result."""
         known = {
             each.change.key for each in self.outcomes if each.status is not OutcomeStatus.UNKNOWN
         }
-        return self.sent - known
+        return self.sent_keys - known
 
     @property
-    def not_sent(self) -> tuple[Change, ...]:
+    def unsent_changes(self) -> tuple[Change, ...]:
         """What was never tried."""
-        return tuple(each for each in self.changes if each.key not in self.sent)
+        return tuple(each for each in self.changes if each.key not in self.sent_keys)
 
 
 def read_journal(path: Path) -> Journal | None:
@@ -134,14 +132,14 @@ def read_journal(path: Path) -> Journal | None:
 def decode_journal(data: bytes, where: str, way_out: str) -> Journal:
     """Read a journal; `way_out` is the hint where it is damaged. Raises StateCorrupt."""
     try:
-        return _journal(read_whole_lines(data))
+        return _parse_journal(decode_lines(data))
     except StateCorruptError as fault:
         raise StateCorruptError(f"{where}: {fault.detail}", fault.hint) from fault
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as failure:
         raise StateCorruptError(f"The journal {where} is damaged: {failure}.", way_out) from failure
 
 
-def fold_journal(state: State, journal: Journal) -> tuple[State, frozenset[ObjectKey]]:
+def replay_journal(state: State, journal: Journal) -> tuple[State, frozenset[ObjectKey]]:
     """Bring into the state what the apply had done, and tell what only the cluster knows.
 
     The serial stays: the caller raises it when it writes. Folding the same journal again into what
@@ -151,18 +149,18 @@ def fold_journal(state: State, journal: Journal) -> tuple[State, frozenset[Objec
         StateError: the journal is not about this state, or the state went on without it.
 
     """
-    head = journal.head
+    head = journal.header
     if state.serial == head.from_serial == 0:
         state = replace(state, lineage=head.lineage)  # killed before the state was ever written
     if state.lineage != head.lineage:
         raise StateError(f"The journal belongs to the state {head.lineage}, not {state.lineage}.")
-    if state.serial != head.from_serial and state.serial not in journal.covered:
+    if state.serial != head.from_serial and state.serial not in journal.outcome_counts:
         raise StateError(
             f"The journal begins at serial {head.from_serial}; the state went on to serial "
             f"{state.serial} without it.",
             "Move the journal away; kplan plan shows what its apply has done.",
         )
-    news = journal.outcomes[journal.covered.get(state.serial, 0) :]
+    news = journal.outcomes[journal.outcome_counts.get(state.serial, 0) :]
     done = [(each.change, each) for each in news if each.status is OutcomeStatus.APPLIED]
     folded = replace(
         state,
@@ -170,7 +168,7 @@ def fold_journal(state: State, journal: Journal) -> tuple[State, frozenset[Objec
         clusters={**state.clusters, **head.clusters},
         owned=owned_after(state.owned, done),
     )
-    return folded, journal.unsettled
+    return folded, journal.unsettled_keys
 
 
 def discard_journal(path: Path) -> None:
@@ -193,9 +191,9 @@ def journal_path(path: Path) -> Path:
     return real_path(path).with_suffix(".journal")
 
 
-def head_line(head: JournalHead, changes: int) -> dict[str, object]:
+def header_line(head: JournalHeader, changes: int) -> dict[str, object]:
     """Write the first line."""
-    return {"format": FORMAT if head.clusters else 1, "changes": changes, **fields_of(head)}
+    return {"format": FORMAT if head.clusters else 1, "changes": changes, **encode_fields(head)}
 
 
 def change_line(change: Change) -> dict[str, object]:
@@ -207,20 +205,20 @@ def change_line(change: Change) -> dict[str, object]:
         "action": change.action,
         "before": None,
         "after": None if change.after is None else to_stored_document(change.after),
-        "declared_at": _place(change.declared_at),
+        "declared_at": _encode_source_range(change.declared_at),
     }
-    for name in _UNUSUAL:
+    for name in _OPTIONAL_FIELDS:
         if held := getattr(change, name):
             found[name] = to_plain(held)
     return {"change": found}
 
 
-_UNUSUAL = ("uid", "is_protected", "previous", "reason", "provider")
+_OPTIONAL_FIELDS = ("uid", "is_protected", "previous", "reason", "provider")
 """Fields that are empty in most changes."""
 
 
 @cache
-def _place(declared_at: SourceRange | None) -> object:
+def _encode_source_range(declared_at: SourceRange | None) -> object:
     """Write the range of a block, which many instances share."""
     return to_plain(declared_at)
 
@@ -239,7 +237,7 @@ def outcome_line(number: int, outcome: Outcome) -> dict[str, object]:
     }
 
 
-def _journal(lines: Iterator[Mapping[str, Any]]) -> Journal:
+def _parse_journal(lines: Iterator[Mapping[str, Any]]) -> Journal:
     first = next(lines, None)
     if first is None:
         raise ValueError("it has no first line")
@@ -252,11 +250,11 @@ def _journal(lines: Iterator[Mapping[str, Any]]) -> Journal:
     changes = tuple(from_plain(Change, line["change"]) for line in islice(lines, count))
     if len(changes) != count:
         raise ValueError(f"it holds {len(changes)} of {count} changes")
-    return _continued(from_plain(JournalHead, first), changes, lines)
+    return _parse_entries(from_plain(JournalHeader, first), changes, lines)
 
 
-def _continued(
-    head: JournalHead, changes: tuple[Change, ...], lines: Iterator[Mapping[str, Any]]
+def _parse_entries(
+    head: JournalHeader, changes: tuple[Change, ...], lines: Iterator[Mapping[str, Any]]
 ) -> Journal:
     sent: set[ObjectKey] = set()
     outcomes: list[Outcome] = []
@@ -267,7 +265,7 @@ def _continued(
             case {"sent": numbers}:
                 sent.update(changes[number].key for number in numbers)
             case {"item": number}:
-                outcomes.append(_outcome(changes[number], line))
+                outcomes.append(_parse_outcome(changes[number], line))
             case {"writes": serial}:
                 covered[serial] = len(outcomes)
             case {"end": True}:
@@ -277,7 +275,7 @@ def _continued(
     return Journal(head, changes, frozenset(sent), tuple(outcomes), covered, is_ended)
 
 
-def _outcome(change: Change, found: Mapping[str, Any]) -> Outcome:
+def _parse_outcome(change: Change, found: Mapping[str, Any]) -> Outcome:
     refused = found["refusal"]
     return Outcome(
         change,

@@ -1,4 +1,4 @@
-"""Keeping the journal while an apply goes on."""
+"""Writes the journal while an apply runs."""
 
 import contextlib
 import os
@@ -14,17 +14,17 @@ from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change, ObjectKey, Plan
 from kplan.model.version import VERSION
-from kplan.state.atomic import write_atomically
-from kplan.state.holder import Holder, utc_now
+from kplan.state.atomic_file import write_atomically
 from kplan.state.journal import (
     ChecksumChain,
-    JournalHead,
+    JournalHeader,
     change_line,
-    head_line,
+    header_line,
     journal_path,
     outcome_line,
 )
 from kplan.state.lock import check_held
+from kplan.state.lock_holder import LockHolder, utc_now
 
 
 class JournalSink(Protocol):
@@ -54,7 +54,7 @@ class JournalWriter:
         self._chain = chain
         self._numbers = numbers
         self._sent: defaultdict[str, set[int]] = defaultdict(set)
-        self._turn = threading.Lock()
+        self._mutex = threading.Lock()
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Make durable what is about to be sent; only then may it be sent.
@@ -66,21 +66,21 @@ class JournalWriter:
 
         """
         step = batch.step.name
-        with self._turn:
+        with self._mutex:
             known = self._sent[step]
             sent = (self._numbers[each.key] for each in changes)
             news = [each for each in sent if each not in known]
             if news:
                 line = {"sent": news, "step": step, "at": utc_now()}
-                self._sink.add(self._chain.line(line))
+                self._sink.add(self._chain.encode_line(line))
             self._sink.sync()
             known.update(news)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Note what became of changes; it is durable before the next request goes out."""
         told = [outcome_line(self._numbers[each.change.key], each) for each in outcomes]
-        with self._turn:
-            self._sink.add(b"".join([self._chain.line(each) for each in told]))
+        with self._mutex:
+            self._sink.add(b"".join([self._chain.encode_line(each) for each in told]))
 
     def on_visibility(self, waiting: int, total: int) -> None:
         """Note nothing: what is not visible yet is marked in the state."""
@@ -88,7 +88,7 @@ class JournalWriter:
     def on_reassignment(self, left: int, total: int) -> None:
         """Note nothing: the cluster tells what moves."""
 
-    def writes(self, serial: int) -> None:
+    def on_state_write(self, serial: int) -> None:
         """Note that the state is about to be written with this serial and all outcomes so far."""
         self._write_through({"writes": serial})
 
@@ -97,8 +97,8 @@ class JournalWriter:
         self._write_through({"end": True})
 
     def _write_through(self, document: Mapping[str, object]) -> None:
-        with self._turn:
-            self._sink.add(self._chain.line(document))
+        with self._mutex:
+            self._sink.add(self._chain.encode_line(document))
             self._sink.sync()
 
 
@@ -110,7 +110,7 @@ class JournalStart:
     chain: ChecksumChain
     numbers: Mapping[ObjectKey, int]
 
-    def writer(self, sink: JournalSink) -> JournalWriter:
+    def open_writer(self, sink: JournalSink) -> JournalWriter:
         """Go on in a sink that holds the first lines."""
         return JournalWriter(sink, self.chain, self.numbers)
 
@@ -122,14 +122,14 @@ def journal_start(plan: Plan, nonce: str = "") -> JournalStart:
     """
     changes = {each.key: each for batch in plan.batches for each in batch.changes}
     chain = ChecksumChain()
-    lines = [chain.line(head_line(_head(plan, nonce), len(changes)))]
-    lines += [chain.line(change_line(each)) for each in changes.values()]
+    lines = [chain.encode_line(header_line(_journal_header(plan, nonce), len(changes)))]
+    lines += [chain.encode_line(change_line(each)) for each in changes.values()]
     return JournalStart(
         b"".join(lines), chain, {each: number for number, each in enumerate(changes)}
     )
 
 
-def read_interrupted(where: str) -> StateError:
+def interrupted_apply_error(where: str) -> StateError:
     """Refuse to begin a journal where there is one."""
     return StateError(
         f"An apply was interrupted and left its journal {where}.",
@@ -143,11 +143,11 @@ class _FileSink:
     def __init__(self, descriptor: int, check: Callable[[], None]) -> None:
         self._descriptor = descriptor
         self._check = check
-        self._unwritten = b""
+        self._buffer = b""
         self._size = os.fstat(descriptor).st_size
 
     def add(self, lines: bytes) -> None:
-        self._unwritten += lines
+        self._buffer += lines
         with contextlib.suppress(OSError):  # `sync` tries again
             self._flush()
 
@@ -164,20 +164,20 @@ class _FileSink:
 
     def _flush(self) -> None:
         """Append whole lines, or nothing; what could not be appended is kept for the next time."""
-        left = self._unwritten
+        left = self._buffer
         try:
             while left:
                 left = left[os.write(self._descriptor, left) :]
         except OSError:
             os.ftruncate(self._descriptor, self._size)
             raise
-        self._size += len(self._unwritten)
-        self._unwritten = b""
+        self._size += len(self._buffer)
+        self._buffer = b""
 
 
 @contextmanager
 def open_journal(
-    path: Path, plan: Plan, nonce: str = "", holder: Holder | None = None
+    path: Path, plan: Plan, nonce: str = "", holder: LockHolder | None = None
 ) -> Iterator[JournalWriter]:
     """Keep a journal of the plan beside the state at `path`; the file stays when this ends.
 
@@ -198,7 +198,7 @@ def open_journal(
     check()
     file = journal_path(path)
     if file.exists():
-        raise read_interrupted(str(file))
+        raise interrupted_apply_error(str(file))
     first = journal_start(plan, nonce)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -209,13 +209,13 @@ def open_journal(
             f"The journal {file} cannot be written: {failure.strerror}. Nothing was sent."
         ) from failure
     try:
-        yield first.writer(_FileSink(descriptor, check))
+        yield first.open_writer(_FileSink(descriptor, check))
     finally:
         os.close(descriptor)
 
 
-def _head(plan: Plan, nonce: str) -> JournalHead:
-    return JournalHead(
+def _journal_header(plan: Plan, nonce: str) -> JournalHeader:
+    return JournalHeader(
         plan=plan.checksum,
         lineage=plan.based_on.lineage,
         from_serial=plan.based_on.serial,

@@ -13,22 +13,28 @@ from typing import TypeVar
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError, StateLockedError
-from kplan.state.atomic import real_path, write_atomically, write_beside
-from kplan.state.holder import Holder, decode_holder, encode_holder, is_dead, is_holder_alive
+from kplan.state.atomic_file import real_path, write_atomically, write_temporary
+from kplan.state.lock_holder import (
+    LockHolder,
+    decode_holder,
+    encode_holder,
+    is_dead,
+    renew_heartbeat,
+)
 
 HEARTBEAT_S = 10.0
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 _LONGEST_PAUSE_S = 16.0
 
-Held = TypeVar("Held")
+LockT = TypeVar("LockT")
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
     """A lock that is held. `replaced` is the dead holder it was taken over from."""
 
-    holder: Holder
-    replaced: Holder | None = None
+    holder: LockHolder
+    previous_holder: LockHolder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +42,22 @@ class LockStatus:
     """`is_held` and no `holder`: somebody holds it and left no readable note."""
 
     is_held: bool
-    holder: Holder | None = None
+    holder: LockHolder | None = None
     is_dead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class LockTaken:
+class LockConflict:
     """Somebody has it: `who` says so in a sentence, `way` what can be done about it."""
 
-    by: Holder | None
-    who: str
-    way: str
+    holder: LockHolder | None
+    detail: str
+    hint: str
 
 
-def lock_taken(holder: Holder, note: str = "") -> LockTaken:
+def lock_conflict(holder: LockHolder, note: str = "") -> LockConflict:
     """Describe a lock whose holder is known."""
-    return LockTaken(
+    return LockConflict(
         holder,
         f"Held by {holder}. Lock id: {holder.id}.{note}",
         "Wait for it with -lock-timeout=60s; if that run is over for certain: "
@@ -59,7 +65,7 @@ def lock_taken(holder: Holder, note: str = "") -> LockTaken:
     )
 
 
-def lock_lost(now: Holder | None) -> StateLockedError:
+def lock_lost_error(now: LockHolder | None) -> StateLockedError:
     """Refuse to go on in a run whose lock was taken away; `now` holds it since."""
     whose = f"it is held by {now}" if now else "nobody holds it"
     return StateLockedError(
@@ -69,8 +75,10 @@ def lock_lost(now: Holder | None) -> StateLockedError:
 
 
 def acquire_lock(
-    attempt: Callable[[], Held | LockTaken], timeout_s: float, waiting: Callable[[Holder], None]
-) -> Held:
+    attempt: Callable[[], LockT | LockConflict],
+    timeout_s: float,
+    waiting: Callable[[LockHolder], None],
+) -> LockT:
     """Try for up to `timeout_s` (0: once); `waiting` is told once of each holder waited for.
 
     Raises:
@@ -80,14 +88,14 @@ def acquire_lock(
     deadline = time.monotonic() + timeout_s
     pauses = chain(_PAUSES_S, repeat(_LONGEST_PAUSE_S))
     told: set[str] = set()
-    while isinstance(found := attempt(), LockTaken):
+    while isinstance(found := attempt(), LockConflict):
         left = deadline - time.monotonic()
         if left <= 0:
             waited = f" Waited {timeout_s:g} s." if timeout_s > 0 else ""
-            raise StateLockedError(f"{found.who}{waited}", found.way)
-        if found.by is not None and found.by.id not in told:
-            told.add(found.by.id)
-            waiting(found.by)
+            raise StateLockedError(f"{found.detail}{waited}", found.hint)
+        if found.holder is not None and found.holder.id not in told:
+            told.add(found.holder.id)
+            waiting(found.holder)
         time.sleep(min(next(pauses), left))
     return found
 
@@ -111,14 +119,14 @@ def run_heartbeat(beat: Callable[[], None], every_s: float) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _FileLock:
     descriptor: int
-    replaced: Holder | None
+    previous_holder: LockHolder | None
 
 
 @contextmanager
 def lock_state_file(
-    path: Path, holder: Holder, timeout_s: float, waiting: Callable[[Holder], None]
+    path: Path, holder: LockHolder, timeout_s: float, waiting: Callable[[LockHolder], None]
 ) -> Iterator[Lock]:
     """Hold the lock of the state at `path`, waiting for it up to `timeout_s` (0: not at all).
 
@@ -129,15 +137,15 @@ def lock_state_file(
         StateError: no lock can be made in that folder.
 
     """
-    held = acquire_lock(lambda: _attempt(path, holder), timeout_s, waiting)
+    held = acquire_lock(lambda: _try_lock(path, holder), timeout_s, waiting)
     try:
-        with run_heartbeat(lambda: _beat(path, holder, held.descriptor), HEARTBEAT_S):
-            yield Lock(holder, held.replaced)
+        with run_heartbeat(lambda: _write_heartbeat(path, holder, held.descriptor), HEARTBEAT_S):
+            yield Lock(holder, held.previous_holder)
     finally:
         _release(path, holder, held.descriptor)
 
 
-def check_held(path: Path, holder: Holder) -> None:
+def check_held(path: Path, holder: LockHolder) -> None:
     """Check that `holder` still holds the lock of the state at `path`.
 
     Raises:
@@ -145,26 +153,26 @@ def check_held(path: Path, holder: Holder) -> None:
 
     """
     if not _is_ours(path, holder):
-        raise lock_lost(_note(path)[0])
+        raise lock_lost_error(_read_note(path)[0])
 
 
 def lock_status(path: Path) -> LockStatus:
     """Return who holds the lock of the state at `path`, without waiting or changing anything."""
-    holder, is_noted = _note(path)
+    holder, is_noted = _read_note(path)
     if not _is_free(lock_path(path)):
         return LockStatus(is_held=True, holder=holder)
     over = holder is not None and is_dead(holder)
     return LockStatus(is_noted and not over, holder, over)
 
 
-def force_unlock(path: Path, id: str) -> Holder:  # noqa: A002 - the word on the command line
+def force_unlock(path: Path, id: str) -> LockHolder:  # noqa: A002 - the word on the command line
     """Take the lock away from the run with this id, dead or alive, and tell who that was.
 
     Raises:
         StateError: nobody holds it, a run with another id does, or the files cannot be removed.
 
     """
-    holder, is_noted = _note(path)
+    holder, is_noted = _read_note(path)
     if holder is None:
         if not is_noted and _is_free(lock_path(path)):
             raise StateError("The state is not locked.")
@@ -194,7 +202,7 @@ def note_path(path: Path) -> Path:
     return lock_path(path).with_suffix(".lock.json")
 
 
-def _attempt(path: Path, holder: Holder) -> _Held | LockTaken:
+def _try_lock(path: Path, holder: LockHolder) -> _FileLock | LockConflict:
     file = lock_path(path)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -210,28 +218,28 @@ def _attempt(path: Path, holder: Holder) -> _Held | LockTaken:
             "The folder must be writable, on a file system with locks and hard links; a plan and a "
             "drift also do without: -lock=false.",
         ) from failure
-    if isinstance(found, LockTaken):
+    if isinstance(found, LockConflict):
         os.close(descriptor)
     return found
 
 
-def _claim(path: Path, holder: Holder, descriptor: int) -> _Held | LockTaken:
+def _claim(path: Path, holder: LockHolder, descriptor: int) -> _FileLock | LockConflict:
     """Take the flock and, under it, leave our note; a dead holder's note is replaced."""
-    is_locked = _flocked(descriptor, lock_path(path))
-    before, is_noted = _note(path)
+    is_locked = _try_flock(descriptor, lock_path(path))
+    before, is_noted = _read_note(path)
     if not is_locked:
-        return _taken(path, before)
+        return _find_conflict(path, before)
     if is_noted:
         if before is None or not is_dead(before):
-            return _taken(path, before)
+            return _find_conflict(path, before)
         note_path(path).unlink(missing_ok=True)
-    if not _left_note(path, holder):
-        return _taken(path, _note(path)[0])
-    return _Held(descriptor, before)
+    if not _write_note(path, holder):
+        return _find_conflict(path, _read_note(path)[0])
+    return _FileLock(descriptor, before)
 
 
-def _left_note(path: Path, holder: Holder) -> bool:
-    temporary = write_beside(note_path(path), encode_holder(holder))
+def _write_note(path: Path, holder: LockHolder) -> bool:
+    temporary = write_temporary(note_path(path), encode_holder(holder))
     try:
         note_path(path).hardlink_to(temporary)
     except FileExistsError:  # another machine, with flocks of its own, was faster
@@ -241,7 +249,7 @@ def _left_note(path: Path, holder: Holder) -> bool:
     return True
 
 
-def _flocked(descriptor: int, file: Path) -> bool:
+def _try_flock(descriptor: int, file: Path) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -252,7 +260,7 @@ def _flocked(descriptor: int, file: Path) -> bool:
     return False
 
 
-def _release(path: Path, holder: Holder, descriptor: int) -> None:
+def _release(path: Path, holder: LockHolder, descriptor: int) -> None:
     # A note that cannot be removed is one of a dead process soon: the next run takes it over.
     with contextlib.suppress(OSError):
         if _is_ours(path, holder):
@@ -260,21 +268,21 @@ def _release(path: Path, holder: Holder, descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _beat(path: Path, holder: Holder, descriptor: int) -> None:
+def _write_heartbeat(path: Path, holder: LockHolder, descriptor: int) -> None:
     with contextlib.suppress(OSError):  # a full disk must not end an apply
         if _is_ours(path, holder):
-            write_atomically(note_path(path), encode_holder(is_holder_alive(holder)))
+            write_atomically(note_path(path), encode_holder(renew_heartbeat(holder)))
             # force_unlock may have come between: it removes the flock's file first.
-            if not _flocked(descriptor, lock_path(path)) and _is_ours(path, holder):
+            if not _try_flock(descriptor, lock_path(path)) and _is_ours(path, holder):
                 note_path(path).unlink()
 
 
-def _is_ours(path: Path, holder: Holder) -> bool:
-    found, _ = _note(path)
+def _is_ours(path: Path, holder: LockHolder) -> bool:
+    found, _ = _read_note(path)
     return found is not None and found.id == holder.id
 
 
-def _note(path: Path) -> tuple[Holder | None, bool]:
+def _read_note(path: Path) -> tuple[LockHolder | None, bool]:
     """Read the note: the holder where it can be read, and whether there is a note at all."""
     try:
         return decode_holder(note_path(path).read_bytes()), True
@@ -300,10 +308,10 @@ def _is_free(file: Path) -> bool:
     return True
 
 
-def _taken(path: Path, by: Holder | None) -> LockTaken:
+def _find_conflict(path: Path, by: LockHolder | None) -> LockConflict:
     if by is not None:
-        return lock_taken(by)
-    return LockTaken(
+        return lock_conflict(by)
+    return LockConflict(
         None,
         f"Another run holds {lock_path(path)}.",
         f"Wait for it with -lock-timeout; remove {note_path(path)} if no run is left.",

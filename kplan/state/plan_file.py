@@ -16,24 +16,23 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Batch, Change, ObjectKey, Plan, Step
 from kplan.model.version import VERSION
-from kplan.state.atomic import real_path, write_atomically
+from kplan.state.atomic_file import real_path, write_atomically
 from kplan.state.journal import Journal
-from kplan.state.json_document import compact_json
-from kplan.state.plain_json import fields_of, from_plain, to_plain
+from kplan.state.json_document import compact_json, encode_fields, from_plain, to_plain
 
 
 @dataclass(slots=True)
-class _Table:
+class _ChangeTable:
     """Distinct changes in order of appearance."""
 
     rows: list[Change] = field(default_factory=list)
-    _places: dict[ObjectKey, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _indexes: dict[ObjectKey, list[int]] = field(default_factory=lambda: defaultdict(list))
 
-    def places(self, changes: Iterable[Change]) -> list[int]:
-        return [self._place(each) for each in changes]
+    def indexes(self, changes: Iterable[Change]) -> list[int]:
+        return [self._index(each) for each in changes]
 
-    def _place(self, change: Change) -> int:
-        candidates = self._places[change.key]
+    def _index(self, change: Change) -> int:
+        candidates = self._indexes[change.key]
         for place in candidates:
             if self.rows[place] is change or self.rows[place] == change:
                 return place
@@ -44,14 +43,14 @@ class _Table:
 
 def encode_plan(plan: Plan) -> bytes:
     """Write a plan. Secret attributes and values of sensitive outputs are left out."""
-    table = _Table()
-    shown = table.places(plan.changes)
-    drift = table.places(plan.drift)
+    table = _ChangeTable()
+    shown = table.indexes(plan.changes)
+    drift = table.indexes(plan.drift)
     batches = [
         {
             "kind": each.kind,
             "step": to_plain(each.step),
-            "changes": table.places(each.changes),
+            "changes": table.indexes(each.changes),
             **({"provider": each.provider} if each.provider else {}),
         }
         for each in plan.batches
@@ -99,8 +98,8 @@ def decode_plan(data: bytes) -> Plan:
 FORMAT = 2
 """That of a plan for several clusters; for the connection without alias alone it is 1."""
 META, PLAN, SHOW = "meta.json", "plan.json", "show.json"
-_AGAIN = "Make the plan again: kplan plan -out FILE"
-_NO_TIME = (1980, 1, 1, 0, 0, 0)
+_PLAN_AGAIN_HINT = "Make the plan again: kplan plan -out FILE"
+_ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 # What zipfile raises for bytes that are no zip, or one that was damaged, split or encrypted.
 _ZIP_ERRORS = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError,
@@ -109,7 +108,7 @@ _ZIP_ERRORS = (
 
 
 @dataclass(frozen=True, slots=True)
-class PlanMeta:
+class PlanMetadata:
     """What a saved plan is about. Times are ISO 8601 with offset; `nonce` is never used twice.
 
     `cluster_id` and `clusters` are those of its `BasedOn`. `expires_at` "" stands for never.
@@ -134,15 +133,15 @@ class SavedPlan:
     """A plan as it was saved. `show` is what was put beside it for other tools, b"" if nothing."""
 
     plan: Plan
-    meta: PlanMeta
+    metadata: PlanMetadata
     show: bytes = b""
 
 
-def plan_meta(
+def plan_metadata(
     plan: Plan, *, expires_at: str, nonce: str, variables: Mapping[str, Any] | None = None
-) -> PlanMeta:
+) -> PlanMetadata:
     """Describe a plan that is about to be saved."""
-    return PlanMeta(
+    return PlanMetadata(
         lineage=plan.based_on.lineage,
         serial=plan.based_on.serial,
         cluster_id=plan.based_on.cluster_id,
@@ -156,12 +155,12 @@ def plan_meta(
     )
 
 
-def read_saved_plan_header(journal: Journal) -> PlanMeta | None:
+def journal_plan_metadata(journal: Journal) -> PlanMetadata | None:
     """Describe the saved plan that the apply of a journal was about; None where it was not one."""
-    head = journal.head
+    head = journal.header
     if not head.nonce:
         return None
-    return PlanMeta(
+    return PlanMetadata(
         lineage=head.lineage,
         serial=head.from_serial,
         cluster_id=head.cluster_id,
@@ -173,7 +172,7 @@ def read_saved_plan_header(journal: Journal) -> PlanMeta | None:
     )
 
 
-def write_plan(path: Path, plan: Plan, meta: PlanMeta, show: bytes = b"") -> None:
+def write_plan(path: Path, plan: Plan, meta: PlanMetadata, show: bytes = b"") -> None:
     """Save a plan, readable by nobody else (mode 0600); the same input gives the same bytes.
 
     Raises:
@@ -182,12 +181,12 @@ def write_plan(path: Path, plan: Plan, meta: PlanMeta, show: bytes = b"") -> Non
     """
     body = encode_plan(plan)
     number = FORMAT if meta.clusters else 1
-    about = {"format": number, "plan_sha256": _digest(body), **fields_of(meta)}
+    about = {"format": number, "plan_sha256": _digest(body), **encode_fields(meta)}
     members = {META: json.dumps(about, indent=2).encode() + b"\n", PLAN: body}
     if show:
         members[SHOW] = show
     try:
-        write_atomically(real_path(path), _zipped(members))
+        write_atomically(real_path(path), _zip_members(members))
     except OSError as failure:
         raise KplanError(f"The plan {path} cannot be written: {failure.strerror}.") from failure
 
@@ -204,19 +203,19 @@ def read_plan(path: Path) -> SavedPlan:
         data = path.read_bytes()
     except OSError as failure:
         raise KplanError(f"The plan {path} cannot be read: {failure.strerror}.") from failure
-    members = _unzipped(path, data)
+    members = _unzip_members(path, data)
     try:
-        about = _object(json.loads(members[META]))
+        about = _require_object(json.loads(members[META]))
         _check_format(path, about)
         if about["plan_sha256"] != _digest(members[PLAN]):
-            raise _damaged(path, "its checksum is wrong")
-        meta = from_plain(PlanMeta, about)
+            raise _damaged_plan_error(path, "its checksum is wrong")
+        meta = from_plain(PlanMetadata, about)
         return SavedPlan(decode_plan(members[PLAN]), meta, members.get(SHOW, b""))
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as failure:
-        raise _damaged(path, f"it lacks or misplaces {failure}") from failure
+        raise _damaged_plan_error(path, f"it lacks or misplaces {failure}") from failure
 
 
-def check_not_expired(meta: PlanMeta, now: datetime) -> None:
+def check_not_expired(meta: PlanMetadata, now: datetime) -> None:
     """Check that the plan may still be applied at `now` (with offset).
 
     Raises:
@@ -225,33 +224,34 @@ def check_not_expired(meta: PlanMeta, now: datetime) -> None:
     """
     if meta.expires_at and now >= datetime.fromisoformat(meta.expires_at):
         raise StalePlanError(
-            f"The plan was made at {meta.created_at} and was good until {meta.expires_at}.", _AGAIN
+            f"The plan was made at {meta.created_at} and was good until {meta.expires_at}.",
+            _PLAN_AGAIN_HINT,
         )
 
 
-def _zipped(members: Mapping[str, bytes]) -> bytes:
+def _zip_members(members: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in members.items():
-            entry = zipfile.ZipInfo(name, _NO_TIME)
+            entry = zipfile.ZipInfo(name, _ZIP_TIMESTAMP)
             entry.external_attr = 0o600 << 16
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED, 6)
     return buffer.getvalue()
 
 
-def _unzipped(path: Path, data: bytes) -> Mapping[str, bytes]:
+def _unzip_members(path: Path, data: bytes) -> Mapping[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())
             found = {name: archive.read(name) for name in names & {META, PLAN, SHOW}}
     except _ZIP_ERRORS as failure:
         raise KplanError(
-            f"{path} is no saved plan, or a damaged one: {failure}.", _AGAIN
+            f"{path} is no saved plan, or a damaged one: {failure}.", _PLAN_AGAIN_HINT
         ) from failure
     if "tfplan" in names:
-        raise KplanError(f"{path} is a plan of Terraform, not of kplan.", _AGAIN)
+        raise KplanError(f"{path} is a plan of Terraform, not of kplan.", _PLAN_AGAIN_HINT)
     if META not in found:
-        raise KplanError(f"{path} is an archive, but no saved plan.", _AGAIN)
+        raise KplanError(f"{path} is an archive, but no saved plan.", _PLAN_AGAIN_HINT)
     return found
 
 
@@ -264,15 +264,15 @@ def _check_format(path: Path, about: Mapping[str, Any]) -> None:
         )
 
 
-def _damaged(path: Path, how: str) -> KplanError:
-    return KplanError(f"The plan {path} is damaged: {how}.", _AGAIN)
+def _damaged_plan_error(path: Path, how: str) -> KplanError:
+    return KplanError(f"The plan {path} is damaged: {how}.", _PLAN_AGAIN_HINT)
 
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _object(found: object) -> dict[str, Any]:
+def _require_object(found: object) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise TypeError("an object")
     return found

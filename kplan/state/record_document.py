@@ -11,19 +11,19 @@ from typing import Any
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import State, StateVersion, diff_owned
-from kplan.state.codec import StateHeading, decode_state, is_moved, read_moved_to
-from kplan.state.history import KEEP
+from kplan.state.codec import StateHeader, decode_move_note, decode_state, moved_state_error
+from kplan.state.history import MAX_BACKUPS
 
 FORMAT = 1
 PART_BYTES = 512 * 1024
 
-CURRENT = "state"
+CURRENT_RECORD = "state"
 _STATES = "states/"
 
-View = Mapping[str, bytes]
+RecordView = Mapping[str, bytes]
 """Records by name."""
 
-Changes = Mapping[str, bytes | None]
+RecordChanges = Mapping[str, bytes | None]
 """Records to put, and those to remove: None."""
 
 
@@ -41,20 +41,20 @@ class Manifest:
     kplan_version: str
 
     @property
-    def heading(self) -> StateHeading:
+    def header(self) -> StateHeader:
         """What tells the state from others."""
-        return StateHeading(self.lineage, self.serial, self.cluster_id)
+        return StateHeader(self.lineage, self.serial, self.cluster_id)
 
 
 def encode_records(
-    document: bytes, heading: StateHeading, view: View, *, at: str, by: str
-) -> Changes:
+    document: bytes, heading: StateHeader, view: RecordView, *, at: str, by: str
+) -> RecordChanges:
     """Make this the current state; of the states before it the newest are kept.
 
     `at` is the time, ISO 8601 in UTC, and `by` the version of kplan.
     """
     packed = gzip.compress(document, mtime=0)
-    pieces = list(document_pieces(packed))
+    pieces = list(split_document(packed))
     manifest = Manifest(
         heading.lineage,
         heading.serial,
@@ -65,20 +65,20 @@ def encode_records(
         at,
         by,
     )
-    name = _name(heading.serial)
+    name = _record_name(heading.serial)
     parts = {f"{name}/{number:04}": each for number, each in enumerate(pieces)}
-    told = _encoded({"format": FORMAT, **asdict(manifest)})
-    old = stored_serials(view)[:-KEEP]
-    gone = [each for each in view if _serial(each) in {*old, heading.serial}]
-    return {**dict.fromkeys(gone), **parts, name: told, CURRENT: told}
+    told = _encode_json({"format": FORMAT, **asdict(manifest)})
+    old = stored_serials(view)[:-MAX_BACKUPS]
+    gone = [each for each in view if _record_serial(each) in {*old, heading.serial}]
+    return {**dict.fromkeys(gone), **parts, name: told, CURRENT_RECORD: told}
 
 
-def retire_records(to: str) -> Changes:
+def move_note_records(to: str) -> RecordChanges:
     """Leave a note that the state was moved; those before it stay."""
-    return {CURRENT: _encoded({"format": FORMAT, "moved_to": to})}
+    return {CURRENT_RECORD: _encode_json({"format": FORMAT, "moved_to": to})}
 
 
-def current_serial(view: View) -> Manifest | None:
+def current_manifest(view: RecordView) -> Manifest | None:
     """Return the manifest of the current state, None where none was ever written.
 
     Raises:
@@ -86,47 +86,47 @@ def current_serial(view: View) -> Manifest | None:
         StateError: the state was moved away.
 
     """
-    if CURRENT not in view:
+    if CURRENT_RECORD not in view:
         if any(each.startswith(_STATES) for each in view):
             raise StateCorruptError(
                 "The record is missing that says which state is the current one."
             )
         return None
-    if to := read_moved_to(view[CURRENT]):
-        raise is_moved(to)
-    return _manifest(view[CURRENT])
+    if to := decode_move_note(view[CURRENT_RECORD]):
+        raise moved_state_error(to)
+    return _parse_manifest(view[CURRENT_RECORD])
 
 
-def read_moved_from(view: View) -> str:
+def read_move_note(view: RecordView) -> str:
     """Return where the state was moved to, "" where it was not."""
-    return read_moved_to(view.get(CURRENT, b""))
+    return decode_move_note(view.get(CURRENT_RECORD, b""))
 
 
-def stored_serials(view: View) -> list[int]:
+def stored_serials(view: RecordView) -> list[int]:
     """List the states that are kept, oldest first; also those that may be damaged."""
-    return sorted({found for each in view if (found := _serial(each)) is not None})
+    return sorted({found for each in view if (found := _record_serial(each)) is not None})
 
 
-def read_manifest(view: View, serial: int) -> Manifest:
+def read_manifest(view: RecordView, serial: int) -> Manifest:
     """Return the manifest of a state; raises StateCorrupt."""
-    if _name(serial) not in view:
+    if _record_name(serial) not in view:
         raise StateCorruptError(f"The record is missing that describes serial {serial}.")
-    return _manifest(view[_name(serial)])
+    return _parse_manifest(view[_record_name(serial)])
 
 
-def is_current(view: View, serial: int) -> bool:
+def is_current(view: RecordView, serial: int) -> bool:
     """Whether a state that is kept is the current one."""
-    return CURRENT in view and view[CURRENT] == view.get(_name(serial))
+    return CURRENT_RECORD in view and view[CURRENT_RECORD] == view.get(_record_name(serial))
 
 
-def read_record_document(view: View, manifest: Manifest) -> bytes:
+def read_document(view: RecordView, manifest: Manifest) -> bytes:
     """Put a document together.
 
     Raises:
         StateCorrupt: a part is missing or changed.
 
     """
-    name = _name(manifest.serial)
+    name = _record_name(manifest.serial)
     names = [f"{name}/{number:04}" for number in range(manifest.parts)]
     missing = [each for each in names if each not in view]
     if missing:
@@ -144,13 +144,13 @@ def read_record_document(view: View, manifest: Manifest) -> bytes:
     return found
 
 
-def document_pieces(data: bytes) -> Iterator[bytes]:
+def split_document(data: bytes) -> Iterator[bytes]:
     """Cut data to the size of records."""
     for start in range(0, len(data), PART_BYTES):
         yield data[start : start + PART_BYTES]
 
 
-def _manifest(data: bytes) -> Manifest:
+def _parse_manifest(data: bytes) -> Manifest:
     try:
         found: Mapping[str, Any] = json.loads(data)
         if found["format"] > FORMAT:
@@ -174,29 +174,29 @@ def _manifest(data: bytes) -> Manifest:
         ) from failure
 
 
-def _serial(name: str) -> int | None:
+def _record_serial(name: str) -> int | None:
     if not name.startswith(_STATES):
         return None
     number = name.removeprefix(_STATES).partition("/")[0]
     return int(number) if number.isdecimal() else None
 
 
-def _name(serial: int) -> str:
+def _record_name(serial: int) -> str:
     return f"{_STATES}{serial:010}"
 
 
-def _encoded(found: Mapping[str, object]) -> bytes:
+def _encode_json(found: Mapping[str, object]) -> bytes:
     return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def list_versions(view: View, place: str) -> Iterator[StateVersion]:
+def list_versions(view: RecordView, place: str) -> Iterator[StateVersion]:
     """List them, oldest first, each told by what it changed."""
     previous: State | None = None
     for serial in stored_serials(view):
         where = f"{place}, serial {serial}"
         is_now = is_current(view, serial)
         try:
-            state = _state(view, serial)
+            state = _read_state(view, serial)
         except StateError as fault:
             yield StateVersion(where, "", serial, is_current=is_now, read_error=fault.detail)
             continue
@@ -212,7 +212,7 @@ def list_versions(view: View, place: str) -> Iterator[StateVersion]:
         previous = state
 
 
-def read_earlier(view: View, serial: int, place: str) -> State:
+def read_version(view: RecordView, serial: int, place: str) -> State:
     """Read one.
 
     Raises:
@@ -224,21 +224,21 @@ def read_earlier(view: View, serial: int, place: str) -> State:
         told = ", ".join(str(each) for each in kept) or "none"
         raise StateError(f"There is no state of serial {serial} in {place}; kept are: {told}.")
     try:
-        return _state(view, serial)
+        return _read_state(view, serial)
     except StateCorruptError as fault:
         raise StateCorruptError(f"{place}: {fault.detail}", fault.hint) from fault
 
 
-def restore_hint(view: View) -> str:
+def restore_hint(view: RecordView) -> str:
     """Name the newest state that is whole."""
     for serial in reversed(stored_serials(view)):
         try:
-            _state(view, serial)
+            _read_state(view, serial)
         except StateError:
             continue
         return f"Restore serial {serial}: kplan state restore {serial}"
     return "No whole state is left; make one anew: kplan state rebuild"
 
 
-def _state(view: View, serial: int) -> State:
-    return decode_state(read_record_document(view, read_manifest(view, serial)))
+def _read_state(view: RecordView, serial: int) -> State:
+    return decode_state(read_document(view, read_manifest(view, serial)))

@@ -1,66 +1,160 @@
-"""The lock of a state that is kept as records: a record that says who holds it.
-
-It is written in the same way as the state, so a run that has lost its lock cannot write any more,
-whether it noticed or not: each of its writes looks whether the record is still its own.
-"""
+"""The lock of a state that is kept as records, and the checks against concurrent writers."""
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from kplan.cluster.topology import Records, UncertainWriteError
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, StateError, StateLockedError
-from kplan.state.holder import (
-    Holder,
+from kplan.state.lock import (
+    HEARTBEAT_S,
+    LockConflict,
+    LockStatus,
+    acquire_lock,
+    lock_conflict,
+    lock_lost_error,
+    run_heartbeat,
+)
+from kplan.state.lock_holder import (
+    LockHolder,
     decode_holder,
     encode_holder,
     is_dead,
-    is_holder_alive,
+    renew_heartbeat,
     silence_s,
 )
-from kplan.state.lock import (
-    HEARTBEAT_S,
-    LockStatus,
-    LockTaken,
-    acquire_lock,
-    lock_lost,
-    lock_taken,
-    run_heartbeat,
-)
-from kplan.state.record_document import Changes, View
-from kplan.state.record_transaction import RecordTransaction
+from kplan.state.record_document import RecordChanges, RecordView
 
-LOCK = "lock"
-SILENT_S = 3 * HEARTBEAT_S
+_MAX_ATTEMPTS = 5
+
+RecordUpdate = Callable[[RecordView], RecordChanges]
+"""Works out changes from what is there, or raises: then nothing is changed."""
+
+
+class RecordTransaction:
+    """Where one run works on records. May be used from several threads."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._view: RecordView | None = None
+        self._mutex = threading.RLock()
+
+    @property
+    def location(self) -> str:
+        """Where the records are."""
+        return str(self._records.state_topic)
+
+    def peek(self) -> RecordView | None:
+        """Return what is known to be written; None where there is no place for records yet."""
+        with self._mutex:
+            return self._records.peek()
+
+    def read(self) -> RecordView | None:
+        """Return all that was written before the call; None as `glance`."""
+        with self._mutex:
+            found = self._records.read()
+            if found != self._view:
+                self._view = None  # another writer came; the next step claims again
+            return found
+
+    def update(self, step: RecordUpdate) -> None:
+        """Take a step on what is there at that moment, once more if another writer came between.
+
+        Raises:
+            StateLocked: other writers came between again and again.
+
+        """
+        with self._mutex:
+            self._update(step)
+
+    def _update(self, step: RecordUpdate) -> None:
+        reason = ""
+        for _ in range(_MAX_ATTEMPTS):
+            view, is_fresh = self._current_view()
+            try:
+                changes = step(view)
+            except StateError:
+                if is_fresh:
+                    raise
+                self._view = None  # nothing is refused because of what was there a while ago
+                continue
+            if not changes:
+                return
+            try:
+                self._records.write(changes)
+            except UncertainWriteError as failure:
+                reason = str(failure)
+                if self._is_written(changes):
+                    return
+                continue
+            self._view = _apply_changes(view, changes)
+            return
+        raise StateLockedError(
+            f"Another run keeps writing to {self.location}, or it cannot be written: {reason}.",
+            "See who holds the lock: kplan lock status",
+        )
+
+    def _current_view(self) -> tuple[RecordView, bool]:
+        """Return what is there, and whether that was looked up just now."""
+        if self._view is None:
+            return self._claim_view(), True
+        return self._view, False
+
+    def _claim_view(self) -> RecordView:
+        self._view = None
+        self._view = self._records.claim()
+        return self._view
+
+    def _is_written(self, changes: RecordChanges) -> bool:
+        """Look up whether a write without an answer was carried out."""
+        view = self._claim_view()
+        return all(view.get(name) == each for name, each in changes.items())
+
+    def close(self) -> None:
+        """Let go of the cluster, until the next change."""
+        with self._mutex:
+            self._view = None
+            self._records.close()
+
+
+def _apply_changes(view: RecordView, changes: RecordChanges) -> RecordView:
+    merged = {**view, **changes}
+    return {name: each for name, each in merged.items() if each is not None}
+
+
+LOCK_RECORD = "lock"
+MIN_SILENCE_S = 3 * HEARTBEAT_S
 """For how long a dead holder must have been silent: two containers may share host and numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _LockRecord:
     """It is ours; where nothing at all is written yet the record comes with the first change."""
 
     is_written: bool
 
 
-class _OccupiedError(StateLockedError):
+class _LockConflictError(StateLockedError):
     """Somebody else was faster; never leaves this module."""
 
-    def __init__(self, taken: LockTaken) -> None:
-        super().__init__(taken.who)
-        self.taken = taken
+    def __init__(self, taken: LockConflict) -> None:
+        super().__init__(taken.detail)
+        self.conflict = taken
 
 
 class RecordLock:
     """The lock of one run."""
 
     def __init__(self, desk: RecordTransaction) -> None:
-        self._desk = desk
-        self._holder: Holder | None = None
+        self._transaction = desk
+        self._holder: LockHolder | None = None
         self._is_written = False
 
     @contextmanager
-    def held(
-        self, holder: Holder, timeout_s: float, waiting: Callable[[Holder], None]
+    def hold(
+        self, holder: LockHolder, timeout_s: float, waiting: Callable[[LockHolder], None]
     ) -> Iterator[None]:
         """Hold it, waiting for it up to `timeout_s`.
 
@@ -72,17 +166,17 @@ class RecordLock:
 
         """
         self._is_written = acquire_lock(
-            lambda: self._attempt(holder), timeout_s, waiting
+            lambda: self._try_lock(holder), timeout_s, waiting
         ).is_written
         self._holder = holder
         try:
-            with run_heartbeat(self._beat, HEARTBEAT_S):
+            with run_heartbeat(self._write_heartbeat, HEARTBEAT_S):
                 yield
         finally:
             self._release(holder)
             self._holder = None
 
-    def kept(self, view: View) -> Changes:
+    def check_held(self, view: RecordView) -> RecordChanges:
         """Check in a step that the lock is still ours, and give what keeps it.
 
         Raises:
@@ -92,110 +186,116 @@ class RecordLock:
         holder = self._holder
         if holder is None:
             return {}  # a run that goes without a lock
-        if LOCK not in view and not self._is_written:
-            return {LOCK: encode_holder(is_holder_alive(holder))}
+        if LOCK_RECORD not in view and not self._is_written:
+            return {LOCK_RECORD: encode_holder(renew_heartbeat(holder))}
         if not _is_of(view, holder):
-            raise lock_lost(decode_holder(view.get(LOCK, b"")))
+            raise lock_lost_error(decode_holder(view.get(LOCK_RECORD, b"")))
         return {}
 
-    def written(self) -> None:
+    def confirm_write(self) -> None:
         """Take note that a step with what `kept` gave was taken."""
         self._is_written = True
 
     def status(self) -> LockStatus:
         """Return who holds it."""
-        view = self._desk.glance()
-        if view is None or LOCK not in view:
+        view = self._transaction.peek()
+        if view is None or LOCK_RECORD not in view:
             return LockStatus(is_held=False)
-        holder = decode_holder(view[LOCK])
-        over = holder is not None and _is_over(holder)
+        holder = decode_holder(view[LOCK_RECORD])
+        over = holder is not None and _is_provably_over(holder)
         return LockStatus(not over, holder, over)
 
-    def force(self, id: str) -> Holder:  # noqa: A002 - the word on the command line
+    def force_unlock(self, id: str) -> LockHolder:  # noqa: A002 - the word on the command line
         """Take it away from the run with this id.
 
         Raises:
             StateError: nobody holds it, or a run with another id does.
 
         """
-        gone: list[Holder] = []
+        gone: list[LockHolder] = []
 
-        def step(view: View) -> Changes:
-            holder = decode_holder(view[LOCK]) if LOCK in view else None
-            if LOCK not in view:
+        def step(view: RecordView) -> RecordChanges:
+            holder = decode_holder(view[LOCK_RECORD]) if LOCK_RECORD in view else None
+            if LOCK_RECORD not in view:
                 raise StateError("The state is not locked.")
             if holder is None:
                 raise StateError("The state is not locked by any run that can be named.")
             if holder.id != id:
                 raise StateError(f"The lock has the id {holder.id}: {holder}.")
             gone.append(holder)
-            return {LOCK: None}
+            return {LOCK_RECORD: None}
 
-        if self._desk.glance() is None:
+        if self._transaction.peek() is None:
             step({})
-        self._desk.change(step)
+        self._transaction.update(step)
         return gone[-1]
 
-    def _attempt(self, holder: Holder) -> _Held | LockTaken:
-        view = self._desk.glance()
+    def _try_lock(self, holder: LockHolder) -> _LockRecord | LockConflict:
+        view = self._transaction.peek()
         if view is None:
-            return _Held(is_written=False)
-        if taken := _taken(view):
+            return _LockRecord(is_written=False)
+        if taken := _find_conflict(view):
             return taken
 
-        def step(now: View) -> Changes:
-            if other := _taken(now):
-                raise _OccupiedError(other)
-            return {LOCK: encode_holder(is_holder_alive(holder))}
+        def step(now: RecordView) -> RecordChanges:
+            if other := _find_conflict(now):
+                raise _LockConflictError(other)
+            return {LOCK_RECORD: encode_holder(renew_heartbeat(holder))}
 
         try:
-            self._desk.change(step)
-        except _OccupiedError as faster:
-            self._desk.close()
-            return faster.taken
-        return _Held(is_written=True)
+            self._transaction.update(step)
+        except _LockConflictError as faster:
+            self._transaction.close()
+            return faster.conflict
+        return _LockRecord(is_written=True)
 
-    def _beat(self) -> None:
+    def _write_heartbeat(self) -> None:
         holder = self._holder
         if holder is None or not self._is_written:
             return
 
-        def step(view: View) -> Changes:
-            return {LOCK: encode_holder(is_holder_alive(holder))} if _is_of(view, holder) else {}
+        def step(view: RecordView) -> RecordChanges:
+            return (
+                {LOCK_RECORD: encode_holder(renew_heartbeat(holder))}
+                if _is_of(view, holder)
+                else {}
+            )
 
         # A cluster that is away for a while must not end an apply; the next write tells.
         with contextlib.suppress(ClusterError, StateError):
-            self._desk.change(step)
+            self._transaction.update(step)
 
-    def _release(self, holder: Holder) -> None:
+    def _release(self, holder: LockHolder) -> None:
         if not self._is_written:
             return
         # A record that cannot be removed is one of a dead process soon.
         with contextlib.suppress(ClusterError, StateError):
-            self._desk.change(lambda view: {LOCK: None} if _is_of(view, holder) else {})
+            self._transaction.update(
+                lambda view: {LOCK_RECORD: None} if _is_of(view, holder) else {}
+            )
 
 
-def _is_of(view: View, holder: Holder) -> bool:
-    found = decode_holder(view.get(LOCK, b""))
+def _is_of(view: RecordView, holder: LockHolder) -> bool:
+    found = decode_holder(view.get(LOCK_RECORD, b""))
     return found is not None and found.id == holder.id
 
 
-def _is_over(holder: Holder) -> bool:
-    return is_dead(holder) and silence_s(holder) >= SILENT_S
+def _is_provably_over(holder: LockHolder) -> bool:
+    return is_dead(holder) and silence_s(holder) >= MIN_SILENCE_S
 
 
-def _taken(view: View) -> LockTaken | None:
+def _find_conflict(view: RecordView) -> LockConflict | None:
     """Return who keeps us from taking the lock; None where it is free, or its run provably over."""
-    if LOCK not in view:
+    if LOCK_RECORD not in view:
         return None
-    holder = decode_holder(view[LOCK])
+    holder = decode_holder(view[LOCK_RECORD])
     if holder is None:
-        return LockTaken(
+        return LockConflict(
             None, "Another run holds the lock, and left no readable note.", "Wait for it."
         )
-    if _is_over(holder):
+    if _is_provably_over(holder):
         return None
     if is_dead(holder):
-        left = SILENT_S - silence_s(holder)
-        return lock_taken(holder, f" Its process is gone: the lock is free in {left:.0f} s.")
-    return lock_taken(holder)
+        left = MIN_SILENCE_S - silence_s(holder)
+        return lock_conflict(holder, f" Its process is gone: the lock is free in {left:.0f} s.")
+    return lock_conflict(holder)

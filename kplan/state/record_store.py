@@ -4,77 +4,76 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from kplan.cluster.records import Records
+from kplan.cluster.topology import Records
 from kplan.model.errors import ClusterError, StateCorruptError, StateError
 from kplan.model.plan import Plan
 from kplan.model.state import State, StateVersion
 from kplan.model.version import VERSION
 from kplan.state import record_document as documents
-from kplan.state.codec import StateHeading, decode_heading, decode_state, encode_state, read_heading
-from kplan.state.file import check_follows, save_emergency_copy
-from kplan.state.holder import Holder, utc_now
+from kplan.state.codec import StateHeader, decode_header, decode_state, encode_state, state_header
+from kplan.state.file import check_successor, save_emergency_copy
 from kplan.state.journal import Journal, decode_journal
-from kplan.state.journal_writer import JournalWriter, journal_start, read_interrupted
+from kplan.state.journal_writer import JournalWriter, interrupted_apply_error, journal_start
 from kplan.state.lock import LockStatus
+from kplan.state.lock_holder import LockHolder, utc_now
 from kplan.state.record_document import (
-    CURRENT,
-    Changes,
+    CURRENT_RECORD,
     Manifest,
-    View,
-    document_pieces,
+    RecordChanges,
+    RecordView,
     list_versions,
-    read_earlier,
+    read_version,
     restore_hint,
+    split_document,
 )
-from kplan.state.record_lock import RecordLock
-from kplan.state.record_transaction import RecordTransaction, Step
+from kplan.state.record_lock import RecordLock, RecordTransaction, RecordUpdate
 
-_JOURNAL = "journal/"
+_JOURNAL_PREFIX = "journal/"
 
-Write = Callable[[Callable[[View], Changes]], None]
+RecordsWriter = Callable[[Callable[[RecordView], RecordChanges]], None]
 """Takes a step on the records."""
 
 
-def has_journal(view: View) -> bool:
+def has_journal(view: RecordView) -> bool:
     """Whether there is one."""
-    return any(name.startswith(_JOURNAL) for name in view)
+    return any(name.startswith(_JOURNAL_PREFIX) for name in view)
 
 
-def journal_bytes(view: View) -> bytes:
+def journal_bytes(view: RecordView) -> bytes:
     """Put it together.
 
     Raises:
         StateCorrupt: a piece is missing.
 
     """
-    names = _names(view)
+    names = _journal_record_names(view)
     for number, name in enumerate(names):
-        if name != _name(number):
+        if name != _journal_record_name(number):
             raise StateCorruptError(f"Piece {number} of the journal is missing.")
     return b"".join(view[name] for name in names)
 
 
-def journal_tombstones(view: View) -> Changes:
+def journal_tombstones(view: RecordView) -> RecordChanges:
     """Remove it."""
-    return dict.fromkeys(_names(view))
+    return dict.fromkeys(_journal_record_names(view))
 
 
-def journal_records(lines: bytes) -> Changes:
+def journal_records(lines: bytes) -> RecordChanges:
     """Begin one."""
-    return {_name(number): each for number, each in enumerate(document_pieces(lines))}
+    return {_journal_record_name(number): each for number, each in enumerate(split_document(lines))}
 
 
 class RecordSink:
     """Appends to a journal that was begun; `sync` is one write, whatever was added before it."""
 
-    def __init__(self, write: Write, pieces: int) -> None:
+    def __init__(self, write: RecordsWriter, pieces: int) -> None:
         self._write = write
-        self._pieces = pieces
-        self._waiting = b""
+        self._part_count = pieces
+        self._buffer = b""
 
     def add(self, lines: bytes) -> None:
         """Keep lines for the next write."""
-        self._waiting += lines
+        self._buffer += lines
 
     def sync(self) -> None:
         """Write what was added.
@@ -85,8 +84,8 @@ class RecordSink:
 
         """
         pieces = {
-            _name(self._pieces + number): each
-            for number, each in enumerate(document_pieces(self._waiting))
+            _journal_record_name(self._part_count + number): each
+            for number, each in enumerate(split_document(self._buffer))
         }
         try:
             self._write(lambda _: pieces)
@@ -95,16 +94,16 @@ class RecordSink:
                 f"The journal cannot be written: {failure.detail} Nothing more was sent.",
                 "Once the cluster answers again: kplan apply -resume",
             ) from failure
-        self._pieces += len(pieces)
-        self._waiting = b""
+        self._part_count += len(pieces)
+        self._buffer = b""
 
 
-def _names(view: View) -> list[str]:
-    return sorted(name for name in view if name.startswith(_JOURNAL))
+def _journal_record_names(view: RecordView) -> list[str]:
+    return sorted(name for name in view if name.startswith(_JOURNAL_PREFIX))
 
 
-def _name(number: int) -> str:
-    return f"{_JOURNAL}{number:06}"
+def _journal_record_name(number: int) -> str:
+    return f"{_JOURNAL_PREFIX}{number:06}"
 
 
 _NOT_READ = object()
@@ -118,21 +117,21 @@ class RecordStore:
     """
 
     def __init__(self, records: Records) -> None:
-        self._desk = RecordTransaction(records)
-        self._lock = RecordLock(self._desk)
-        self._seen: object = _NOT_READ
+        self._transaction = RecordTransaction(records)
+        self._lock = RecordLock(self._transaction)
+        self._seen_manifest: object = _NOT_READ
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """The topic and the key."""
-        return self._desk.place
+        return self._transaction.location
 
     def read(self) -> State | None:
         """Read the state."""
         found = self._read()
         return None if found is None else found[1]
 
-    def document(self) -> bytes | None:
+    def read_document(self) -> bytes | None:
         """Return the document, once it has proved to be whole."""
         found = self._read()
         return None if found is None else found[0]
@@ -141,160 +140,162 @@ class RecordStore:
         """Write the state; one that cannot be written is kept in a file, which the hint names."""
         data = encode_state(state, VERSION)
         try:
-            self._replace(data, read_heading(state), documents.current_serial)
+            self._replace(data, state_header(state), documents.current_manifest)
         except ClusterError as failure:
             reason = StateError(f"The state cannot be written: {failure.detail}")
             raise save_emergency_copy(reason, data) from failure
         except StateError as conflict:
             raise save_emergency_copy(conflict, data) from conflict
 
-    def put(self, document: bytes) -> None:
+    def write_document(self, document: bytes) -> None:
         """Write exactly this document."""
         self._replace(
             document,
-            decode_heading(document),
+            decode_header(document),
             lambda view: (
-                None if documents.read_moved_from(view) else documents.current_serial(view)
+                None if documents.read_move_note(view) else documents.current_manifest(view)
             ),
         )
 
-    def retire(self, to: str) -> None:
+    def write_move_note(self, to: str) -> None:
         """Put a note in the place of the state, which is kept among those before it."""
-        self._change(lambda _: documents.retire_records(to))
+        self._update(lambda _: documents.move_note_records(to))
 
-    def moved_to(self) -> str:
+    def read_move_note(self) -> str:
         """Read the note in the place of the state."""
-        return documents.read_moved_from(self._desk.read() or {})
+        return documents.read_move_note(self._transaction.read() or {})
 
     @contextmanager
-    def held(
-        self, holder: Holder | None, timeout_s: float, waiting: Callable[[Holder], None]
+    def hold_lock(
+        self, holder: LockHolder | None, timeout_s: float, waiting: Callable[[LockHolder], None]
     ) -> Iterator[None]:
         """Hold the lock, and let go of the cluster at the end."""
         try:
             if holder is None:
                 yield
             else:
-                with self._lock.held(holder, timeout_s, waiting):
+                with self._lock.hold(holder, timeout_s, waiting):
                     yield
         finally:
-            self._desk.close()
+            self._transaction.close()
 
     def lock_status(self) -> LockStatus:
         """Look at the lock."""
         return self._lock.status()
 
-    def force_unlock(self, id: str) -> Holder:  # noqa: A002 - the word on the command line
+    def force_unlock(self, id: str) -> LockHolder:  # noqa: A002 - the word on the command line
         """Remove the lock; the run that had it cannot write any more."""
         try:
-            return self._lock.force(id)
+            return self._lock.force_unlock(id)
         finally:
-            self._desk.close()
+            self._transaction.close()
 
-    def journal(self) -> Journal | None:
+    def read_journal(self) -> Journal | None:
         """Read the journal."""
-        view = self._desk.read() or {}
+        view = self._transaction.read() or {}
         if not has_journal(view):
             return None
         way_out = "Remove its records from the topic; kplan plan then shows what was done."
-        return decode_journal(journal_bytes(view), self.place, way_out)
+        return decode_journal(journal_bytes(view), self.location, way_out)
 
     def has_journal(self) -> bool:
         """Whether there is a journal."""
-        return has_journal(self._desk.read() or {})
+        return has_journal(self._transaction.read() or {})
 
-    def check_room(self, changes: int) -> None:
+    def check_free_space(self, changes: int) -> None:
         """Check nothing: a cluster does not tell how much room there is."""
 
     @contextmanager
-    def recording(
+    def open_journal(
         self,
         plan: Plan,
         nonce: str = "",
-        holder: Holder | None = None,  # noqa: ARG002 - every record is written under the lock
+        holder: LockHolder | None = None,  # noqa: ARG002 - every record is written under the lock
     ) -> Iterator[JournalWriter]:
         """Keep a journal."""
         first = journal_start(plan, nonce)
         changes = journal_records(first.lines)
 
-        def step(view: View) -> Changes:
+        def step(view: RecordView) -> RecordChanges:
             if has_journal(view):
-                raise read_interrupted(f"in {self.place}")
+                raise interrupted_apply_error(f"in {self.location}")
             return changes
 
-        self._change(step)
-        yield first.writer(RecordSink(self._change, len(changes)))
+        self._update(step)
+        yield first.open_writer(RecordSink(self._update, len(changes)))
 
     def discard_journal(self) -> None:
         """Remove the journal."""
-        self._change(journal_tombstones)
+        self._update(journal_tombstones)
 
-    def history(self) -> tuple[StateVersion, ...]:
+    def list_versions(self) -> tuple[StateVersion, ...]:
         """List the states that were, and the state."""
-        return tuple(list_versions(self._desk.read() or {}, self.place))
+        return tuple(list_versions(self._transaction.read() or {}, self.location))
 
-    def earlier(self, serial: int) -> State:
+    def read_version(self, serial: int) -> State:
         """Read the state that had this serial."""
-        return read_earlier(self._desk.read() or {}, serial, self.place)
+        return read_version(self._transaction.read() or {}, serial, self.location)
 
     def newest_serial(self) -> int:
         """Look at all states that are kept."""
-        return max(documents.stored_serials(self._desk.read() or {}), default=0)
+        return max(documents.stored_serials(self._transaction.read() or {}), default=0)
 
     def _read(self) -> tuple[bytes, State] | None:
-        view = self._desk.read() or {}
-        self._seen = view.get(CURRENT)
+        view = self._transaction.read() or {}
+        self._seen_manifest = view.get(CURRENT_RECORD)
         try:
-            manifest = documents.current_serial(view)
+            manifest = documents.current_manifest(view)
             if manifest is None:
                 return None
-            data = documents.read_record_document(view, manifest)
+            data = documents.read_document(view, manifest)
             return data, decode_state(data)
         except StateCorruptError as fault:
             hint = fault.hint or restore_hint(view)
-            raise StateCorruptError(f"{self.place}: {fault.detail}", hint) from fault
+            raise StateCorruptError(f"{self.location}: {fault.detail}", hint) from fault
         except StateError as fault:
-            raise StateError(f"{self.place}: {fault.detail}", fault.hint) from fault
+            raise StateError(f"{self.location}: {fault.detail}", fault.hint) from fault
 
     def _replace(
-        self, data: bytes, heading: StateHeading, before: Callable[[View], Manifest | None]
+        self, data: bytes, heading: StateHeader, before: Callable[[RecordView], Manifest | None]
     ) -> None:
         digest = hashlib.sha256(data).hexdigest()
 
-        def step(view: View) -> Changes:
-            if self._seen not in (_NOT_READ, view.get(CURRENT)):
-                raise StateError(f"{self.place} was written meanwhile by another run.")
-            previous = _whole(before, view)
+        def step(view: RecordView) -> RecordChanges:
+            if self._seen_manifest not in (_NOT_READ, view.get(CURRENT_RECORD)):
+                raise StateError(f"{self.location} was written meanwhile by another run.")
+            previous = _intact_manifest(before, view)
             if previous is not None:
                 if previous.sha256 == digest:
                     return {}
-                check_follows(previous.heading, heading, self.place)
+                check_successor(previous.header, heading, self.location)
             return documents.encode_records(data, heading, view, at=utc_now(), by=VERSION)
 
-        self._change(step)
+        self._update(step)
 
-    def _change(self, step: Step) -> None:
+    def _update(self, step: RecordUpdate) -> None:
         """Take a step under the lock."""
-        taken: Changes = {}
+        taken: RecordChanges = {}
 
-        def locked_step(view: View) -> Changes:
+        def locked_step(view: RecordView) -> RecordChanges:
             nonlocal taken
-            kept = self._lock.kept(view)
+            kept = self._lock.check_held(view)
             taken = step(view)
             return {**kept, **taken} if taken else {}
 
-        self._desk.change(locked_step)
+        self._transaction.update(locked_step)
         if taken:
-            self._lock.written()
-        self._seen = taken.get(CURRENT, self._seen)
+            self._lock.confirm_write()
+        self._seen_manifest = taken.get(CURRENT_RECORD, self._seen_manifest)
 
 
-def _whole(before: Callable[[View], Manifest | None], view: View) -> Manifest | None:
+def _intact_manifest(
+    before: Callable[[RecordView], Manifest | None], view: RecordView
+) -> Manifest | None:
     """Return the state that is to be replaced; one that is damaged stands in nobody's way."""
     try:
         manifest = before(view)
         if manifest is not None:
-            documents.read_record_document(view, manifest)
+            documents.read_document(view, manifest)
     except StateCorruptError:
         return None
     return manifest

@@ -1,4 +1,4 @@
-"""Where a state is kept: what the use cases ask of it."""
+"""The store of a state, as the use cases see it: state, lock, journal, earlier versions."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -6,10 +6,10 @@ from typing import Protocol
 
 from kplan.model.plan import Plan
 from kplan.model.state import State, StateVersion
-from kplan.state.holder import Holder
 from kplan.state.journal import Journal
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.lock import LockStatus
+from kplan.state.lock_holder import LockHolder
 
 
 class StateStore(Protocol):
@@ -20,7 +20,7 @@ class StateStore(Protocol):
     """
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where that is, as part of a sentence."""
         ...
 
@@ -28,7 +28,7 @@ class StateStore(Protocol):
         """Read the state; None means that nothing was ever written, and nothing else does."""
         ...
 
-    def document(self) -> bytes | None:
+    def read_document(self) -> bytes | None:
         """Return the state as it was written, once it has proved to be whole; None as `read`."""
         ...
 
@@ -39,20 +39,20 @@ class StateStore(Protocol):
         """
         ...
 
-    def put(self, document: bytes) -> None:
+    def write_document(self, document: bytes) -> None:
         """Take over the state of another store as it is; it must be a later one of this lineage."""
         ...
 
-    def retire(self, to: str) -> None:
+    def write_move_note(self, to: str) -> None:
         """Leave a note that the state was moved: nobody takes its absence for no state."""
         ...
 
-    def moved_to(self) -> str:
+    def read_move_note(self) -> str:
         """Return where the state was moved to, "" where it was not."""
         ...
 
-    def held(
-        self, holder: Holder | None, timeout_s: float, waiting: Callable[[Holder], None]
+    def hold_lock(
+        self, holder: LockHolder | None, timeout_s: float, waiting: Callable[[LockHolder], None]
     ) -> AbstractContextManager[None]:
         """Work on the state: under its lock, waited for up to `timeout_s`, or without a holder not.
 
@@ -64,11 +64,11 @@ class StateStore(Protocol):
         """Return who holds the lock, without waiting or changing anything."""
         ...
 
-    def force_unlock(self, id: str) -> Holder:  # noqa: A002 - the word on the command line
+    def force_unlock(self, id: str) -> LockHolder:  # noqa: A002 - the word on the command line
         """Take the lock away from the run with this id, dead or alive, and tell who that was."""
         ...
 
-    def journal(self) -> Journal | None:
+    def read_journal(self) -> Journal | None:
         """Read the journal of an apply that was interrupted; None where none was."""
         ...
 
@@ -76,12 +76,12 @@ class StateStore(Protocol):
         """Whether an apply was interrupted, and what it did is not in the state yet."""
         ...
 
-    def check_room(self, changes: int) -> None:
+    def check_free_space(self, changes: int) -> None:
         """Check that there is room for the journal and the state of an apply; raises StateError."""
         ...
 
-    def recording(
-        self, plan: Plan, nonce: str = "", holder: Holder | None = None
+    def open_journal(
+        self, plan: Plan, nonce: str = "", holder: LockHolder | None = None
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal of the plan, a saved one if it has a nonce; it stays when this ends.
 
@@ -93,11 +93,11 @@ class StateStore(Protocol):
         """Remove the journal: all it says is in the state."""
         ...
 
-    def history(self) -> tuple[StateVersion, ...]:
+    def list_versions(self) -> tuple[StateVersion, ...]:
         """List the states that were and the state itself, oldest first."""
         ...
 
-    def earlier(self, serial: int) -> State:
+    def read_version(self, serial: int) -> State:
         """Read the state that had this serial."""
         ...
 

@@ -1,20 +1,21 @@
-"""What a plan does to who may do what: worked out, and held against its guards."""
+"""What a plan does to who may do what, its guards, and the order of ACL changes."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import AclBinding
 from kplan.cluster.settings import ConfigResource, ConfigScope
 from kplan.config.load import Configuration
+from kplan.config.modules.provider import Provider
+from kplan.kafka.settings.codes import SUMMARIES
 from kplan.kinds.acl import acl_binding
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import sort_diagnostics
-from kplan.model.errors import ClusterError
+from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
+from kplan.model.errors import ClusterError, Refusal
 from kplan.model.impact import AccessDiff
 from kplan.model.plan import Batch, Plan
-from kplan.model.refusal import Refusal
-from kplan.model.snapshot import Snapshot
+from kplan.model.state import Snapshot
 from kplan.policy.access_diff import AclStages, compare_access
 from kplan.policy.access_guard import CLUSTER_NAME, GuardContext, check_access
 from kplan.policy.authorizer import AuthorizerRules
@@ -186,3 +187,31 @@ def _unknown_rules(rules: AuthorizerRules) -> Iterable[str]:
         yield "Super users are not known; they lose and gain nothing."
     if rules.allow_everyone is None:
         yield "Whether the brokers allow everyone what has no ACL is not known."
+
+
+ARGUMENT = "acl_order"
+ADD_FIRST, DELETE_FIRST = "add_first", "delete_first"
+
+
+def add_first_connections(configuration: Configuration) -> frozenset[str]:
+    """Return the keys of the connections whose provider block asks for adds before deletes."""
+    return frozenset(
+        each.key for each in configuration.providers if each.arguments.get(ARGUMENT) == ADD_FIRST
+    )
+
+
+def acl_order_diagnostics(configuration: Configuration) -> Iterator[Diagnostic]:
+    """Find provider blocks that ask for an order that there is not."""
+    for block in configuration.providers:
+        if block.arguments.get(ARGUMENT) not in {None, ADD_FIRST, DELETE_FIRST}:
+            yield _acl_order_diagnostic(block)
+
+
+def _acl_order_diagnostic(block: Provider) -> Diagnostic:
+    return Diagnostic(
+        "KP302",
+        Severity.ERROR,
+        SUMMARIES["KP302"],
+        f'"{ARGUMENT}" is "{DELETE_FIRST}" or "{ADD_FIRST}".',
+        subject=block.ranges.get(ARGUMENT),
+    )

@@ -24,8 +24,7 @@ from kplan.model.errors import (
     UsageError,
 )
 from kplan.model.resource import Identity, cluster_label, connection_name
-from kplan.model.snapshot import Snapshot
-from kplan.model.state import State
+from kplan.model.state import Snapshot, State
 from kplan.state.file import check_same_cluster
 from kplan.state.journal import Journal
 from kplan.workflow.ports import Ports

@@ -13,13 +13,12 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.resource import Identity
-from kplan.model.snapshot import KindSnapshot
-from kplan.model.state import State
+from kplan.model.state import KindSnapshot, State
 from kplan.report.documents.notation import count_text
 from kplan.state.file import new_state
-from kplan.state.holder import Holder
-from kplan.state.journal import Journal, fold_journal
-from kplan.workflow.acl_order import acl_order_diagnostics
+from kplan.state.journal import Journal, replay_journal
+from kplan.state.lock_holder import LockHolder
+from kplan.workflow.access import acl_order_diagnostics
 from kplan.workflow.clusters import Clusters, connect_clusters
 from kplan.workflow.ports import Ports, Project
 
@@ -96,10 +95,10 @@ def open_project(
     ports.progress.stage("Reading configuration")
     configuration = load_with_data(project, ports)
     with lock_state(project, ports):
-        journal = project.store.journal()
+        journal = project.store.read_journal()
         state = read_or_create_state(project)
         if journal is not None:
-            state, unsettled = fold_journal(state, journal)
+            state, unsettled = replay_journal(state, journal)
             ports.progress.note(_interruption_note(journal, len(unsettled)))
         ports.progress.stage("Connecting")
         with connect_clusters(configuration, state, ports, also) as (clusters, state):
@@ -156,11 +155,11 @@ def read_stored_state(project: Project) -> State | None:
     found = store.read()
     if (
         found is None
-        and store.place != project.file_store.place
+        and store.location != project.file_store.location
         and project.file_store.read() is not None
     ):
         raise StateError(
-            f"There is no state in {store.place}; it is still in {project.file_store.place}.",
+            f"There is no state in {store.location}; it is still in {project.file_store.location}.",
             "Move it there: kplan state migrate -to kafka",
         )
     return found
@@ -184,10 +183,10 @@ def check_no_journal(project: Project) -> None:
 def lock_state(project: Project, ports: Ports) -> Iterator[None]:
     """Hold the lock of the state, unless the run goes without."""
 
-    def waiting(holder: Holder) -> None:
+    def waiting(holder: LockHolder) -> None:
         ports.progress.note(f"Waiting for the state lock, held by {holder}")
 
-    with project.store.held(ports.holder, ports.lock_timeout_s, waiting):
+    with project.store.hold_lock(ports.holder, ports.lock_timeout_s, waiting):
         yield
 
 
@@ -195,5 +194,5 @@ def _interruption_note(journal: Journal, unsettled: int) -> str:
     return (
         f"An apply of {count_text(len(journal.changes), 'change')} was interrupted; "
         f"known: {len(journal.outcomes)}, being looked up: {unsettled}, "
-        f"not sent: {len(journal.not_sent)}."
+        f"not sent: {len(journal.unsent_changes)}."
     )

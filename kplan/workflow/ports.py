@@ -14,7 +14,7 @@ from kplan.kinds.reassignment import ReassignmentLimits
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change, ObjectKey
 from kplan.state.file_store import FileStore
-from kplan.state.holder import Holder
+from kplan.state.lock_holder import LockHolder
 from kplan.state.store import StateStore
 
 
@@ -100,7 +100,7 @@ class Ports:
     clock: Clock
     now: Callable[[], datetime]
     is_stopped: Callable[[], bool]
-    holder: Holder | None = None
+    holder: LockHolder | None = None
     lock_timeout_s: float = 0.0
     ci: Mapping[str, str] = field(default_factory=dict)
 

@@ -8,7 +8,7 @@ from kplan.cluster.request import ClusterDescription
 from kplan.kinds.base import ResourceKind
 from kplan.model.errors import UnreadableError, UnsupportedError
 from kplan.model.resource import Identity
-from kplan.model.snapshot import KindSnapshot, Snapshot
+from kplan.model.state import KindSnapshot, Snapshot
 
 
 def read_snapshot(

@@ -26,10 +26,9 @@ from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.lifecycle import temporary_sandbox
-from kplan.sandbox.spec import SandboxSpec
-from kplan.workflow.apply.apply import apply
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.plan.plan import make_plan
 from kplan.workflow.ports import PlanOptions, Ports, Project
 from tests.bench.job import Stages, Wall

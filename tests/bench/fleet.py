@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet import history, inventory, output
+from kplan.fleet import dataframe, inventory
 from kplan.fleet.access import acl_rows, matching_acls, topic_access, who_can
 from kplan.fleet.audit import line_sums as added_up
 from kplan.fleet.audit import malformed_lines, parse_lines, usage
@@ -338,7 +338,7 @@ def _questions(bench: Bench, clusters: int, each: int) -> "dict[str, DataFrame]"
         "largest": inventory.largest_topics(now, 10),
         "who-can": who_can(now, "READ", "TOPIC", "team7.topic.7"),
         "of": topic_access(now, "User:7"),
-        "changes": history.changes(before, now),
+        "changes": inventory.changes(before, now),
         "lint": acl_findings(now),
         "plan and drift": plan_clusters(now, wanted(clusters, each)),
     }
@@ -370,7 +370,7 @@ def _memory(bench: Bench, size: Size) -> None:
             "access": topic_access(held, "User:7"),
         }
         for name, table in tables.items():
-            output.collect_table(name, table)
+            dataframe.collect_table(name, table)
         _java(bench.spark).java.lang.System.gc()
         told = f"{lines:,} lines, {10 * each:,} topics, {10 * each:,} ACLs"
         kept = _most_mb(bench.driver), _most_mb(os.getpid())

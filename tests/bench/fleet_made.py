@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.plan import FleetPlanRequest
 from kplan.fleet.snapshot import OBJECT_SCHEMA
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.diagnostic import SourceRange
 from kplan.model.resource import Identity, Resource

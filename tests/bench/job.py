@@ -28,8 +28,7 @@ from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Batch, Change, Plan
 from kplan.state.file_store import FileStore
 from kplan.state.journal_writer import JournalWriter
-from kplan.workflow.apply.apply import apply
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.plan.plan import PlanResult, make_plan
 from kplan.workflow.ports import PlanOptions, Ports, Project
 
@@ -142,7 +141,7 @@ def measured(kept: Kept) -> None:
 
         return calling
 
-    begin = FileStore.recording
+    begin = FileStore.open_journal
 
     @contextmanager
     def recording(store: FileStore, plan: Plan, nonce: str = "") -> Iterator[JournalWriter]:
@@ -151,7 +150,7 @@ def measured(kept: Kept) -> None:
                 journal = stack.enter_context(begin(store, plan, nonce))
             yield journal
 
-    FileStore.recording = recording  # type: ignore[assignment, method-assign]
+    FileStore.open_journal = recording  # type: ignore[assignment, method-assign]
     for owner, names in KEEPING.items():
         for name in names:
             setattr(owner, name, timed(name, getattr(owner, name)))

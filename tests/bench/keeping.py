@@ -14,8 +14,7 @@ from pathlib import Path
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
-from kplan.workflow.apply.apply import apply
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.ports import PlanOptions, Ports, Project
 from tests.bench.job import Kept, Stages, Wall, measured
 from tests.bench.sizes import SMALL, write_configuration

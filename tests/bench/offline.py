@@ -21,7 +21,7 @@ from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
 from kplan.kinds import KINDS
 from kplan.report import views
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from tests.bench.sizes import Size, write_blocks
 from tests.values import make_plan, snapshot, state
 
@@ -65,7 +65,7 @@ def measure(size: Size, scratch: Path) -> dict[str, float]:
     took["parse"], _ = timed(lambda: parse_file(Source("main.tf", text)))
     took["cold"], found = timed(lambda: loaded(folder, Inputs()))
     took["plan"], plan = timed(lambda: make_plan(found.resources, state(), snapshot()))
-    took["text"], _ = timed(lambda: views.plan_text(plan, PLAIN))
+    took["text"], _ = timed(lambda: views.plan_text(plan, PLAIN_STYLE))
     took["json"], _ = timed(lambda: views.plan_json(plan))
     return took
 

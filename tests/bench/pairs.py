@@ -19,8 +19,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.lifecycle import temporary_sandbox
-from kplan.sandbox.spec import SandboxSpec
 from tests.bench.job import WAITING
 from tests.bench.sizes import LARGE, SMALL, Size, write_configuration, write_estate
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from kplan.sandbox.spec import SandboxSpec
+from kplan.sandbox.layout import SandboxSpec
 
 
 @dataclass(frozen=True, slots=True)

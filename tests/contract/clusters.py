@@ -14,7 +14,7 @@ from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.driver import WireCluster
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 from kplan.sandbox.sandbox import Sandbox, properties_file
 
 Name = TypeVar("Name", bound=Hashable)

@@ -13,8 +13,7 @@ from kplan.cluster.memory.store import make_brokers
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import AclBinding
 from kplan.cluster.settings import ScramAlteration, ScramUser
-from kplan.kafka.auth import ScramSha256, ScramSha512
-from kplan.kafka.settings.connection import ConnectionSettings, Tls
+from kplan.kafka.settings.connection import ConnectionSettings, ScramSha256, ScramSha512, Tls
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.model.errors import AuthError
 from kplan.sandbox.sandbox import Sandbox

@@ -11,8 +11,8 @@ from kplan.kafka.settings.connection import ConnectionSettings, Timeouts, second
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.driver import preflight
 from kplan.model.errors import ClusterError
+from kplan.sandbox.layout import SandboxSpec, Security
 from kplan.sandbox.runtime import format_properties
-from kplan.sandbox.spec import SandboxSpec, Security
 from tests.brokers import oauthbearer_properties
 
 LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "admin", "sasl.password": "secret"}

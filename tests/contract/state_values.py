@@ -2,7 +2,7 @@
 
 import random
 
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.resource import Identity
 from kplan.model.state import OwnedObject, State

@@ -10,9 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-from kplan.cluster.records import StateTopic
-from kplan.kafka.librdkafka import librdkafka_settings
+from kplan.cluster.topology import StateTopic
 from kplan.kafka.state_topic import KafkaRecords
+from kplan.kafka.transaction import librdkafka_settings
 from kplan.sandbox.sandbox import read_sandbox
 from kplan.state.record_store import RecordStore
 from tests.contract.clusters import settings_of

@@ -7,8 +7,7 @@ import pytest
 from kplan.cluster.memory.controller import OPERATIONS, RESOURCE_TYPES
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic, TopicPreview, TopicRef
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 from tests.contract.clusters import acl, described, errors, listed, made, own_acls, own_config, soon
 
 Lacking = Callable[..., Cluster]

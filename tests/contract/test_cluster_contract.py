@@ -11,8 +11,7 @@ import pytest
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import NewTopic, TopicPreview
 from kplan.cluster.topic import effective_configs
-from kplan.model.errors import UnreachableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreachableError
 from tests.contract.clusters import acl, described, errors, is_ready, listed, made, own_config, soon
 
 # Who answers.

@@ -16,11 +16,10 @@ from kplan.cluster.request import AclBinding, ConfigAlteration, NewTopic
 from kplan.kafka.cluster import KafkaCluster, open_cluster
 from kplan.kafka.settings.connection import Seconds, Timeouts
 from kplan.kinds.topic import ALTER_CONFIG, CREATE, TopicKind
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
-from kplan.model.errors import UnreadableError
+from kplan.model.errors import Refusal, UnreadableError
 from kplan.model.plan import Action, Change
-from kplan.model.refusal import Refusal
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import cleaned, errors, settings_of
 

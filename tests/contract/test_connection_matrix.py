@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.request import NewTopic, TopicRef
-from kplan.kafka.auth import ClientCredentials, Plain, ScramSha256, ScramSha512
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.librdkafka import librdkafka_settings
-from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.settings.connection import (
+    ClientCredentials,
+    ConnectionSettings,
+    Plain,
+    ScramSha256,
+    ScramSha512,
+)
+from kplan.kafka.transaction import librdkafka_settings
 from kplan.kafka.wire.driver import preflight
 from kplan.model.errors import AuthError
 from kplan.sandbox.sandbox import Sandbox

@@ -24,16 +24,13 @@ from kplan.cluster.settings import (
     ScramUser,
     TokenRequest,
 )
-from kplan.kafka.auth import ScramSha512
-from kplan.kafka.settings.connection import Endpoint
+from kplan.kafka.settings.connection import Endpoint, ScramSha512
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import open_without_login
 from kplan.kafka.wire.driver import WireCluster
-from kplan.kafka.wire.error import broker_refusal
-from kplan.kafka.wire.messages import Api, Message, define_api
+from kplan.kafka.wire.messages import Api, Message, broker_refusal, define_api
 from kplan.kafka.wire.transport import Deadline, FrameStream, open_socket
-from kplan.model.errors import AuthError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import AuthError, Refusal
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import acl, cleaned, connected, described, made, settings_of, soon
 

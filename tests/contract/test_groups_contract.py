@@ -12,7 +12,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import NewTopic
 from kplan.cluster.usage import GroupDescription, GroupListing, GroupMember
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import committed, made, soon
 

@@ -7,8 +7,7 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.request import NewTopic, TopicDescription
 from kplan.cluster.topology import ElectionType, Replicas
 from kplan.cluster.usage import TopicPartition
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 from tests.contract.clusters import described, errors, made, soon
 from tests.contract.conftest import Lacking
 

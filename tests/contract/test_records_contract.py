@@ -6,8 +6,8 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from kplan.cluster.memory.records import MemoryRecords
-from kplan.cluster.records import Records, StateTopic, UncertainWriteError
+from kplan.cluster.memory.store import MemoryRecords
+from kplan.cluster.topology import Records, StateTopic, UncertainWriteError
 from kplan.kafka.state_topic import KafkaRecords
 from tests.contract.clusters import cleaned, connected, settings_of
 

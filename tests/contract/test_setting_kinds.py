@@ -18,7 +18,7 @@ from kplan.cluster.settings import (
     ScramAlteration,
     ScramUser,
 )
-from kplan.kafka.auth import ScramSha256
+from kplan.kafka.settings.connection import ScramSha256
 from kplan.kafka.wire.driver import WireCluster
 from kplan.model.errors import AuthError
 from kplan.model.outcome import OutcomeStatus

@@ -19,8 +19,7 @@ from kplan.cluster.settings import (
     ScramUser,
 )
 from kplan.cluster.topic import ConfigType
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 from tests.contract.clusters import errors, soon
 
 Lacking = Callable[..., Cluster]

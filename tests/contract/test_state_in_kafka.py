@@ -15,18 +15,18 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.records import StateTopic
 from kplan.cluster.request import AclBinding, NewTopic
+from kplan.cluster.topology import StateTopic
 from kplan.kafka.settings.connection import ConnectionSettings, Timeouts, seconds
 from kplan.kafka.state_topic import KafkaRecords
 from kplan.model.errors import KplanError, StateError, StateLockedError
 from kplan.sandbox import fault
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec
 from kplan.state.codec import encode_state
 from kplan.state.file_store import FileStore
-from kplan.state.holder import current_holder
+from kplan.state.lock_holder import current_holder
 from kplan.state.record_document import PART_BYTES
 from kplan.state.record_store import RecordStore
 from tests.contract.clusters import cleaned, connected, made, own_config, settings_of, soon
@@ -91,7 +91,7 @@ def test_on_three_brokers_it_has_three_replicas(cluster3: Sandbox, topic: str) -
     settings = settings_of(cluster3, "anonymous")
     with cleaned(connected("wire", settings), topic) as cluster:
         store = store_of(settings, StateTopic(topic))
-        with store.held(current_holder("apply"), 0, nobody):
+        with store.hold_lock(current_holder("apply"), 0, nobody):
             store.write(small(1))
             store.write(small(2))
         assert store_of(settings, StateTopic(topic)).read() == small(2)
@@ -108,11 +108,11 @@ def test_a_state_of_five_megabytes_is_read_as_it_was_written(
     assert len(document) > 5_000_000
     store = store_of(settings, shelf)
     begun = time.monotonic()
-    store.put(document)
+    store.write_document(document)
     written_s = time.monotonic() - begun
     again = store_of(settings, shelf)
     begun = time.monotonic()
-    assert again.document() == document
+    assert again.read_document() == document
     assert max(written_s, time.monotonic() - begun) < 30
     records = KafkaRecords(settings, shelf).read() or {}
     assert sum(name.startswith("states/0000000001/") for name in records) > 2
@@ -125,8 +125,8 @@ def test_several_states_share_a_topic_and_do_not_see_each_other(
     other = StateTopic(shelf.topic, "shop2")
     first, second = store_of(settings, shelf), store_of(settings, other)
     with (
-        first.held(current_holder("apply"), 0, nobody),
-        second.held(current_holder("apply"), 0, nobody),
+        first.hold_lock(current_holder("apply"), 0, nobody),
+        second.hold_lock(current_holder("apply"), 0, nobody),
     ):
         first.write(small(1, "first"))
         second.write(small(7, "second"))
@@ -140,13 +140,13 @@ def test_a_state_goes_to_the_topic_and_back_byte_by_byte(
 ) -> None:
     file = FileStore(tmp_path / "kplan.json")
     document = encode_state(bulky(3), "0.9")
-    file.put(document)
+    file.write_document(document)
     there = store_of(settings, shelf)
-    there.put(file.document() or b"")
-    file.retire(there.place)
-    assert there.document() == document
-    file.put(there.document() or b"")
-    there.retire(file.place)
+    there.write_document(file.read_document() or b"")
+    file.write_move_note(there.location)
+    assert there.read_document() == document
+    file.write_document(there.read_document() or b"")
+    there.write_move_note(file.location)
     assert file.path.read_bytes() == document
     with pytest.raises(StateError, match="moved to"):
         store_of(settings, shelf).read()
@@ -162,13 +162,13 @@ def test_of_two_writers_the_older_one_is_shut_out(
     first, thief = store_of(settings, shelf), store_of(settings, shelf)
     first.write(small(1))
     holder = current_holder("apply")
-    with first.held(holder, 0, nobody):
+    with first.hold_lock(holder, 0, nobody):
         first.write(small(2))
         with pytest.raises(StateLockedError, match=holder.id):
-            thief.held(current_holder("plan"), 0, nobody).__enter__()
+            thief.hold_lock(current_holder("plan"), 0, nobody).__enter__()
         first.write(small(3))
         thief.force_unlock(holder.id)
-        with thief.held(current_holder("apply"), 0, nobody):
+        with thief.hold_lock(current_holder("apply"), 0, nobody):
             with pytest.raises(StateLockedError, match="taken away from this run"):
                 first.write(small(4))
             assert thief.read() == small(3)
@@ -202,7 +202,7 @@ def test_a_run_killed_in_the_middle_of_a_write_leaves_the_state_before_it(
     store.write(small(1))
     with half_written(broker, shelf):
         pass
-    with store.held(current_holder("apply"), 0, nobody):
+    with store.hold_lock(current_holder("apply"), 0, nobody):
         begun = time.monotonic()
         assert store.read() == small(1)
         assert time.monotonic() - begun < 10  # the claim ended what the killed run left open
@@ -225,13 +225,13 @@ def test_ten_kills_at_random_moments_leave_whole_states_only(
             writer.kill()
             said += (writer.communicate()[0] or "").splitlines()
         acknowledged = max(acknowledged, *(int(each) for each in said if each.strip()))
-        with store.held(current_holder("apply"), 0, nobody):
+        with store.hold_lock(current_holder("apply"), 0, nobody):
             found = store.read()
             assert found is not None
             assert found.serial in {acknowledged, acknowledged + 1}
             assert found == bulky(found.serial)
             acknowledged = found.serial
-    assert [each.read_error for each in store.history()] == [""] * len(store.history())
+    assert [each.read_error for each in store.list_versions()] == [""] * len(store.list_versions())
 
 
 def test_a_broker_that_is_killed_and_comes_back_keeps_the_state_and_the_lock(topic: str) -> None:
@@ -239,7 +239,7 @@ def test_a_broker_that_is_killed_and_comes_back_keeps_the_state_and_the_lock(top
         settings = settings_of(sandbox, "anonymous")
         store = store_of(settings, StateTopic(topic))
         store.write(small(1))
-        with store.held(current_holder("apply"), 0, nobody):
+        with store.hold_lock(current_holder("apply"), 0, nobody):
             store.write(small(2))
             fault.kill(sandbox.folder, 1)
             fault.restart(sandbox.folder, 1)
@@ -317,7 +317,7 @@ def test_with_these_rights_a_state_is_kept(
     with granted(guarded, shelf, list(ALL_RIGHTS.values())):
         store = store_of(alice, shelf)
         eventually(lambda: store.write(small(1)))
-        with store.held(current_holder("apply"), 0, nobody):
+        with store.hold_lock(current_holder("apply"), 0, nobody):
             store.write(small(2))
         assert store.read() == small(2)
 
@@ -363,7 +363,7 @@ def test_a_plan_without_lock_needs_no_right_to_write(
     with granted(guarded, shelf, [ALL_RIGHTS["READ"]]):
         store = store_of(alice, shelf)
         eventually(store.read)
-        with store.held(None, 0, nobody):
+        with store.hold_lock(None, 0, nobody):
             assert store.read() == small(1)
 
 

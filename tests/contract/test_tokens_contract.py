@@ -10,11 +10,9 @@ from kafka.net.sasl.scram import ScramClient
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
 from kplan.cluster.settings import DelegationToken, TokenRequest
-from kplan.kafka.auth import ScramSha256
-from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.settings.connection import ConnectionSettings, ScramSha256
 from kplan.kafka.wire.driver import preflight
-from kplan.model.errors import AuthError, UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import AuthError, Refusal, UnreadableError
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import connected, settings_of, soon
 from tests.contract.conftest import Lacking

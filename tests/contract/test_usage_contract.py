@@ -9,8 +9,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import NewTopic
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import committed, made
 from tests.contract.conftest import Lacking

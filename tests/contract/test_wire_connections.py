@@ -10,12 +10,18 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.request import AclBinding, NewTopic
-from kplan.kafka.auth import ClientCredentials, Plain, ScramSha256, ScramSha512
-from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Tls
+from kplan.kafka.settings.connection import (
+    ClientCredentials,
+    ConnectionSettings,
+    Endpoint,
+    Plain,
+    ScramSha256,
+    ScramSha512,
+    Tls,
+)
 from kplan.kafka.wire.controller import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster, preflight
-from kplan.model.errors import AuthError, UnreachableError, UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import AuthError, Refusal, UnreachableError, UnreadableError
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.connections import settings_from, told
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from kplan.config.declarations.declaration import Declaration, KnownKinds, ModuleDeclarations
-from kplan.config.declarations.module_folder import ModuleFolders
+from kplan.config.declarations.file import ModuleFolders
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.config.syntax import tree as ast
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 
 Row = tuple[str, ...]
 

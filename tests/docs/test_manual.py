@@ -11,7 +11,7 @@ import typer
 from kplan.cli.app import GROUPS, VERBS
 from kplan.cli.environment import VARIABLES
 from kplan.cli.exit_code import ExitCode
-from kplan.cli.project import help_pages
+from kplan.cli.project.help import code_pages, explain_code, help_page, help_topics
 from kplan.cli.run import run
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
@@ -49,11 +49,11 @@ def used() -> set[str]:
 
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
     """A page in kplan/cli/help/codes.md: `## CODE Title`, why it is so, `Fix: ...`."""
-    assert sorted(used() ^ help_pages.code_pages().keys()) == []
+    assert sorted(used() ^ code_pages().keys()) == []
 
 
 def test_every_page_of_a_code_says_the_way_out() -> None:
-    for page in help_pages.code_pages().values():
+    for page in code_pages().values():
         assert page.hint.endswith("."), page.code
         assert not page.explanation or page.explanation.endswith("."), page.code
         assert "!" not in page.title, page.code
@@ -70,7 +70,7 @@ def test_a_code_is_explained(desk: MemoryCommand) -> None:
 
 def test_topics_are_listed_and_read(desk: MemoryCommand) -> None:
     listed = desk.run("help")
-    for name in help_pages.help_topics():
+    for name in help_topics():
         assert re.search(rf"^  {name} ", listed, re.MULTILINE)
         assert desk.run("help", name).startswith("#"), name
     assert "Usage: kplan plan" in desk.run("help", "plan")
@@ -91,12 +91,12 @@ def too_long(text: str, columns: int, source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [48, 60, 80, 200])
-@pytest.mark.parametrize("name", help_pages.help_topics())
+@pytest.mark.parametrize("name", help_topics())
 def test_a_page_keeps_to_the_width_of_the_terminal(
     capsys: pytest.CaptureFixture[str], name: str, columns: int
 ) -> None:
     """Code keeps its lines, and no word is lost."""
-    source, text = help_pages.help_page(name), shown(capsys, columns, "help", name)
+    source, text = help_page(name), shown(capsys, columns, "help", name)
     assert too_long(text, columns, source) == []
     assert name == "attributes" or text.split() == source.split()
 
@@ -105,8 +105,8 @@ def test_a_page_keeps_to_the_width_of_the_terminal(
 def test_what_a_code_means_keeps_to_the_width_of_the_terminal(
     capsys: pytest.CaptureFixture[str], columns: int
 ) -> None:
-    source = "\n".join(help_pages.explain_code(each) for each in help_pages.code_pages())
-    text = shown(capsys, columns, "explain", *help_pages.code_pages())
+    source = "\n".join(explain_code(each) for each in code_pages())
+    text = shown(capsys, columns, "explain", *code_pages())
     assert max(map(len, text.splitlines())) <= columns
     assert text.split() == source.split()
 
@@ -115,9 +115,7 @@ def test_a_table_that_is_too_wide_becomes_a_list(capsys: pytest.CaptureFixture[s
     text = shown(capsys, 60, "help", "attributes")
     assert "    `resource_type`  string  required\n        Sort of resource. One of" in text
     assert "| --- |" not in text
-    assert set(re.findall(r"\w+", text)) >= set(
-        re.findall(r"\w+", help_pages.help_page("attributes"))
-    ) - {
+    assert set(re.findall(r"\w+", text)) >= set(re.findall(r"\w+", help_page("attributes"))) - {
         "Attribute",
         "Type",
         "Default",
@@ -127,15 +125,15 @@ def test_a_table_that_is_too_wide_becomes_a_list(capsys: pytest.CaptureFixture[s
 
 def test_pages_are_made_from_the_code() -> None:
     for name in VERBS:
-        assert f"kplan {name} " in help_pages.help_page("commands")
+        assert f"kplan {name} " in help_page("commands")
     for name in VARIABLES:
-        assert name in help_pages.help_page("environment")
+        assert name in help_page("environment")
     for kind in KINDS:
-        assert kind.name in help_pages.help_page("attributes")
+        assert kind.name in help_page("attributes")
     for code in ExitCode:
-        assert re.search(rf"^    {code.value} ", help_pages.help_page("exit-codes"), re.MULTILINE)
+        assert re.search(rf"^    {code.value} ", help_page("exit-codes"), re.MULTILINE)
     for format_ in Format:
-        assert re.search(rf"^    {format_} ", help_pages.help_page("reports"), re.MULTILINE)
+        assert re.search(rf"^    {format_} ", help_page("reports"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("line", QUOTED)

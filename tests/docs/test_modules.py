@@ -9,7 +9,7 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.declarations.declaration import KnownKinds
-from kplan.config.declarations.module_folder import ModuleFolders
+from kplan.config.declarations.file import ModuleFolders
 from kplan.config.format.formatter import format_text
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration

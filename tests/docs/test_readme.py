@@ -9,7 +9,7 @@ from kplan.cli.app import VERBS
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from kplan.report.views import plan_text
 from tests.values import make_plan, snapshot, state
 
@@ -32,7 +32,7 @@ def test_every_block_of_hcl_is_valid(text: str, tmp_path: Path) -> None:
 def test_the_plan_that_is_shown_is_the_plan_of_the_example(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(blocks("hcl")[0])
     found = load_configuration(tmp_path, Inputs(), KINDS)
-    text = plan_text(make_plan(found.resources, state(), snapshot()), PLAIN)
+    text = plan_text(make_plan(found.resources, state(), snapshot()), PLAIN_STYLE)
     shown = blocks("text")[0].partition("\n")[2]
     assert shown.rstrip() in text
 

@@ -18,7 +18,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from kplan.kafka.librdkafka import librdkafka_settings
+from kplan.kafka.transaction import librdkafka_settings
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import settings_of
 

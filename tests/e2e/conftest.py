@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec
 from tests.brokers import StartSandbox
 from tests.e2e.places import Place
 from tests.e2e.proxy import Proxy, proxied

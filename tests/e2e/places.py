@@ -7,7 +7,7 @@ from pathlib import Path
 from kplan.cluster.port import Cluster
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 from tests.e2e.commands import Ran, kplan
 
 CONFIGURATION = """

@@ -13,9 +13,9 @@ from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import DESCRIBE_CLUSTER
 from kplan.sandbox.fault import kill, restart
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec
 from tests.e2e.places import Place, until
 
 pytestmark = pytest.mark.broker

@@ -14,12 +14,11 @@ from kplan.cluster.settings import QuotaAlteration, QuotaEntity
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.settings.resolver import resolve_settings
-from kplan.model.errors import KplanError, UnsupportedError, WrongEndpointError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import KplanError, Refusal, UnsupportedError, WrongEndpointError
 from kplan.sandbox import fault
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec
 from tests.e2e.places import Place, until
 
 pytestmark = pytest.mark.broker

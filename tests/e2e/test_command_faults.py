@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.request import NewTopic
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 from kplan.sandbox import fault
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec
 from tests.brokers import StartSandbox
 from tests.e2e.commands import kplan
 from tests.e2e.places import Place, until

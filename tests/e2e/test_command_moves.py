@@ -14,8 +14,8 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigSource, TopicDescription
 from kplan.cluster.settings import ConfigResource, ConfigScope
 from kplan.kinds.reassignment import THROTTLE_RATES
-from kplan.kinds.topic_value import THROTTLED_REPLICAS
-from kplan.model.refusal import Refusal
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS
+from kplan.model.errors import Refusal
 from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.commands import start
 from tests.e2e.places import Place, config_of, until

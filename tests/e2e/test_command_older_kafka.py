@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kplan.sandbox.layout import SandboxSpec, Security
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec, Security
 from tests.brokers import StartSandbox
 from tests.e2e.places import Place
 

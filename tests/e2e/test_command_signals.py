@@ -35,7 +35,7 @@ def test_the_first_signal_settles_what_is_in_flight_and_names_the_way_on(
     assert f"To go on: {RESUME}" in out
     journal = read_journal(state_path(watched))
     assert journal is not None
-    assert not journal.unsettled
+    assert not journal.unsettled_keys
     watched.run("apply", "-resume")
     assert len(watched.run("state", "list").splitlines()) == 3
     watched.run("plan", "-detailed-exitcode")
@@ -67,7 +67,7 @@ def test_the_second_signal_leaves_a_journal_from_which_the_goal_is_reached(
     assert not (watched.folder / "state" / "kplan.lock.json").exists()
     journal = read_journal(state_path(watched))
     assert journal is not None
-    assert {identity.rpartition(".")[2] for _, identity, *_ in journal.unsettled} == {"a", "b"}
+    assert {identity.rpartition(".")[2] for _, identity, *_ in journal.unsettled_keys} == {"a", "b"}
     proxy.before.clear()
     is_over.set()  # the request goes on to the broker now, as a slow line would have it
     watched.run("apply", "-resume")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec
 from tests.brokers import StartSandbox
 from tests.soak.estate import Estate
 from tests.soak.faults import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.request import ConfigAlteration
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.places import Place, config_of, until
 

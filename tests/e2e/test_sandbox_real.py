@@ -25,8 +25,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # re-exported
 from kplan.model.errors import SandboxError
 from kplan.sandbox import launch
 from kplan.sandbox.fault import kill, pause, restart, resume
-from kplan.sandbox.java import Java
 from kplan.sandbox.launch import find_free_ports
+from kplan.sandbox.layout import SandboxSpec, Security
 from kplan.sandbox.lifecycle import (
     prepare_runtime,
     read_logs,
@@ -36,8 +36,8 @@ from kplan.sandbox.lifecycle import (
     temporary_sandbox,
 )
 from kplan.sandbox.process import ProcessState, is_alive
+from kplan.sandbox.runtime import Java
 from kplan.sandbox.sandbox import Sandbox, properties_file
-from kplan.sandbox.spec import SandboxSpec, Security
 
 pytestmark = pytest.mark.broker
 
@@ -219,7 +219,7 @@ START = textwrap.dedent(
     import sys
     from pathlib import Path
     from kplan.sandbox.lifecycle import start_sandbox
-    from kplan.sandbox.spec import SandboxSpec
+    from kplan.sandbox.layout import SandboxSpec
     start_sandbox(Path(sys.argv[1]), SandboxSpec())
     """
 )

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cli.project import help_pages
+from kplan.cli.project.help import help_page
 from kplan.sandbox.artifact import cache_folder
 from tests.e2e.commands import environ
 
 pytestmark = pytest.mark.broker
-BLOCKS = re.findall(
-    r"^```(hcl|sh)\n(.*?)^```", help_pages.help_page("tutorial"), re.MULTILINE | re.DOTALL
-)
+BLOCKS = re.findall(r"^```(hcl|sh)\n(.*?)^```", help_page("tutorial"), re.MULTILINE | re.DOTALL)
 
 
 def test_the_tutorial_works_in_an_empty_folder_on_a_sandbox_of_its_own(tmp_path: Path) -> None:

@@ -21,13 +21,14 @@ from kplan.fleet.access import (
 from kplan.fleet.audit import (
     last_usage,
     line_sums,
+    list_log_files,
     malformed_lines,
     parse_lines,
+    read_lines,
     unused_acls,
     unused_topics,
     usage,
 )
-from kplan.fleet.audit_file import list_log_files, read_lines
 from kplan.fleet.audit_topic import authorizer_line
 from kplan.fleet.inventory import clusters_without_log
 from kplan.fleet.lint import acl_findings

@@ -29,7 +29,7 @@ from kplan.model.address import Address
 from kplan.model.plan import Action, Change
 from kplan.model.table import Figures
 from kplan.workflow.fleet import access, audit, fleet, report
-from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from tests.fleet.spark_target import CONNECT, SparkTarget
 from tests.project_harness import SilentProgress
 

@@ -17,11 +17,11 @@ from pyarrow.dataset import dataset
 
 from kplan.cluster.request import ConfigAlteration, NewTopic
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.transaction import librdkafka_settings
+from kplan.sandbox.layout import SandboxSpec, Security
 from kplan.sandbox.runtime import node_folder
 from kplan.sandbox.sandbox import Sandbox, properties_file
-from kplan.sandbox.spec import SandboxSpec, Security
 from tests.brokers import StartSandbox
 from tests.contract.clusters import settings_of
 from tests.e2e.actors import Actor, Refused

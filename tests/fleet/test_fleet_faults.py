@@ -14,8 +14,7 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
-from kplan.fleet.audit import parse_lines
-from kplan.fleet.audit_file import list_log_files, read_lines
+from kplan.fleet.audit import list_log_files, parse_lines, read_lines
 from kplan.fleet.data_source import read_clusters
 from kplan.fleet.reader import SnapshotSource
 from kplan.fleet.snapshot import Row

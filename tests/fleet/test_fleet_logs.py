@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.config.fleet_file import FleetCluster
-from kplan.fleet.audit import parse_lines, usage_since
-from kplan.fleet.audit_file import list_log_files, new_log_files, read_lines
+from kplan.fleet.audit import list_log_files, new_log_files, parse_lines, read_lines, usage_since
 from kplan.fleet.store import Store, UnreadableLog
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import FleetError

@@ -11,21 +11,22 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
-from kplan.fleet import inventory, output
+from kplan.fleet import dataframe, inventory
 from kplan.fleet.data_source import read_clusters
 from kplan.fleet.plan import (
     FINDING_ORDER,
     FleetPlanRequest,
+    FleetPolicies,
+    check_policies,
     coverage,
     finding_counts,
     plan_clusters,
     undeclared_clusters,
 )
-from kplan.fleet.policy import FleetPolicies, check_policies
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.fleet.snapshot import Row, write_snapshot
 from kplan.kinds import KINDS
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import UnreachableError
@@ -143,10 +144,10 @@ def test_the_same_rows_give_the_same_bytes_however_they_lie(objects: Make) -> No
 
     def told(found: "DataFrame") -> str:
         tables = (
-            output.collect_table("inventory", inventory.inventory(found, "team")),
-            output.collect_table("largest", inventory.largest_topics(found, 3)),
-            output.collect_table("plan", plan_clusters(found, wanted).orderBy(*FINDING_ORDER)),
-            output.collect_table("unread", inventory.unread_kinds(found)),
+            dataframe.collect_table("inventory", inventory.inventory(found, "team")),
+            dataframe.collect_table("largest", inventory.largest_topics(found, 3)),
+            dataframe.collect_table("plan", plan_clusters(found, wanted).orderBy(*FINDING_ORDER)),
+            dataframe.collect_table("unread", inventory.unread_kinds(found)),
         )
         return figures_json(Figures("Fleet", tables))
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import AnalysisException
 
-from kplan.fleet.history import changes, history
 from kplan.fleet.inventory import (
     OWNER_SCHEMA,
+    changes,
+    history,
     inventory,
     label_names,
     largest_topics,

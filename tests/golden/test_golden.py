@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kplan.report import views
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from tests.golden.case import CASES, Told, told
 
 # Equal in effect to the patterns of Atlantis and tfcmt.
@@ -32,7 +32,7 @@ def test_a_case_is_planned_as_written_down(
     golden(CASES / name / "plan.json", _plan_json(found))
     golden(
         CASES / name / "diagnostics.txt",
-        views.diagnostics_text(found.diagnostics, found.sources, PLAIN),
+        views.diagnostics_text(found.diagnostics, found.sources, PLAIN_STYLE),
     )
 
 
@@ -86,7 +86,7 @@ def test_no_case_shows_a_secret() -> None:
 def _plan_text(found: Told) -> str:
     if found.plan is None:
         return ""
-    return views.plan_text(found.plan, PLAIN, group_acls=found.group_acls)
+    return views.plan_text(found.plan, PLAIN_STYLE, group_acls=found.group_acls)
 
 
 def _plan_json(found: Told) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kplan.report import views
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from tests.golden.case import CASES, told
 from tests.golden.test_golden import NAMES
 
@@ -120,7 +120,7 @@ def test_tfcmt_lists_each_change_of_a_plan_for_automation(name: str, tmp_path: P
     """For automation ACLs are not grouped, so that every change has a comment line."""
     found = told(CASES / name, tmp_path)
     assert found.plan is not None
-    text = views.plan_text(found.plan, PLAIN, group_acls=False)
+    text = views.plan_text(found.plan, PLAIN_STYLE, group_acls=False)
     listed = {verb: sorted(pattern.findall(text)) for verb, pattern in TFCMT.items()}
     wanted: dict[str, list[str]] = {verb: [] for verb in TFCMT}
     for each in plan(name)["resource_changes"]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import AclBinding, NewTopic
 from kplan.config.format.formatter import format_text
-from kplan.workflow.adopt.import_all import import_all
+from kplan.workflow.adopt.import_ import import_all
 from tests.project_harness import ProjectHarness
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)

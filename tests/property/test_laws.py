@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.kinds.acl import Acl
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.plan import Action, Plan
 from kplan.model.resource import Resource
 from tests.apply_harness import ApplyHarness

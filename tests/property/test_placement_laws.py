@@ -16,7 +16,7 @@ from kplan.kinds.placement import (
     PlacementRequest,
     place_replicas,
 )
-from kplan.model.snapshot import Broker
+from kplan.model.state import Broker
 
 STRATEGIES = st.sampled_from(["", RACK_AWARE, BALANCED_LEADERS])
 Case = tuple[PlacementRequest, list[Broker], Assignment]

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec
 from tests.bench.sizes import Size
 from tests.soak.estate import Estate
 from tests.soak.faults import (

@@ -12,8 +12,8 @@ from pathlib import Path
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.sandbox import fault
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec
 from kplan.state.lock import note_path
 from tests.e2e.commands import Ran
 from tests.soak.estate import Estate, applied_while, kill_after

@@ -1,13 +1,23 @@
-"""`kplan import`."""
+"""`kplan import`: one object, a whole cluster, or what a Terraform state owns."""
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kplan.cli import wiring
+from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, StateOptions
-from kplan.cli.session import Session
+from kplan.cli.progress import show_progress
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import UsageError
+from kplan.model.state import OwnedObject
+from kplan.report import views
+from kplan.workflow.adopt.import_ import import_all, import_object
+from kplan.workflow.adopt.import_tfstate import import_tfstate
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +82,6 @@ def import_(
     kplan records the objects in the state and does not change them. The next plan shows how they
     differ from the configuration. Internal topics and secrets are never imported.
     """
-    from kplan.cli.adopt.execution import (  # noqa: PLC0415 - help needs none of this
-        ImportOptions,
-        run_import,
-    )
-
     options = ImportOptions(
         what.address,
         what.identity,
@@ -86,3 +91,94 @@ def import_(
         what.from_tfstate,
     )
     return run_import(session, options, inputs, states)
+
+
+_MAX_REASONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What to import. "" means not given."""
+
+    address: str = ""
+    identity: str = ""
+    all: bool = False
+    prefix: str = ""
+    generate_config: str = ""
+    from_tfstate: str = ""
+
+    def check(self) -> None:
+        """Raise UsageError for options that contradict each other."""
+        ways = (bool(self.address or self.identity), self.all, bool(self.from_tfstate))
+        if sum(ways) != 1:
+            raise UsageError(
+                "kplan import requires ADDRESS and ID, -all, or -from-tfstate=FILE.",
+                "Run kplan import -help for examples.",
+            )
+        if ways[0] and not (self.address and self.identity):
+            raise UsageError("kplan import requires both ADDRESS and ID.")
+        if self.all != bool(self.generate_config):
+            raise UsageError("-all and -generate-config=FILE require each other.")
+        if self.prefix and not self.all:
+            raise UsageError("-prefix requires -all.")
+
+
+def run_import(
+    session: Session, options: ImportOptions, inputs: InputOptions, states: StateOptions
+) -> int:
+    """Import objects, show the result, and return the exit code."""
+    options.check()
+    project = wiring.build_project(session, states, inputs)
+    with show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "import", states, progress)
+        if options.all:
+            file = Path(options.generate_config)
+            every = import_all(project, file, options.prefix, ports)
+            owned, why = (
+                every.owned,
+                [f"{each.identity}: {each.reason}" for each in every.unimported],
+            )
+            why += [f"all {kind}: {reason}" for kind, reason in sorted(every.unread.items())]
+            ending = (
+                [f"Wrote their configuration to {file}. The next plan has no changes."]
+                if owned
+                else []
+            )
+        elif options.from_tfstate:
+            file = Path(options.from_tfstate)
+            taken = import_tfstate(project, file, _read_file(file), ports)
+            owned, why = (
+                taken.owned,
+                [f"{each.address}: {each.reason}" for each in taken.unsupported],
+            )
+            ending = ["Do not apply this folder with Terraform any more."] if owned else []
+        else:
+            one = import_object(project, options.address, options.identity, ports)
+            session.terminal.write_stdout(
+                f"Import successful: {one.address} now owns {one.identity}."
+            )
+            return ExitCode.DONE
+    _show_result(session, owned, why, ending)
+    return ExitCode.DONE
+
+
+def _show_result(
+    session: Session, owned: Iterable[OwnedObject], why: list[str], ending: Iterable[str]
+) -> None:
+    look = session.terminal.stdout_style
+    notes = tuple(_left_out_lines(why))
+    session.terminal.write_stdout(views.import_text(tuple(owned), (*ending, *notes), look))
+
+
+def _left_out_lines(why: list[str]) -> Iterator[str]:
+    for each in why[:_MAX_REASONS]:
+        yield f"Left out: {each.rstrip('.')}."
+    if (more := len(why) - _MAX_REASONS) > 0:
+        yield f"Left out: {more:,} more."
+
+
+def _read_file(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as failure:
+        raise UsageError(f"{file} cannot be read: {failure.strerror}.") from None

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kplan.cli.move_options import MoveOptions
+from kplan.cli.moves.execution import MoveOptions
 from kplan.cli.options import (
     AutoApprove,
     Deadline,
@@ -14,7 +14,7 @@ from kplan.cli.options import (
     ReportOptions,
     StateOptions,
 )
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 

@@ -8,7 +8,7 @@ from kplan.cli.options import (
     ReportOptions,
     StateOptions,
 )
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 

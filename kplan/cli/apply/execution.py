@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING
 
 from kplan.apply.limits import MAX_IN_FLIGHT, Watcher
 from kplan.cli import approval, display, exit_code, wiring
-from kplan.cli.diagnostics import timestamp
+from kplan.cli.display import timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.report_option import prepare_reports
-from kplan.cli.session import Session
 from kplan.cli.signals import SignalInterrupt
+from kplan.cli.terminal import Session
 from kplan.cli.watcher import ApplyWatcher, StreamWatcher
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StalePlanError, UsageError
 from kplan.report import views
 from kplan.report.report import Report
 from kplan.report.reports import apply_report, plan_report
-from kplan.workflow.apply.apply import apply, resume_apply
-from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
+from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply, resume_apply
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult
 

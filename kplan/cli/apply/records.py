@@ -1,11 +1,14 @@
-"""`kplan records delete`."""
+"""`kplan records delete`: show the plan, ask for approval, delete, and show the outcomes."""
 
+from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from kplan.cli import approval, wiring
+from kplan.cli.exit_code import ExitCode, refusals_exit
 from kplan.cli.options import (
     AutoApprove,
     InputOptions,
@@ -16,9 +19,20 @@ from kplan.cli.options import (
     Provider,
     StateOptions,
 )
-from kplan.cli.session import Session
+from kplan.cli.progress import Progress, show_progress
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import UsageError
+from kplan.model.outcome import OutcomeStatus, PartitionDeletionOutcome, RecordDeletionPlan
+from kplan.report.documents.outcome import (
+    deletion_data,
+    deletion_outcome_document,
+    deletion_plan_document,
+)
+from kplan.report.formats.json_text import json_text
+from kplan.report.formats.text import render_text
+from kplan.workflow.apply.records import RecordDeletionRequest, RecordDeletionResult, delete_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +104,6 @@ def delete(
     Records written after the plan stay. Kafka frees the disk space later.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.cli.apply import record_deletion  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.apply.record_target import parse_targets  # noqa: PLC0415
     from kplan.workflow.apply.records import RecordDeletionRequest  # noqa: PLC0415
 
@@ -98,7 +111,7 @@ def delete(
     targets = parse_targets(what.records or (), what.before, file)
     planning = PlanningOptions(policy=terms.policy, override=terms.override)
     policies = wiring.build_plan_options(planning, is_destroy=False).policies
-    wish = record_deletion.RecordDeletionOptions(
+    wish = RecordDeletionOptions(
         RecordDeletionRequest(targets, terms.provider, policies),
         inputs,
         states,
@@ -106,4 +119,92 @@ def delete(
         auto_approve=what.auto_approve,
         dry_run=what.dry_run,
     )
-    return record_deletion.run_record_deletion(session, wish)
+    return run_record_deletion(session, wish)
+
+
+QUESTION = """
+Do you really want to delete these records?
+  No consumer can read them again. There is no undo.
+  Only 'yes' will be accepted to confirm.
+
+  Enter a value: """
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDeletionOptions:
+    """What to delete, how it is approved, and the output; `dry_run` only shows the plan."""
+
+    request: RecordDeletionRequest
+    inputs: InputOptions
+    states: StateOptions
+    output: OutputOptions
+    auto_approve: bool = False
+    dry_run: bool = False
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether a person has to approve."""
+        return not (self.auto_approve or self.dry_run)
+
+
+def run_record_deletion(session: Session, wish: RecordDeletionOptions) -> int:
+    """Plan, ask and delete; return the exit code.
+
+    Raises:
+        UsageError: approval is not possible; raised before any work.
+
+    """
+    if wish.needs_approval:
+        if wish.output.json:
+            raise UsageError("-json requires -auto-approve or -dry-run because kplan cannot ask.")
+        approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
+    with show_progress(session.terminal) as progress:
+
+        def approve(plan: RecordDeletionPlan) -> bool:
+            _show_plan(session, progress, wish, plan)
+            if wish.dry_run or not wish.needs_approval:
+                return not wish.dry_run
+            return not plan.allowed or approval.ask_approval(session, progress, QUESTION)
+
+        ports = wiring.build_ports(session, "records delete", wish.states, progress)
+        project = wiring.build_project(session, wish.states, wish.inputs)
+        done = delete_records(project, wish.request, ports, approve)
+    if wish.output.json:
+        session.terminal.write_stdout(json_text(deletion_data(done.plan, done.outcomes)))
+    elif done.is_approved:
+        look = session.terminal.stdout_style
+        session.terminal.write_stdout(render_text(deletion_outcome_document(done.outcomes), look))
+    return _exit_code(wish, done)
+
+
+def _show_plan(
+    session: Session, progress: Progress, wish: RecordDeletionOptions, plan: RecordDeletionPlan
+) -> None:
+    if not wish.output.json:
+        with progress.pause():
+            look = session.terminal.stdout_style
+            session.terminal.write_stdout(render_text(deletion_plan_document(plan), look))
+
+
+def _exit_code(wish: RecordDeletionOptions, done: RecordDeletionResult) -> ExitCode:
+    detailed = wish.output.detailed_exitcode
+    if done.is_approved:
+        return _outcomes_exit(done.outcomes, detailed=detailed)
+    if not wish.dry_run:
+        return ExitCode.ERROR  # the plan was not approved
+    if done.plan.refusals:
+        return ExitCode.REFUSED if detailed else ExitCode.ERROR
+    return ExitCode.CHANGES if detailed and done.plan.allowed else ExitCode.DONE
+
+
+def _outcomes_exit(outcomes: Sequence[PartitionDeletionOutcome], *, detailed: bool) -> ExitCode:
+    met = {each.status for each in outcomes}
+    if met <= {OutcomeStatus.APPLIED}:
+        return ExitCode.DONE
+    if not detailed:
+        return ExitCode.ERROR
+    if OutcomeStatus.UNKNOWN in met:
+        return ExitCode.UNKNOWN
+    gone = any(each.status is OutcomeStatus.APPLIED and each.deletion.records for each in outcomes)
+    refusals = [each.refusal for each in outcomes if each.refusal is not None]
+    return ExitCode.PARTIAL if gone else refusals_exit(refusals)

@@ -10,14 +10,14 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.fleet import command
 from kplan.cli.fleet.command import RunOptions, SparkOptions
 from kplan.cli.options import InputOptions
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kplan.model.table import Figures
-    from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+    from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 
 
 class AccessQuestion(StrEnum):

@@ -14,7 +14,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Report, StateOptions, duration_s
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.report_option import prepare_reports
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # help needs none of these
     from kplan.config.fleet_file import FleetCluster
     from kplan.model.diagnostic import Diagnostic
     from kplan.model.table import Figures
-    from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+    from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def build_options(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.fleet.jvm import parse_settings  # noqa: PLC0415
     from kplan.fleet.session import SparkSettings  # noqa: PLC0415
-    from kplan.workflow.fleet.ports import FleetOptions  # noqa: PLC0415
+    from kplan.workflow.fleet.desired import FleetOptions  # noqa: PLC0415
 
     if spark.master and spark.remote:
         raise UsageError("-master cannot be combined with -remote.", "Use one of them.")
@@ -113,7 +113,7 @@ def build_options(
 def build_ports(session: Session, progress: Progress) -> "FleetPorts":
     """Connect a fleet command to clusters, clock and terminal."""
     from kplan.cli.wiring import remote_state_store  # noqa: PLC0415 - see above
-    from kplan.workflow.fleet.ports import FleetPorts  # noqa: PLC0415
+    from kplan.workflow.fleet.desired import FleetPorts  # noqa: PLC0415
 
     return FleetPorts(
         partial(_cluster_connector, session),
@@ -167,13 +167,15 @@ def run_command(
 
     `places` maps options to the folders that they name, `since` is the option. Raises KplanError.
     """
-    from kplan.cli.diagnostics import timestamp  # noqa: PLC0415 - see above
+    from kplan.cli.display import timestamp  # noqa: PLC0415 - see above
     from kplan.report import views  # noqa: PLC0415
-    from kplan.report.format import ANSWERS  # noqa: PLC0415
+    from kplan.report.format import ANSWER_FORMATS  # noqa: PLC0415
     from kplan.report.reports import figures_report  # noqa: PLC0415
 
     spark, run, inputs = given
-    reports = prepare_reports(session, "fleet", run.report, is_json=run.json, formats=ANSWERS)
+    reports = prepare_reports(
+        session, "fleet", run.report, is_json=run.json, formats=ANSWER_FORMATS
+    )
     chosen = replace(
         build_options(session, spark, run, inputs), since=parse_duration("-since", since)
     )
@@ -192,7 +194,7 @@ def run_command(
 
 def _check_paths(output: str, folders: Mapping[str, str]) -> None:
     """Raise ConfigError before any work for outputs that cannot be written."""
-    from kplan.fleet.output import check_output  # noqa: PLC0415 - see above
+    from kplan.fleet.dataframe import check_output  # noqa: PLC0415 - see above
 
     problems: list[Diagnostic] = []
     checks = [partial(check_output, output)]

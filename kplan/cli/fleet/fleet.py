@@ -9,7 +9,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.fleet import command
 from kplan.cli.fleet.command import RunOptions, SparkOptions
 from kplan.cli.options import InputOptions
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
 
@@ -171,7 +171,7 @@ def report(
     given = spark, run, inputs
     found = command.run_command(session, given, build_report, {"-html": str(page.parent)}, since)
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(views.figures_page(found), encoding="utf-8")
+    page.write_text(views.figures_html(found), encoding="utf-8")
     session.terminal.write_stderr(f"Wrote the report to {html}.")
     return command.completeness_exit(found)
 

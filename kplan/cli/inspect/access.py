@@ -9,7 +9,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Provider, Report, StateOptions
 from kplan.cli.progress import show_progress
 from kplan.cli.report_option import prepare_reports
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 
@@ -115,15 +115,17 @@ def _show_access(
     ask: AccessOptions,
 ) -> int:
     from kplan.cli import wiring  # noqa: PLC0415 - as above
-    from kplan.cli.diagnostics import timestamp  # noqa: PLC0415
+    from kplan.cli.display import timestamp  # noqa: PLC0415
     from kplan.report.documents import access as documents  # noqa: PLC0415
-    from kplan.report.format import ANSWERS  # noqa: PLC0415
+    from kplan.report.format import ANSWER_FORMATS  # noqa: PLC0415
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.report.formats.text import render_text  # noqa: PLC0415
     from kplan.report.reports import answer_report  # noqa: PLC0415
     from kplan.workflow.inspect.access import answer_question  # noqa: PLC0415
 
-    reports = prepare_reports(session, "access", ask.report, is_json=ask.json, formats=ANSWERS)
+    reports = prepare_reports(
+        session, "access", ask.report, is_json=ask.json, formats=ANSWER_FORMATS
+    )
     project = wiring.build_project(session, states, inputs)
     with reports.report_errors(), show_progress(session.terminal) as progress:
         answers = answer_question(
@@ -133,11 +135,14 @@ def _show_access(
     unknown = (documents.UNKNOWN_SUPER_USERS,) if answers.rules.super_users is None else ()
     if asked.principal:
         of_whom = (asked.principal, answers.permissions, unknown)
-        answer = documents.holdings_document(*of_whom, is_super=answers.is_super)
-        data = documents.holdings_data(*of_whom, is_super=answers.is_super)
+        answer = documents.permissions_document(*of_whom, is_super=answers.is_super)
+        data = documents.permissions_data(*of_whom, is_super=answers.is_super)
     else:
         of_what = (asked.operation, asked.resource, answers.allowed_principals, unknown)
-        answer, data = documents.holders_document(*of_what), documents.holders_data(*of_what)
+        answer, data = (
+            documents.allowed_principals_document(*of_what),
+            documents.allowed_principals_data(*of_what),
+        )
     if not reports.takes_stdout:
         session.terminal.write_stdout(json_text(data) if ask.json else render_text(answer, look))
     report = answer_report(lambda: answer, lambda: data, (data,), timestamp())

@@ -6,7 +6,7 @@ import typer
 
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import Json
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 
 

@@ -7,7 +7,7 @@ import typer
 
 from kplan.cli.options import InputOptions, Match
 from kplan.cli.query import QueryOptions, show_query
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 
 

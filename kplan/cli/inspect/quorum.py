@@ -6,7 +6,7 @@ import typer
 
 from kplan.cli.options import AutoApprove, InputOptions
 from kplan.cli.query import QueryOptions, show_query
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 
 ADD_QUESTION = """

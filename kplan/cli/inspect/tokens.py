@@ -7,7 +7,7 @@ import typer
 
 from kplan.cli.options import AutoApprove, InputOptions, duration_s
 from kplan.cli.query import QueryOptions, query_cluster, show_query
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 
 EXPIRE_QUESTION = """

@@ -8,7 +8,7 @@ import typer
 
 from kplan.cli.options import AutoApprove, InputOptions
 from kplan.cli.query import QueryOptions, query_cluster
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _selected_partitions(
 ) -> "tuple[TopicPartition, ...]":
     """Return the partitions of the file, or all that need the election. Raises UsageError."""
     from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.moves.reassign_file import read_partitions  # noqa: PLC0415
+    from kplan.workflow.moves.reassign import read_partitions  # noqa: PLC0415
     from kplan.workflow.moves.status import find_electable_partitions  # noqa: PLC0415
 
     file, is_all = which

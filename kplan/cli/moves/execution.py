@@ -1,15 +1,21 @@
-"""Reassign partitions: show the plan, ask for approval, reassign, and show the outcomes."""
+"""Reassign partitions: options for the speed, the plan, approval, and outcomes."""
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from kplan.cli import approval, exit_code, wiring
-from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.display import show_diagnostics
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import show_progress
 from kplan.cli.query import QueryOptions
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.watcher import ApplyWatcher
 from kplan.config.load import Configuration
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import UsageError
 from kplan.model.plan import Plan
 from kplan.model.table import Figures
 from kplan.report import views
@@ -77,3 +83,43 @@ def show_tables(session: Session, ask: QueryOptions, found: Figures) -> int:
         views.figures_json(found) if ask.json else views.figures_text(found, look)
     )
     return ExitCode.ERROR if FAILED in found.findings else ExitCode.DONE
+
+
+if TYPE_CHECKING:
+    from kplan.kinds.reassignment import ReassignmentLimits
+
+_RATE = re.compile(r"([0-9]+)\s*([kMG]?)B?(?:/s)?")
+_UNITS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+
+
+@dataclass(frozen=True, slots=True)
+class MoveOptions:
+    """Limits of partition reassignments."""
+
+    throttle: Annotated[
+        str,
+        typer.Option(
+            "--throttle",
+            metavar="RATE",
+            help="Limit the bytes per second that each broker copies, for example 50M; 0 is no "
+            "limit.",
+        ),
+    ] = "120M"
+    move_batch: Annotated[
+        int,
+        typer.Option(
+            "--move-batch", metavar="N", min=1, help="Reassign up to N partitions at a time."
+        ),
+    ] = 50
+
+    def move_limits(self) -> "ReassignmentLimits":
+        """Return the limits. Raises UsageError."""
+        from kplan.kinds.reassignment import ReassignmentLimits  # noqa: PLC0415 - help needs it not
+
+        found = _RATE.fullmatch(self.throttle.strip())
+        if found is None:
+            raise UsageError(
+                f"-throttle={self.throttle} is not a rate.",
+                hint="Write bytes per second as 50M, 800k or 0.",
+            )
+        return ReassignmentLimits(int(found[1]) * _UNITS[found[2]], self.move_batch)

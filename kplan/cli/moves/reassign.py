@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kplan.cli.move_options import MoveOptions
+from kplan.cli.moves.execution import MoveOptions
 from kplan.cli.options import (
     AutoApprove,
     InputOptions,
@@ -19,7 +19,7 @@ from kplan.cli.options import (
     StateOptions,
 )
 from kplan.cli.query import QueryOptions, query_cluster
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 
@@ -41,7 +41,7 @@ def status(session: Session, inputs: InputOptions, ask: QueryOptions, file: File
     """
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415 - help needs none of these
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415
-    from kplan.workflow.moves.reassign_file import read_assignment  # noqa: PLC0415
+    from kplan.workflow.moves.reassign import read_assignment  # noqa: PLC0415
     from kplan.workflow.moves.status import MoveProgress, list_moves, verify_moves  # noqa: PLC0415
 
     if not file:
@@ -75,7 +75,7 @@ def cancel(
     """
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415 - help needs none of these
     from kplan.model.errors import UsageError  # noqa: PLC0415
-    from kplan.workflow.moves.reassign_file import read_partitions  # noqa: PLC0415
+    from kplan.workflow.moves.reassign import read_partitions  # noqa: PLC0415
     from kplan.workflow.moves.status import cancel_moves  # noqa: PLC0415
 
     if bool(file) is all_:
@@ -105,7 +105,7 @@ def export(
     The format is that of kafka-reassign-partitions.sh.
     """
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.moves.reassign_file import format_assignment  # noqa: PLC0415
+    from kplan.workflow.moves.reassign import format_assignment  # noqa: PLC0415
     from kplan.workflow.moves.status import read_live_assignment  # noqa: PLC0415
 
     question = partial(read_live_assignment, match=match, takes_internal=internal)

@@ -6,7 +6,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, ReportOptions, StateOptions
 from kplan.cli.progress import show_progress
 from kplan.cli.report_option import prepare_reports
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.diagnostic import Diagnostic
 
@@ -26,14 +26,14 @@ def lint(
     topic, and topics that no principal can read or write. Nothing is changed.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.cli.diagnostics import show_diagnostics, timestamp  # noqa: PLC0415
+    from kplan.cli.display import show_diagnostics, timestamp  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
-    from kplan.report.format import COUNTLESS  # noqa: PLC0415
+    from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415
     from kplan.report.reports import problems_report  # noqa: PLC0415
     from kplan.workflow.policy.lint import lint_project  # noqa: PLC0415
 
     reports = prepare_reports(
-        session, "lint", answer.report, is_json=answer.json, formats=COUNTLESS
+        session, "lint", answer.report, is_json=answer.json, formats=UNCOUNTED_FORMATS
     )
     project = wiring.build_project(session, states, inputs)
     with reports.report_errors(), show_progress(session.terminal) as progress:

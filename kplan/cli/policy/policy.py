@@ -8,7 +8,7 @@ import typer
 
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Policies, StateOptions
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 
@@ -85,8 +85,8 @@ def test(
     narrow the result. A cluster block declares the objects of the cluster.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.cli.test.runner import TestRunner  # noqa: PLC0415
-    from kplan.model.test_result import RunStatus, overall_status  # noqa: PLC0415
+    from kplan.cli.test.test import TestRunner  # noqa: PLC0415
+    from kplan.model.table import RunStatus, overall_status  # noqa: PLC0415
     from kplan.report.language import result_junit  # noqa: PLC0415
     from kplan.workflow.ports import PolicyOptions  # noqa: PLC0415
     from kplan.workflow.test.policy import open_policy_suite  # noqa: PLC0415

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.display import show_diagnostics
 from kplan.cli.exit_code import ExitCode
-from kplan.cli.session import Session
-from kplan.cli.terminal import Terminal
+from kplan.cli.terminal import Session, Terminal
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.display import show_diagnostics
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, StateOptions
-from kplan.cli.project.examples import example_folder
-from kplan.cli.session import Session
+from kplan.cli.project.demo import example_folder
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.diagnostic import has_errors
 from kplan.model.errors import UsageError
@@ -143,7 +143,7 @@ def init(
         "".join(f"Wrote {each}\n" for each in written) + "kplan is ready.\n"
         f"Files: {', '.join(sorted(found.sources))}\n"
         f"Resources: {len(found.resources):,}\n"
-        f"State: {project.store.place}{_owned_text(project)}"
+        f"State: {project.store.location}{_owned_text(project)}"
     )
     return ExitCode.DONE
 
@@ -161,7 +161,7 @@ def _write_project(ci: Pipeline | None) -> list[str]:
 
 def _owned_text(project: Project) -> str:
     """Return the number of owned objects in a state file; a topic would require the network."""
-    if project.store.place != project.file_store.place:
+    if project.store.location != project.file_store.location:
         return ""
     state = project.file_store.read()
     return f", objects owned: {len(state.owned):,}" if state else " (created by the first apply)"

@@ -10,10 +10,10 @@ import typer
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import Json
 from kplan.cli.progress import show_progress
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
-from kplan.sandbox.spec import DEFAULT_KAFKA_VERSION, SandboxSpec, Security
+from kplan.sandbox.layout import DEFAULT_KAFKA_VERSION, SandboxSpec, Security
 
 if TYPE_CHECKING:
     from kplan.sandbox.lifecycle import SandboxStatus

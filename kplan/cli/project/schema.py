@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.exit_code import ExitCode
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
 

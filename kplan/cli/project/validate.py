@@ -2,11 +2,11 @@
 
 from dataclasses import field
 
-from kplan.cli.diagnostics import show_diagnostics, timestamp
+from kplan.cli.display import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.report_option import prepare_reports
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
@@ -31,11 +31,11 @@ def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) 
     kplan reads all *.tf and *.hcl files of the folder. No network is used.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
-    from kplan.report.format import COUNTLESS  # noqa: PLC0415
+    from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415
     from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
 
     reports = prepare_reports(
-        session, "validate", answer.report, is_json=answer.json, formats=COUNTLESS
+        session, "validate", answer.report, is_json=answer.json, formats=UNCOUNTED_FORMATS
     )
     found = validate_project(build_project(session, StateOptions(), inputs))
     has_failed = has_errors(found.diagnostics)

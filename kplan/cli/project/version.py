@@ -6,7 +6,7 @@ import typer
 
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.project.version_text import version_text
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 
 

@@ -8,7 +8,7 @@ import typer
 
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 
 
@@ -26,7 +26,7 @@ def status(
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs it not
 
     store = build_project(session, states, inputs).store
-    found, place = store.lock_status(), store.place
+    found, place = store.lock_status(), store.location
     if json_:
         holder = asdict(found.holder) if found.holder else None
         facts = {"state": place, "locked": found.is_held, "dead": found.is_dead}
@@ -65,7 +65,7 @@ def force_unlock(
     other run has ended: one that is alive stops only before its next request.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
-    from kplan.state.holder import is_running  # noqa: PLC0415
+    from kplan.state.lock_holder import is_running  # noqa: PLC0415
 
     del force
     holder = build_project(session, states, inputs).store.force_unlock(lock_id)

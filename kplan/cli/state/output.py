@@ -7,7 +7,7 @@ import typer
 
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
 from kplan.model.state import OutputValue

@@ -6,13 +6,13 @@ from kplan.cli import approval, wiring
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import Progress, show_progress
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.model.dataclass import dataclass
 from kplan.model.state import ObjectStatus
 from kplan.report import views
 from kplan.report.documents.notation import count_text
 from kplan.workflow.state.rebuild import RebuildProposal, rebuild_state
-from kplan.workflow.state.verify import VerificationResult
+from kplan.workflow.state.state import VerificationResult
 
 
 def verification_text(session: Session, found: VerificationResult, *, is_json: bool) -> str:
@@ -76,7 +76,7 @@ def run_rebuild(session: Session, options: RebuildOptions) -> int:
         project = wiring.build_project(session, options.states, options.inputs)
         is_written = rebuild_state(project, ports, approve)
     if is_written:
-        session.terminal.write_stdout(f"Wrote the state to {project.store.place}.")
+        session.terminal.write_stdout(f"Wrote the state to {project.store.location}.")
     is_declined = seen[0].adopted and not is_written and not options.dry_run
     return ExitCode.ERROR if is_declined else ExitCode.DONE
 

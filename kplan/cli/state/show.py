@@ -8,7 +8,7 @@ import typer
 
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import Group, InputOptions, Json, StateOptions
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
@@ -113,12 +113,12 @@ def _format_plan(session: Session, plan: "Plan", how: FormatOptions) -> str:
 def _format_part(session: Session, plan: "Plan", name: str, format_: "Format") -> str:
     from kplan.cli.report_option import check_format  # noqa: PLC0415
     from kplan.cli.report_writer import report_setting  # noqa: PLC0415 - as above
-    from kplan.report.format import COUNTLESS  # noqa: PLC0415
+    from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415
     from kplan.report.report import render_report  # noqa: PLC0415
-    from kplan.report.reports import Part, part_report  # noqa: PLC0415
+    from kplan.report.reports import PlanPart, plan_part_report  # noqa: PLC0415
 
-    if name not in list(Part):
-        raise UsageError(f"-only has no part {name!r}.", f"Use one of {', '.join(Part)}.")
-    check_format(f"-format={format_}", format_, f"-only={name}", COUNTLESS)
-    look = replace(report_setting(session), look=session.terminal.stdout_style)
-    return render_report(part_report(plan, Part(name), plan.created_at), format_, look)
+    if name not in list(PlanPart):
+        raise UsageError(f"-only has no part {name!r}.", f"Use one of {', '.join(PlanPart)}.")
+    check_format(f"-format={format_}", format_, f"-only={name}", UNCOUNTED_FORMATS)
+    look = replace(report_setting(session), style=session.terminal.stdout_style)
+    return render_report(plan_part_report(plan, PlanPart(name), plan.created_at), format_, look)

@@ -1,6 +1,7 @@
-"""`kplan state list | show | mv | rm | pull | push | history | restore | verify | rebuild`."""
+"""The verbs of `kplan state`: list, show, mv, rm, pull, push, history, restore, verify, ..."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import AutoApprove, InputOptions, Json, StateOptions
 from kplan.cli.progress import show_progress
-from kplan.cli.session import Session
+from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 
 Address = Annotated[
@@ -198,7 +199,7 @@ def history(
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
 
-    found = build_project(session, states, inputs).store.history()
+    found = build_project(session, states, inputs).store.list_versions()
     look = session.terminal.stdout_style
     text = views.history_json(found) if json_ else views.history_text(found, look)
     session.terminal.write_stdout(text or "No state exists.")
@@ -265,7 +266,7 @@ def verify(
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.state.reconciliation import verification_exit, verification_text  # noqa: PLC0415
-    from kplan.workflow.state.verify import verify_state  # noqa: PLC0415
+    from kplan.workflow.state.state import verify_state  # noqa: PLC0415
 
     project = wiring.build_project(session, states, inputs)
     with show_progress(session.terminal) as progress:
@@ -300,3 +301,64 @@ def rebuild(
         inputs, states, auto_approve=auto_approve, dry_run=dry_run
     )
     return reconciliation.run_rebuild(session, options)
+
+
+class Backend(StrEnum):
+    """Backends of the state."""
+
+    FILE = "file"
+    KAFKA = "kafka"
+
+
+@verb(
+    ("kplan state migrate -to kafka", "Run this after adding a state block."),
+    ("kplan state migrate -to file", "Run this before removing the state block."),
+)
+def migrate(
+    session: Session,
+    to: Annotated[Backend, typer.Option("--to", help="The backend to move the state to.")],
+    inputs: InputOptions,
+    states: StateOptions,
+) -> int:
+    """Move the state between a file and a topic of the cluster.
+
+    A pipeline without a persistent disk can store the state in a topic of the cluster. The
+    configuration needs a block "state" with these arguments: backend = "kafka"; key, which
+    identifies the state of this configuration; topic, "__kplan_state" by default, or another name
+    that begins with __kplan_; and replication_factor, 3 by default or the number of brokers if
+    smaller.
+
+    kplan creates the topic with one partition and compaction. It holds the state, the lock, the
+    journal of an apply and the last 20 states. Each write is a transaction that fences earlier
+    writers, so a run that lost its lock cannot write. kplan never plans, lists or deletes this
+    topic.
+
+    Required permissions: READ, WRITE and DESCRIBE_CONFIGS on the topic, CREATE if it does not
+    exist, and WRITE on the transactional id kplan-state-KEY. With READ alone, kplan plan
+    -lock=false works.
+
+    The state document is identical in both places, with its lineage and serial. A note in the old
+    place names the new one; the backups stay in the old place.
+    """
+    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.model.errors import UsageError  # noqa: PLC0415
+    from kplan.state.file_store import FileStore  # noqa: PLC0415
+    from kplan.workflow.state.state import migrate_state  # noqa: PLC0415
+
+    file = FileStore(states.path(session.environ))
+    remote = wiring.build_project(session, StateOptions(), inputs).store
+    if isinstance(remote, FileStore):
+        raise UsageError(
+            "The configuration has no state block with the Kafka backend.",
+            'Add state { backend = "kafka" } to the configuration; see kplan state migrate -help.',
+        )
+    source, target = (file, remote) if to is Backend.KAFKA else (remote, file)
+    with show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "state migrate", states, progress)
+        done = migrate_state(source, target, ports)
+    session.terminal.write_stdout(
+        f"Moved the state (serial {done.state.serial}) from {done.source} to {done.target}."
+    )
+    if to is Backend.FILE:
+        session.terminal.write_stderr("Now remove the state block from the configuration.")
+    return ExitCode.DONE

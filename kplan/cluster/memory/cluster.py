@@ -36,8 +36,7 @@ from kplan.cluster.request import (
     TopicRef,
 )
 from kplan.cluster.topic import effective_configs, topic_name_fault
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 
 INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
 """Topics that Kafka itself marks internal."""

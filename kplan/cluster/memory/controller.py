@@ -22,7 +22,7 @@ from kplan.cluster.topic import (
     topic_id,
     topic_name_fault,
 )
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 ItemResults = dict[str, ItemResult]
 

@@ -9,7 +9,7 @@ from kplan.cluster.errors import CLIENT_TIMED_OUT, ERRORS, client_refusal, refus
 from kplan.cluster.request import AclBinding
 from kplan.cluster.settings import ConfigResource, QuotaEntity, ScramUser
 from kplan.model.dataclass import dataclass
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 Item = str | AclBinding | QuotaEntity | ScramUser | ConfigResource
 """What one request item is about: a topic or feature by name, an ACL, or whose setting it is."""

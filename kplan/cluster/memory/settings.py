@@ -30,8 +30,7 @@ from kplan.cluster.settings import (
     TokenRequest,
     known_configs,
 )
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 
 _SETTING_METHODS = frozenset(
     (

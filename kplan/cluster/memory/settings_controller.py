@@ -21,7 +21,7 @@ from kplan.cluster.settings import (
     known_configs,
 )
 from kplan.cluster.topic import value_fault
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384
 """What a controller takes for a SCRAM credential (Kafka: ScramMechanism, ScramControlManager)."""

@@ -25,8 +25,7 @@ from kplan.cluster.topology import (
     Voter,
 )
 from kplan.cluster.usage import PartitionUse, TopicPartition, TopicUse
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 
 NO_LEADER = -1
 _TOPOLOGY_METHODS = frozenset(("reassignments", "reassign", "replica_sizes", "elect_leaders"))

@@ -14,7 +14,7 @@ from kplan.cluster.usage import (
     TopicPartition,
     TopicUse,
 )
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 _BROKER_NOT_AVAILABLE = refusal(8, name="BROKER_NOT_AVAILABLE")
 _GROUP_NOT_FOUND = refusal(69, name="GROUP_ID_NOT_FOUND")

@@ -4,14 +4,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
-from kplan.config.declarations.block_schema import (
+from kplan.config.declarations.body_schema import (
     BLOCK_SCHEMAS,
     CONDITION_SCHEMA,
+    DATA_SCHEMAS,
     POLICY_RULE_SCHEMA,
     POLICY_SCHEMA,
-)
-from kplan.config.declarations.body_schema import (
-    DATA_SCHEMAS,
     RESERVED_VARIABLES,
     BodySchema,
     body_problems,

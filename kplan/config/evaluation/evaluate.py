@@ -1,23 +1,25 @@
-"""Evaluate a syntax tree."""
+"""Evaluate a syntax tree; what functions may use of it."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import field
 from typing import Any, TypeAlias
 
-from kplan.config.diagnostic import EvaluationError, OperandError
-from kplan.config.evaluation import access, call, operator, template
-from kplan.config.evaluation.access import key_text, sort_by_key
-from kplan.config.evaluation.error import evaluation_error, reference_values
-from kplan.config.evaluation.loop import evaluate_for, evaluate_template_for
-from kplan.config.evaluation.scope import Deferred, ReferenceValue, Scope
-from kplan.config.functions.function import FunctionError
+from kplan.config.diagnostic import EvaluationError, OperandError, error
+from kplan.config.evaluation import call, operator, template
+from kplan.config.evaluation.call import evaluation_error, reference_values
+from kplan.config.evaluation.operator import key_text, sort_by_key
+from kplan.config.evaluation.scope import Deferred, IterationLimit, ReferenceValue, Scope
+from kplan.config.evaluation.template import evaluate_for, evaluate_template_for
+from kplan.config.functions.file_access import FileAccess
+from kplan.config.functions.function import Function, FunctionError, TemplateError
 from kplan.config.functions.registry import LAZY
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.source import Spot
+from kplan.config.syntax.parse import TEMPLATE_BASE, parse_template
+from kplan.config.syntax.source import Origin, Source, Spot
 from kplan.config.values.conversion import convert, unify
 from kplan.config.values.sensitive import mark, unmark
-from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import (
     ANY,
     ListType,
@@ -29,7 +31,11 @@ from kplan.config.values.value import (
     TupleType,
     Type,
     Value,
+    type_name,
+    type_of,
 )
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic
 
 SPLAT_ELEMENT = ""
 """Name of the variable that holds the element at hand inside a splat; no name in HCL is empty."""
@@ -94,7 +100,7 @@ def _get_attr(node: ast.GetAttr, scope: Scope) -> ReferenceValue:
     if type(target) is dict and node.name in target:
         return target[node.name]
     try:
-        return access.get_attribute(target, node.name)
+        return operator.get_attribute(target, node.name)
     except OperandError as fault:
         raise evaluation_error(fault, node, scope, evaluate) from None
 
@@ -105,7 +111,7 @@ def _index(node: ast.Index, scope: Scope) -> ReferenceValue:
     if isinstance(target, Deferred):
         return target.index(key, Spot(scope.origin, node.start, node.end))
     try:
-        return access.get_element(target, key)
+        return operator.get_element(target, key)
     except OperandError as fault:
         raise evaluation_error(fault, node, scope, evaluate) from None
 
@@ -298,3 +304,64 @@ def deep_recursion() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(limit)
+
+
+class _TemplateNames:
+    """Names in a template: none but the variables, which the scope holds."""
+
+    def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
+        """Refuse: what is not among the variables is not known."""
+        del name
+        raise self.unresolved_error(root, subject)
+
+    def unresolved_error(self, root: str, subject: Spot) -> EvaluationError:
+        """Say that the variable was not given."""
+        told = f'vars map does not contain key "{root}"'
+        return EvaluationError([error("KP116", subject.range(), told)], is_final=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateHost:
+    """What functions may use: files, and the rendering of templates, which do not nest."""
+
+    files: FileAccess
+    functions: Mapping[str, Function] = field(repr=False)
+    in_template: bool = False
+    iterations: IterationLimit = field(default_factory=IterationLimit)
+    _parsed: dict[tuple[str, str], tuple[ast.Node, Origin]] = field(
+        default_factory=dict, repr=False
+    )
+
+    def render(self, template: str, name: str, variables: Mapping[str, Value]) -> Value:
+        """Evaluate a template with nothing in sight but the variables.
+
+        Raises:
+            TemplateError: the template has an error or lacks a variable.
+
+        """
+        node, origin = self._parse(template, name)
+        inner = TemplateHost(
+            self.files, self.functions, in_template=True, iterations=self.iterations
+        )
+        scope = Scope(_TemplateNames(), origin, self.functions, inner, variables, self.iterations)
+        try:
+            return evaluate(node, scope)
+        except EvaluationError as failure:
+            raise _template_error(failure.diagnostics[0]) from None
+
+    def _parse(self, template: str, name: str) -> tuple[ast.Node, Origin]:
+        found = self._parsed.get((template, name))
+        if found is None:
+            source = Source(name, template)
+            attribute, problems = parse_template(source)
+            if attribute is None:
+                raise _template_error(problems[0])
+            found = attribute.value, Origin(source, TEMPLATE_BASE)
+            self._parsed[template, name] = found
+        return found
+
+
+def _template_error(told: Diagnostic) -> TemplateError:
+    place = f"{told.subject}" if told.subject else "the template"
+    is_missing = told.code == "KP116"
+    return TemplateError(f"{place}: {told.detail.rstrip('.')}", is_missing=is_missing)

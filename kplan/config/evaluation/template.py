@@ -1,15 +1,18 @@
-"""Templates: text with the values of expressions in it."""
+"""Templates, `for` expressions and `%{ for }` directives."""
 
-from kplan.config.diagnostic import OperandError
+from collections.abc import Iterable
+
+from kplan.config.diagnostic import EvaluationError, OperandError, error
 from kplan.config.evaluation import operator
-from kplan.config.evaluation.error import evaluation_error
-from kplan.config.evaluation.scope import Evaluator, Scope
+from kplan.config.evaluation.call import evaluation_error
+from kplan.config.evaluation.operator import key_text, sort_by_key
+from kplan.config.evaluation.scope import MAX_ITERATIONS, Evaluator, Scope
 from kplan.config.syntax import tree as ast
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.number import clean_text
 from kplan.config.values.sensitive import mark, unmark
-from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import STRING, Value
+from kplan.config.values.value import STRING, Value, type_name, type_of
+from kplan.model.diagnostic import Diagnostic
 
 MAX_TEXT = 64 * 2**20
 """Characters that a template may come to: what doubles again and again ends here."""
@@ -77,3 +80,128 @@ def evaluate_condition(node: ast.Node, scope: Scope, evaluate: Evaluator) -> tup
         return operator.to_bool(value, "condition")
     except OperandError as fault:
         raise evaluation_error(OperandError("KP156", fault.detail), node, scope, evaluate) from None
+
+
+def evaluate_for(node: ast.For, scope: Scope, evaluate: Evaluator) -> Value:
+    """Evaluate a `for`; an error for one element does not hide those for others.
+
+    Raises:
+        Failure: the collection is none, or an element has no result.
+
+    """
+    collection, marked = _collection_pairs(node.collection, scope, evaluate)
+    kept: list[tuple[str, Value]] = []
+    diagnostics: list[Diagnostic] = []
+    inner, variables = scope.loop_scope()
+    for key, each in collection:
+        _bind_variables(node, key, each, variables)
+        try:
+            is_wanted, is_secret, pair = _evaluate_iteration(node, inner, evaluate)
+        except EvaluationError as found:
+            diagnostics.extend(found.diagnostics)
+            if found.is_final:
+                raise EvaluationError(diagnostics, is_final=True) from None
+            continue
+        marked = marked or is_secret
+        if is_wanted:
+            kept.append(pair)
+    if diagnostics:
+        raise EvaluationError(dict.fromkeys(diagnostics))
+    if node.key is None:
+        return mark(tuple([value for _, value in kept]), sensitive=marked)
+    return mark(_build_object(node, node.key, kept, scope, is_secret=marked), sensitive=marked)
+
+
+_SKIPPED = ("", None)
+
+
+def _evaluate_iteration(
+    node: ast.For, scope: Scope, evaluate: Evaluator
+) -> tuple[bool, bool, tuple[str, Value]]:
+    """Return whether the element is wanted, whether what decides is secret; give key and value."""
+    is_secret = False
+    if node.condition is not None:
+        is_wanted, is_secret = _evaluate_filter(node.condition, scope, evaluate)
+        if not is_wanted:
+            return False, is_secret, _SKIPPED
+    if node.key is None:
+        return True, is_secret, ("", evaluate(node.value, scope))
+    text, is_secret_key = key_text(evaluate(node.key, scope), node.key, scope, evaluate)
+    return True, is_secret or is_secret_key, (text, evaluate(node.value, scope))
+
+
+def _collection_pairs(
+    node: ast.Node, scope: Scope, evaluate: Evaluator
+) -> tuple[Iterable[tuple[Value, Value]], bool]:
+    value = evaluate(node, scope)
+    try:
+        found = operator.element_pairs(value)
+    except OperandError as fault:
+        raise evaluation_error(fault, node, scope, evaluate) from None
+    bare, _ = unmark(value)
+    scope.iterations.remaining -= len(bare) if isinstance(bare, tuple | dict) else 0
+    if scope.iterations.remaining < 0:
+        subject = scope.origin.range(node.start, node.end)
+        told = f'All "for" together go round more than {MAX_ITERATIONS} times.'
+        hint = "Where one looks for the elements of another, make an object by key and look there."
+        raise EvaluationError([error("KP169", subject, told, hint=hint)], is_final=True)
+    return found
+
+
+def _bind_variables(
+    node: ast.For | ast.TemplateFor, key: Value, each: Value, variables: dict[str, Value]
+) -> None:
+    if node.key_name is not None:
+        variables[node.key_name] = key
+    variables[node.value_name] = each
+
+
+def _evaluate_filter(node: ast.Node, scope: Scope, evaluate: Evaluator) -> tuple[bool, bool]:
+    value = evaluate(node, scope)
+    try:
+        return operator.to_bool(value, "condition")
+    except OperandError as fault:
+        raise evaluation_error(OperandError("KP168", fault.detail), node, scope, evaluate) from None
+
+
+def _build_object(
+    node: ast.For,
+    key_node: ast.Node,
+    kept: list[tuple[str, Value]],
+    scope: Scope,
+    *,
+    is_secret: bool,
+) -> dict[str, Value]:
+    if node.is_grouping:
+        groups: dict[str, list[Value]] = {}
+        for key, value in kept:
+            groups.setdefault(key, []).append(value)
+        return sort_by_key({key: tuple(values) for key, values in groups.items()})
+    result: dict[str, Value] = {}
+    for key, value in kept:
+        if key in result:
+            same = "same key" if is_secret else f'key "{key}"'
+            told = f'Two items of this "for" expression have the {same}.'
+            hint = "If that is meant, group the values by key: write ... behind the value."
+            fault = OperandError("KP160", told, hint)
+            raise evaluation_error(fault, key_node, scope.quiet_scope(), lambda *_: None)
+        result[key] = value
+    return sort_by_key(result)
+
+
+def evaluate_template_for(node: ast.TemplateFor, scope: Scope, evaluate: Evaluator) -> Value:
+    """Evaluate `%{ for }` to the text of all its rounds.
+
+    Raises:
+        Failure: the collection is none, or a round has no text.
+
+    """
+    collection, marked = _collection_pairs(node.collection, scope, evaluate)
+    texts: list[str] = []
+    inner, variables = scope.loop_scope()
+    for key, each in collection:
+        _bind_variables(node, key, each, variables)
+        bare, is_secret = unmark(evaluate(node.body, inner))
+        marked = marked or is_secret
+        texts.append(str(bare))
+    return mark(clean_text("".join(texts)), sensitive=marked)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
-from kplan.config.syntax.token import HEREDOC, TOKEN
+from kplan.config.syntax.source import HEREDOC, TOKEN
 
 
 class Kind(Enum):

@@ -10,7 +10,6 @@ from kplan.config.values.conversion import convert, unify
 from kplan.config.values.equality import Distinct
 from kplan.config.values.number import add
 from kplan.config.values.sensitive import has_sensitive, mark, unmark
-from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import (
     NUMBER,
     STRING,
@@ -21,6 +20,8 @@ from kplan.config.values.value import (
     TMap,
     TSet,
     Value,
+    type_name,
+    type_of,
 )
 
 _MAX_RANGE: Final = 1024

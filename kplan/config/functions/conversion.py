@@ -5,7 +5,6 @@ from typing import Final
 from kplan.config.functions.function import Function, Parameter, Refusal, quoted
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import is_sensitive, mark, unmark, without_ephemeral
-from kplan.config.values.types import constraint_name, type_name, type_of
 from kplan.config.values.value import (
     ANY,
     BOOL,
@@ -18,6 +17,9 @@ from kplan.config.values.value import (
     SetType,
     Type,
     Value,
+    constraint_name,
+    type_name,
+    type_of,
 )
 
 _STRING_RULES: Final = {

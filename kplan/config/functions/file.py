@@ -1,4 +1,4 @@
-"""File functions, and finding files by pattern for `fileset`."""
+"""File functions, functions on paths, and finding files by pattern for `fileset`."""
 
 import posixpath
 import re
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from kplan.config.functions.encoding import digest, hexadecimal, in_base64
 from kplan.config.functions.file_access import FileRefused
 from kplan.config.functions.function import (
     Function,
@@ -16,12 +17,53 @@ from kplan.config.functions.function import (
     TemplateError,
     quoted,
 )
-from kplan.config.functions.hash import digest, hexadecimal, in_base64
-from kplan.config.functions.path import cleaned
 from kplan.config.values.equality import make_set
 from kplan.config.values.number import clean_text
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.value import STRING, Value
+
+
+def cleaned(path: str) -> str:
+    """Path without `.`, `..` and double slashes as far as text can tell; `.` for nothing."""
+    shortest = posixpath.normpath(path)
+    return shortest[1:] if shortest.startswith("//") else shortest
+
+
+def abspath(host: Host, path: str) -> str:
+    """Absolute path; a relative one starts where kplan works."""
+    return cleaned(posixpath.join(str(host.files.root.absolute()), path))
+
+
+def basename(path: str) -> str:
+    """Last part of a path."""
+    if not path:
+        return "."
+    return posixpath.basename(path.rstrip("/")) or "/"
+
+
+def dirname(path: str) -> str:
+    """Path without its last part."""
+    return cleaned(posixpath.dirname(path) or ".")
+
+
+def pathexpand(path: str) -> str:
+    """Path with the home folder in place of `~`."""
+    if not path.startswith("~"):
+        return path
+    if path != "~" and not path.startswith("~/"):
+        raise Refusal("cannot expand user-specific home dir")
+    return cleaned(f"{Path.home()}/{path[2:]}")
+
+
+_PATH: Final = Parameter("path", STRING)
+
+PATHS: Final = (
+    Function("abspath", (_PATH,), abspath, hosted=True),
+    Function("basename", (_PATH,), basename),
+    Function("dirname", (_PATH,), dirname),
+    Function("pathexpand", (_PATH,), pathexpand),
+)
+
 
 MAX_FILES: Final = 100_000
 """Files and folders that one search may look at."""
@@ -300,7 +342,6 @@ def _rendered(host: Host, template: str, name: str, variables: dict[str, Value])
         raise Refusal("{}", str(error), argument=argument) from None
 
 
-_PATH: Final = Parameter("path", STRING)
 _VARS: Final = Parameter("vars", marked=True)
 
 FILES: Final = (

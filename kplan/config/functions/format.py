@@ -15,7 +15,7 @@ from kplan.config.functions.function import (
     check_elements,
     check_text,
 )
-from kplan.config.functions.grapheme import graphemes
+from kplan.config.functions.string import graphemes
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.number import decimal_digits
 from kplan.config.values.value import (

@@ -8,8 +8,7 @@ from typing import Final
 from kplan.config.functions.function import Function, Parameter, Refusal, quoted
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.number import MAX_DIGITS, add, parse_number
-from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import NUMBER, Number, Value
+from kplan.config.values.value import NUMBER, Number, Value, type_name, type_of
 
 _LN2_HIGH: Final = 6.93147180369123816490e-01
 _LN2_LOW: Final = 1.90821492927058770002e-10

@@ -4,21 +4,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kplan.config.functions.collection import CHOICES
+from kplan.config.functions.collection import CHOICES, SETS
 from kplan.config.functions.collection_build import BUILDERS
 from kplan.config.functions.conversion import CONVERSIONS
 from kplan.config.functions.date import DATES
 from kplan.config.functions.document import DOCUMENTS
-from kplan.config.functions.encoding import TEXT_CODES
-from kplan.config.functions.file import FILES
+from kplan.config.functions.encoding import HASHES, TEXT_CODES
+from kplan.config.functions.file import FILES, PATHS
 from kplan.config.functions.format import FORMATTING
 from kplan.config.functions.function import Function
-from kplan.config.functions.hash import HASHES
 from kplan.config.functions.network import NETWORKS
 from kplan.config.functions.numeric import NUMERIC
-from kplan.config.functions.path import PATHS
 from kplan.config.functions.regex import REGEXES
-from kplan.config.functions.set import SETS
 from kplan.config.functions.string import STRINGS
 
 LAZY: Final = frozenset({"can", "try"})

@@ -8,13 +8,12 @@ from typing import Final, cast
 import yaml  # noqa: TID253 - this module is itself imported by the functions that need it
 from yaml import events  # noqa: TID253 - as above
 
+from kplan.config.functions.date import TimestampError, calendar_text
 from kplan.config.functions.encoding import decoded_base64
 from kplan.config.functions.function import MAX_ELEMENTS
-from kplan.config.functions.timestamp import TimestampError, calendar_text
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.number import NumberError, clean_text, parse_number
-from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import STRING, Value
+from kplan.config.values.value import STRING, Value, type_name, type_of
 from kplan.model.dataclass import dataclass
 
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kplan.config.diagnostic import EvaluationError, error
-from kplan.config.evaluation.error import reference_values
+from kplan.config.evaluation.call import reference_values
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.syntax import tree as ast

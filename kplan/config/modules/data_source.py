@@ -22,14 +22,14 @@ from kplan.config.modules.resource import EnclosingModule, object_attributes
 from kplan.config.modules.result_cache import ResultCache, ResultName
 from kplan.config.syntax.source import Spot
 from kplan.config.values.conversion import ConversionError, convert
-from kplan.config.values.json_value import from_json_value
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import STRING, Value
+from kplan.config.values.value_text import from_json_value
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import to_document
 from kplan.model.address import instance_key
 from kplan.model.resource import Identity
-from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import KindSnapshot, LiveObject
 
 TOPIC, ACL = "kafka_topic", "kafka_acl"
 

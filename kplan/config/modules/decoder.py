@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TypeVar, cast
 
 from kplan.config.diagnostic import EvaluationError, error
-from kplan.config.evaluation.error import reference_values
+from kplan.config.evaluation.call import reference_values
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.modules.resource_block import Argument, DecodedValue, ResourceBlock, kind_fields

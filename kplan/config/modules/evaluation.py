@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from kplan.config.declarations.module_folder import ModuleFolders
+from kplan.config.declarations.file import ModuleFolders
 from kplan.config.evaluation.scope import IterationLimit
 from kplan.config.functions.function import Function, Host
 from kplan.config.modules.connection import Connections

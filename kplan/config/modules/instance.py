@@ -4,13 +4,12 @@ from typing import TypeAlias
 
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.diagnostic import EvaluationError, OperandError, error, suggestion
-from kplan.config.evaluation.error import reference_values
+from kplan.config.evaluation.call import reference_values
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import NO_REPETITION, Repetition, Scope
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import has_sensitive, unmark
-from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import NUMBER, STRING, Null, TSet, Value, is_null
+from kplan.config.values.value import NUMBER, STRING, Null, TSet, Value, is_null, type_name, type_of
 from kplan.config.values.value_text import describe_value
 from kplan.model.address import instance_key
 

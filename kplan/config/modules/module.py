@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from kplan.config.declarations.block_schema import MODULE_SCHEMA
-from kplan.config.declarations.body_schema import DATA_SCHEMAS, body_problems
+from kplan.config.declarations.body_schema import DATA_SCHEMAS, MODULE_SCHEMA, body_problems
 from kplan.config.declarations.declaration import Declaration, Local, ModuleDeclarations
-from kplan.config.declarations.ephemeral import ephemeral_argument_problems, ephemeral_problems
-from kplan.config.declarations.module_folder import join_path
-from kplan.config.declarations.reference import module_argument_problems, undeclared_references
+from kplan.config.declarations.file import join_path
+from kplan.config.declarations.reference import (
+    ephemeral_argument_problems,
+    ephemeral_problems,
+    module_argument_problems,
+    undeclared_references,
+)
 from kplan.config.diagnostic import EvaluationError, error, warning
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import ModuleNames, NoNames, ReferenceValue, Repetition, Scope

@@ -9,8 +9,8 @@ from kplan.config.evaluation.scope import Scope
 from kplan.config.modules.connection import ProviderBlock
 from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache
-from kplan.config.values.json_value import to_json_value
 from kplan.config.values.sensitive import bare, has_sensitive
+from kplan.config.values.value_text import to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, has_errors
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.diagnostic import EvaluationError, OperandError, error, suggestion
-from kplan.config.evaluation.access import get_element
+from kplan.config.evaluation.operator import get_element
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Repetition, Scope
 from kplan.config.modules.condition import POSTCONDITION, PRECONDITION, failed_conditions
 from kplan.config.modules.decoder import decode_resource
@@ -16,9 +16,9 @@ from kplan.config.modules.resource_block import Field, ResourceBlock, kind_field
 from kplan.config.modules.result_cache import ResultCache, ResultName
 from kplan.config.syntax.source import Origin, Spot
 from kplan.config.values.conversion import convert
-from kplan.config.values.json_value import Json, from_json_value
 from kplan.config.values.sensitive import mark
 from kplan.config.values.value import TMap, Value
+from kplan.config.values.value_text import Json, from_json_value
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import to_document
 from kplan.model.address import Address, instance_key

@@ -5,8 +5,12 @@ from dataclasses import field
 from functools import cache, lru_cache
 from typing import Any, cast, get_args, get_type_hints
 
-from kplan.config.declarations.block_schema import CONDITION_SCHEMA, LIFECYCLE_SCHEMA
-from kplan.config.declarations.body_schema import BodySchema, body_problems
+from kplan.config.declarations.body_schema import (
+    CONDITION_SCHEMA,
+    LIFECYCLE_SCHEMA,
+    BodySchema,
+    body_problems,
+)
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.diagnostic import EvaluationError
 from kplan.config.evaluation.type_constraint import parse_type_name

@@ -1,13 +1,14 @@
-"""The root module: open a folder with its inputs, ready for evaluation."""
+"""The root module: open a folder with its inputs, and its outputs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
 from kplan.config.declarations.declaration import KnownKinds
-from kplan.config.declarations.module_folder import ModuleFolders
+from kplan.config.declarations.file import ModuleFolders
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.evaluation.evaluate import TemplateHost
 from kplan.config.evaluation.scope import IterationLimit
-from kplan.config.evaluation.template_host import TemplateHost
 from kplan.config.functions.file_access import OWN_FOLDERS, FileAccess
 from kplan.config.functions.registry import FUNCTIONS
 from kplan.config.inputs import Inputs
@@ -15,11 +16,23 @@ from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.evaluation import EvaluationContext, ModulePlace
 from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache, SizeCounter
-from kplan.config.modules.variable import InputValue
-from kplan.config.modules.variable_source import collect_input_values
+from kplan.config.modules.variable import InputValue, collect_input_values
+from kplan.config.values.sensitive import bare, has_sensitive
+from kplan.config.values.value import (
+    AnyType,
+    ListType,
+    MapType,
+    ObjectType,
+    PrimitiveType,
+    SetType,
+    TupleType,
+    Type,
+    type_of,
+)
+from kplan.config.values.value_text import Json, to_json_value
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +106,74 @@ def open_root_module(
 def kplan_folders() -> tuple[Path, ...]:
     """List the folders of kplan itself where it was started, if not in the configuration."""
     return tuple(Path.cwd() / name for name in OWN_FOLDERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One output: its value as plain JSON-able data, and its type as Terraform's JSON writes it."""
+
+    name: str
+    value: Json = field(repr=False)
+    type: Json
+    sensitive: bool
+    declared_at: SourceRange
+
+
+def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
+    """Return the outputs that have a value, by name; secrets in one not marked are a problem."""
+    found: list[Output] = []
+    for name in sorted(module.declarations.outputs):
+        declaration = module.declarations.outputs[name]
+        try:
+            value = module.output(name)
+            is_sensitive = module.is_sensitive_output(name)
+        except EvaluationError:
+            continue
+        if has_sensitive(value) and not is_sensitive:
+            if _is_reported(declaration.value_range("value"), ledger):
+                continue
+            told = f'The output "{name}" holds a sensitive value and is not marked sensitive.'
+            hint = "Add sensitive = true, or use nonsensitive() if it is no secret."
+            ledger.report([error("KP177", declaration.value_range("value"), told, hint=hint)])
+            continue
+        plain = bare(value)
+        found.append(
+            Output(
+                name, to_json_value(plain), type_json(type_of(plain)), is_sensitive,
+                declaration.declared_at,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _is_reported(place: SourceRange, ledger: ResultCache) -> bool:
+    """Whether it was told already that an ephemeral value stands there."""
+    return any(
+        each.code == "KP148"
+        and each.subject is not None
+        and each.subject.file == place.file
+        and place.line <= each.subject.line <= place.end_line
+        for each in ledger.diagnostics
+    )
+
+
+def type_json(of: Type) -> Json:
+    """Write a type as in Terraform's JSON: `"string"`, `["map", "number"]`, `["object", {...}]`."""
+    match of:
+        case PrimitiveType():
+            return of.name
+        case AnyType():
+            return "dynamic"
+        case ListType():
+            return ["list", type_json(of.element)]
+        case SetType():
+            return ["set", type_json(of.element)]
+        case MapType():
+            return ["map", type_json(of.element)]
+        case TupleType():
+            return ["tuple", [type_json(each) for each in of.elements]]
+        case ObjectType():
+            return [
+                "object",
+                {name: type_json(of.attributes[name]) for name in sorted(of.attributes)},
+            ]

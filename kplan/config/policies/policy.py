@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
 from kplan.config.diagnostic import EvaluationError, error, suggestion
-from kplan.config.evaluation.error import reference_values
+from kplan.config.evaluation.call import reference_values
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
 from kplan.config.evaluation.scope import Names, ReferenceValue, Scope
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Spot
 from kplan.config.values.conversion import ConversionError, convert
-from kplan.config.values.json_value import Json, from_json_value
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import STRING, Value, is_null
+from kplan.config.values.value_text import Json, from_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.policy import Finding, PolicyHeader, Question, RuleEffect, UnknownFactError

@@ -1,21 +1,78 @@
-"""The wall to python-hcl2: all that kplan knows of it, and of lark under it, stands here.
-
-Imported only where text is about to be parsed: the import costs a tenth of a second.
-"""
+"""The wall to python-hcl2: all that kplan knows of it, and of lark under it."""
 
 import os
 import stat
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from hcl2 import parser as _hcl2_parser  # noqa: TID253 - this module is itself imported lazily
 from hcl2.api import parses_to_tree  # noqa: TID253
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from kplan.config.syntax.parser_text import ParserText, SyntaxProblem
-from kplan.config.syntax.token import TOKEN
+from kplan.config.syntax.source import TOKEN
+
+
+class TemplatePiece(NamedTuple):
+    """One part of a template in the order of the text.
+
+    `kind` is one of text, value, if, else, endif, for, endfor. Offsets count from the item's start.
+    A value, if or for stands for one expression, which the parser sees as an element of a list.
+    """
+
+    kind: str
+    start: int
+    end: int
+    text: str = ""
+    key_name: str | None = None
+    value_name: str = ""
+
+
+class QuotedText(NamedTuple):
+    """A string that the parser does not see: plain text, or the pieces of a template."""
+
+    end: int
+    text: str | None
+    pieces: tuple[TemplatePiece, ...] = ()
+    is_heredoc: bool = False
+
+
+class SyntaxProblem(Exception):  # noqa: N818 - not an error of the program
+    """An item cannot be read. Offsets are those of the file."""
+
+    def __init__(self, code: str, start: int, end: int, detail: str, hint: str = "") -> None:
+        super().__init__(detail)
+        self.code = code
+        self.start = start
+        self.end = end
+        self.detail = detail
+        self.hint = hint
+        self.related: tuple[tuple[str, int, int], ...] = ()
+
+
+class ParserText:
+    """What the parser gets to see of `text[base:...]`, and what was taken out of it."""
+
+    def __init__(self, text: str, base: int, limit: int) -> None:
+        self.text = text
+        self.base = base
+        self.limit = limit
+        self.quoted: dict[int, QuotedText] = {}
+        self.signs: dict[int, str] = {}
+        self._pieces: list[str] = []
+        self._copied = max(base, 0)
+
+    def put(self, start: int, end: int, instead: str) -> None:
+        """Show the parser `instead`, filled up with blanks, for the text from start to end."""
+        self._pieces.append(self.text[self._copied : start])
+        self._pieces.append(instead.ljust(end - start))
+        self._copied = end
+
+    def rewritten(self, end: int) -> str:
+        """Return the parser's text of the item, which ends at `end`."""
+        return "".join(self._pieces) + self.text[self._copied : end]
+
 
 # The first of these terminals that the parser could have gone on with says what is missing.
 _WANTED = (

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
+from kplan.config.syntax.grammar import SyntaxProblem
 from kplan.config.syntax.parse import (
     EXPRESSION_BASE,
     TEMPLATE_BASE,
@@ -14,9 +15,7 @@ from kplan.config.syntax.parse import (
     parse_expression,
     parse_template,
 )
-from kplan.config.syntax.parser_text import SyntaxProblem
-from kplan.config.syntax.source import Origin, Source
-from kplan.config.syntax.token import MAX_DEPTH
+from kplan.config.syntax.source import MAX_DEPTH, Origin, Source
 from kplan.config.syntax.tree_walk import moved, references
 from kplan.config.values.number import NumberError, parse_number
 from kplan.model.diagnostic import Diagnostic

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeAlias
 
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.parser_text import ParserText, SyntaxProblem
-from kplan.config.syntax.template_tree import assemble_template
+from kplan.config.syntax.grammar import ParserText, SyntaxProblem
+from kplan.config.syntax.template import assemble_template
 from kplan.config.syntax.tree_walk import references
 from kplan.config.values.number import NumberError, clean_text, parse_number
 

@@ -7,12 +7,11 @@ from functools import partial
 from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.block_pattern import BlockPatterns, Content
+from kplan.config.syntax.grammar import ParserText, SyntaxProblem
 from kplan.config.syntax.lowering import Lowering
-from kplan.config.syntax.parser_text import ParserText, SyntaxProblem
 from kplan.config.syntax.scanner import Scanner
-from kplan.config.syntax.source import Origin, Source
+from kplan.config.syntax.source import HEADER, HEADER_OR_ARGUMENT, Origin, Source
 from kplan.config.syntax.syntax_error import Header, find_further_problems
-from kplan.config.syntax.token import HEADER, HEADER_OR_ARGUMENT
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 

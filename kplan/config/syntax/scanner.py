@@ -4,7 +4,15 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from kplan.config.syntax.parser_text import ParserText, QuotedText, SyntaxProblem
+from kplan.config.syntax.grammar import ParserText, QuotedText, SyntaxProblem
+from kplan.config.syntax.source import (
+    CLOSERS,
+    MAX_DEPTH,
+    OPERAND_ENDS,
+    OPERAND_STARTS,
+    PLAIN,
+    TOKEN,
+)
 from kplan.config.syntax.syntax_error import (
     Header,
     Level,
@@ -29,7 +37,6 @@ from kplan.config.syntax.template import (
     scan_quoted,
     unescaped,
 )
-from kplan.config.syntax.token import CLOSERS, MAX_DEPTH, OPERAND_ENDS, OPERAND_STARTS, PLAIN, TOKEN
 from kplan.config.syntax.tree import Label
 
 _FOR = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+for(?![\w-])", re.DOTALL).match

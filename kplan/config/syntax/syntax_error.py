@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from enum import Enum
 
-from kplan.config.syntax.parser_text import SyntaxProblem
+from kplan.config.syntax.grammar import SyntaxProblem
 from kplan.config.syntax.tree import Label
 
 

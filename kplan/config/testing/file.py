@@ -4,8 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
-from kplan.config.declarations.block_schema import CONDITION_SCHEMA
-from kplan.config.declarations.body_schema import BodySchema, body_problems, label_problems
+from kplan.config.declarations.body_schema import (
+    CONDITION_SCHEMA,
+    BodySchema,
+    body_problems,
+    label_problems,
+)
 from kplan.config.declarations.declaration import ModuleDeclarations
 from kplan.config.declarations.file import read_text
 from kplan.config.diagnostic import error, suggestion, warning

@@ -20,9 +20,9 @@ from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.testing.file import ClusterBlock
 from kplan.config.values.conversion import ConversionError, convert
-from kplan.config.values.json_value import Json, to_json_value
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import is_null
+from kplan.config.values.value_text import Json, to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.policy import Operation

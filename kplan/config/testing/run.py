@@ -5,7 +5,7 @@ from dataclasses import field, replace
 
 from kplan.config.declarations.declaration import KnownKinds, collect_declarations
 from kplan.config.diagnostic import EvaluationError, error, suggestion
-from kplan.config.evaluation.error import reference_values
+from kplan.config.evaluation.call import reference_values
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
 from kplan.config.evaluation.scope import ModuleNames, Names, NoNames, ReferenceValue, Scope
 from kplan.config.inputs import Inputs
@@ -24,9 +24,9 @@ from kplan.config.modules.variable import InputValue
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin, Spot
 from kplan.config.testing.file import ClusterBlock, HclTestFile, RunBlock
-from kplan.config.values.json_value import Json, from_json_value
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Value
+from kplan.config.values.value_text import Json, from_json_value
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics

@@ -5,7 +5,6 @@ from typing import TypeAlias
 
 from kplan.config.values.equality import make_set
 from kplan.config.values.number import NumberError, number_text, parse_number
-from kplan.config.values.types import concrete, constraint_name, filled, has_any, type_of
 from kplan.config.values.value import (
     ANY,
     BOOL,
@@ -25,9 +24,14 @@ from kplan.config.values.value import (
     TupleType,
     Type,
     Value,
+    concrete,
+    constraint_name,
+    filled,
+    has_any,
     is_null,
     is_number,
     null_of,
+    type_of,
 )
 
 

@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from kplan.config.values.number import number_text
 from kplan.config.values.sensitive import bare, unmark_deep
-from kplan.config.values.types import type_of
 from kplan.config.values.value import (
     Null,
     PrimitiveType,
@@ -18,6 +17,7 @@ from kplan.config.values.value import (
     Value,
     is_null,
     is_number,
+    type_of,
 )
 
 SortKey: TypeAlias = tuple[int, bool | int | Fraction | str]

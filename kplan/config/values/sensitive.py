@@ -1,7 +1,16 @@
 """Marks of secrecy: put on, taken off, looked for."""
 
-from kplan.config.values.types import type_of
-from kplan.config.values.value import Ephemeral, Null, Sensitive, TList, TMap, TSet, Value, null_of
+from kplan.config.values.value import (
+    Ephemeral,
+    Null,
+    Sensitive,
+    TList,
+    TMap,
+    TSet,
+    Value,
+    null_of,
+    type_of,
+)
 
 
 def is_sensitive(value: Value) -> bool:

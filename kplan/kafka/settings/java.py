@@ -4,8 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 
-from kplan.kafka.auth import Mechanism, Plain, ScramSha256, ScramSha512
-from kplan.kafka.settings.connection import ConnectionSettings, Tls
+from kplan.kafka.settings.connection import (
+    ConnectionSettings,
+    Mechanism,
+    Plain,
+    ScramSha256,
+    ScramSha512,
+    Tls,
+)
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import AuthError
 

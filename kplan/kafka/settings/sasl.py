@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from kplan.kafka.auth import (
+from kplan.kafka.settings.connection import (
     PASSWORD_MECHANISMS,
     UNSUPPORTED_MECHANISMS,
     AwsMskIam,
     ClientCredentials,
+    Endpoint,
     Mechanism,
 )
-from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.settings.java import JaasLogin, parse_jaas_login
 from kplan.kafka.settings.key import Setting
 from kplan.kafka.settings.source import RawSettings

@@ -6,11 +6,9 @@ from kplan.cluster.authorization import missing_operation_message
 from kplan.cluster.request import AclBinding, ItemResult
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.error import broker_refusal, invalid_refusal, verdict
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.kafka.wire.messages import Message, broker_refusal, invalid_refusal, verdict
+from kplan.model.errors import Refusal, UnreadableError
 
 RESOURCE_TYPES = {
     2: "TOPIC",

@@ -5,8 +5,13 @@ import struct
 import time
 from collections.abc import Mapping
 
-from kplan.kafka.auth import AwsMskIam, ClientCredentials, Mechanism
-from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
+from kplan.kafka.settings.connection import (
+    AwsMskIam,
+    ClientCredentials,
+    ConnectionSettings,
+    Endpoint,
+    Mechanism,
+)
 from kplan.kafka.token import TokenCache
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.messages import Api, Message

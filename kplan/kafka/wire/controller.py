@@ -21,12 +21,11 @@ from kplan.cluster.settings import (
     ScramUser,
 )
 from kplan.kafka.settings.connection import Endpoint
-from kplan.kafka.wire import cluster, resource_config, version
+from kplan.kafka.wire import cluster, resource_config
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.gateway import ELECTION_TIMEOUT_S, RETRY_PAUSE_S
 from kplan.kafka.wire.transport import Deadline
-from kplan.model.errors import ClusterError, NotListableError, UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, NotListableError, Refusal, UnreadableError
 
 CONTROLLER_CHANGES: Mapping[str, str] = {
     "create_acls": "ACLs",
@@ -175,7 +174,7 @@ class ControllerCluster(WireCluster):
 
 
 def _broker_only_lack(method: str) -> MissingApi:
-    api = version.METHOD_APIS.get(method)
+    api = cluster.METHOD_APIS.get(method)
     why = BROKER_ONLY.get(method, "it is not served")
     reason = f"This takes a broker: {why}. Asked directly, controllers change {CHANGEABLE}"
     return MissingApi(api.name if api else method, (0, 0), None, reason)

@@ -39,17 +39,15 @@ from kplan.kafka.token import TokenCache
 from kplan.kafka.wire import (
     acl,
     cluster,
+    credential,
     metadata,
     quota,
     resource_config,
-    scram,
     topic,
     topic_config,
-    version,
 )
 from kplan.kafka.wire.gateway import Gateway
-from kplan.model.errors import UnreachableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreachableError
 
 
 def preflight(settings: ConnectionSettings) -> ClusterDescription:
@@ -176,11 +174,11 @@ class WireCluster:
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
         """List the iterations of all SCRAM credentials; raises Unread."""
-        return scram.read_scram_users(self._gateway, self._address(broker))
+        return credential.read_scram_users(self._gateway, self._address(broker))
 
     def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, ItemResult]:
         """Set and delete SCRAM credentials."""
-        found = scram.alter_scram_users(self._gateway, specs)
+        found = credential.alter_scram_users(self._gateway, specs)
         return self._name_missing_rights("alter_scram_users", found)
 
     def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
@@ -205,13 +203,13 @@ class WireCluster:
 
     def versions(self, *, broker: int | None = None) -> NodeVersions:
         """Return the APIs and features that a broker offers."""
-        return version.read_versions(self._gateway, self._address(broker))
+        return cluster.read_versions(self._gateway, self._address(broker))
 
     def update_features(
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
     ) -> Mapping[str, ItemResult]:
         """Bring features of the cluster to levels."""
-        found = version.update_features(self._gateway, updates, validate_only=validate_only)
+        found = cluster.update_features(self._gateway, updates, validate_only=validate_only)
         return self._name_missing_rights("update_features", found)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
@@ -310,32 +308,32 @@ class WireCluster:
 
     def delegation_tokens(self) -> tuple[DelegationToken, ...]:
         """List the tokens that we may see; raises Unread."""
-        from kplan.kafka.wire import delegation_token  # noqa: PLC0415 - few commands ask
+        from kplan.kafka.wire import credential  # noqa: PLC0415 - few commands ask
 
-        return delegation_token.list_tokens(self._gateway)
+        return credential.list_tokens(self._gateway)
 
     def create_token(self, order: TokenRequest) -> DelegationToken | Refusal:
         """Make a token."""
-        from kplan.kafka.wire import delegation_token  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import credential  # noqa: PLC0415 - as above
 
-        found = {order.owner: delegation_token.create_token(self._gateway, order)}
+        found = {order.owner: credential.create_token(self._gateway, order)}
         return self._name_missing_rights("create_token", found)[order.owner]
 
     def renew_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
         """Let a token be valid for longer."""
-        from kplan.kafka.wire import delegation_token  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import credential  # noqa: PLC0415 - as above
 
-        return delegation_token.renew_token(self._gateway, hmac, span_ms)
+        return credential.renew_token(self._gateway, hmac, span_ms)
 
     def expire_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
         """Let a token end sooner."""
-        from kplan.kafka.wire import delegation_token  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import credential  # noqa: PLC0415 - as above
 
-        return delegation_token.expire_token(self._gateway, hmac, span_ms)
+        return credential.expire_token(self._gateway, hmac, span_ms)
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Return which of these methods the cluster cannot serve."""
-        return version.unsupported_methods(self._gateway, methods) if methods else {}
+        return cluster.unsupported_methods(self._gateway, methods) if methods else {}
 
     def close(self) -> None:
         """Close all connections; whoever waits for an answer gets none."""

@@ -12,13 +12,11 @@ from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
 from kplan.cluster.usage import GroupDescription, GroupListing, GroupMember, TopicPartition
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.error import broker_refusal
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import MalformedResponse, Message, define_api
+from kplan.kafka.wire.messages import MalformedResponse, Message, broker_refusal, define_api
 from kplan.kafka.wire.metadata import find_leaders
 from kplan.kafka.wire.usage import LATEST, committed_offsets, read_offsets
-from kplan.model.errors import ClusterError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Refusal
 
 # A leaf module, imported by what asks about groups.
 

@@ -9,13 +9,11 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
-from kplan.kafka.wire.error import broker_refusal
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message, define_api
+from kplan.kafka.wire.messages import Message, broker_refusal, define_api
 from kplan.kafka.wire.transport import Deadline
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import ClusterError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Refusal
 
 DESCRIBE_TOPIC_PARTITIONS = define_api("DescribeTopicPartitions", 75, range(1), "admin.topics")
 

@@ -8,7 +8,6 @@ from kplan.cluster.request import ItemResult
 from kplan.cluster.topology import Quorum, QuorumReplica, Voter
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.error import broker_refusal, invalid_refusal, unread_error, verdict
 from kplan.kafka.wire.gateway import ELECTION_TIMEOUT_S, RETRY_PAUSE_S, Gateway
 from kplan.kafka.wire.messages import (
     ADD_VOTER,
@@ -17,10 +16,13 @@ from kplan.kafka.wire.messages import (
     UNREGISTER_BROKER,
     Api,
     Message,
+    broker_refusal,
+    invalid_refusal,
+    unread_error,
+    verdict,
 )
 from kplan.kafka.wire.transport import Deadline
-from kplan.model.errors import ClusterError, UnreachableError, UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Refusal, UnreachableError, UnreadableError
 
 _METADATA_TOPIC = "__cluster_metadata"
 _NOT_LEADER_CODES = frozenset({5, 6})

@@ -7,11 +7,9 @@ from kplan.cluster.request import ItemResult
 from kplan.cluster.settings import QuotaAlteration, QuotaEntity
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.error import unread_error, verdict
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
-from kplan.model.errors import ClusterError
-from kplan.model.refusal import Refusal
+from kplan.kafka.wire.messages import Message, unread_error, verdict
+from kplan.model.errors import ClusterError, Refusal
 
 
 def read_quotas(gateway: Gateway, at: Endpoint | None) -> Mapping[QuotaEntity, Mapping[str, float]]:

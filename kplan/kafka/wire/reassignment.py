@@ -10,12 +10,10 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import cluster
 from kplan.kafka.wire import messages as apis
-from kplan.kafka.wire.error import unread_error, verdict
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import DESCRIBE_LOG_DIRS, Message
+from kplan.kafka.wire.messages import DESCRIBE_LOG_DIRS, Message, unread_error, verdict
 from kplan.kafka.wire.metadata import read_topics as described
-from kplan.model.errors import UnreachableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreachableError
 
 
 def list_reassignments(

@@ -14,13 +14,11 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire import messages as apis
-from kplan.kafka.wire.error import broker_refusal
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Api, MalformedResponse, Message, define_api
+from kplan.kafka.wire.messages import Api, MalformedResponse, Message, broker_refusal, define_api
 from kplan.kafka.wire.metadata import PartitionLeaders, find_leaders
 from kplan.kafka.wire.transport import Deadline, RequestTimeout
-from kplan.model.errors import ClusterError, StateError, UnreachableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Refusal, StateError, UnreachableError
 
 # Leaf modules, imported by what reads a state from the cluster.
 

@@ -14,13 +14,11 @@ from kplan.cluster.settings import (
 from kplan.cluster.topic import ConfigType
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.error import broker_refusal, unread_error, verdict
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.messages import Message, broker_refusal, unread_error, verdict
 from kplan.kafka.wire.topic import config_changes
 from kplan.kafka.wire.topic_config import config_entry
-from kplan.model.errors import UnreachableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreachableError
 
 _TYPES = {
     1: ConfigType.BOOLEAN,

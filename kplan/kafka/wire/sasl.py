@@ -3,7 +3,7 @@
 from kafka.net.sasl import get_sasl_mechanism  # noqa: TID253
 from kafka.net.sasl.oauth import AbstractTokenProvider  # noqa: TID253
 
-from kplan.kafka.auth import PasswordMechanism
+from kplan.kafka.settings.connection import PasswordMechanism
 from kplan.kafka.token import Token
 from kplan.kafka.wire.messages import Message
 

@@ -14,9 +14,8 @@ from kplan.cluster.request import (
 )
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
-from kplan.kafka.wire.error import TOO_LARGE, broker_refusal, invalid_refusal, verdict
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.messages import TOO_LARGE, Message, broker_refusal, invalid_refusal, verdict
 from kplan.kafka.wire.topic_config import (
     CREATE_TOPICS_VERSION,
     TOPIC_RESOURCE,
@@ -26,7 +25,7 @@ from kplan.kafka.wire.topic_config import (
     visible_count,
 )
 from kplan.kafka.wire.transport import Deadline
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 _BROKER_DEFAULT = -1
 

@@ -11,11 +11,10 @@ from kplan.cluster.request import ConfigEntry, ConfigSource, TopicPreview
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
-from kplan.kafka.wire.error import broker_refusal
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.messages import Message, broker_refusal
 from kplan.kafka.wire.transport import Deadline
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 DESCRIBE_CONFIGS_VERSION = 4
 CREATE_TOPICS_VERSION = 7

@@ -12,9 +12,8 @@ from kplan.cluster.usage import GroupUse, PartitionUse, TopicPartition, TopicUse
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages as apis
 from kplan.kafka.wire.cluster import read_rights
-from kplan.kafka.wire.error import broker_refusal
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.messages import Message, broker_refusal
 from kplan.kafka.wire.metadata import find_leaders
 from kplan.kafka.wire.record import LIST_OFFSETS
 from kplan.model.dataclass import dataclass

@@ -1,4 +1,4 @@
-"""Who gains and who loses what."""
+"""Access: which principals gain and lose which permissions."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from kplan.model.impact import (
     PrincipalPermission,
 )
 from kplan.model.resource import connection_name
-from kplan.model.test_result import RunStatus
+from kplan.model.table import RunStatus
 from kplan.report.data import Case, Data, Finding, Gauge, Level
 from kplan.report.document import (
     Block,
@@ -26,13 +26,13 @@ from kplan.report.document import (
     TableRow,
     Tone,
     Totals,
-    faint,
+    faint_span,
     line,
-    strong,
+    strong_span,
 )
 from kplan.report.documents.notation import count_text
 
-_MAX_SHIFTS = 20
+_MAX_CHANGES = 20
 _MAX_PATTERNS = 4
 _MARKS: Mapping[AccessEffect, Mark] = {
     AccessEffect.LOSS: Mark.REMOVE,
@@ -63,28 +63,30 @@ def access_blocks(diff: AccessDiff | None) -> Iterator[Block]:
     """Show the effective difference, the worst first."""
     if diff is None:
         return
-    title = line(strong("Effective access:"))
-    unknown = [Row(line(faint(each))) for each in diff.unknown]
+    title = line(strong_span("Effective access:"))
+    unknown = [Row(line(faint_span(each))) for each in diff.unknown]
     if not diff.shifts:
         yield Rows((Row(line("nobody gains or loses anything")), *unknown), title=title)
         return
-    shown = [Row(shift_line(each), _MARKS[each.effect]) for each in diff.shifts[:_MAX_SHIFTS]]
-    if (more := len(diff.shifts) - _MAX_SHIFTS) > 0:
-        shown.append(Row(line(faint(f"and {more:,} more; the plan as JSON has all"))))
+    shown = [
+        Row(access_change_line(each), _MARKS[each.effect]) for each in diff.shifts[:_MAX_CHANGES]
+    ]
+    if (more := len(diff.shifts) - _MAX_CHANGES) > 0:
+        shown.append(Row(line(faint_span(f"and {more:,} more; the plan as JSON has all"))))
     yield Rows((*shown, *unknown), title=title)
 
 
-def shift_line(shift: AccessChange) -> Line:
+def access_change_line(shift: AccessChange) -> Line:
     """Say one shift as a sentence."""
     tone = Tone.DANGER if shift.effect is AccessEffect.LOSS else Tone.PLAIN
     host = "" if shift.host == "*" else f" from {shift.host}"
     return line(
-        strong(subject_text(shift.principal)),
+        strong_span(subject_text(shift.principal)),
         " ",
         Span(shift.effect.value, tone),
         f" {', '.join(shift.operations)} on {shift.resource_type} {_names(shift.patterns)}{host}",
-        faint(f" (on {connection_name(shift.provider)})" if shift.provider else ""),
-        faint(_existing(shift)),
+        faint_span(f" (on {connection_name(shift.provider)})" if shift.provider else ""),
+        faint_span(_existing_count_text(shift)),
     )
 
 
@@ -98,16 +100,16 @@ def _names(patterns: Sequence[str]) -> str:
     return ", ".join(patterns[:_MAX_PATTERNS]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _existing(shift: AccessChange) -> str:
+def _existing_count_text(shift: AccessChange) -> str:
     noun = _NOUNS.get(shift.resource_type)
     if noun is None:
         return ""
     if shift.existing is None:
-        return f"  (how many {noun}s is not known)" if _is_wide(shift) else ""
+        return f"  (how many {noun}s is not known)" if _has_wildcard(shift) else ""
     return f"  ({count_text(shift.existing, f'live {noun}')})"
 
 
-def _is_wide(shift: AccessChange) -> bool:
+def _has_wildcard(shift: AccessChange) -> bool:
     return any(each.endswith("*") for each in shift.patterns)
 
 
@@ -134,14 +136,14 @@ def access_data(diff: AccessDiff | None) -> Data:
     }
 
 
-ANSWER = "kplan access"
+ACCESS_TITLE = "kplan access"
 UNKNOWN_SUPER_USERS = (
     "Note: the brokers have super users, and do not tell who; name them in super_users of provider "
     '"kafka".'
 )
 
 
-def holders_document(
+def allowed_principals_document(
     operation: str,
     resource: tuple[str, str],
     holders: Sequence[AllowedPrincipal],
@@ -151,25 +153,31 @@ def holders_document(
     on = f"{operation} on {' '.join(resource)}"
     notes = _notes(unknown)
     if not holders:
-        return Document((*notes, Totals((line(f"Nobody may {on}."),))), ANSWER)
+        return Document((*notes, Totals((line(f"Nobody may {on}."),))), ACCESS_TITLE)
     rows = tuple(
-        TableRow((line(strong(subject_text(each.principal))), _from(each.host), line(each.because)))
+        TableRow(
+            (
+                line(strong_span(subject_text(each.principal))),
+                _host_line(each.host),
+                line(each.because),
+            )
+        )
         for each in holders
     )
-    title = (Row(line(strong(f"Who may {on}:")), column=0),)
+    title = (Row(line(strong_span(f"Who may {on}:")), column=0),)
     table = Table(rows, ("principal", "from", "because of"), title, column=2)
-    return Document((table, *notes), ANSWER)
+    return Document((table, *notes), ACCESS_TITLE)
 
 
 def _notes(unknown: Sequence[str]) -> tuple[Paragraph, ...]:
     return tuple(Paragraph(each, Tone.WARNING) for each in unknown)
 
 
-def _from(host: str) -> Line:
+def _host_line(host: str) -> Line:
     return line("any host" if host == "*" else host)
 
 
-def holders_data(
+def allowed_principals_data(
     operation: str,
     resource: tuple[str, str],
     holders: Sequence[AllowedPrincipal],
@@ -188,42 +196,42 @@ def holders_data(
     }
 
 
-def holdings_document(
+def permissions_document(
     principal: str, found: Sequence[PrincipalPermission], unknown: Sequence[str], *, is_super: bool
 ) -> Document:
     """List what somebody may do, by pattern; `unknown` is what is not known."""
     if is_super:
         everything = f"{principal} is a super user and may do everything."
-        return Document((Totals((line(everything),)),), ANSWER)
+        return Document((Totals((line(everything),)),), ACCESS_TITLE)
     notes = _notes(unknown)
     if not found:
         return Document(
-            (*notes, Totals((line(f"{subject_text(principal)} may do nothing."),))), ANSWER
+            (*notes, Totals((line(f"{subject_text(principal)} may do nothing."),))), ACCESS_TITLE
         )
     rows = tuple(
         TableRow(
             (
                 line(f"{each.resource_type} {each.pattern}"),
                 line(", ".join(each.operations) or "nothing"),
-                _from(each.host),
-                line(faint(_live(each))),
+                _host_line(each.host),
+                line(faint_span(_live_count_text(each))),
             )
         )
         for each in found
     )
-    title = (Row(line(strong(f"What {subject_text(principal)} may do:")), column=0),)
+    title = (Row(line(strong_span(f"What {subject_text(principal)} may do:")), column=0),)
     table = Table(rows, ("resource", "operations", "from", "live"), title, column=2)
-    return Document((table, *notes), ANSWER)
+    return Document((table, *notes), ACCESS_TITLE)
 
 
-def _live(each: PrincipalPermission) -> str:
+def _live_count_text(each: PrincipalPermission) -> str:
     noun = _NOUNS.get(each.resource_type)
     return (
         "" if each.existing is None or noun is None else count_text(each.existing, f"live {noun}")
     )
 
 
-def holdings_data(
+def permissions_data(
     principal: str, found: Sequence[PrincipalPermission], unknown: Sequence[str], *, is_super: bool
 ) -> Data:
     """Write what somebody may do."""
@@ -256,12 +264,12 @@ def access_document(diff: AccessDiff | None) -> Document:
 
 def access_cases(diff: AccessDiff | None) -> tuple[Case, ...]:
     """Make a case of each shift; to take a right away is no failure by itself."""
-    found = [_case(each) for each in (diff.shifts if diff else ())]
+    found = [_access_case(each) for each in (diff.shifts if diff else ())]
     return tuple(found) or (Case("Nobody gains or loses anything", "access", RunStatus.PASS),)
 
 
-def _case(shift: AccessChange) -> Case:
-    said = "".join(each.text for each in shift_line(shift))
+def _access_case(shift: AccessChange) -> Case:
+    said = "".join(each.text for each in access_change_line(shift))
     known = _FINDINGS.get(shift.effect)
     findings = (Finding(known[0], Level.WARNING, known[1], said),) if known else ()
     return Case(said, "access", RunStatus.PASS, shift.effect.value, findings)

@@ -8,23 +8,28 @@ from itertools import groupby
 from kplan.kinds.acl import Acl
 from kplan.model.plan import Action, Change
 from kplan.model.resource import connection_name
-from kplan.report.document import Item, Line, Row, Table, TableRow, faint, line, strong
-from kplan.report.documents.change import change_comments, change_item, change_remarks, mark_of
+from kplan.report.document import Item, Line, Row, Table, TableRow, faint_span, line, strong_span
+from kplan.report.documents.change import change_comments, change_item, change_mark, change_remarks
 
 _WORDS = ((Action.DELETE, "to destroy"), (Action.REPLACE, "to replace"), (Action.CREATE, "to add"))
 
 
 def acl_blocks(changes: Sequence[Change]) -> Iterator[Table]:
     """Show ACL changes grouped by principal; a replaced ACL is one row."""
-    ordered = sorted(changes, key=lambda each: (_whose(each), _text(_acl(each))))
+    ordered = sorted(
+        changes, key=lambda each: (_principal_and_provider(each), _acl_text(_acl(each)))
+    )
     title: tuple[Row, ...] = (Row(_title(changes), column=2),)
-    for (principal, provider), group in groupby(ordered, key=_whose):
+    for (principal, provider), group in groupby(ordered, key=_principal_and_provider):
         members = list(group)
-        where = faint(f" on {connection_name(provider)}" if provider else "")
+        where = faint_span(f" on {connection_name(provider)}" if provider else "")
         yield Table(
-            tuple(TableRow(_cells(each), mark_of(each)) for each in members),
-            title=(*title, Row(line(strong(principal), where))),
-            foot=(*_remarks(members), Row(line(faint(f"net: {_net(members)}")), column=8)),
+            tuple(TableRow(_cells(each), change_mark(each)) for each in members),
+            title=(*title, Row(line(strong_span(principal), where))),
+            footer=(
+                *_remarks(members),
+                Row(line(faint_span(f"net: {_net_change_text(members)}")), column=8),
+            ),
             column=8,
         )
         title = ()
@@ -34,13 +39,13 @@ def acl_item(change: Change) -> Item:
     """Show one ACL with a comment line of its own, and itself on one line where that is enough."""
     if change.action not in {Action.CREATE, Action.DELETE}:
         return change_item(change)
-    text = line(f"{_acl(change).acl_principal} {_text(_acl(change))}")
+    text = line(f"{_acl(change).acl_principal} {_acl_text(_acl(change))}")
     return Item(
         str(change.address),
         comments=tuple(change_comments(change)),
-        rows=(Row(text, mark_of(change)),),
+        rows=(Row(text, change_mark(change)),),
         remarks=tuple(change_remarks(change)),
-        mark=mark_of(change),
+        mark=change_mark(change),
     )
 
 
@@ -69,7 +74,7 @@ def _acl(change: Change) -> Acl:
     return change.before if change.after is None else change.after  # type: ignore[return-value] # the caller picked ACLs
 
 
-def _whose(change: Change) -> tuple[str, str]:
+def _principal_and_provider(change: Change) -> tuple[str, str]:
     """Name principal and cluster."""
     return _acl(change).acl_principal, change.provider
 
@@ -79,10 +84,10 @@ def _title(changes: Sequence[Change]) -> Line:
         (sum(1 for each in changes if each.action is action), word) for action, word in _WORDS
     ]
     said = ", ".join(f"{count:,} {word}" for count, word in counts if count)
-    return line(strong("# kafka_acl"), f": {said}{_order(changes)}")
+    return line(strong_span("# kafka_acl"), f": {said}{_order_text(changes)}")
 
 
-def _order(changes: Sequence[Change]) -> str:
+def _order_text(changes: Sequence[Change]) -> str:
     """Say what is sent first, where both sorts of requests are."""
     gone = [each for each in changes if each.before is not None]
     if not gone or all(each.after is None for each in changes):
@@ -96,12 +101,15 @@ def _order(changes: Sequence[Change]) -> str:
 
 
 def _cells(change: Change) -> tuple[Line, ...]:
-    sides = [_parts(value) for value in (change.before, change.after) if value is not None]
+    sides = [_acl_columns(value) for value in (change.before, change.after) if value is not None]
     told = (" -> ".join(dict.fromkeys(parts)) for parts in zip(*sides, strict=True))
-    return (*(line(each) for each in told), line(faint(f"{change.address}{_was(change)}")))
+    return (
+        *(line(each) for each in told),
+        line(faint_span(f"{change.address}{_previous_principal_text(change)}")),
+    )
 
 
-def _was(change: Change) -> str:
+def _previous_principal_text(change: Change) -> str:
     """Return whom the ACL was for before, where that changes."""
     before, after = change.before, change.after
     if isinstance(before, Acl) and isinstance(after, Acl):
@@ -109,7 +117,7 @@ def _was(change: Change) -> str:
     return ""
 
 
-def _parts(value: object) -> tuple[str, str, str, str]:
+def _acl_columns(value: object) -> tuple[str, str, str, str]:
     acl: Acl = value  # type: ignore[assignment] # the caller picked ACLs
     suffix = " (prefixed)" if acl.resource_pattern_type_filter == "Prefixed" else ""
     return (
@@ -120,8 +128,8 @@ def _parts(value: object) -> tuple[str, str, str, str]:
     )
 
 
-def _text(acl: Acl) -> str:
-    return " ".join(_parts(acl))
+def _acl_text(acl: Acl) -> str:
+    return " ".join(_acl_columns(acl))
 
 
 def _remarks(changes: Sequence[Change]) -> Iterator[Row]:
@@ -133,7 +141,7 @@ def _remarks(changes: Sequence[Change]) -> Iterator[Row]:
         )
 
 
-def _net(changes: Sequence[Change]) -> str:
+def _net_change_text(changes: Sequence[Change]) -> str:
     """Count what the principal holds afterwards and did not before, and the other way round."""
     before = {each.before for each in changes} - {None}
     after = {each.after for each in changes} - {None}

@@ -5,34 +5,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
-from kplan.model.test_result import RunStatus
-from kplan.report.data import NOTHING, Case, Finding, Level
+from kplan.model.table import RunStatus
+from kplan.report.data import EMPTY_DOCUMENT, Case, Finding, Level
 from kplan.report.document import Document, Rows
 from kplan.report.documents.acl import acl_item, is_acl
 from kplan.report.documents.change import change_item
-from kplan.report.documents.drift import Coverage, drift_rows
-from kplan.report.documents.finding import CONFIGURATION, problem_cases, risk_findings
+from kplan.report.documents.diagnostic import CONFIGURATION_GROUP, problem_cases, risk_findings
+from kplan.report.documents.drift import DriftCoverage, drift_rows
 from kplan.report.documents.outcome import failure_rows, outcome_hint, outcome_words
 
 PLAN, CLUSTER = "plan", "cluster"
-_GRADES: Mapping[OutcomeStatus, RunStatus] = {
+_RUN_STATUSES: Mapping[OutcomeStatus, RunStatus] = {
     OutcomeStatus.APPLIED: RunStatus.PASS,
     OutcomeStatus.FAILED: RunStatus.FAIL,
     OutcomeStatus.UNKNOWN: RunStatus.ERROR,
     OutcomeStatus.SKIPPED: RunStatus.SKIP,
 }
-_DRIFTS: Mapping[Reason, tuple[str, str]] = {
+_DRIFT_FINDINGS: Mapping[Reason, tuple[str, str]] = {
     Reason.DELETED_OUTSIDE: ("KP2502", "Deleted outside of kplan"),
     Reason.RECREATED_OUTSIDE: ("KP2503", "Deleted and created again outside of kplan"),
 }
 _NO_ANSWER = "KP2504"
-_CHANGED = ("KP2501", "Changed outside of kplan")
+_CHANGE_FINDING = ("KP2501", "Changed outside of kplan")
 
 
 def plan_cases(plan: Plan, sources: Mapping[str, str]) -> tuple[Case, ...]:
     """Make a case of each change and of each problem; only a problem is a failure."""
     told = [each for each in plan.changes if each.action is not Action.NO_OP]
-    found = [*problem_cases(plan.all_diagnostics, sources, PLAN), *map(_planned, told)]
+    found = [*problem_cases(plan.all_diagnostics, sources, PLAN), *map(_change_case, told)]
     return tuple(found) or (Case("No changes", PLAN, RunStatus.PASS),)
 
 
@@ -41,42 +41,42 @@ def validation_cases(
 ) -> tuple[Case, ...]:
     """Make a case of each problem."""
     found = tuple(problem_cases(diagnostics, sources))
-    return found or (Case("No problems", CONFIGURATION, RunStatus.PASS),)
+    return found or (Case("No problems", CONFIGURATION_GROUP, RunStatus.PASS),)
 
 
-def _planned(change: Change) -> Case:
+def _change_case(change: Change) -> Case:
     shown = acl_item(change) if is_acl(change) else change_item(change)
-    story = Document((shown,)) if change.risk is not Risk.SAFE else NOTHING
+    story = Document((shown,)) if change.risk is not Risk.SAFE else EMPTY_DOCUMENT
     return Case(
         str(change.address),
         change.kind,
         RunStatus.PASS,
         change.action.value,
         tuple(risk_findings(change)),
-        story=story,
+        details=story,
     )
 
 
 def outcome_cases(outcomes: Sequence[Outcome]) -> tuple[Case, ...]:
     """Make a case of each outcome: refused is a failure, unknown an error."""
-    return tuple(map(_outcome, outcomes)) or (Case("Nothing to do", PLAN, RunStatus.PASS),)
+    return tuple(map(_outcome_case, outcomes)) or (Case("Nothing to do", PLAN, RunStatus.PASS),)
 
 
-def _outcome(outcome: Outcome) -> Case:
+def _outcome_case(outcome: Outcome) -> Case:
     change, said = outcome.change, "".join(each.text for each in outcome_words(outcome))
     has_failed = outcome.status in {OutcomeStatus.FAILED, OutcomeStatus.UNKNOWN}
     return Case(
         str(change.address),
         change.kind,
-        _GRADES[outcome.status],
+        _RUN_STATUSES[outcome.status],
         said.removeprefix(f"{change.address}: "),
-        tuple(_refused(outcome)),
+        tuple(_refusal_findings(outcome)),
         outcome.elapsed_ms / 1000,
-        Document((Rows(tuple(failure_rows(outcome))),)) if has_failed else NOTHING,
+        Document((Rows(tuple(failure_rows(outcome))),)) if has_failed else EMPTY_DOCUMENT,
     )
 
 
-def _refused(outcome: Outcome) -> Iterator[Finding]:
+def _refusal_findings(outcome: Outcome) -> Iterator[Finding]:
     change, refused = outcome.change, outcome.refusal
     if outcome.status in {OutcomeStatus.FAILED, OutcomeStatus.UNKNOWN}:
         yield Finding(
@@ -90,11 +90,11 @@ def _refused(outcome: Outcome) -> Iterator[Finding]:
         )
 
 
-def drift_cases(changes: Sequence[Change], coverage: Coverage) -> tuple[Case, ...]:
+def drift_cases(changes: Sequence[Change], coverage: DriftCoverage) -> tuple[Case, ...]:
     """Make a failure of each object that drifted, and an error of each kind that stayed dark."""
     dark = {**coverage.unread, **dict.fromkeys(coverage.hidden, "the cluster hides it from us")}
     found = [
-        *map(_drifted, changes),
+        *map(_drift_case, changes),
         *(
             Case(name, CLUSTER, RunStatus.ERROR, f"could not be read: {reason}")
             for name, reason in sorted(dark.items())
@@ -103,12 +103,19 @@ def drift_cases(changes: Sequence[Change], coverage: Coverage) -> tuple[Case, ..
     return tuple(found) or (Case("No drift", CLUSTER, RunStatus.PASS),)
 
 
-def _drifted(change: Change) -> Case:
-    code, summary = _DRIFTS.get(change.reason, _CHANGED)
+def _drift_case(change: Change) -> Case:
+    code, summary = _DRIFT_FINDINGS.get(change.reason, _CHANGE_FINDING)
     paths = ", ".join(dict.fromkeys(".".join(each.path) for each in change.attributes))
     text = f"{change.address} ({change.identity})" + (f": {paths}" if paths else "")
     finding = Finding(
-        code, Level.WARNING, summary, text, place=change.declared_at, address=str(change.address)
+        code,
+        Level.WARNING,
+        summary,
+        text,
+        source_range=change.declared_at,
+        address=str(change.address),
     )
     story = Document((Rows(tuple(drift_rows(change))),))
-    return Case(str(change.address), change.kind, RunStatus.FAIL, summary, (finding,), story=story)
+    return Case(
+        str(change.address), change.kind, RunStatus.FAIL, summary, (finding,), details=story
+    )

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, assert_never, cast
 
+from kplan.kinds.base import HIDDEN_VALUE
 from kplan.kinds.schema import schema_fields, to_document
-from kplan.kinds.secret import HIDDEN_VALUE
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, AttributeChange, Change, Reason, Risk
 from kplan.model.resource import Path, connection_name
-from kplan.report.document import Item, Line, Mark, Row, Span, Tone, faint, line, strong
+from kplan.report.document import Item, Line, Mark, Row, Span, Tone, faint_span, line, strong_span
 from kplan.report.documents.notation import count_text, hcl_text, quote_hcl, unit_meaning
 
 
@@ -16,16 +16,16 @@ from kplan.report.documents.notation import count_text, hcl_text, quote_hcl, uni
 class Verbatim:
     """A value that is told in words. Two of another `side` differ even with equal words."""
 
-    words: str
+    text: str
     side: str = ""
 
     def __str__(self) -> str:
         """Return the words, unquoted."""
-        return self.words
+        return self.text
 
 
 SENSITIVE: Final = HIDDEN_VALUE
-KNOWN_LATER: Final = Verbatim("(known after apply)")
+KNOWN_AFTER_APPLY: Final = Verbatim("(known after apply)")
 
 
 class Absent:
@@ -36,7 +36,7 @@ ABSENT: Final = Absent()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AttributeEntry:
     """One named value, before and after.
 
     `key` decides the unit of a number; `comment` stands at the end of the line.
@@ -58,24 +58,24 @@ class Entry:
         return Mark.NONE if self.before == self.after else Mark.CHANGE
 
 
-def attribute_rows(entries: Sequence[Entry], column: int) -> Iterator[Row]:
+def attribute_rows(entries: Sequence[AttributeEntry], column: int) -> Iterator[Row]:
     """Write named values, their equals signs aligned."""
     width = max((len(each.name) for each in entries), default=0)
     for each in entries:
-        yield from _entry(each, f"{each.name:<{width}} = ", column)
+        yield from _entry_rows(each, f"{each.name:<{width}} = ", column)
 
 
-def _entry(each: Entry, lead: str, column: int) -> Iterator[Row]:
+def _entry_rows(each: AttributeEntry, lead: str, column: int) -> Iterator[Row]:
     values = [value for value in (each.before, each.after) if value is not ABSENT]
     if all(isinstance(value, Mapping) for value in values) and any(values):
-        yield from _enclosed(each, lead, column, "{}", _keys(each, column + 4))
+        yield from _collection_rows(each, lead, column, "{}", _map_rows(each, column + 4))
     elif all(isinstance(value, list | tuple) for value in values) and any(values):
-        yield from _enclosed(each, lead, column, "[]", _elements(each, column + 4))
+        yield from _collection_rows(each, lead, column, "[]", _list_rows(each, column + 4))
     else:
-        yield _row(each, column, lead, _scalar(each))
+        yield _scalar_row(each, column, lead, _scalar_text(each))
 
 
-def _scalar(each: Entry) -> str:
+def _scalar_text(each: AttributeEntry) -> str:
     match each.mark:
         case Mark.CHANGE:
             before, after = hcl_text(each.before), hcl_text(each.after)
@@ -86,20 +86,20 @@ def _scalar(each: Entry) -> str:
             return hcl_text(each.after)
 
 
-def _row(each: Entry, column: int, lead: str, said: str) -> Row:
-    return Row(line(lead, said, *_asides(each)), each.mark, column)
+def _scalar_row(each: AttributeEntry, column: int, lead: str, said: str) -> Row:
+    return Row(line(lead, said, *_annotations(each)), each.mark, column)
 
 
-def _asides(each: Entry) -> Iterator[Span]:
+def _annotations(each: AttributeEntry) -> Iterator[Span]:
     """Say what raw numbers mean, and what the change entails."""
-    if meant := _meant(each):
-        yield faint(f"  ({meant})")
+    if meant := _meaning_text(each):
+        yield faint_span(f"  ({meant})")
     if each.comment:
         tone = Tone.REMOVE if each.comment == "forces replacement" else Tone.FAINT
         yield Span(f"  # {each.comment}", tone)
 
 
-def _meant(each: Entry) -> str:
+def _meaning_text(each: AttributeEntry) -> str:
     if each.before is ABSENT or each.mark is Mark.NONE:
         return unit_meaning(each.key, each.after)
     before = unit_meaning(each.key, each.before)
@@ -109,22 +109,22 @@ def _meant(each: Entry) -> str:
     return f"{before or each.before} -> {after or each.after}" if before or after else ""
 
 
-def _enclosed(
-    each: Entry, lead: str, column: int, brackets: str, inner: Iterable[Row]
+def _collection_rows(
+    each: AttributeEntry, lead: str, column: int, brackets: str, inner: Iterable[Row]
 ) -> Iterator[Row]:
-    yield Row(line(lead, brackets[0], *_asides(each)), each.mark, column)
+    yield Row(line(lead, brackets[0], *_annotations(each)), each.mark, column)
     yield from inner
     closing = f"{brackets[1]} -> null" if each.mark is Mark.REMOVE else brackets[1]
     yield Row(line(closing), column=column)
 
 
-def _keys(each: Entry, column: int) -> Iterator[Row]:
+def _map_rows(each: AttributeEntry, column: int) -> Iterator[Row]:
     before, after = (
         cast("Mapping[str, object]", {} if value is ABSENT else value)
         for value in (each.before, each.after)
     )
     entries = [
-        Entry(quote_hcl(key), before.get(key, ABSENT), after.get(key, ABSENT), key)
+        AttributeEntry(quote_hcl(key), before.get(key, ABSENT), after.get(key, ABSENT), key)
         for key in sorted(before.keys() | after.keys())
     ]
     changed = [entry for entry in entries if entry.mark is not Mark.NONE]
@@ -133,18 +133,18 @@ def _keys(each: Entry, column: int) -> Iterator[Row]:
         width = max(len(entry.name) for entry in changed)
         for entry in changed:
             said = f"{entry.name:<{width}} = {hcl_text(entry.before)}"
-            yield Row(line(said, *_unit(entry.key, entry.before)), Mark.REMOVE, column)
+            yield Row(line(said, *_unit_note(entry.key, entry.before)), Mark.REMOVE, column)
     else:
         yield from attribute_rows(changed, column)
     yield from unchanged_row(len(entries) - len(changed), "element", column)
 
 
-def _unit(key: str, value: object) -> Line:
+def _unit_note(key: str, value: object) -> Line:
     meant = unit_meaning(key, value)
-    return line(faint(f"  ({meant})")) if meant else ()
+    return line(faint_span(f"  ({meant})")) if meant else ()
 
 
-def _elements(each: Entry, column: int) -> Iterator[Row]:
+def _list_rows(each: AttributeEntry, column: int) -> Iterator[Row]:
     before, after = (
         cast("Sequence[object]", () if value is ABSENT else value)
         for value in (each.before, each.after)
@@ -153,7 +153,7 @@ def _elements(each: Entry, column: int) -> Iterator[Row]:
     for index in range(max(len(before), len(after))):
         old = before[index] if index < len(before) else ABSENT
         new = after[index] if index < len(after) else ABSENT
-        match Entry("", old, new).mark:
+        match AttributeEntry("", old, new).mark:
             case Mark.NONE:
                 same += 1
             case Mark.CHANGE:
@@ -169,11 +169,11 @@ def unchanged_row(count: int, noun: str, column: int) -> Iterator[Row]:
     """Say how much was left out because it stays as it is."""
     if count:
         yield Row(
-            line(faint(f"# ({count_text(count, f'unchanged {noun}')} hidden)")), column=column
+            line(faint_span(f"# ({count_text(count, f'unchanged {noun}')} hidden)")), column=column
         )
 
 
-MARKS: Mapping[Action, Mark] = {
+ACTION_MARKS: Mapping[Action, Mark] = {
     Action.CREATE: Mark.ADD,
     Action.UPDATE: Mark.CHANGE,
     Action.REPLACE: Mark.REPLACE,
@@ -181,16 +181,16 @@ MARKS: Mapping[Action, Mark] = {
     Action.FORGET: Mark.FORGET,
     Action.NO_OP: Mark.NONE,
 }
-_INSIDE = 8
+_BODY_COLUMN = 8
 
 
-def mark_of(change: Change) -> Mark:
+def change_mark(change: Change) -> Mark:
     """Return the mark of a change; a replacement tells which of the two comes first."""
     is_swap = change.action is Action.REPLACE and change.adds_first
-    return Mark.SWAP if is_swap else MARKS[change.action]
+    return Mark.SWAP if is_swap else ACTION_MARKS[change.action]
 
 
-_UNSAID = frozenset(
+_SILENT_REASONS = frozenset(
     {
         Reason.NONE,
         Reason.MOVED,
@@ -207,22 +207,22 @@ def change_item(change: Change) -> Item:
     return Item(
         str(change.address),
         comments=tuple(change_comments(change)),
-        rows=tuple(_body(change)),
+        rows=tuple(_body_rows(change)),
         remarks=tuple(change_remarks(change)),
-        mark=mark_of(change),
+        mark=change_mark(change),
     )
 
 
 def change_comments(change: Change) -> Iterator[Line]:
     """Say what happens, in the words that tools know from Terraform, and why."""
-    verb, tone = _verb(change)
+    verb, tone = _action_text(change)
     is_only_moved = change.action is Action.NO_OP and change.reason is Reason.MOVED
     name = change.previous if is_only_moved else change.address
-    yield line(strong(f"# {name}"), " ", Span(verb, tone) if tone else verb)
-    yield from _reasons(change)
+    yield line(strong_span(f"# {name}"), " ", Span(verb, tone) if tone else verb)
+    yield from _reason_lines(change)
 
 
-def _verb(change: Change) -> tuple[str, Tone | None]:
+def _action_text(change: Change) -> tuple[str, Tone | None]:
     match change.action:
         case Action.CREATE:
             return "will be created", None
@@ -235,12 +235,12 @@ def _verb(change: Change) -> tuple[str, Tone | None]:
         case Action.FORGET:
             return "will no longer be managed by kplan, but will not be destroyed", None
         case Action.NO_OP:
-            return _noted(change), None
+            return _state_only_text(change), None
         case _:
             assert_never(change.action)
 
 
-def _noted(change: Change) -> str:
+def _state_only_text(change: Change) -> str:
     """Say what only the state is told."""
     if change.reason in {Reason.ADOPTED, Reason.IMPORTED}:
         return "will be imported"
@@ -249,32 +249,32 @@ def _noted(change: Change) -> str:
     return f"has moved to {change.address}"
 
 
-def _reasons(change: Change) -> Iterator[Line]:
+def _reason_lines(change: Change) -> Iterator[Line]:
     if change.provider:
-        yield line(faint(f"# (on {connection_name(change.provider)})"))
+        yield line(faint_span(f"# (on {connection_name(change.provider)})"))
     if change.previous is not None and change.action is not Action.NO_OP:
-        yield line(faint(f"# (moved from {change.previous})"))
+        yield line(faint_span(f"# (moved from {change.previous})"))
     if change.reason is Reason.IMPORTED_AND_CHANGED:
-        yield line(faint(f"# (imported from {quote_hcl(str(change.identity))})"))
-    if change.reason not in _UNSAID:
-        yield line(faint(f"# (because {change.reason.value})"))
+        yield line(faint_span(f"# (imported from {quote_hcl(str(change.identity))})"))
+    if change.reason not in _SILENT_REASONS:
+        yield line(faint_span(f"# (because {change.reason.value})"))
     if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
-        yield line(faint("# (protected by prevent_destroy: this is refused)"))
+        yield line(faint_span("# (protected by prevent_destroy: this is refused)"))
 
 
-def _body(change: Change) -> Iterator[Row]:
+def _body_rows(change: Change) -> Iterator[Row]:
     if change.action in {Action.FORGET, Action.NO_OP}:
         return
     name = f"resource {quote_hcl(change.address.kind)} {quote_hcl(change.address.name)} {{"
-    yield Row(line(name), mark_of(change))
+    yield Row(line(name), change_mark(change))
     if change.before is None or change.after is None:
-        yield from attribute_rows(tuple(_whole(change)), _INSIDE)
+        yield from attribute_rows(tuple(_all_entries(change)), _BODY_COLUMN)
     else:
-        yield from _changed(change)
+        yield from _update_rows(change)
     yield Row(line("}"))
 
 
-def _whole(change: Change) -> Iterator[Entry]:
+def _all_entries(change: Change) -> Iterator[AttributeEntry]:
     """List what comes or goes; attributes that were left out stay out."""
     is_new = change.before is None
     value = change.after if is_new else change.before
@@ -282,9 +282,9 @@ def _whole(change: Change) -> Iterator[Entry]:
         if each not in (None, {}):
             shown = hide_sensitive(each, (name,), change.sensitive)
             before, after = (ABSENT, shown) if is_new else (shown, ABSENT)
-            yield Entry(name, before, after, name)
+            yield AttributeEntry(name, before, after, name)
     if is_new:
-        yield Entry("id", ABSENT, KNOWN_LATER)
+        yield AttributeEntry("id", ABSENT, KNOWN_AFTER_APPLY)
 
 
 def hide_sensitive(value: object, path: Path, sensitive: frozenset[Path], side: str = "") -> object:
@@ -296,29 +296,29 @@ def hide_sensitive(value: object, path: Path, sensitive: frozenset[Path], side: 
     return value
 
 
-def _changed(change: Change) -> Iterator[Row]:
+def _update_rows(change: Change) -> Iterator[Row]:
     """Write what differs, the attributes that name the object, and how much is left out."""
     before, after = to_document(change.before), to_document(change.after)
     by_name: dict[str, list[AttributeChange]] = {}
     for each in change.attributes:
         by_name.setdefault(each.path[0], []).append(each)
-    entries: list[Entry] = []
+    entries: list[AttributeEntry] = []
     hidden = 0
     for field in schema_fields(type(change.after)):
         old, new = before[field.name], after[field.name]
         if field.name in by_name:
-            entries.append(_changes_entry(by_name[field.name], old, new, change.sensitive))
+            entries.append(_change_entry(by_name[field.name], old, new, change.sensitive))
         elif field.attribute.forces_replacement:
-            entries.append(Entry(field.name, new, new, field.name))
+            entries.append(AttributeEntry(field.name, new, new, field.name))
         elif new not in (None, {}):
             hidden += 1
-    yield from attribute_rows(entries, _INSIDE)
-    yield from unchanged_row(hidden, "attribute", _INSIDE)
+    yield from attribute_rows(entries, _BODY_COLUMN)
+    yield from unchanged_row(hidden, "attribute", _BODY_COLUMN)
 
 
-def _changes_entry(
+def _change_entry(
     changes: Sequence[AttributeChange], old: object, new: object, sensitive: frozenset[Path]
-) -> Entry:
+) -> AttributeEntry:
     name = changes[0].path[0]
     notes = [each.note for each in changes if each.note]
     if any(each.forces_replacement for each in changes):
@@ -328,14 +328,14 @@ def _changes_entry(
         ABSENT if value is None else hide_sensitive(value, (name,), hidden, side)
         for value, side in ((old, "before"), (new, "after"))
     )
-    return Entry(name, before, after, name, "; ".join(notes))
+    return AttributeEntry(name, before, after, name, "; ".join(notes))
 
 
 def change_remarks(change: Change) -> Iterator[Row]:
     """Say how much to worry, and why."""
     if change.risk is Risk.SAFE:
         for note in change.notes:
-            yield Row(line(faint(f"# {note}")), column=6)
+            yield Row(line(faint_span(f"# {note}")), column=6)
         return
     tone = Tone.DANGER if change.risk is Risk.DANGEROUS else Tone.WARNING
     word = Span(change.risk.value.upper(), tone)

@@ -1,13 +1,82 @@
-"""Diagnostics for people, and as `terraform validate -json` gives them."""
+"""Diagnostics: for people with their source, as `terraform validate -json`, and as findings."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, has_errors, sort_diagnostics
-from kplan.report.data import Data
-from kplan.report.document import Document, Excerpt, Problem, Span, Tone, Totals, line
+from kplan.model.plan import Change, Risk
+from kplan.model.table import RunStatus
+from kplan.report.data import Case, Data, Finding, Level
+from kplan.report.document import Document, Excerpt, Problem, Snippet, Span, Tone, Totals, line
 from kplan.report.documents.notation import count_text
-from kplan.report.source_text import SourceText, without_secrets
+
+_BLOCK = re.compile(
+    r'(?P<type>[A-Za-z_][\w-]*)(?P<labels>(?:[ \t]+(?:"[^"]*"|[A-Za-z_][\w-]*))*)[ \t]*\{'
+)
+_SECRET = re.compile(
+    r"""(?ix)
+    ( (?: password | passphrase | secret | token | credential | jaas ) [\w.-]* "? \s* [=:] \s* " )
+    ( (?: [^"\\] | \\. )+ )
+    """
+)
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """One source, split into lines once; it has no slots, as its lines are cached on it."""
+
+    text: str
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """Every line, without its end."""
+        return tuple(each.removesuffix("\r") for each in self.text.split("\n"))
+
+    @cached_property
+    def _line_bytes(self) -> tuple[int, ...]:
+        starts = [0]
+        for each in self.text.split("\n"):
+            starts.append(starts[-1] + len(each.encode()) + 1)
+        return tuple(starts)
+
+    def line(self, number: int) -> str | None:
+        """Return a line by its number from 1, None where the text has no such line."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else None
+
+    def byte_offset(self, number: int, column: int) -> int:
+        """Count the bytes of UTF-8 before a place."""
+        code = self.line(number)
+        if code is None:
+            return self._line_bytes[-1] - 1 if number > 0 else 0
+        return self._line_bytes[number - 1] + len(code[: column - 1].encode())
+
+    def block_header(self, number: int) -> str:
+        """Name the top-level block around a line, `resource "kafka_topic" "orders"`, or ""."""
+        for index in range(min(number, len(self.lines)) - 1, -1, -1):
+            code = self.lines[index]
+            if found := _BLOCK.match(code):
+                return found["type"] + re.sub(r"[ \t]+", " ", found["labels"])
+            if code.startswith("}") and index != number - 1:
+                break
+        return ""
+
+    def snippet(self, span: SourceRange) -> Snippet | None:
+        """Cut out the first line of a span. What a secret is set to is starred out."""
+        code = self.line(span.line)
+        if code is None:
+            return None
+        has_more = span.end_line > span.line
+        end = len(code) if has_more else span.end_column - 1
+        return Snippet(span.line, mask_secrets(code), span.column - 1, end, has_more)
+
+
+def mask_secrets(code: str) -> str:
+    """Star out literal secrets, keeping the length so that carets still point right."""
+    return _SECRET.sub(lambda found: found[1] + "*" * len(found[2]), code)
+
 
 _WORDS = {Severity.ERROR: ("Error", Tone.ERROR), Severity.WARNING: ("Warning", Tone.WARNING)}
 
@@ -56,7 +125,7 @@ def _excerpt(
 
 def block_name(span: SourceRange, text: SourceText | None, address: Address | None) -> str:
     """Name the block a span stands in: as its source says, else as the address does."""
-    found = text.block_at(span.line) if text else ""
+    found = text.block_header(span.line) if text else ""
     if not found and address is not None:
         return f'resource "{address.kind}" "{address.name}"'
     return found
@@ -129,7 +198,7 @@ def _diagnostic(each: Diagnostic, texts: Mapping[str, SourceText]) -> Data:
 def _range(span: SourceRange, text: SourceText | None) -> Data:
     def position(line: int, column: int) -> Data:
         place: dict[str, Data] = {"line": line, "column": column}
-        return place | ({"byte": text.byte(line, column)} if text else {})
+        return place | ({"byte": text.byte_offset(line, column)} if text else {})
 
     return {
         "filename": span.file,
@@ -140,7 +209,7 @@ def _range(span: SourceRange, text: SourceText | None) -> Data:
 
 def _snippet(each: Diagnostic, span: SourceRange, text: SourceText) -> Data:
     lines = [text.line(number) for number in range(span.line, span.end_line + 1)]
-    known = [without_secrets(code) for code in lines if code is not None]
+    known = [mask_secrets(code) for code in lines if code is not None]
     if not known:
         return None
     before_last = sum(len(code) + 1 for code in known[:-1])
@@ -152,3 +221,63 @@ def _snippet(each: Diagnostic, span: SourceRange, text: SourceText) -> Data:
         "highlight_end_offset": before_last + span.end_column - 1,
         "values": [{"traversal": name, "statement": said} for name, said in each.values],
     }
+
+
+_NOTE = re.compile(r"(?P<code>KP\d+) (?P<text>.*)", re.DOTALL)
+_LEVELS = {
+    Risk.SAFE: Level.NOTE,
+    Risk.UNKNOWN: Level.NOTE,
+    Risk.REVIEW: Level.NOTE,
+    Risk.DANGEROUS: Level.WARNING,
+}
+_HARMLESS_CODES = {"KP2103": "Nothing is at stake"}
+"""Codes that no change is to be stopped for, with what they say."""
+CONFIGURATION_GROUP = "configuration"
+
+
+def diagnostic_finding(each: Diagnostic) -> Finding:
+    """Return a problem."""
+    return Finding(
+        each.code,
+        Level.ERROR if each.is_error else Level.WARNING,
+        each.summary,
+        each.detail,
+        each.hint,
+        each.subject,
+        str(each.address or ""),
+    )
+
+
+def risk_findings(change: Change) -> Iterator[Finding]:
+    """Return every note of a change that has a code."""
+    for note in change.notes:
+        if found := _NOTE.fullmatch(note):
+            yield Finding(
+                found["code"],
+                Level.NOTE if found["code"] in _HARMLESS_CODES else _LEVELS[change.risk],
+                _HARMLESS_CODES.get(found["code"], f"{change.risk.value.capitalize()} change"),
+                found["text"],
+                source_range=change.declared_at,
+                address=str(change.address),
+            )
+
+
+def problem_cases(
+    diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], group: str = CONFIGURATION_GROUP
+) -> Iterator[Case]:
+    """Make a case of each problem; a warning is no failure. `sources` maps file to its text."""
+    for each in sort_diagnostics(diagnostics):
+        yield Case(
+            str(each.subject or each.address or each.summary),
+            group,
+            RunStatus.FAIL if each.is_error else RunStatus.PASS,
+            headline((each,)),
+            (diagnostic_finding(each),),
+            details=diagnostics_document([each], sources),
+        )
+
+
+def headline(diagnostics: Sequence[Diagnostic]) -> str:
+    """Say on one line what is wrong: the first problem, and how many more there are."""
+    said = f"{diagnostics[0].summary}: {diagnostics[0].detail}".splitlines()[0]
+    return said if len(diagnostics) == 1 else f"{said} (and {len(diagnostics) - 1} more)"

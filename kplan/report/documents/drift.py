@@ -1,4 +1,4 @@
-"""What changed on the cluster behind kplan's back."""
+"""Drift: what changed on the cluster outside of kplan."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
@@ -16,20 +16,26 @@ from kplan.report.document import (
     Rows,
     Tone,
     Totals,
-    faint,
+    faint_span,
     line,
-    strong,
+    strong_span,
 )
-from kplan.report.documents.change import ABSENT, SENSITIVE, Entry, Verbatim, attribute_rows
+from kplan.report.documents.change import (
+    ABSENT,
+    SENSITIVE,
+    AttributeEntry,
+    Verbatim,
+    attribute_rows,
+)
 from kplan.report.documents.notation import count_text, path_text
 from kplan.report.documents.plan_data import change_data
 from kplan.report.documents.tally import drift_tallies
 
-_SAID = frozenset({Reason.RECREATED_OUTSIDE, Reason.DELETED_OUTSIDE})
+_NAMED_REASONS = frozenset({Reason.RECREATED_OUTSIDE, Reason.DELETED_OUTSIDE})
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class DriftCoverage:
     """How much of the cluster the drift speaks of: live objects per kind, and what stayed dark.
 
     `ignored` counts objects that patterns left out. `last` is the latest apply, and `serial` that
@@ -42,35 +48,35 @@ class Coverage:
     hidden: tuple[str, ...] = ()
     cluster_id: str = ""
     ignored: int = 0
-    last: AppliedPlan | None = None
+    last_apply: AppliedPlan | None = None
     serial: int = 0
-    lists: bool = False
+    lists_unmanaged: bool = False
 
     @property
-    def share(self) -> float | None:
+    def managed_share(self) -> float | None:
         """Return the part of the live objects that is managed; None where there are none."""
         managed = sum(self.managed.values())
         whole = managed + sum(len(each) for each in self.unmanaged.values())
         return managed / whole if whole else None
 
 
-def drift_document(changes: Sequence[Change], coverage: Coverage) -> Document:
+def drift_document(changes: Sequence[Change], coverage: DriftCoverage) -> Document:
     """Show every drifted object, what is not managed, and what could not be seen."""
     blocks: list[Block] = []
     if changes:
         blocks.append(
             Rows(
                 tuple(row for each in changes for row in drift_rows(each)),
-                title=line(strong("Objects have changed outside of kplan:")),
+                title=line(strong_span("Objects have changed outside of kplan:")),
             )
         )
     blocks += _notes(coverage)
-    verdict = Totals((line(strong(_verdict(changes, coverage))),))
+    verdict = Totals((line(strong_span(_verdict(changes, coverage))),))
     name = f" of {coverage.cluster_id}" if coverage.cluster_id else ""
     return Document((*blocks, verdict), f"kplan drift{name}", drift_tallies(changes))
 
 
-def _verdict(changes: Sequence[Change], coverage: Coverage) -> str:
+def _verdict(changes: Sequence[Change], coverage: DriftCoverage) -> str:
     if changes:
         gone = sum(1 for each in changes if each.action is Action.DELETE)
         return f"Drift: {len(changes) - gone:,} changed, {gone:,} gone."
@@ -79,19 +85,20 @@ def _verdict(changes: Sequence[Change], coverage: Coverage) -> str:
     return "No drift. What kplan owns is as it was last applied."
 
 
-def _notes(coverage: Coverage) -> Iterator[Block]:
-    if told := ", ".join(_managed(coverage)):
-        yield Paragraph(f"Managed by kplan: {told} ({coverage.share or 0:.0%} of all).")
-    if coverage.lists and any(coverage.unmanaged.values()):
+def _notes(coverage: DriftCoverage) -> Iterator[Block]:
+    if told := ", ".join(_managed_counts(coverage)):
+        yield Paragraph(f"Managed by kplan: {told} ({coverage.managed_share or 0:.0%} of all).")
+    if coverage.lists_unmanaged and any(coverage.unmanaged.values()):
         names = [f"{kind}/{each}" for kind, found in coverage.unmanaged.items() for each in found]
         rows_ = tuple(Row(line(each)) for each in sorted(names))
-        yield Rows(rows_, title=line(strong("Not managed by kplan:")))
+        yield Rows(rows_, title=line(strong_span("Not managed by kplan:")))
     if coverage.ignored:
         yield Paragraph(f"Ignored: {count_text(coverage.ignored, 'object')}, wholly or in part.")
-    if coverage.last is not None:
-        by = f" by {coverage.last.by}" if coverage.last.by else ""
+    if coverage.last_apply is not None:
+        by = f" by {coverage.last_apply.by}" if coverage.last_apply.by else ""
+        checksum = coverage.last_apply.checksum or "unknown"
         yield Paragraph(
-            f"Last applied {coverage.last.at}{by}, checksum {coverage.last.checksum or 'unknown'}, "
+            f"Last applied {coverage.last_apply.at}{by}, checksum {checksum}, "
             f"state serial {coverage.serial}."
         )
     for kind, reason in sorted(coverage.unread.items()):
@@ -104,7 +111,7 @@ def _notes(coverage: Coverage) -> Iterator[Block]:
         yield Paragraph(f"Note: the cluster hides {count} from us: {names_}.", Tone.WARNING)
 
 
-def _managed(coverage: Coverage) -> Iterator[str]:
+def _managed_counts(coverage: DriftCoverage) -> Iterator[str]:
     for kind in sorted(coverage.managed.keys() | coverage.unmanaged.keys()):
         managed = coverage.managed.get(kind, 0)
         if total := managed + len(coverage.unmanaged.get(kind, ())):
@@ -114,38 +121,38 @@ def _managed(coverage: Coverage) -> Iterator[str]:
 def drift_rows(change: Change) -> Iterator[Row]:
     """Show one drifted object, before as last applied, after as it is live."""
     mark = Mark.REMOVE if change.action is Action.DELETE else Mark.CHANGE
-    why = f"  ({change.reason.value})" if change.reason in _SAID else ""
-    yield Row(line(strong(str(change.address)), why), mark)
+    why = f"  ({change.reason.value})" if change.reason in _NAMED_REASONS else ""
+    yield Row(line(strong_span(str(change.address)), why), mark)
     entries = [
-        Entry(
+        AttributeEntry(
             path_text(each.path),
-            _side(each.before, "before", is_hidden=each.sensitive),
-            _side(each.after, "after", is_hidden=each.sensitive),
+            _attribute_side(each.before, "before", is_hidden=each.sensitive),
+            _attribute_side(each.after, "after", is_hidden=each.sensitive),
             each.path[-1],
         )
         for each in change.attributes
     ]
     yield from attribute_rows(entries, 8)
     for note in change.notes:
-        yield Row(line(faint(f"# {note}")), column=8)
+        yield Row(line(faint_span(f"# {note}")), column=8)
 
 
-def _side(value: object, which: str, *, is_hidden: bool) -> object:
+def _attribute_side(value: object, which: str, *, is_hidden: bool) -> object:
     if value is None:
         return ABSENT
     return Verbatim(SENSITIVE, which) if is_hidden else value
 
 
-def drift_data(changes: Sequence[Change], coverage: Coverage) -> Data:
+def drift_data(changes: Sequence[Change], coverage: DriftCoverage) -> Data:
     """Write the drift; each entry of `resource_drift` has the shape it has in a plan."""
-    last = coverage.last
+    last = coverage.last_apply
     return {
         "format_version": "1.1",
         "drifted": bool(changes),
         "complete": not coverage.unread and not coverage.hidden,
         "cluster_id": coverage.cluster_id,
         "resource_drift": [change_data(each, frozenset()) for each in changes],
-        "coverage": None if coverage.share is None else round(coverage.share, 4),
+        "coverage": None if coverage.managed_share is None else round(coverage.managed_share, 4),
         "managed": dict(sorted(coverage.managed.items())),
         "unmanaged": {kind: len(each) for kind, each in sorted(coverage.unmanaged.items())},
         "unmanaged_objects": {

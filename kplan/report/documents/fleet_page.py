@@ -18,9 +18,9 @@ from kplan.report.document import (
     Tally,
     Tone,
     Totals,
-    faint,
+    faint_span,
     line,
-    strong,
+    strong_span,
 )
 from kplan.report.documents.notation import count_text, size_text
 from kplan.report.documents.table import attributes_text, number_columns
@@ -51,7 +51,7 @@ _NAMES: Mapping[str, str] = {
     "others": "other objects",
     "attributes": "what differs",
 }
-_TWICE: Mapping[str, frozenset[str]] = {"unused_acls": frozenset({"identity"})}
+_REDUNDANT_COLUMNS: Mapping[str, frozenset[str]] = {"unused_acls": frozenset({"identity"})}
 """Columns whose parts have columns of their own."""
 _WORDS: Mapping[str, str] = {
     "change": "to apply",
@@ -62,11 +62,11 @@ _WORDS: Mapping[str, str] = {
     "log": "in no log",
     "offsets": "no record, no group",
 }
-Found = Mapping[str, "_Rows"]
+TablesByName = Mapping[str, "_NamedRows"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _NamedRows:
     """A table by the names of its columns."""
 
     table: FigureTable
@@ -88,14 +88,17 @@ class _Rows:
 
 def fleet_page(found: Figures) -> Document:
     """Say first what is wrong, draw what there is, then list it."""
-    by_name = {each.name: _Rows(each) for each in found.tables}
+    by_name = {each.name: _NamedRows(each) for each in found.tables}
     places = {name: place for place, name in enumerate(_TITLES)}
     tables = sorted(found.tables, key=lambda each: places.get(each.name, len(places)))
-    blocks: list[Block] = [Heading(line(_origin(found.lineage))), Totals(tuple(_verdict(by_name)))]
+    blocks: list[Block] = [
+        Heading(line(_lineage_text(found.lineage))),
+        Totals(tuple(_verdict(by_name))),
+    ]
     blocks += [Paragraph(each, Tone.WARNING) for each in found.notes]
-    blocks += _next(by_name)
-    blocks += [_listed(each) for each in tables if each.rows]
-    nothing = [_inside(_title(each)) for each in tables if not each.rows]
+    blocks += _next_steps(by_name)
+    blocks += [_page_table(each) for each in tables if each.rows]
+    nothing = [_lowercase_title(_title(each)) for each in tables if not each.rows]
     if nothing:
         blocks.append(Paragraph(f"Nothing was found of: {'; '.join(nothing)}.", Tone.FAINT))
     if "unused_topics" not in by_name:
@@ -108,22 +111,22 @@ def fleet_page(found: Figures) -> Document:
     )
 
 
-def _origin(lineage: Mapping[str, str]) -> str:
+def _lineage_text(lineage: Mapping[str, str]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in lineage.items())
 
 
-def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
-    clusters = found.get("inventory", _NONE)
-    unread, drifted = clusters.sum("unread_clusters"), found.get("drift", _NONE)
+def _verdict(found: TablesByName) -> Iterator[tuple[Span, ...]]:
+    clusters = found.get("inventory", _EMPTY_ROWS)
+    unread, drifted = clusters.sum("unread_clusters"), found.get("drift", _EMPTY_ROWS)
     dangerous = _by_risk(found, Risk.DANGEROUS).total()
     problems = [
         f"{count_text(unread, 'cluster')} not read" if unread else "",
-        _told(drifted.count(finding="drift").total(), "drifted object"),
-        _told(drifted.count(finding="problem").total(), "problem"),
-        _told(dangerous, "dangerous change"),
-        _told(len(found.get("violations", _NONE).table.rows), "broken rule"),
+        _nonzero_count_text(drifted.count(finding="drift").total(), "drifted object"),
+        _nonzero_count_text(drifted.count(finding="problem").total(), "problem"),
+        _nonzero_count_text(dangerous, "dangerous change"),
+        _nonzero_count_text(len(found.get("violations", _EMPTY_ROWS).table.rows), "broken rule"),
     ]
-    undeclared = len(found.get("undeclared", _NONE).table.rows)
+    undeclared = len(found.get("undeclared", _EMPTY_ROWS).table.rows)
     compared = clusters.sum("clusters") - undeclared
     sound = f"in {count_text(compared, 'cluster')}, and {undeclared:,} not looked at"
     nothing = f"Nothing is wrong {sound if undeclared else 'that kplan looks for'}."
@@ -147,14 +150,14 @@ def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
         share = 100 * foreign / (own + foreign)
         told = f"{count_text(foreign, 'object')} ({share:.0f} %) that no configuration owns"
         yield line(told)
-    unused = found.get("unused_topics", _NONE)
+    unused = found.get("unused_topics", _EMPTY_ROWS)
     if unused.table.rows:
         held = size_text(unused.sum("bytes"))
         told = f"{count_text(len(unused.table.rows), 'topic')} that nobody uses"
         yield line(f"{told}, holding {held}" if held else told)
 
 
-_STEPS: Mapping[str, tuple[str, str]] = {
+_NEXT_STEPS: Mapping[str, tuple[str, str]] = {
     "drift": ("See what was changed by hand, and by how much", "kplan fleet drift"),
     "violations": ("See what breaks which policy", "kplan fleet lint"),
     "to_do": ("Look at each change before somebody applies it", "kplan fleet plan"),
@@ -173,33 +176,33 @@ _STEPS: Mapping[str, tuple[str, str]] = {
 """What to do about each table with rows, and the command that begins it."""
 
 
-def _next(found: Found) -> Iterator[Block]:
+def _next_steps(found: TablesByName) -> Iterator[Block]:
     """Say what to do next, each once."""
     steps = dict.fromkeys(
-        step for name, step in _STEPS.items() if found.get(name, _NONE).table.rows
+        step for name, step in _NEXT_STEPS.items() if found.get(name, _EMPTY_ROWS).table.rows
     )
     if steps:
-        rows = tuple(TableRow((line(strong(command)), line(told))) for told, command in steps)
-        title = (Row(line(strong("What to do next")), column=0),)
+        rows = tuple(TableRow((line(strong_span(command)), line(told))) for told, command in steps)
+        title = (Row(line(strong_span("What to do next")), column=0),)
         yield Table(rows, ("command", "what for"), title=title)
 
 
-def _told(count: int, noun: str) -> str:
+def _nonzero_count_text(count: int, noun: str) -> str:
     return count_text(count, noun) if count else ""
 
 
-def _by_risk(found: Found, risk: Risk) -> Counter[str]:
+def _by_risk(found: TablesByName, risk: Risk) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for row in found.get("to_do", _NONE):
+    for row in found.get("to_do", _EMPTY_ROWS):
         if row["finding"] == "change" and row["risk"] == risk.value:
             counts[str(row["cluster"])] += _number(row["count"])
     return counts
 
 
-def _by_owner(found: Found) -> tuple[Counter[str], Counter[str]]:
+def _by_owner(found: TablesByName) -> tuple[Counter[str], Counter[str]]:
     """Count by cluster the objects that a configuration owns, and the others."""
     own, foreign = Counter[str](), Counter[str]()
-    for row in found.get("owners", _NONE):
+    for row in found.get("owners", _EMPTY_ROWS):
         counts = foreign if row["owner"] == NO_OWNER else own
         counts[str(row["group"])] += sum(
             _number(row[name]) for name in ("topics", "acls", "others")
@@ -210,14 +213,14 @@ def _by_owner(found: Found) -> tuple[Counter[str], Counter[str]]:
 # ---- charts
 
 
-def _charts(found: Found) -> Iterator[Tally]:
+def _charts(found: TablesByName) -> Iterator[Tally]:
     """Draw sizes, then what is wrong, then what could go; each by cluster, the greatest first."""
     for name, title, tone in (
         ("topics", "Topics", Tone.STRONG),
         ("acls", "ACLs", Tone.STRONG),
         ("bytes", "Data in GB, one replica of each partition", Tone.STRONG),
     ):
-        rows = found.get("inventory", _NONE)
+        rows = found.get("inventory", _EMPTY_ROWS)
         unit = _GB if name == "bytes" else 1
         sums = {str(row["group"]): _number(row.get(name)) // unit for row in rows}
         yield _tally(title, ((Span(title.split(" in ")[0], tone), Counter(sums)),))
@@ -226,7 +229,7 @@ def _charts(found: Found) -> Iterator[Tally]:
         "Objects by owner",
         ((Span("a configuration", Tone.ADD), own), (Span("nobody", Tone.FAINT), foreign)),
     )
-    drifted = found.get("drift", _NONE)
+    drifted = found.get("drift", _EMPTY_ROWS)
     yield _tally(
         "What there is to do",
         (
@@ -237,14 +240,14 @@ def _charts(found: Found) -> Iterator[Tally]:
             (Span("unknown", Tone.FAINT), _by_risk(found, Risk.UNKNOWN)),
         ),
     )
-    idle = found.get("idle_acls", _NONE)
+    idle = found.get("idle_acls", _EMPTY_ROWS)
     yield _tally(
         "What could go",
         (
             (Span("ACLs covered by others", Tone.CHANGE), idle.count(finding="shadowed")),
             (Span("ACLs without a topic", Tone.DANGER), idle.count(finding="matches_nothing")),
-            (Span("ACLs not met", Tone.FAINT), found.get("unused_acls", _NONE).count()),
-            (Span("topics", Tone.STRONG), found.get("unused_topics", _NONE).count()),
+            (Span("ACLs not met", Tone.FAINT), found.get("unused_acls", _EMPTY_ROWS).count()),
+            (Span("topics", Tone.STRONG), found.get("unused_topics", _EMPTY_ROWS).count()),
         ),
     )
 
@@ -268,34 +271,34 @@ def _title(table: FigureTable) -> str:
     return _TITLES.get(table.name, table.name.replace("_", " ").capitalize())
 
 
-def _inside(title: str) -> str:
+def _lowercase_title(title: str) -> str:
     """Write a title within a sentence: `drift and problems`, `ACLs that do nothing`."""
     return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
-def _listed(table: FigureTable) -> Table:
+def _page_table(table: FigureTable) -> Table:
     """List rows as people read them; a column without anything in it says nothing."""
     numbers = number_columns(table)
-    twice = _TWICE.get(table.name, frozenset())
-    told = [at for at, name in enumerate(table.columns) if _is_told(table, at, name)]
+    twice = _REDUNDANT_COLUMNS.get(table.name, frozenset())
+    told = [at for at, name in enumerate(table.columns) if _has_values(table, at, name)]
     shown = [at for at in told if table.columns[at] not in twice]
     names = [table.columns[at] for at in shown]
     rows = (
-        TableRow(tuple(line(_text(table.columns[at], row[at])) for at in shown))
-        for row in _in_order(table)
+        TableRow(tuple(line(_cell_text(table.columns[at], row[at])) for at in shown))
+        for row in _sort_rows(table)
     )
     count = f"{len(table.rows):,}{' or more' if table.is_truncated else ''}"
-    foot = (Row(line(faint("There are more rows; -limit shows them."))),)
+    foot = (Row(line(faint_span("There are more rows; -limit shows them."))),)
     return Table(
         tuple(rows),
         tuple(_NAMES.get(name, name.replace("_", " ")) for name in names),
-        title=(Row(line(strong(_title(table)), faint(f" {count}")), column=0),),
-        foot=foot if table.is_truncated else (),
+        title=(Row(line(strong_span(_title(table)), faint_span(f" {count}")), column=0),),
+        footer=foot if table.is_truncated else (),
         numbers=frozenset(place for place, at in enumerate(shown) if at in numbers),
     )
 
 
-def _in_order(table: FigureTable) -> Sequence[tuple[Cell, ...]]:
+def _sort_rows(table: FigureTable) -> Sequence[tuple[Cell, ...]]:
     """Put the greatest clusters first."""
     if table.name != "inventory":
         return table.rows
@@ -303,7 +306,7 @@ def _in_order(table: FigureTable) -> Sequence[tuple[Cell, ...]]:
     return sorted(table.rows, key=lambda row: -_number(row[at]))
 
 
-def _is_told(table: FigureTable, at: int, name: str) -> bool:
+def _has_values(table: FigureTable, at: int, name: str) -> bool:
     if name == "clusters" and all(row[at] == 1 for row in table.rows):
         return False  # each row is one
     return any(row[at] not in (None, "", 0) for row in table.rows)
@@ -313,7 +316,7 @@ def _number(cell: Cell) -> int:
     return int(cell) if isinstance(cell, int | float) else 0
 
 
-def _text(name: str, cell: Cell) -> str:
+def _cell_text(name: str, cell: Cell) -> str:
     match cell:
         case None:
             return ""
@@ -333,4 +336,4 @@ def _text(name: str, cell: Cell) -> str:
             return str(cell)
 
 
-_NONE = _Rows(FigureTable("", (), ()))
+_EMPTY_ROWS = _NamedRows(FigureTable("", (), ()))

@@ -7,9 +7,9 @@ from datetime import datetime
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.report.data import Gauge
-from kplan.report.documents.drift import Coverage
+from kplan.report.documents.drift import DriftCoverage
 
-_DRIFTS = ("changed", "deleted", "recreated")
+_DRIFT_TYPES = ("changed", "deleted", "recreated")
 
 
 def run_gauges(verb: str, at: str, *, is_whole: bool) -> Iterator[Gauge]:
@@ -54,10 +54,10 @@ def outcome_gauges(cluster_id: str, outcomes: Sequence[Outcome], at: str) -> tup
     )
 
 
-def drift_gauges(changes: Sequence[Change], coverage: Coverage, at: str) -> tuple[Gauge, ...]:
+def drift_gauges(changes: Sequence[Change], coverage: DriftCoverage, at: str) -> tuple[Gauge, ...]:
     """Count drift, and how much of the cluster it speaks of; no drift is a 0 and not an absence."""
     kinds = sorted(coverage.managed.keys() | coverage.unmanaged.keys() | {x.kind for x in changes})
-    drifts = Counter((each.kind, _sort(each)) for each in changes)
+    drifts = Counter((each.kind, _drift_type(each)) for each in changes)
 
     def of_kind(kind: str, **more: str) -> dict[str, str]:
         return {"cluster": coverage.cluster_id, "kind": kind, **more}
@@ -71,7 +71,7 @@ def drift_gauges(changes: Sequence[Change], coverage: Coverage, at: str) -> tupl
                 of_kind(kind, change=sort),
             )
             for kind in kinds
-            for sort in _DRIFTS
+            for sort in _DRIFT_TYPES
         ),
         *(
             Gauge(
@@ -105,7 +105,7 @@ def drift_gauges(changes: Sequence[Change], coverage: Coverage, at: str) -> tupl
     )
 
 
-def _sort(change: Change) -> str:
+def _drift_type(change: Change) -> str:
     if change.action is Action.DELETE:
         return "deleted"
     return "recreated" if change.reason is Reason.RECREATED_OUTSIDE else "changed"

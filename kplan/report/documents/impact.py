@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kplan.model.impact import Impact
 from kplan.model.plan import Action, Change, Plan, Risk
-from kplan.model.test_result import RunStatus
+from kplan.model.table import RunStatus
 from kplan.report.data import Case, Data, Gauge
 from kplan.report.document import (
     Document,
@@ -15,9 +15,9 @@ from kplan.report.document import (
     TableRow,
     Totals,
     line,
-    strong,
+    strong_span,
 )
-from kplan.report.documents.finding import risk_findings
+from kplan.report.documents.diagnostic import risk_findings
 from kplan.report.documents.notation import count_text, duration_text, size_text
 from kplan.report.documents.plan_data import impact_data
 
@@ -25,19 +25,19 @@ GROUP, UNKNOWN = "blast radius", "unknown"
 _COLUMNS = ("change", "records", "size", "newest record", "groups", "producers")
 
 
-def _found(plan: Plan) -> list[tuple[Change, Impact]]:
+def _impacts(plan: Plan) -> list[tuple[Change, Impact]]:
     return [(each, each.impact) for each in plan.changes if each.impact is not None]
 
 
 def impacts_document(plan: Plan) -> Document:
     """List what each change destroys or cuts short; what is not known is said to be unknown."""
-    found, title = _found(plan), "Blast radius"
+    found, title = _impacts(plan), "Blast radius"
     if not found:
         return Document((Paragraph("No change of this plan can destroy records."),), title)
     told = [impact for _, impact in found]
     records, bytes_ = (
-        _sum([each.records for each in told]),
-        _sum([each.size_bytes for each in told]),
+        _known_sum([each.records for each in told]),
+        _known_sum([each.size_bytes for each in told]),
     )
     sums = (
         f"{count_text(len(found), 'change')}: {_count(records)} records, {_size(bytes_)} at risk."
@@ -50,18 +50,18 @@ def _row(change: Change, found: Impact) -> TableRow:
     going = change.action in {Action.DELETE, Action.REPLACE}
     return TableRow(
         (
-            line(strong(str(change.address))),
-            _number(found.records),
+            line(strong_span(str(change.address))),
+            _count_line(found.records),
             line(_size(found.size_bytes)),
-            line(_age(found)),
-            line(_groups(found)),
-            _number(found.producers),
+            line(_age_text(found)),
+            line(_groups_text(found)),
+            _count_line(found.producers),
         ),
         Mark.REMOVE if going else Mark.CHANGE,
     )
 
 
-def _number(count: int | None) -> Line:
+def _count_line(count: int | None) -> Line:
     return line(_count(count))
 
 
@@ -73,19 +73,19 @@ def _size(count: int | None) -> str:
     return UNKNOWN if count is None else size_text(count) or f"{count:,} bytes"
 
 
-def _age(found: Impact) -> str:
+def _age_text(found: Impact) -> str:
     if found.age_ms is None:
         return "none" if found.records == 0 else UNKNOWN
     return f"{duration_text(found.age_ms)} ago"
 
 
-def _groups(found: Impact) -> str:
+def _groups_text(found: Impact) -> str:
     if found.groups is None:
         return UNKNOWN
     return ", ".join(f"{each.group}{' (live)' if each.is_live else ''}" for each in found.groups)
 
 
-def _sum(parts: list[int | None]) -> int | None:
+def _known_sum(parts: list[int | None]) -> int | None:
     known = [each for each in parts if each is not None]
     return sum(known) if len(known) == len(parts) else None
 
@@ -102,7 +102,7 @@ def impacts_data(plan: Plan) -> Data:
                 "risk": change.risk.value,
                 "impact": impact_data(impact),
             }
-            for change, impact in _found(plan)
+            for change, impact in _impacts(plan)
         ],
     }
 
@@ -116,21 +116,21 @@ def impact_cases(plan: Plan) -> tuple[Case, ...]:
             RunStatus.PASS,
             change.risk.value,
             tuple(risk_findings(change)),
-            story=Document((Table((_row(change, impact),), _COLUMNS),)),
+            details=Document((Table((_row(change, impact),), _COLUMNS),)),
         )
-        for change, impact in _found(plan)
+        for change, impact in _impacts(plan)
     ]
     return tuple(found) or (Case("Nothing is destroyed", GROUP, RunStatus.PASS),)
 
 
 def impact_gauges(plan: Plan) -> Iterator[Gauge]:
     """Count records and bytes at risk; what is not known of one change is not known of all."""
-    found, of = _found(plan), {"cluster": plan.based_on.cluster_id}
+    found, of = _impacts(plan), {"cluster": plan.based_on.cluster_id}
     dangerous = sum(1 for change, _ in found if change.risk is Risk.DANGEROUS)
     yield Gauge("kplan_plan_dangerous", "Changes that destroy what is in use.", dangerous, of)
     for name, said, parts in (
         ("records", "Records that the plan destroys.", [each.records for _, each in found]),
         ("bytes", "Bytes that the plan destroys.", [each.size_bytes for _, each in found]),
     ):
-        if (total := _sum(parts)) is not None:
+        if (total := _known_sum(parts)) is not None:
             yield Gauge(f"kplan_plan_{name}_at_risk", said, total, of)

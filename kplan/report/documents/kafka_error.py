@@ -8,10 +8,10 @@ from kplan.report.data import Data
 
 def errors_text(rows: Sequence[KafkaError]) -> str:
     """Write a paragraph about each error."""
-    return "\n".join("".join(f"{line}\n" for line in _lines(each)) for each in rows)
+    return "\n".join("".join(f"{line}\n" for line in _error_lines(each)) for each in rows)
 
 
-def _lines(row: KafkaError) -> Iterator[str]:
+def _error_lines(row: KafkaError) -> Iterator[str]:
     yield f"{row.name} ({row.code})"
     yield ""
     yield row.meaning

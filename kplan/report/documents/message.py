@@ -3,18 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kplan.model.diagnostic import Diagnostic
+from kplan.model.errors import Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, OutputChange, Plan
-from kplan.model.refusal import Refusal
 from kplan.model.version import VERSION
 from kplan.report.data import Data
 from kplan.report.documents.diagnostic import diagnostics_data
 from kplan.report.documents.outcome import is_retriable
-from kplan.report.documents.plan_data import plan_data
-from kplan.report.documents.terraform import action_reason, module_address
+from kplan.report.documents.plan_data import action_reason, module_address, plan_data
 
 UI_VERSION = "1.2"
-Message = Mapping[str, Data]
+StreamMessage = Mapping[str, Data]
 
 _WORDS: Mapping[Action, tuple[str, str, str]] = {
     Action.CREATE: ("create", "Creating...", "Creation complete"),
@@ -26,18 +25,20 @@ _WORDS: Mapping[Action, tuple[str, str, str]] = {
 }
 
 
-def stream_message(sort: str, said: str, at: str, level: str = "info", **more: Data) -> Message:
+def stream_message(
+    sort: str, said: str, at: str, level: str = "info", **more: Data
+) -> StreamMessage:
     """Make a message; `sort` is its type, `said` what a person would read, `at` the time."""
     head = {"@level": level, "@message": said, "@module": "kplan.ui", "@timestamp": at}
     return {**head, **more, "type": sort}
 
 
-def version_message(at: str) -> Message:
+def version_message(at: str) -> StreamMessage:
     """Say first which kplan speaks which version of the protocol."""
     return stream_message("version", f"kplan {VERSION}", at, kplan=VERSION, ui=UI_VERSION)
 
 
-def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
+def plan_messages(plan: Plan, at: str) -> Iterator[StreamMessage]:
     """Return drift, every planned change, the counts and the outputs."""
     declared = frozenset(
         each.address.block_address for each in plan.changes if each.after is not None
@@ -45,30 +46,30 @@ def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
     yield from drift_messages(plan.drift, at, declared)
     for each in plan.changes:
         if each.action is not Action.NO_OP or each.reason.is_import:
-            said = f"{each.address}: Plan to {_word(each)}"
-            yield stream_message("planned_change", said, at, change=_change(each, declared))
+            said = f"{each.address}: Plan to {_action_word(each)}"
+            yield stream_message("planned_change", said, at, change=_change_data(each, declared))
     replaced = plan.count(Action.REPLACE)
     added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
     changed = plan.count(Action.UPDATE)
     imported = f"{plan.import_count} to import, " if plan.import_count else ""
     said = f"Plan: {imported}{added} to add, {changed} to change, {gone} to destroy."
-    counts = _counts((added, changed, gone), "plan", plan.import_count)
+    counts = _count_data((added, changed, gone), "plan", plan.import_count)
     yield stream_message("change_summary", said, at, changes=counts, checksum=plan.checksum)
     if plan.outputs:
-        told: dict[str, Data] = {each.name: _output(each) for each in plan.outputs}
+        told: dict[str, Data] = {each.name: _output_data(each) for each in plan.outputs}
         yield stream_message("outputs", f"Outputs: {len(told)}", at, outputs=told)
 
 
 def drift_messages(
     changes: Iterable[Change], at: str, declared: frozenset[str] = frozenset()
-) -> Iterator[Message]:
+) -> Iterator[StreamMessage]:
     """Return every object that drifted; `declared` holds block addresses."""
     for each in changes:
         said = f"{each.address}: Drift detected ({_WORDS[each.action][0]})"
-        yield stream_message("resource_drift", said, at, change=_change(each, declared))
+        yield stream_message("resource_drift", said, at, change=_change_data(each, declared))
 
 
-def plan_message(plan: Plan, at: str) -> Message:
+def plan_message(plan: Plan, at: str) -> StreamMessage:
     """Return the whole plan in one message: the keys are those of `show -json`."""
     return {
         **plan_data(plan),
@@ -76,33 +77,33 @@ def plan_message(plan: Plan, at: str) -> Message:
     }
 
 
-def _word(change: Change) -> str:
+def _action_word(change: Change) -> str:
     is_only_imported = change.action is Action.NO_OP and change.reason.is_import
     return "import" if is_only_imported else _WORDS[change.action][0]
 
 
-def start_message(change: Change, at: str) -> Message:
+def start_message(change: Change, at: str) -> StreamMessage:
     """Return that a change is being sent."""
     action, begun, _ = _WORDS[change.action]
-    hook: Data = {"resource": _resource(change), "action": action}
+    hook: Data = {"resource": _resource_data(change), "action": action}
     return stream_message("apply_start", f"{change.address}: {begun}", at, hook=hook)
 
 
-def outcome_messages(outcome: Outcome, at: str) -> Iterator[Message]:
+def outcome_messages(outcome: Outcome, at: str) -> Iterator[StreamMessage]:
     """Return what became of a change: to Terraform's readers, then with Kafka's answer."""
     if outcome.status is not OutcomeStatus.SKIPPED:
-        yield _ended(outcome, at)
+        yield _completion_message(outcome, at)
     level = "info" if outcome.status is OutcomeStatus.APPLIED else "error"
     said = f"{outcome.change.address}: {item_status(outcome)}"
     yield stream_message("apply_item", said, at, level, item=item_data(outcome))
 
 
-def _ended(outcome: Outcome, at: str) -> Message:
+def _completion_message(outcome: Outcome, at: str) -> StreamMessage:
     change = outcome.change
     action, _, done = _WORDS[change.action]
     seconds = outcome.elapsed_ms // 1000
     hook: Data = {
-        "resource": _resource(change),
+        "resource": _resource_data(change),
         "action": action,
         "elapsed_seconds": seconds,
     }
@@ -113,7 +114,7 @@ def _ended(outcome: Outcome, at: str) -> Message:
     return stream_message("apply_errored", said, at, "error", hook=hook)
 
 
-def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
+def summary_message(outcomes: Sequence[Outcome], at: str) -> StreamMessage:
     """Count what was done."""
     done = [each.change.action for each in outcomes if each.status is OutcomeStatus.APPLIED]
     replaced = done.count(Action.REPLACE)
@@ -126,7 +127,7 @@ def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
         "change_summary",
         said,
         at,
-        changes=_counts((added, changed, gone), "apply"),
+        changes=_count_data((added, changed, gone), "apply"),
         outcomes={each.value: statuses.count(each) for each in OutcomeStatus},
     )
 
@@ -142,7 +143,7 @@ def outcomes_data(outcomes: Sequence[Outcome]) -> Data:
     }
 
 
-def diagnostic_message(each: Diagnostic, sources: Mapping[str, str], at: str) -> Message:
+def diagnostic_message(each: Diagnostic, sources: Mapping[str, str], at: str) -> StreamMessage:
     """Return a problem."""
     level = "error" if each.is_error else "warn"
     (found,) = diagnostics_data([each], sources)
@@ -171,7 +172,7 @@ def item_data(outcome: Outcome) -> Data:
         "op": f"{change.action.value}_{change.kind.removeprefix('kafka_')}",
         "identity": str(change.identity),
         "status": item_status(outcome),
-        "error": _error(refused) if refused is not None and failed else None,
+        "error": _refusal_data(refused) if refused is not None and failed else None,
         "attempts": outcome.attempts,
         "ms": outcome.elapsed_ms,
         "verified": outcome.is_verified,
@@ -182,7 +183,7 @@ def item_data(outcome: Outcome) -> Data:
     }
 
 
-def _error(refused: Refusal) -> Data:
+def _refusal_data(refused: Refusal) -> Data:
     return {
         "code": refused.code,
         "name": refused.error,
@@ -192,10 +193,10 @@ def _error(refused: Refusal) -> Data:
     }
 
 
-def _change(change: Change, declared: frozenset[str]) -> Data:
+def _change_data(change: Change, declared: frozenset[str]) -> Data:
     found: dict[str, Data] = {
-        "resource": _resource(change),
-        "action": _word(change),
+        "resource": _resource_data(change),
+        "action": _action_word(change),
     }
     if change.reason.is_import:
         found["importing"] = {"id": str(change.identity)}
@@ -204,7 +205,7 @@ def _change(change: Change, declared: frozenset[str]) -> Data:
     return found
 
 
-def _resource(change: Change) -> Data:
+def _resource_data(change: Change) -> Data:
     address = change.address
     return {
         "addr": str(address),
@@ -217,7 +218,7 @@ def _resource(change: Change) -> Data:
     }
 
 
-def _counts(numbers: tuple[int, int, int], operation: str, imported: int = 0) -> Data:
+def _count_data(numbers: tuple[int, int, int], operation: str, imported: int = 0) -> Data:
     added, changed, gone = numbers
     return {
         "add": added,
@@ -228,5 +229,5 @@ def _counts(numbers: tuple[int, int, int], operation: str, imported: int = 0) ->
     }
 
 
-def _output(each: OutputChange) -> Data:
+def _output_data(each: OutputChange) -> Data:
     return {"sensitive": each.is_sensitive, "action": _WORDS[each.action][0]}

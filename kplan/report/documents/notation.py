@@ -6,10 +6,10 @@ from decimal import Decimal
 
 from kplan.model.resource import Path
 
-_TIMES = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms"))
-_SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_TIME_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms"))
+_SIZE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _NO_LIMIT = (1 << 63) - 1
-_UNBOUNDED = ("retention.ms", "retention.bytes")
+_UNLIMITED_KEYS = ("retention.ms", "retention.bytes")
 
 
 def unit_meaning(key: str, value: object) -> str:
@@ -23,7 +23,7 @@ def unit_meaning(key: str, value: object) -> str:
     number = _integer(value)
     if number is None:
         return ""
-    if number == _NO_LIMIT or (number == -1 and key in _UNBOUNDED):
+    if number == _NO_LIMIT or (number == -1 and key in _UNLIMITED_KEYS):
         return "no limit"
     if number == -2 and key.startswith("local."):  # noqa: PLR2004 - Kafka's mark for "inherit" (KIP-405)
         return f"as {key.removeprefix('local.')}"
@@ -43,7 +43,7 @@ def duration_text(milliseconds: int) -> str:
     """Write a duration in its two largest units: `1d 12h`; a leading ~ says that more is cut."""
     parts: list[str] = []
     rest = milliseconds
-    for length, unit in _TIMES:
+    for length, unit in _TIME_UNITS:
         count, rest = divmod(rest, length)
         if count:
             parts.append(f"{count}{unit}")
@@ -54,7 +54,7 @@ def duration_text(milliseconds: int) -> str:
 
 def size_text(count: int) -> str:
     """Write a number of bytes: `1 GiB`, `~1.4 MiB`; "" below 1 KiB, which needs no words."""
-    for length, unit in _SIZES:
+    for length, unit in _SIZE_UNITS:
         if count >= length:
             amount = Decimal(count) / length
             shown = amount.quantize(Decimal("0.1")).normalize()

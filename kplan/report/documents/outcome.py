@@ -1,11 +1,18 @@
-"""What became of a plan: every change in one of four boxes, failures with the way out."""
+"""Outcomes of an apply: counts by status, failures with their hint."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kplan.cluster.errors import ERRORS, Handling, handling
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.errors import Refusal
+from kplan.model.outcome import (
+    Outcome,
+    OutcomeStatus,
+    PartitionDeletion,
+    PartitionDeletionOutcome,
+    RecordDeletionPlan,
+)
 from kplan.model.plan import Action, Reason
-from kplan.model.refusal import Refusal
+from kplan.report.data import Data
 from kplan.report.document import (
     Block,
     Document,
@@ -19,15 +26,16 @@ from kplan.report.document import (
     TableRow,
     Tone,
     Totals,
-    faint,
+    faint_span,
     line,
-    strong,
+    strong_span,
 )
-from kplan.report.documents.change import MARKS
-from kplan.report.documents.notation import count_text
+from kplan.report.documents.change import ACTION_MARKS
+from kplan.report.documents.notation import count_text, size_text
+from kplan.report.documents.policy import policies_data, policy_blocks
 
 MAX_FAILURES = 20
-_MAX_DONE = 100
+_MAX_APPLIED = 100
 _STATUSES: Mapping[OutcomeStatus, tuple[str, Tone]] = {
     OutcomeStatus.APPLIED: ("ok", Tone.ADD),
     OutcomeStatus.FAILED: ("failed", Tone.ERROR),
@@ -35,8 +43,8 @@ _STATUSES: Mapping[OutcomeStatus, tuple[str, Tone]] = {
     OutcomeStatus.SKIPPED: ("not attempted", Tone.FAINT),
 }
 _ACTIONS = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
-_LOSSES: Mapping[Action, int] = {Action.DELETE: 0, Action.REPLACE: 1}
-_DONE: Mapping[Action, str] = {
+_DESTRUCTIVE_ORDER: Mapping[Action, int] = {Action.DELETE: 0, Action.REPLACE: 1}
+_APPLIED_WORDS: Mapping[Action, str] = {
     Action.CREATE: "created",
     Action.UPDATE: "updated",
     Action.REPLACE: "replaced",
@@ -44,7 +52,7 @@ _DONE: Mapping[Action, str] = {
     Action.FORGET: "forgotten",
     Action.NO_OP: "unchanged",
 }
-_WAYS_OUT: Mapping[Handling, str] = {
+_HINTS: Mapping[Handling, str] = {
     Handling.RETRY: "Apply again; this passes by itself.",
     Handling.THROTTLED: "Apply again later, or raise controller_mutation_rate for this principal.",
     Handling.SPLIT: "Apply again with fewer records in a request.",
@@ -55,18 +63,18 @@ _WAYS_OUT: Mapping[Handling, str] = {
     Handling.CONVERGED: "Plan again: the goal is reached already.",
     Handling.REJECTED: "Change the configuration: the same request will be refused again.",
 }
-_PASSING = frozenset({Handling.RETRY, Handling.THROTTLED, Handling.SPLIT, Handling.IN_DOUBT})
+_RETRIABLE = frozenset({Handling.RETRY, Handling.THROTTLED, Handling.SPLIT, Handling.IN_DOUBT})
 
 
 def is_retriable(refused: Refusal) -> bool:
     """Whether the same request may succeed when it is sent again."""
-    return handling(refused) in _PASSING
+    return handling(refused) in _RETRIABLE
 
 
 def outcome_hint(refused: Refusal) -> str:
     """Say what to do about a refusal."""
     row = ERRORS.get(refused.error)
-    return (row.remedy if row else "") or _WAYS_OUT[handling(refused)]
+    return (row.remedy if row else "") or _HINTS[handling(refused)]
 
 
 def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0) -> Document:
@@ -80,7 +88,7 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
     done = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
     blocks: list[Block] = [_counts(outcomes)] if outcomes else []
     if bad:
-        blocks.append(_failures(bad))
+        blocks.append(_failures_block(bad))
     if waiting := sum(1 for each in done if not each.is_verified):
         blocks.append(
             Paragraph(
@@ -90,9 +98,9 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
             )
         )
     if len(done) == len(outcomes):
-        totals = Totals((line(Span(_complete(done, imported), Tone.ADD)),))
+        totals = Totals((line(Span(_complete_text(done, imported), Tone.ADD)),))
     else:
-        totals = Totals(_incomplete(outcomes, again))
+        totals = Totals(_incomplete_lines(outcomes, again))
     return Document((*blocks, totals), "kplan destroy" if _is_destroy(outcomes) else "kplan apply")
 
 
@@ -105,7 +113,7 @@ def _counts(outcomes: Sequence[Outcome]) -> Table:
     used = [each for each in _ACTIONS if any(one.change.action is each for one in outcomes)]
     return Table(
         tuple(
-            TableRow((line(Span(word, tone)), *_numbers(outcomes, status, used)))
+            TableRow((line(Span(word, tone)), *_count_cells(outcomes, status, used)))
             for status, (word, tone) in _STATUSES.items()
         ),
         columns=("outcome", *(f"{each.value:>8}" for each in used), f"{'all':>8}"),
@@ -113,7 +121,7 @@ def _counts(outcomes: Sequence[Outcome]) -> Table:
     )
 
 
-def _numbers(
+def _count_cells(
     outcomes: Sequence[Outcome], status: OutcomeStatus, used: Sequence[Action]
 ) -> Iterator[Line]:
     these = [each.change.action for each in outcomes if each.status is status]
@@ -122,11 +130,11 @@ def _numbers(
     yield line(f"{len(these):>8,}")
 
 
-def _failures(bad: Sequence[Outcome]) -> Rows:
+def _failures_block(bad: Sequence[Outcome]) -> Rows:
     rows = [row for each in bad[:MAX_FAILURES] for row in failure_rows(each)]
     if (more := len(bad) - MAX_FAILURES) > 0:
-        rows.append(Row(line(faint(f"and {more:,} more; -json tells each of them"))))
-    return Rows(tuple(rows), title=line(strong("What was not done:")))
+        rows.append(Row(line(faint_span(f"and {more:,} more; -json tells each of them"))))
+    return Rows(tuple(rows), title=line(strong_span("What was not done:")))
 
 
 def failure_rows(each: Outcome) -> Iterator[Row]:
@@ -135,33 +143,40 @@ def failure_rows(each: Outcome) -> Iterator[Row]:
     word, tone = _STATUSES[each.status]
     at = f"  {change.declared_at}" if change.declared_at else ""
     yield Row(
-        line(strong(str(change.address)), f" {change.action.value} ", Span(word, tone), faint(at)),
+        line(
+            strong_span(str(change.address)),
+            f" {change.action.value} ",
+            Span(word, tone),
+            faint_span(at),
+        ),
         Mark.ALARM,
     )
     if refused is not None:
         sends = count_text(each.attempts, "attempt")
         passing = "retriable" if is_retriable(refused) else "not retriable"
         told = f"  ({passing}, {sends}, {each.elapsed_ms:,} ms)"
-        yield Row(line(str(refused), faint(told)), column=6)
+        yield Row(line(str(refused), faint_span(told)), column=6)
         yield Row(line(f"hint: {outcome_hint(refused)}"), column=6)
     elif each.status is OutcomeStatus.UNKNOWN:
         yield Row(line("No answer came, and the cluster could not be asked."), column=6)
     if each.note:
-        yield Row(line(faint(each.note)), column=6)
+        yield Row(line(faint_span(each.note)), column=6)
 
 
-def applied_rows(outcomes: Sequence[Outcome]) -> Iterator[Rows]:
+def applied_blocks(outcomes: Sequence[Outcome]) -> Iterator[Rows]:
     """Name what was done, what is gone first; for those who did not see it happen."""
     done = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
-    done.sort(key=lambda each: _LOSSES.get(each.change.action, len(_LOSSES)))
-    rows = [Row(outcome_words(each), MARKS[each.change.action]) for each in done[:_MAX_DONE]]
-    if (more := len(done) - _MAX_DONE) > 0:
-        rows.append(Row(line(faint(f"and {more:,} more; the report as JSON has all"))))
+    done.sort(key=lambda each: _DESTRUCTIVE_ORDER.get(each.change.action, len(_DESTRUCTIVE_ORDER)))
+    rows = [
+        Row(outcome_words(each), ACTION_MARKS[each.change.action]) for each in done[:_MAX_APPLIED]
+    ]
+    if (more := len(done) - _MAX_APPLIED) > 0:
+        rows.append(Row(line(faint_span(f"and {more:,} more; the report as JSON has all"))))
     if rows:
-        yield Rows(tuple(rows), title=line(strong("What was done:")))
+        yield Rows(tuple(rows), title=line(strong_span("What was done:")))
 
 
-def _complete(done: Sequence[Outcome], imported: int) -> str:
+def _complete_text(done: Sequence[Outcome], imported: int) -> str:
     """Say it in Terraform's sentence, which tools look for."""
     actions = [each.change.action for each in done]
     replaced = actions.count(Action.REPLACE)
@@ -174,14 +189,14 @@ def _complete(done: Sequence[Outcome], imported: int) -> str:
     return f"Apply complete! Resources: {told}"
 
 
-def _incomplete(outcomes: Sequence[Outcome], again: str) -> tuple[Line, ...]:
+def _incomplete_lines(outcomes: Sequence[Outcome], again: str) -> tuple[Line, ...]:
     statuses = [each.status for each in outcomes]
     told = ", ".join(
         f"{statuses.count(status):,} {word}" for status, (word, _) in _STATUSES.items()
     )
     return (
         line(Span(f"Apply incomplete: {told}.", Tone.ERROR)),
-        line("To go on: ", strong(again), "  (what is done is not done again)"),
+        line("To go on: ", strong_span(again), "  (what is done is not done again)"),
     )
 
 
@@ -190,18 +205,135 @@ def outcome_words(outcome: Outcome) -> Line:
     address, action = outcome.change.address, outcome.change.action
     word, tone = _STATUSES[outcome.status]
     if outcome.status is OutcomeStatus.APPLIED:
-        word = _DONE[action]
+        word = _APPLIED_WORDS[action]
     said = (
         f": {outcome.refusal}"
         if outcome.refusal and outcome.status is not OutcomeStatus.APPLIED
         else ""
     )
     note = f" ({outcome.note})" if outcome.note else ""
-    return line(f"{address}: ", Span(word, tone), f"{said}{note}", faint(_took(outcome)))
+    return line(
+        f"{address}: ", Span(word, tone), f"{said}{note}", faint_span(_elapsed_text(outcome))
+    )
 
 
-def _took(outcome: Outcome) -> str:
+def _elapsed_text(outcome: Outcome) -> str:
     if outcome.status is OutcomeStatus.SKIPPED:
         return ""
     sends = f", {outcome.attempts} attempts" if outcome.attempts > 1 else ""
     return f" [{outcome.elapsed_ms:,} ms{sends}]"
+
+
+_COLUMNS = ("partition", "first offset", "end", "first to stay", "records to go", "bytes to go")
+_WORDS: Mapping[OutcomeStatus, tuple[str, Tone]] = {
+    OutcomeStatus.APPLIED: ("ok", Tone.ADD),
+    OutcomeStatus.FAILED: ("failed", Tone.ERROR),
+    OutcomeStatus.UNKNOWN: ("unknown", Tone.WARNING),
+    OutcomeStatus.SKIPPED: ("not attempted", Tone.FAINT),
+}
+
+
+def deletion_plan_document(plan: RecordDeletionPlan) -> Document:
+    """Show what is to go, partition by partition, and what policies say of it."""
+    granted = frozenset(plan.allowed)
+    table = Table(
+        tuple(_deletion_row(each, is_sent=each in granted) for each in plan.deletions),
+        columns=_COLUMNS,
+        title=(Row(line(strong_span("Records that will be deleted:")), column=0),),
+    )
+    blocks: tuple[Block, ...] = (
+        table,
+        *policy_blocks(plan.violations),
+        Totals((line(_total_text(plan.allowed)),)),
+    )
+    return Document(blocks, "kplan records delete")
+
+
+def _deletion_row(cut: PartitionDeletion, *, is_sent: bool) -> TableRow:
+    numbers = (cut.start, cut.end, max(cut.target, cut.start), cut.records)
+    return TableRow(
+        (
+            line(f"{cut.topic}:{cut.partition}"),
+            *(line(f"{each:,}") for each in numbers),
+            line(_size_or_unknown(cut.bytes)),
+        ),
+        Mark.REMOVE if is_sent else Mark.NONE,
+    )
+
+
+def _size_or_unknown(count: int | None) -> str:
+    return "UNKNOWN" if count is None else size_text(count) or f"{count:,} B"
+
+
+def _total_text(cuts: Sequence[PartitionDeletion]) -> str:
+    if not cuts:
+        return "No records will be deleted."
+    records = sum(each.records for each in cuts)
+    total = _total_bytes(cuts)
+    told = "size UNKNOWN" if total is None else _size_or_unknown(total)
+    return (
+        f"Plan: up to {count_text(records, 'record')} ({told}) of "
+        f"{count_text(len(cuts), 'partition')} to delete. There is no undo."
+    )
+
+
+def _total_bytes(cuts: Iterable[PartitionDeletion]) -> int | None:
+    sizes = [each.bytes for each in cuts]
+    known = [each for each in sizes if each is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def deletion_outcome_document(outcomes: Sequence[PartitionDeletionOutcome]) -> Document:
+    """Return what became of each partition."""
+    done = sum(1 for each in outcomes if each.status is OutcomeStatus.APPLIED)
+    rows = tuple(row for each in outcomes for row in _outcome_rows(each))
+    if done == len(outcomes):
+        gone = sum(each.deletion.records for each in outcomes)
+        told = Span(f"Deletion complete! Up to {count_text(gone, 'record')} deleted.", Tone.ADD)
+    else:
+        told = Span(f"Deletion incomplete: {done:,} of {len(outcomes):,} ok.", Tone.ERROR)
+    return Document((Rows(rows), Totals((line(told),))), "kplan records delete")
+
+
+def _outcome_rows(each: PartitionDeletionOutcome) -> Iterable[Row]:
+    word, tone = _WORDS[each.status]
+    now = "" if each.start is None else f"  first offset is {each.start:,}"
+    mark = Mark.ALARM if each.status in {OutcomeStatus.FAILED, OutcomeStatus.UNKNOWN} else Mark.NONE
+    at = f"{each.deletion.topic}:{each.deletion.partition}"
+    yield Row(line(strong_span(at), " ", Span(word, tone), faint_span(now)), mark)
+    if each.refusal is not None:
+        yield Row(line(str(each.refusal)), column=6)
+        yield Row(line(f"hint: {outcome_hint(each.refusal)}"), column=6)
+
+
+def deletion_data(plan: RecordDeletionPlan, outcomes: Sequence[PartitionDeletionOutcome]) -> Data:
+    """Write the plan and what became of it; without outcomes nothing was sent."""
+    granted = frozenset(plan.allowed)
+    return {
+        "partitions": [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "low_watermark": each.start,
+                "high_watermark": each.end,
+                "before": each.target,
+                "records": each.records,
+                "bytes": each.bytes,
+                "granted": each in granted,
+            }
+            for each in plan.deletions
+        ],
+        "policies": policies_data(plan.violations),
+        "outcomes": [_outcome_data(each) for each in outcomes],
+    }
+
+
+def _outcome_data(each: PartitionDeletionOutcome) -> Data:
+    return {
+        "topic": each.deletion.topic,
+        "partition": each.deletion.partition,
+        "status": each.status.value,
+        "low_watermark": each.start,
+        "error": each.refusal.error if each.refusal else None,
+        "message": each.refusal.message if each.refusal else None,
+    }

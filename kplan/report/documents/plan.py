@@ -17,20 +17,20 @@ from kplan.report.document import (
     Span,
     Tone,
     Totals,
-    faint,
+    faint_span,
     line,
-    strong,
+    strong_span,
 )
 from kplan.report.documents.access import access_blocks
 from kplan.report.documents.acl import access_gaps, acl_blocks, acl_item, is_acl
 from kplan.report.documents.change import (
     ABSENT,
     SENSITIVE,
-    Entry,
+    AttributeEntry,
     Verbatim,
     attribute_rows,
     change_item,
-    mark_of,
+    change_mark,
 )
 from kplan.report.documents.drift import drift_rows
 from kplan.report.documents.notation import count_text, size_text
@@ -52,17 +52,17 @@ _LEGEND: Mapping[Action, str] = {
 
 def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
     """Say everything a reviewer needs. With `group_acls` ACLs stand in a table per principal."""
-    shown = [each for each in _in_order(plan) if _is_shown(each)]
+    shown = [each for each in _sort_changes(plan) if _is_shown(each)]
     return Document(
         (
-            _headers(plan),
-            *_drift(plan),
+            _cluster_block(plan),
+            *_drift_blocks(plan),
             *_legend(shown),
-            *_items(shown, group_acls=group_acls),
+            *_change_blocks(shown, group_acls=group_acls),
             *policy_blocks(plan.violations),
             *access_blocks(plan.access),
             *_summary(plan),
-            *_outputs(plan.outputs),
+            *_output_blocks(plan.outputs),
             *_notes(plan),
         ),
         f"kplan plan for {_cluster_name(plan)}",
@@ -70,7 +70,7 @@ def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
     )
 
 
-def _in_order(plan: Plan) -> list[Change]:
+def _sort_changes(plan: Plan) -> list[Change]:
     order = [*_LEGEND, Action.NO_OP]
     return sorted(
         plan.changes,
@@ -79,29 +79,33 @@ def _in_order(plan: Plan) -> list[Change]:
 
 
 def _is_shown(change: Change) -> bool:
-    return change.action is not Action.NO_OP or change.reason in _TOLD
+    return change.action is not Action.NO_OP or change.reason in _VISIBLE_REASONS
 
 
-_TOLD = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION})
+_VISIBLE_REASONS = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION})
 
 
-def _headers(plan: Plan) -> Block:
+def _cluster_block(plan: Plan) -> Block:
     """Say first of all which clusters this is about, and as whom: wrong clusters cost dearly."""
     based_on = plan.based_on
     config = f"   config {based_on.config_digest[:7]}" if based_on.config_digest else ""
-    state = faint(f"{config}   state serial {based_on.serial}")
+    state = faint_span(f"{config}   state serial {based_on.serial}")
     if not plan.clusters:
         about = [based_on.cluster_id] * (_cluster_name(plan) != based_on.cluster_id)
-        return Heading(line(strong(_header(plan.cluster, _cluster_name(plan), about)), state))
+        return Heading(
+            line(strong_span(_cluster_text(plan.cluster, _cluster_name(plan), about)), state)
+        )
     told = [
-        strong(_header(found, f"{connection_name(key)}: {found.get('id', 'unknown')}", []))
+        strong_span(
+            _cluster_text(found, f"{connection_name(key)}: {found.get('id', 'unknown')}", [])
+        )
         for key, found in plan.clusters.items()
     ]
     lines = [*(line(each) for each in told[:-1]), line(told[-1], state)]
     return Rows(tuple(Row(each, column=0) for each in lines))
 
 
-def _header(found: Mapping[str, str], name: str, about: list[str]) -> str:
+def _cluster_text(found: Mapping[str, str], name: str, about: list[str]) -> str:
     about += [f"Kafka {found['version']}"] if found.get("version") else []
     parts = [f"({', '.join(about)})"] if about else []
     parts += [f"at {found['at']}"] if found.get("at") else []
@@ -115,14 +119,16 @@ def _cluster_name(plan: Plan) -> str:
     return plan.cluster.get("alias") or plan.based_on.cluster_id or "unknown"
 
 
-def _drift(plan: Plan) -> Iterator[Block]:
+def _drift_blocks(plan: Plan) -> Iterator[Block]:
     if not plan.drift:
         return
     more = len(plan.drift) - _MAX_DRIFT
-    ending = [Row(line(faint(f"and {more:,} more; kplan drift shows all")))] if more > 0 else []
+    ending = (
+        [Row(line(faint_span(f"and {more:,} more; kplan drift shows all")))] if more > 0 else []
+    )
     changed = [row for each in plan.drift[:_MAX_DRIFT] for row in drift_rows(each)]
     yield Rows(
-        (*changed, *ending), title=line(strong("Note: Objects have changed outside of kplan"))
+        (*changed, *ending), title=line(strong_span("Note: Objects have changed outside of kplan"))
     )
 
 
@@ -133,33 +139,35 @@ def _legend(shown: Sequence[Change]) -> Iterator[Block]:
     symbols = [
         Row(line(_SWAP if mark is Mark.SWAP else word), mark)
         for action, word in _LEGEND.items()
-        for mark in sorted({mark_of(each) for each in shown if each.action is action})
+        for mark in sorted({change_mark(each) for each in shown if each.action is action})
     ]
     if any(each.risk is not Risk.SAFE for each in shown):
         symbols.append(Row(line("needs review"), Mark.ALARM))
     yield Rows(tuple(symbols), title=line("Symbols:"), is_legend=True)
 
 
-def _items(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:
+def _change_blocks(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:
     """Return the changes, ACLs together at the place of the most destructive of them."""
     if not shown:
         return
     is_quiet = all(each.action is Action.NO_OP and not each.reason.is_import for each in shown)
     what = "note in its state" if is_quiet else "perform the following actions"
     yield Heading(line(f"kplan will {what}:"))
-    acls = [each for each in shown if group_acls and is_acl(each) and each.action in _TABLED]
+    acls = [
+        each for each in shown if group_acls and is_acl(each) and each.action in _GROUPED_ACTIONS
+    ]
     for change in shown:
         if acls and change is acls[0]:
             yield from acl_blocks(acls)
-        if not (group_acls and is_acl(change) and change.action in _TABLED):
+        if not (group_acls and is_acl(change) and change.action in _GROUPED_ACTIONS):
             yield acl_item(change) if is_acl(change) else change_item(change)
 
 
-_TABLED = frozenset({Action.DELETE, Action.REPLACE, Action.CREATE})
+_GROUPED_ACTIONS = frozenset({Action.DELETE, Action.REPLACE, Action.CREATE})
 
 
 def _summary(plan: Plan) -> Iterator[Block]:
-    lines = [each for each in (_verdict(plan), _ours(plan)) if each]
+    lines = [each for each in (_verdict(plan), _kplan_line(plan)) if each]
     if lines:
         yield Totals(tuple(lines))
 
@@ -172,15 +180,15 @@ def _verdict(plan: Plan) -> Line:
         added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
         changed = plan.count(Action.UPDATE)
         told = f"{imported} {added} to add, {changed} to change, {gone} to destroy."
-        return line(strong("Plan:"), told)
+        return line(strong_span("Plan:"), told)
     if plan.has_changes or plan.has_errors:
         return ()
     if plan.unread:
-        return line(strong("Nothing to do for what could be read."))
-    return line(strong(NO_CHANGES))
+        return line(strong_span("Nothing to do for what could be read."))
+    return line(strong_span(NO_CHANGES))
 
 
-def _ours(plan: Plan) -> Line:
+def _kplan_line(plan: Plan) -> Line:
     """Say in one line what counts do not tell."""
     parts: list[str | Span] = [part for part in _facts(plan) if part]
     joined: list[str | Span] = ["kplan: "]
@@ -199,8 +207,8 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
         if (count := sum(1 for each in plan.changes if each.risk is risk))
     ]
     yield ", ".join(risks)
-    if gone := [str(each.address) for each in _in_order(plan) if each.action is Action.DELETE]:
-        yield Span(f"destroys {name_columns(gone)}", Tone.DANGER)
+    if gone := [str(each.address) for each in _sort_changes(plan) if each.action is Action.DELETE]:
+        yield Span(f"destroys {names_text(gone)}", Tone.DANGER)
     adopted = {Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED}
     if count := sum(1 for each in plan.changes if each.reason in adopted):
         yield f"{count:,} to adopt"
@@ -209,62 +217,62 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
     if count := plan.count(Action.FORGET):
         yield f"{count:,} to forget"
     if gaps := access_gaps(plan.changes):
-        yield Span(f"access gap between delete and add for {name_columns(gaps)}", Tone.WARNING)
-    yield from _found_out(plan)
+        yield Span(f"access gap between delete and add for {names_text(gaps)}", Tone.WARNING)
+    yield from _broker_facts(plan)
     yield f"checksum {plan.checksum}" if plan.checksum else ""
 
 
-def _found_out(plan: Plan) -> Iterator[str]:
+def _broker_facts(plan: Plan) -> Iterator[str]:
     """Say what was learnt from brokers."""
     if plan.moves:
-        yield moved_rows(plan.moves)
+        yield transfers_text(plan.moves)
     if asked := int(plan.cluster.get("asked", "0")):
         accepted = asked - int(plan.cluster.get("refused", "0"))
         yield f"broker dry run: {accepted:,} of {asked:,} accepted"
 
 
-def moved_rows(moves: Sequence[BrokerTransfer]) -> str:
+def transfers_text(moves: Sequence[BrokerTransfer]) -> str:
     """Say how much is copied in all, and what that means for each broker."""
     if any(each.gains is None for each in moves):
         return f"moves UNKNOWN bytes over {count_text(len(moves), 'broker')}"
-    total = _bytes(sum(each.gains or 0 for each in moves))
+    total = _bytes_text(sum(each.gains or 0 for each in moves))
     several = len({each.provider for each in moves}) > 1
     shown = [
         f"{f'{connection_name(each.provider)} ' if several else ''}broker {each.broker} "
-        f"{_net((each.gains or 0) - (each.loses or 0))}"
+        f"{_signed_bytes_text((each.gains or 0) - (each.loses or 0))}"
         for each in moves
     ]
-    return f"moves {total}: {name_columns(shown)}"
+    return f"moves {total}: {names_text(shown)}"
 
 
-def _net(count: int) -> str:
-    return f"{'-' if count < 0 else '+'}{_bytes(abs(count))}"
+def _signed_bytes_text(count: int) -> str:
+    return f"{'-' if count < 0 else '+'}{_bytes_text(abs(count))}"
 
 
-def _bytes(count: int) -> str:
+def _bytes_text(count: int) -> str:
     return size_text(count) or f"{count} B"
 
 
-def name_columns(names: Sequence[str]) -> str:
+def names_text(names: Sequence[str]) -> str:
     """List names, at most 20 of them."""
     more = len(names) - _MAX_NAMES
     return ", ".join(names[:_MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _outputs(outputs: Sequence[OutputChange]) -> Iterator[Block]:
+def _output_blocks(outputs: Sequence[OutputChange]) -> Iterator[Block]:
     changed = [each for each in outputs if each.action is not Action.NO_OP]
     if changed:
-        entries = tuple(_output(each) for each in changed)
+        entries = tuple(_output_entry(each) for each in changed)
         yield Rows(tuple(attribute_rows(entries, 4)), title=line("Changes to Outputs:"))
 
 
-def _output(each: OutputChange) -> Entry:
+def _output_entry(each: OutputChange) -> AttributeEntry:
     def side(value: object, which: str, absent: Action) -> object:
         if each.action is absent:
             return ABSENT
         return Verbatim(SENSITIVE, which) if each.is_sensitive else value
 
-    return Entry(
+    return AttributeEntry(
         each.name,
         side(each.before, "before", Action.CREATE),
         side(each.after, "after", Action.DELETE),

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kplan.kinds import KINDS
+from kplan.kinds.schema import to_document
+from kplan.model.address import Address
 from kplan.model.impact import Impact
 from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Reason
 from kplan.model.resource import Path, connection_name
@@ -11,17 +14,116 @@ from kplan.report.documents.access import access_data
 from kplan.report.documents.change import SENSITIVE
 from kplan.report.documents.diagnostic import diagnostics_data
 from kplan.report.documents.policy import policies_data
-from kplan.report.documents.terraform import (
-    ACTIONS,
-    FORMAT_VERSION,
-    PROVIDER,
-    TERRAFORM_VERSION,
-    action_reason,
-    sensitivity,
-    terraform_address,
-    terraform_attributes,
-    terraform_values,
-)
+
+FORMAT_VERSION = "1.2"
+TERRAFORM_VERSION = "1.11.4"
+"""The Terraform whose plan JSON this is modelled on, and measured against.
+
+Checkov takes a file without `terraform_version` for no plan at all and passes it unseen.
+"""
+PROVIDER_SOURCE = "registry.terraform.io/mongey/kafka"
+
+ACTIONS: Mapping[Action, list[str]] = {
+    Action.CREATE: ["create"],
+    Action.UPDATE: ["update"],
+    Action.REPLACE: ["delete", "create"],
+    Action.DELETE: ["delete"],
+    Action.FORGET: ["forget"],
+    Action.NO_OP: ["no-op"],
+}
+_KINDS = {kind.name: kind for kind in KINDS}
+
+
+def terraform_attributes(
+    kind: str, value: object | None, sensitive: frozenset[Path], *, has_id: bool = True
+) -> dict[str, Data] | None:
+    """Write a value under the provider's attribute names; None stays None.
+
+    Without `has_id` the `id` is left out: only apply will know it.
+    """
+    if value is None:
+        return None
+    found: dict[str, Data] = {"id": str(_KINDS[kind].identify(value))} if has_id else {}
+    return {**found, **_redact(to_document(value), (), sensitive)}
+
+
+def _redact(found: Any, path: Path, sensitive: frozenset[Path]) -> Any:  # noqa: ANN401 - JSON in, JSON out
+    if path in sensitive:
+        return SENSITIVE
+    if isinstance(found, Mapping):
+        return {key: _redact(found[key], (*path, key), sensitive) for key in found}
+    return found
+
+
+def sensitivity(paths: Iterable[Path]) -> dict[str, Data]:
+    """Write paths as nested objects that end in true: `{"config": {"a": true}}`."""
+    found: dict[str, Any] = {}
+    all_paths = frozenset(paths)
+    for path in sorted(all_paths):
+        if any(path[:length] in all_paths for length in range(1, len(path))):
+            continue  # part of a secret
+        place: Any = found
+        for step in path[:-1]:
+            place = place.setdefault(step, {})
+        place[path[-1]] = True
+    return found
+
+
+def terraform_address(address: Address) -> dict[str, Data]:
+    """Write an address and its parts; a part that is not there is left out."""
+    found: dict[str, Data] = {"address": str(address)}
+    if address.module:
+        found["module_address"] = module_address(address.module)
+    found |= {"mode": "managed", "type": address.kind, "name": address.name}
+    if address.key is not None:
+        found["index"] = address.key
+    return {**found, "provider_name": PROVIDER_SOURCE}
+
+
+def module_address(steps: tuple[str, ...]) -> str:
+    """Write the address of a module."""
+    return ".".join(f"module.{step}" for step in steps)
+
+
+def action_reason(change: Change, declared: frozenset[str]) -> str:
+    """Return Terraform's code for why, "" where it has none; `declared` holds block addresses."""
+    match change.action, change.reason:
+        case Action.REPLACE, Reason.REPLACE_OPTION:
+            return "replace_by_request"
+        case Action.REPLACE, _:
+            return "replace_because_cannot_update"
+        case Action.DELETE, Reason.NOT_DECLARED:
+            if change.address.block_address not in declared:
+                return "delete_because_no_resource_config"
+            if isinstance(change.address.key, int):
+                return "delete_because_count_index"
+            return "delete_because_each_key"
+        case _:
+            return ""
+
+
+def terraform_values(
+    placed: Iterable[tuple[Address, dict[str, Data]]], outputs: Mapping[str, Data]
+) -> dict[str, Data]:
+    """Put resources into the tree of their modules."""
+    root: dict[str, Any] = {"resources": [], "child_modules": {}}
+    for address, resource in placed:
+        module = root
+        for depth in range(len(address.module)):
+            name = module_address(address.module[: depth + 1])
+            module = module["child_modules"].setdefault(
+                name, {"address": name, "resources": [], "child_modules": {}}
+            )
+        module["resources"].append(resource)
+    return {"outputs": outputs, "root_module": _prune(root)}
+
+
+def _prune(module: dict[str, Any]) -> dict[str, Data]:
+    """Leave out empty parts, as Terraform does."""
+    children = [_prune(each) for _, each in sorted(module.pop("child_modules").items())]
+    found: dict[str, Data] = {key: each for key, each in module.items() if each}
+    return found | ({"child_modules": children} if children else {})
+
 
 _ADOPTED = frozenset({Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED})
 
@@ -36,14 +138,16 @@ def plan_data(plan: Plan) -> Mapping[str, Data]:
         "format_version": FORMAT_VERSION,
         "terraform_version": TERRAFORM_VERSION,
         "variables": {},
-        "planned_values": terraform_values(_placed(plan.changes, "after"), _output_values(outputs)),
+        "planned_values": terraform_values(
+            _addressed_values(plan.changes, "after"), _output_values(outputs)
+        ),
         "resource_changes": [change_data(each, declared) for each in plan.changes],
         "resource_drift": [change_data(each, declared) for each in plan.drift],
         "output_changes": {each.name: _output_change(each) for each in plan.outputs},
         "prior_state": {
             "format_version": "1.0",
             "terraform_version": TERRAFORM_VERSION,
-            "values": terraform_values(_placed(plan.changes, "before"), {}),
+            "values": terraform_values(_addressed_values(plan.changes, "before"), {}),
         },
         "configuration": _configuration(plan.changes),
         "checks": [],
@@ -51,7 +155,7 @@ def plan_data(plan: Plan) -> Mapping[str, Data]:
         "applyable": plan.is_applyable,
         "complete": plan.is_complete and not plan.has_errors,
         "errored": plan.has_errors,
-        "kplan": _ours(plan),
+        "kplan": _kplan_data(plan),
     }
 
 
@@ -60,13 +164,13 @@ def change_data(change: Change, declared: frozenset[str]) -> dict[str, Data]:
     found = terraform_address(change.address)
     if change.previous is not None:
         found["previous_address"] = str(change.previous)
-    found["change"] = _change(change)
+    found["change"] = _change_values(change)
     if reason := action_reason(change, declared):
         found["action_reason"] = reason
-    return {**found, "kplan": _facts(change)}
+    return {**found, "kplan": _change_facts(change)}
 
 
-def _change(change: Change) -> Data:
+def _change_values(change: Change) -> Data:
     is_new = change.action in {Action.CREATE, Action.REPLACE}
     is_swap = change.action is Action.REPLACE and change.adds_first
     hidden = change.sensitive | {each.path for each in change.attributes if each.sensitive}
@@ -75,8 +179,8 @@ def _change(change: Change) -> Data:
         "before": terraform_attributes(change.kind, change.before, hidden),
         "after": terraform_attributes(change.kind, change.after, hidden, has_id=not is_new),
         "after_unknown": {"id": True} if is_new else {},
-        "before_sensitive": _sensitive(change.before, hidden),
-        "after_sensitive": _sensitive(change.after, hidden),
+        "before_sensitive": _sensitive_data(change.before, hidden),
+        "after_sensitive": _sensitive_data(change.after, hidden),
     }
     forcing = [list(each.path) for each in change.attributes if each.forces_replacement]
     if change.action is Action.REPLACE and forcing:
@@ -86,11 +190,11 @@ def _change(change: Change) -> Data:
     return found
 
 
-def _sensitive(value: object | None, hidden: Iterable[Path]) -> Data:
+def _sensitive_data(value: object | None, hidden: Iterable[Path]) -> Data:
     return False if value is None else sensitivity(hidden)
 
 
-def _facts(change: Change) -> Data:
+def _change_facts(change: Change) -> Data:
     at = change.declared_at
     return {
         "identity": str(change.identity),
@@ -134,7 +238,9 @@ def impact_data(found: Impact) -> Data:
     }
 
 
-def _placed(changes: Iterable[Change], side: str) -> Iterator[tuple[Any, dict[str, Data]]]:
+def _addressed_values(
+    changes: Iterable[Change], side: str
+) -> Iterator[tuple[Any, dict[str, Data]]]:
     for change in changes:
         value = change.after if side == "after" else change.before
         if value is None:
@@ -205,25 +311,25 @@ def _block_key(provider: str) -> str:
 
 
 def _provider_config(changes: Sequence[Change]) -> Data:
-    found: dict[str, Data] = {"kafka": {"name": "kafka", "full_name": PROVIDER}}
+    found: dict[str, Data] = {"kafka": {"name": "kafka", "full_name": PROVIDER_SOURCE}}
     for alias in sorted({each.provider.partition("[")[0] for each in changes} - {""}):
         found[connection_name(alias)] = {
             "name": "kafka",
-            "full_name": PROVIDER,
+            "full_name": PROVIDER_SOURCE,
             "alias": alias,
         }
     return found
 
 
-def _first_id(plan: Plan) -> str:
+def _first_cluster_id(plan: Plan) -> str:
     return plan.cluster.get("id", "") if plan.clusters else plan.based_on.cluster_id
 
 
-def _clusters(plan: Plan) -> Data:
+def _clusters_data(plan: Plan) -> Data:
     return {connection_name(key): dict(each) for key, each in plan.clusters.items()}
 
 
-def _moves(moves: Sequence[BrokerTransfer]) -> Data:
+def _transfers_data(moves: Sequence[BrokerTransfer]) -> Data:
     """Write what moves copy in all, and what each broker gets and loses; null is not known."""
     gains = [each.gains for each in moves if each.gains is not None]
     return {
@@ -240,11 +346,11 @@ def _moves(moves: Sequence[BrokerTransfer]) -> Data:
     }
 
 
-def _ours(plan: Plan) -> Data:
+def _kplan_data(plan: Plan) -> Data:
     based_on = plan.based_on
     return {
-        "cluster": {**dict(sorted(plan.cluster.items())), "id": _first_id(plan)},
-        **({"clusters": _clusters(plan)} if plan.clusters else {}),
+        "cluster": {**dict(sorted(plan.cluster.items())), "id": _first_cluster_id(plan)},
+        **({"clusters": _clusters_data(plan)} if plan.clusters else {}),
         "based_on": {
             "config_digest": based_on.config_digest,
             "lineage": based_on.lineage,
@@ -263,7 +369,7 @@ def _ours(plan: Plan) -> Data:
         ],
         "unread": dict(sorted(plan.unread.items())),
         "diagnostics": diagnostics_data(plan.diagnostics, {}),
-        **({"moves": _moves(plan.moves)} if plan.moves else {}),
+        **({"moves": _transfers_data(plan.moves)} if plan.moves else {}),
         **({"access": access_data(plan.access)} if plan.access else {}),
         **({"policies": policies_data(plan.violations)} if plan.violations else {}),
     }

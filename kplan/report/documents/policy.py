@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date
 
 from kplan.model.policy import Operation, PolicyHeader, RuleEffect, Violation, ViolationStatus
-from kplan.model.test_result import RunStatus
+from kplan.model.table import RunStatus
 from kplan.report.data import Case, Data, Finding, Gauge, Level
 from kplan.report.document import (
     Block,
@@ -18,11 +18,11 @@ from kplan.report.document import (
     Span,
     Tone,
     Totals,
-    faint,
+    faint_span,
     line,
-    strong,
+    strong_span,
 )
-from kplan.report.documents.finding import diagnostic_finding
+from kplan.report.documents.diagnostic import diagnostic_finding
 
 _TONES: Mapping[ViolationStatus, Tone] = {
     ViolationStatus.REFUSED: Tone.DANGER,
@@ -30,21 +30,23 @@ _TONES: Mapping[ViolationStatus, Tone] = {
     ViolationStatus.WAIVED: Tone.WARNING,
     ViolationStatus.REPORTED: Tone.FAINT,
 }
-_ORDER = list(_TONES)
+_STATUS_ORDER = list(_TONES)
 
 
 def policy_blocks(violations: Sequence[Violation]) -> Iterator[Block]:
     """List what they said, refusals first."""
     if violations:
-        rows = tuple(row for each in sorted(violations, key=_rank) for row in _rows(each))
+        rows = tuple(
+            row for each in sorted(violations, key=_sort_key) for row in _violation_rows(each)
+        )
         yield Rows(rows, title=line("Policies:"))
 
 
-def _rank(each: Violation) -> tuple[int, str, str, str]:
-    return _ORDER.index(each.standing), each.identity, each.policy, each.message
+def _sort_key(each: Violation) -> tuple[int, str, str, str]:
+    return _STATUS_ORDER.index(each.standing), each.identity, each.policy, each.message
 
 
-def _rows(each: Violation) -> Iterator[Row]:
+def _violation_rows(each: Violation) -> Iterator[Row]:
     mark = Mark.ALARM if each.standing is ViolationStatus.REFUSED else Mark.NONE
     operation = each.operation.replace("_", " ")
     said = f"  {operation} of {each.identity} by {each.origin} {each.policy}"
@@ -54,7 +56,7 @@ def _rows(each: Violation) -> Iterator[Row]:
     for text in each.message.strip().splitlines():
         yield Row(line(text), column=6)
     if each.reason:
-        yield Row(line(faint(each.reason)), column=6)
+        yield Row(line(faint_span(each.reason)), column=6)
 
 
 def effect_word(each: Violation) -> str:
@@ -70,10 +72,10 @@ def effect_word(each: Violation) -> str:
 
 def policies_data(violations: Sequence[Violation]) -> list[Data]:
     """Write what they said, each with the places of policy and resource."""
-    return [_data(each) for each in sorted(violations, key=_rank)]
+    return [_violation_data(each) for each in sorted(violations, key=_sort_key)]
 
 
-def _data(each: Violation) -> Data:
+def _violation_data(each: Violation) -> Data:
     told = each.diagnostic
     places = dict(told.related)
     policy = places.get("the policy") or (None if places else told.subject)
@@ -96,7 +98,7 @@ def _data(each: Violation) -> Data:
     }
 
 
-def policy_list(heads: Sequence[PolicyHeader], today: date) -> Document:
+def policy_list_document(heads: Sequence[PolicyHeader], today: date) -> Document:
     """List policies in the order in which they are asked."""
     rows = [row for head in heads for row in _policy_rows(head, today)]
     if not rows:
@@ -111,7 +113,9 @@ def _policy_rows(head: PolicyHeader, today: date) -> Iterator[Row]:
     place = f"  {head.declared_at}" if head.declared_at else ""
     yield Row(
         line(
-            strong(head.name), f"  {head.level.value}{order}  {operations} of {kinds}", faint(place)
+            strong_span(head.name),
+            f"  {head.level.value}{order}  {operations} of {kinds}",
+            faint_span(place),
         )
     )
     if head.description:
@@ -121,7 +125,7 @@ def _policy_rows(head: PolicyHeader, today: date) -> Iterator[Row]:
         ended = waiver.is_expired(today)
         until = waiver.until.isoformat()
         said = f"waived for {names} until {until} by {waiver.owner}: {waiver.reason}"
-        told = Span(f"{said} (ended)", Tone.WARNING) if ended else faint(said)
+        told = Span(f"{said} (ended)", Tone.WARNING) if ended else faint_span(said)
         yield Row(line(told), column=6)
 
 
@@ -158,7 +162,7 @@ def policies_document(violations: Sequence[Violation]) -> Document:
     if not violations:
         return Document((Paragraph("No policy has anything to say."),), title)
     counts = Counter(each.standing for each in violations)
-    sums = ", ".join(f"{counts[each]} {each.value}" for each in _ORDER if counts[each])
+    sums = ", ".join(f"{counts[each]} {each.value}" for each in _STATUS_ORDER if counts[each])
     return Document((*policy_blocks(violations), Totals((line(f"{sums}."),))), title)
 
 
@@ -170,15 +174,15 @@ def policy_cases(violations: Sequence[Violation]) -> tuple[Case, ...]:
             "policies",
             RunStatus.FAIL if each.standing is ViolationStatus.REFUSED else RunStatus.PASS,
             f"{effect_word(each)}: {each.message.strip()}",
-            (_finding(each),),
-            story=Document((Rows(tuple(_rows(each))),)),
+            (_violation_finding(each),),
+            details=Document((Rows(tuple(_violation_rows(each))),)),
         )
-        for each in sorted(violations, key=_rank)
+        for each in sorted(violations, key=_sort_key)
     ]
     return tuple(found) or (Case("No policy has anything to say", "policies", RunStatus.PASS),)
 
 
-def _finding(each: Violation) -> Finding:
+def _violation_finding(each: Violation) -> Finding:
     found = diagnostic_finding(each.diagnostic)
     level = Level.ERROR if each.standing is ViolationStatus.REFUSED else Level.WARNING
     return replace(found, level=Level.NOTE if each.standing is ViolationStatus.REPORTED else level)
@@ -187,6 +191,6 @@ def _finding(each: Violation) -> Finding:
 def policy_gauges(violations: Sequence[Violation], cluster_id: str) -> Iterator[Gauge]:
     """Count verdicts by what came of them; none is a 0 and not an absence."""
     counts = Counter(each.standing for each in violations)
-    for each in _ORDER:
+    for each in _STATUS_ORDER:
         labels = {"cluster": cluster_id, "standing": each.value}
         yield Gauge("kplan_plan_policy_verdicts", "What policies said.", counts[each], labels)

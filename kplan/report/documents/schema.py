@@ -7,10 +7,10 @@ from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import Attribute, SchemaField, schema_fields
 from kplan.report.data import Data
 from kplan.report.documents.notation import hcl_text
-from kplan.report.documents.terraform import PROVIDER
+from kplan.report.documents.plan_data import PROVIDER_SOURCE
 
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
-META: Mapping[str, str] = {
+SCHEMA_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+META_ARGUMENTS: Mapping[str, str] = {
     "count": "How many instances there are.",
     "for_each": "A map or a set of strings: one instance for each element.",
     "depends_on": "Addresses of what is to be carried out before.",
@@ -20,7 +20,7 @@ META: Mapping[str, str] = {
 """What a resource block takes beside the attributes of its kind."""
 
 
-class Shape(Protocol):
+class BlockShape(Protocol):
     """What the body of a block takes, and how many labels stand before it."""
 
     @property
@@ -50,57 +50,63 @@ class Shape(Protocol):
 
 
 def json_schema(
-    kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute], shapes: Mapping[str, Shape]
+    kinds: Sequence[ResourceKind],
+    provider: Mapping[str, Attribute],
+    shapes: Mapping[str, BlockShape],
 ) -> Data:
     """Describe a `*.tf.json` file: `shapes` are its blocks, but for resources and providers."""
     bodies = {
-        **{name: _shaped(shapes[name]) for name in shapes},
-        **{each.name: _kind(each) for each in kinds},
-        "provider": _provider(provider),
+        **{name: _block_schema(shapes[name]) for name in shapes},
+        **{each.name: _kind_schema(each) for each in kinds},
+        "provider": _provider_body(provider),
     }
     blocks = {
-        **{name: _labelled(name, shapes[name].label_count) for name in shapes},
-        "resource": _one_or_many(_object({each.name: _labelled(each.name) for each in kinds})),
-        "provider": _one_or_many(_object({"kafka": _labelled("provider", 0)})),
+        **{name: _label_schema(name, shapes[name].label_count) for name in shapes},
+        "resource": _one_or_many(
+            _object_schema({each.name: _label_schema(each.name) for each in kinds})
+        ),
+        "provider": _one_or_many(_object_schema({"kafka": _label_schema("provider", 0)})),
     }
     return {
-        "$schema": DRAFT,
+        "$schema": SCHEMA_DRAFT,
         "title": "kplan configuration in JSON syntax (*.tf.json)",
-        **_object(blocks),
+        **_object_schema(blocks),
         "$defs": {**_VALUES, **{name: bodies[name] for name in sorted(bodies)}},
     }
 
 
-def _kind(kind: ResourceKind) -> Data:
+def _kind_schema(kind: ResourceKind) -> Data:
     fields = schema_fields(kind.schema)
-    properties: dict[str, Data] = {name: {"description": doc} for name, doc in META.items()}
+    properties: dict[str, Data] = {
+        name: {"description": doc} for name, doc in META_ARGUMENTS.items()
+    }
     for each in fields:
-        told = _property(each.attribute)
+        told = _attribute_schema(each.attribute)
         if isinstance(each.default, str | int):
             told["default"] = each.default
         properties[each.name] = told
-    body = _object(properties, [each.name for each in fields if each.is_required])
+    body = _object_schema(properties, [each.name for each in fields if each.is_required])
     return {"description": (kind.schema.__doc__ or "").partition("\n")[0], **body}
 
 
-def _provider(arguments: Mapping[str, Attribute]) -> Data:
-    properties: dict[str, Data] = {name: _property(arguments[name]) for name in arguments}
-    return _object({**properties, "alias": {"description": "Name of a further cluster."}})
+def _provider_body(arguments: Mapping[str, Attribute]) -> Data:
+    properties: dict[str, Data] = {name: _attribute_schema(arguments[name]) for name in arguments}
+    return _object_schema({**properties, "alias": {"description": "Name of a further cluster."}})
 
 
-def _property(attribute: Attribute) -> dict[str, Data]:
+def _attribute_schema(attribute: Attribute) -> dict[str, Data]:
     if attribute.choices:  # in any case of letters, so they are offered and not demanded
         choices: Data = {"enum": list(attribute.choices)}
         return {"description": attribute.doc, "anyOf": [choices, _reference("string")]}
-    return {"description": attribute.doc, **_typed(attribute.type)}
+    return {"description": attribute.doc, **_type_schema(attribute.type)}
 
 
-def _typed(text: str) -> dict[str, Data]:
+def _type_schema(text: str) -> dict[str, Data]:
     """Turn a type in HCL's notation, `list(list(number))`, into a schema."""
     outer, _, inner = text.partition("(")
     if not inner:
         return {} if outer == "any" else _reference(outer)
-    element = _typed(inner.removesuffix(")"))
+    element = _type_schema(inner.removesuffix(")"))
     if outer == "map":
         return _or_expression({"type": "object", "additionalProperties": element})
     return _or_expression({"type": "array", "items": element})
@@ -127,7 +133,7 @@ def _reference(name: str) -> dict[str, Data]:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _object(properties: Mapping[str, Data], required: Sequence[str] = ()) -> dict[str, Data]:
+def _object_schema(properties: Mapping[str, Data], required: Sequence[str] = ()) -> dict[str, Data]:
     comment: Data = {"description": "A comment."}
     return {
         "type": "object",
@@ -137,12 +143,12 @@ def _object(properties: Mapping[str, Data], required: Sequence[str] = ()) -> dic
     }
 
 
-def _shaped(shape: Shape) -> Data:
-    found = _object({name: {} for name in (*shape.arguments, *shape.blocks)}, shape.required)
+def _block_schema(shape: BlockShape) -> Data:
+    found = _object_schema({name: {} for name in (*shape.arguments, *shape.blocks)}, shape.required)
     return {**found, "additionalProperties": True} if shape.is_open else found
 
 
-def _labelled(name: str, labels: int = 1) -> Data:
+def _label_schema(name: str, labels: int = 1) -> Data:
     """Put a body behind its labels; at every level one may stand for many."""
     found = _one_or_many(_reference(name))
     for _ in range(labels):
@@ -165,7 +171,7 @@ def provider_schema(kinds: Sequence[ResourceKind], provider: Mapping[str, Attrib
     return {
         "format_version": FORMAT_VERSION,
         "provider_schemas": {
-            PROVIDER: {
+            PROVIDER_SOURCE: {
                 "provider": {"version": 0, "block": _block(arguments, "")},
                 "resource_schemas": resources,
             }
@@ -180,7 +186,7 @@ def _resource(kind: ResourceKind) -> Data:
         for name in sorted(fields)
     }
     identity: Data = {"type": "string", "description_kind": "plain", "computed": True}
-    return {"version": 0, "block": _block({**attributes, "id": identity}, _doc(kind))}
+    return {"version": 0, "block": _block({**attributes, "id": identity}, _kind_description(kind))}
 
 
 def _block(attributes: Mapping[str, Data], description: str) -> Data:
@@ -190,29 +196,29 @@ def _block(attributes: Mapping[str, Data], description: str) -> Data:
 
 def _attribute(attribute: Attribute, *, is_required: bool = False) -> Data:
     return {
-        "type": _type(attribute.type),
-        "description": _told(attribute),
+        "type": _terraform_type(attribute.type),
+        "description": _attribute_description(attribute),
         "description_kind": "plain",
         "required" if is_required else "optional": True,
         **({"sensitive": True} if attribute.is_sensitive else {}),
     }
 
 
-def _type(text: str) -> Data:
+def _terraform_type(text: str) -> Data:
     """Turn a type in HCL's notation, `list(list(number))`, into Terraform's JSON."""
     outer, _, inner = text.partition("(")
     if not inner:
         return "dynamic" if outer == "any" else outer
-    return [outer, _type(inner.removesuffix(")"))]
+    return [outer, _terraform_type(inner.removesuffix(")"))]
 
 
-def _told(attribute: Attribute) -> str:
+def _attribute_description(attribute: Attribute) -> str:
     if not attribute.choices:
         return attribute.doc
     return f"{attribute.doc} One of {', '.join(attribute.choices)}."
 
 
-def _doc(kind: ResourceKind) -> str:
+def _kind_description(kind: ResourceKind) -> str:
     return " ".join((kind.schema.__doc__ or "").split())
 
 
@@ -225,11 +231,12 @@ def reference_page(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribu
     parts = ["# Blocks and their attributes"]
     for kind in sorted(kinds, key=lambda each: each.name):
         rows = [_field_row(each) for each in schema_fields(kind.schema)]
-        parts += [f'## `resource "{kind.name}"`', _doc(kind), _table(rows)]
-    meta = [(name, "", "", doc) for name, doc in META.items()]
+        parts += [f'## `resource "{kind.name}"`', _kind_description(kind), _table(rows)]
+    meta = [(name, "", "", doc) for name, doc in META_ARGUMENTS.items()]
     parts += ["## In every resource block", _table(meta)]
     arguments = [
-        (name, provider[name].type, "", _told(provider[name])) for name in sorted(provider)
+        (name, provider[name].type, "", _attribute_description(provider[name]))
+        for name in sorted(provider)
     ]
     parts += ['## `provider "kafka"`', _table(arguments)]
     return "\n\n".join(parts) + "\n"
@@ -239,7 +246,7 @@ def _field_row(each: SchemaField) -> _Row:
     default = "required" if each.is_required else ""
     if isinstance(each.default, str | int):
         default = f"`{hcl_text(each.default)}`"
-    return each.name, each.attribute.type, default, _told(each.attribute)
+    return each.name, each.attribute.type, default, _attribute_description(each.attribute)
 
 
 def _table(rows: Sequence[_Row]) -> str:

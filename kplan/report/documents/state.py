@@ -22,12 +22,12 @@ from kplan.report.document import (
     TableRow,
     Tone,
     Totals,
-    faint,
+    faint_span,
     line,
-    strong,
+    strong_span,
 )
 from kplan.report.documents.notation import count_text, hcl_lines, hcl_text, quote_hcl
-from kplan.report.documents.terraform import (
+from kplan.report.documents.plan_data import (
     TERRAFORM_VERSION,
     terraform_address,
     terraform_attributes,
@@ -35,18 +35,18 @@ from kplan.report.documents.terraform import (
 )
 
 
-def owned_list(owned: Sequence[OwnedObject]) -> Document:
+def owned_list_document(owned: Sequence[OwnedObject]) -> Document:
     """List the addresses, one a line."""
     rows = tuple(Row(line(str(each.address)), column=0) for each in owned)
     return Document((Rows(rows),) if rows else ())
 
 
-def owned_objects(owned: Sequence[OwnedObject]) -> Document:
+def owned_objects_document(owned: Sequence[OwnedObject]) -> Document:
     """Show objects as they were last applied, in HCL."""
-    return Document(tuple(_object(each) for each in owned))
+    return Document(tuple(_object_rows(each) for each in owned))
 
 
-def _object(owned: OwnedObject) -> Rows:
+def _object_rows(owned: OwnedObject) -> Rows:
     address = owned.address
     found = {
         name: each for name, each in to_document(owned.value).items() if each not in (None, {})
@@ -57,12 +57,12 @@ def _object(owned: OwnedObject) -> Rows:
     for name, each in found.items():
         first, *rest = hcl_lines(each, 4, 4)
         lines += [f"    {name:<{width}} = {first}", *rest]
-    rows = [Row(line(faint(f"# {fact}")), column=0) for fact in _facts(owned)]
+    rows = [Row(line(faint_span(f"# {fact}")), column=0) for fact in _object_facts(owned)]
     rows += [Row(line(each), column=0) for each in [*lines, "}"]]
-    return Rows(tuple(rows), title=line(strong(f"# {address}:")))
+    return Rows(tuple(rows), title=line(strong_span(f"# {address}:")))
 
 
-def _facts(owned: OwnedObject) -> list[str]:
+def _object_facts(owned: OwnedObject) -> list[str]:
     """Say what is known beyond the attributes."""
     return [
         *([f"on {connection_name(owned.provider)}"] if owned.provider else []),
@@ -75,17 +75,17 @@ def _facts(owned: OwnedObject) -> list[str]:
 
 def owned_data(owned: Sequence[OwnedObject]) -> Data:
     """Write objects under the provider's attribute names."""
-    return [_data(each) for each in owned]
+    return [_object_data(each) for each in owned]
 
 
 def state_data(state: State) -> Data:
     """Write a state as `terraform show -json` does, for the tools that read that."""
     found = {"format_version": "1.0", "terraform_version": TERRAFORM_VERSION}
-    placed = [(address, _data(each)) for address, each in state.owned.items()]
+    placed = [(address, _object_data(each)) for address, each in state.owned.items()]
     return {**found, "values": terraform_values(placed, outputs_data(state.outputs))}
 
 
-def _data(owned: OwnedObject) -> dict[str, Data]:
+def _object_data(owned: OwnedObject) -> dict[str, Data]:
     return {
         **terraform_address(owned.address),
         "schema_version": 0,
@@ -107,12 +107,12 @@ def outputs_document(outputs: Mapping[str, OutputValue]) -> Document:
     rows = [
         Row(line(each), column=0)
         for name in sorted(outputs)
-        for each in _output(name, outputs[name])
+        for each in _output_lines(name, outputs[name])
     ]
     return Document((Rows(tuple(rows)),) if rows else ())
 
 
-def _output(name: str, output: OutputValue) -> list[str]:
+def _output_lines(name: str, output: OutputValue) -> list[str]:
     if output.is_sensitive:
         return [f"{name} = <sensitive>"]
     first, *rest = hcl_lines(output.value)
@@ -164,15 +164,15 @@ def history_document(versions: Sequence[StateVersion]) -> Document:
     """List states, newest first, with what each changed in ownership."""
     if not versions:
         return Document(())
-    rows = tuple(TableRow(tuple(_version(each))) for each in reversed(versions))
+    rows = tuple(TableRow(tuple(_version_cells(each))) for each in reversed(versions))
     return Document((Table(rows, columns=("serial", "written", "objects", "change"), column=0),))
 
 
-def _version(each: StateVersion) -> Iterator[Line]:
+def _version_cells(each: StateVersion) -> Iterator[Line]:
     if each.read_error:
         yield from (line("?"), line(each.written_at), line("?"), line(each.read_error))
         return
-    yield line(strong(f"{each.serial:>6}"))
+    yield line(strong_span(f"{each.serial:>6}"))
     yield line(each.written_at)
     yield line(f"{each.object_count:>7,}")
     found = each.diff
@@ -181,7 +181,7 @@ def _version(each: StateVersion) -> Iterator[Line]:
     )
     told = " ".join(f"{sign}{len(addresses):,}" for sign, addresses in signs if addresses)
     current = "current" if each.is_current else ""
-    yield line(told, faint(f" {current}" if told and current else current))
+    yield line(told, faint_span(f" {current}" if told and current else current))
 
 
 def history_data(versions: Sequence[StateVersion]) -> Data:
@@ -236,7 +236,11 @@ def verification_document(
             Table(
                 tuple(
                     TableRow(
-                        (line(strong(str(at))), line(each.value), line(faint(_name(state, at)))),
+                        (
+                            line(strong_span(str(at))),
+                            line(each.value),
+                            line(faint_span(_identity_text(state, at))),
+                        ),
                         _MARKS.get(each, Mark.ALARM),
                     )
                     for at, each in others.items()
@@ -257,7 +261,9 @@ def verification_document(
             *blocks,
             Totals(
                 (
-                    line(strong(f"The state is whole: serial {state.serial}, {state.lineage}.")),
+                    line(
+                        strong_span(f"The state is whole: serial {state.serial}, {state.lineage}.")
+                    ),
                     line(
                         f"{good:,} of {count_text(len(standings), 'object')} as last applied{told}."
                     ),
@@ -270,7 +276,7 @@ def verification_document(
 _MARKS = {ObjectStatus.CHANGED: Mark.CHANGE, ObjectStatus.GONE: Mark.REMOVE}
 
 
-def _name(state: State, address: Address) -> str:
+def _identity_text(state: State, address: Address) -> str:
     return str(state.owned[address].identity)
 
 
@@ -286,7 +292,7 @@ def verification_data(
         "objects": [
             {
                 "address": str(at),
-                "identity": _name(state, at),
+                "identity": _identity_text(state, at),
                 "standing": each.name.lower(),
                 "pending": state.owned[at].is_pending,
             }
@@ -305,7 +311,9 @@ def adoption_document(
         blocks.append(
             Table(
                 tuple(
-                    TableRow((line(strong(str(each.address))), line(str(each.identity))), Mark.ADD)
+                    TableRow(
+                        (line(strong_span(str(each.address))), line(str(each.identity))), Mark.ADD
+                    )
                     for each in adopted
                 )
             )
@@ -319,13 +327,13 @@ def adoption_document(
     total = (
         f"{count_text(len(adopted), 'object')} to own." if adopted else "Nothing to own was found."
     )
-    return Document((*blocks, Totals((line(strong(total)),))))
+    return Document((*blocks, Totals((line(strong_span(total)),))))
 
 
-def imported_document(owned: Sequence[OwnedObject], notes: Sequence[str]) -> Document:
+def import_document(owned: Sequence[OwnedObject], notes: Sequence[str]) -> Document:
     """Count what was taken over, per kind, with what is to be said about it."""
     counts = Counter(each.address.kind for each in owned)
     told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     total = f"Import successful: {told} owned now." if owned else "There was nothing to take over."
     said = tuple(Row(line(each), column=0) for each in notes)
-    return Document((*((Rows(said),) if said else ()), Totals((line(strong(total)),))))
+    return Document((*((Rows(said),) if said else ()), Totals((line(strong_span(total)),))))

@@ -16,23 +16,25 @@ from kplan.report.document import (
     TableRow,
     Tally,
     Tone,
-    faint,
+    faint_span,
     line,
-    strong,
+    strong_span,
 )
 
-_NOTED = frozenset({"unread"})
+_NOTE_ONLY_TABLES = frozenset({"unread"})
 """Tables of which the notes tell all."""
 
 
 def figures_document(found: Figures) -> Document:
     """Show the tables, what must be known beside them, and where the figures came from."""
-    blocks: list[Block] = [Heading(line(strong(found.title)))]
-    blocks += [_table(each) for each in found.tables if each.rows and each.name not in _NOTED]
+    blocks: list[Block] = [Heading(line(strong_span(found.title)))]
+    blocks += [
+        _table(each) for each in found.tables if each.rows and each.name not in _NOTE_ONLY_TABLES
+    ]
     empty = [each.name.replace("_", " ") for each in found.tables if not each.rows]
     if len(empty) == len(found.tables):
         blocks.append(Paragraph("Nothing was found."))
-    elif nothing := [each for each in empty if each not in _NOTED]:
+    elif nothing := [each for each in empty if each not in _NOTE_ONLY_TABLES]:
         blocks.append(Paragraph(f"Nothing was found of: {', '.join(nothing)}.", Tone.FAINT))
     blocks += [Paragraph(f"Note: {each}", Tone.WARNING) for each in found.notes]
     if found.lineage:
@@ -53,7 +55,7 @@ def _tally(table: FigureTable) -> Tally:
 
 def _table(table: FigureTable) -> Table:
     """Show rows; a column in which nothing stands is left out."""
-    foot = (Row(line(faint("There are more rows; -limit or -output shows them."))),)
+    foot = (Row(line(faint_span("There are more rows; -limit or -output shows them."))),)
     shown = [
         at
         for at in range(len(table.columns))
@@ -62,12 +64,12 @@ def _table(table: FigureTable) -> Table:
     numbers = number_columns(table)
     return Table(
         tuple(
-            TableRow(tuple(line(_text(table.columns[at], row[at])) for at in shown))
+            TableRow(tuple(line(_cell_text(table.columns[at], row[at])) for at in shown))
             for row in table.rows
         ),
         tuple(table.columns[at] for at in shown),
-        title=(Row(line(strong(table.name)), column=0),),
-        foot=foot if table.is_truncated else (),
+        title=(Row(line(strong_span(table.name)), column=0),),
+        footer=foot if table.is_truncated else (),
         numbers=frozenset(place for place, at in enumerate(shown) if at in numbers),
     )
 
@@ -79,20 +81,21 @@ def attributes_text(told: str) -> str:
     """
     found: dict[str, Any] = json.loads(told or "{}")
     if all(
-        each is None or (isinstance(each, list) and len(each) == _BOTH) for each in found.values()
+        each is None or (isinstance(each, list) and len(each) == _PAIR_LENGTH)
+        for each in found.values()
     ):
         return ", ".join(
-            f"{name}: {'(sensitive)' if both is None else ' -> '.join(map(_word, both))}"
+            f"{name}: {'(sensitive)' if both is None else ' -> '.join(map(_value_text, both))}"
             for name, both in found.items()
         )
     given = {name: value for name, value in found.items() if value not in (None, "", [], {})}
-    return ", ".join(f"{name}: {_word(value)}" for name, value in given.items())
+    return ", ".join(f"{name}: {_value_text(value)}" for name, value in given.items())
 
 
-_BOTH = 2
+_PAIR_LENGTH = 2
 
 
-def _word(value: object) -> str:
+def _value_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
@@ -106,7 +109,7 @@ def _is_number(cell: Cell) -> bool:
     return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool))
 
 
-def _text(name: str, cell: Cell) -> str:
+def _cell_text(name: str, cell: Cell) -> str:
     match cell:
         case None:
             return ""

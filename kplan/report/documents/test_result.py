@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kplan.model.test_result import RunResult, RunStatus, overall_status
-from kplan.report.data import NOTHING, Case, Data
-from kplan.report.document import Line, Span, Tone, line, strong
-from kplan.report.documents.diagnostic import diagnostics_document
-from kplan.report.documents.finding import diagnostic_finding, headline
-from kplan.report.documents.message import Message, diagnostic_message, stream_message
+from kplan.model.table import RunResult, RunStatus, overall_status
+from kplan.report.data import EMPTY_DOCUMENT, Case, Data
+from kplan.report.document import Line, Span, Tone, line, strong_span
+from kplan.report.documents.diagnostic import diagnostic_finding, diagnostics_document, headline
+from kplan.report.documents.message import StreamMessage, diagnostic_message, stream_message
 from kplan.report.documents.plan_data import plan_data
 
 IN_PROGRESS = "in progress"
@@ -32,14 +31,14 @@ def run_words(result: RunResult) -> Line:
 
 def summary_words(results: Sequence[RunResult]) -> Line:
     """Count what became of the runs."""
-    return line(strong(_verdict(results)), _counted(results))
+    return line(strong_span(_verdict(results)), _counts_text(results))
 
 
 def _verdict(results: Sequence[RunResult]) -> str:
     return "Success!" if overall_status(results) is RunStatus.PASS else "Failure!"
 
 
-def _counted(results: Sequence[RunResult]) -> str:
+def _counts_text(results: Sequence[RunResult]) -> str:
     counts = _counts(results)
     skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
     return f" {counts['passed']} passed, {counts['failed'] + counts['errored']} failed{skipped}."
@@ -55,28 +54,28 @@ def _counts(results: Sequence[RunResult]) -> dict[str, int]:
     }
 
 
-def abstract_message(names: Mapping[str, Sequence[str]], at: str) -> Message:
+def abstract_message(names: Mapping[str, Sequence[str]], at: str) -> StreamMessage:
     """Say first which runs of which files there are."""
     runs = sum(len(each) for each in names.values())
-    said = f"Found {_many(len(names), 'file')} and {_many(runs, 'run block')}"
+    said = f"Found {_plural(len(names), 'file')} and {_plural(runs, 'run block')}"
     found: dict[str, Data] = {name: list(names[name]) for name in names}
     return stream_message("test_abstract", said, at, test_abstract=found)
 
 
-def _many(count: int, word: str) -> str:
+def _plural(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def file_message(path: str, grade: RunStatus | None, at: str) -> Message:
+def file_message(path: str, grade: RunStatus | None, at: str) -> StreamMessage:
     """Return that a file begins, or what became of it."""
     told: dict[str, Data] = {"path": path, "progress": "starting"}
     if grade is not None:
         told |= {"progress": "complete", "status": grade.value}
-    said = _said(file_words(path, grade))
+    said = _line_text(file_words(path, grade))
     return {**stream_message("test_file", said, at, test_file=told), "@testfile": path}
 
 
-def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list[Message]:
+def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list[StreamMessage]:
     """Return what became of a run, and every problem that it met."""
     place: dict[str, Data] = {"@testfile": result.path, "@testrun": result.name}
     told: Data = {
@@ -86,13 +85,13 @@ def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list
         "status": result.status.value,
         "elapsed": round(result.elapsed_s * 1000),
     }
-    said = _said(run_words(result))
+    said = _line_text(run_words(result))
     found = [stream_message("test_run", said, at, test_run=told)]
     found += [diagnostic_message(each, sources, at) for each in result.diagnostics]
     return [{**each, **place} for each in found]
 
 
-def plan_message(result: RunResult, at: str) -> Message | None:
+def plan_message(result: RunResult, at: str) -> StreamMessage | None:
     """Return what a run planned, in the keys of `show -json`; None where it did not come so far."""
     if result.plan is None:
         return None
@@ -101,14 +100,14 @@ def plan_message(result: RunResult, at: str) -> Message | None:
     return {**stream_message("test_plan", "The plan of the run", at, test_plan=planned), **place}
 
 
-def summary_message(results: Sequence[RunResult], at: str) -> Message:
+def summary_message(results: Sequence[RunResult], at: str) -> StreamMessage:
     """Return the counts."""
     told: Data = {"status": overall_status(results).value, **_counts(results)}
-    said = f"{_verdict(results)}{_counted(results)}"
+    said = f"{_verdict(results)}{_counts_text(results)}"
     return stream_message("test_summary", said, at, test_summary=told)
 
 
-def _said(words: Line) -> str:
+def _line_text(words: Line) -> str:
     return "".join(each.text for each in words)
 
 
@@ -124,5 +123,5 @@ def run_cases(results: Sequence[RunResult], sources: Mapping[str, str]) -> Itera
             headline(errors) if has_failed else each.reason,
             tuple(diagnostic_finding(one) for one in each.diagnostics),
             each.elapsed_s,
-            diagnostics_document(each.diagnostics, sources) if has_failed else NOTHING,
+            diagnostics_document(each.diagnostics, sources) if has_failed else EMPTY_DOCUMENT,
         )

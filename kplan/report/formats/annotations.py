@@ -10,69 +10,69 @@ from pathlib import PurePath
 from kplan.model.diagnostic import SourceRange
 from kplan.report.data import Case, Finding, Level
 
-MOST = 10
-_ISSUES: Mapping[Level, str] = {Level.ERROR: "error", Level.WARNING: "warning"}
+MAX_PER_LEVEL = 10
+_LEVEL_NAMES: Mapping[Level, str] = {Level.ERROR: "error", Level.WARNING: "warning"}
 
 
 def github_lines(cases: Iterable[Case], folder: str = "") -> str:
     """Write `::error file=...::` lines; `folder` leads from the top of the repository to files."""
-    return _lines(cases, lambda each: _github(each, folder))
+    return _lines(cases, lambda each: _github_line(each, folder))
 
 
 def azure_lines(cases: Iterable[Case], folder: str = "") -> str:
     """Write `##vso[task.logissue ...]` lines."""
-    return _lines(cases, lambda each: _azure(each, folder))
+    return _lines(cases, lambda each: _azure_line(each, folder))
 
 
 def _lines(cases: Iterable[Case], write: Callable[[Finding], str]) -> str:
-    return "".join(f"{write(each)}\n" for each in _worst(cases))
+    return "".join(f"{write(each)}\n" for each in _top_findings(cases))
 
 
-def _worst(cases: Iterable[Case]) -> Iterator[Finding]:
+def _top_findings(cases: Iterable[Case]) -> Iterator[Finding]:
     findings = [each for case in cases for each in case.findings]
-    for level in _ISSUES:
-        yield from [each for each in findings if each.level is level][:MOST]
+    for level in _LEVEL_NAMES:
+        yield from [each for each in findings if each.level is level][:MAX_PER_LEVEL]
 
 
-def _said(finding: Finding) -> str:
-    parts = (finding.address, finding.text or finding.summary, finding.hint)
+def _message(finding: Finding) -> str:
+    parts = (finding.address, finding.detail or finding.summary, finding.hint)
     return "\n".join(each for each in parts if each)
 
 
-def _github(finding: Finding, folder: str) -> str:
-    place = finding.place
+def _github_line(finding: Finding, folder: str) -> str:
+    place = finding.source_range
     known = {
-        "file": _file(place, folder),
+        "file": _file_path(place, folder),
         "line": str(place.line) if place else "",
         "endLine": str(place.end_line) if place else "",
         "title": f"{finding.code} {finding.summary}",
     }
-    told = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in known.items() if value)
-    return f"::{_ISSUES[finding.level]} {told}::{_escaped(_said(finding))}"
+    told = ",".join(f"{key}={_escape(value, ':,')}" for key, value in known.items() if value)
+    return f"::{_LEVEL_NAMES[finding.level]} {told}::{_escape(_message(finding))}"
 
 
-def _file(place: SourceRange | None, folder: str) -> str:
+def _file_path(place: SourceRange | None, folder: str) -> str:
     """Name a file as services do, with slashes whatever the system has."""
     return f"{folder}{PurePath(place.file).as_posix()}" if place else ""
 
 
-def _escaped(text: str, also: str = "") -> str:
+def _escape(text: str, also: str = "") -> str:
     """Write what would end a command, or one of its values, as percent and number."""
     return "".join(f"%{ord(each):02X}" if each in f"%\r\n{also}" else each for each in text)
 
 
-def _azure(finding: Finding, folder: str) -> str:
-    place = finding.place
+def _azure_line(finding: Finding, folder: str) -> str:
+    place = finding.source_range
     known = {
-        "type": _ISSUES[finding.level],
-        "sourcepath": _file(place, folder),
+        "type": _LEVEL_NAMES[finding.level],
+        "sourcepath": _file_path(place, folder),
         "linenumber": str(place.line) if place else "",
         "columnnumber": str(place.column) if place else "",
         "code": finding.code,
     }
-    told = ";".join(f"{key}={_azure_escaped(value)}" for key, value in known.items() if value)
-    return f"##vso[task.logissue {told}]{_azure_escaped(_said(finding))}"
+    told = ";".join(f"{key}={_escape_azure(value)}" for key, value in known.items() if value)
+    return f"##vso[task.logissue {told}]{_escape_azure(_message(finding))}"
 
 
-def _azure_escaped(text: str) -> str:
-    return _escaped(text.replace("%", "%AZP25"), ";]").replace("%25AZP25", "%AZP25")
+def _escape_azure(text: str) -> str:
+    return _escape(text.replace("%", "%AZP25"), ";]").replace("%25AZP25", "%AZP25")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from kplan.model.dataclass import dataclass
-from kplan.model.graph import Graph, Node, NodeType
+from kplan.model.table import Graph, Node, NodeType
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,7 @@ class ModuleCluster:
 
     name: str
     nodes: tuple[Node, ...]
-    inner: tuple["ModuleCluster", ...]
+    children: tuple["ModuleCluster", ...]
 
 
 def module_clusters(graph: Graph) -> ModuleCluster:
@@ -48,32 +48,32 @@ def render_dot(graph: Graph) -> str:
         "digraph G {",
         '  rankdir = "RL";',
         '  node [shape = rect, fontname = "sans-serif"];',
-        *_inside(module_clusters(graph), "  "),
+        *_dot_lines(module_clusters(graph), "  "),
         *(f"  {_edge(each, graph)};" for each in graph.edges),
         "}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _inside(cluster: ModuleCluster, indent: str) -> Iterator[str]:
+def _dot_lines(cluster: ModuleCluster, indent: str) -> Iterator[str]:
     """Write the nodes of a module, and the modules in it."""
     for each in cluster.nodes:
-        label = _quoted(each.label)
-        yield f"{indent}{_quoted(each.address)} [label={label}{_STYLES[each.type]}];"
-    for inner in cluster.inner:
-        yield f"{indent}subgraph {_quoted(f'cluster_{inner.name}')} {{"
-        yield f"{indent}  label = {_quoted(inner.name)}"
+        label = _quote(each.label)
+        yield f"{indent}{_quote(each.address)} [label={label}{_STYLES[each.type]}];"
+    for inner in cluster.children:
+        yield f"{indent}subgraph {_quote(f'cluster_{inner.name}')} {{"
+        yield f"{indent}  label = {_quote(inner.name)}"
         yield f'{indent}  fontname = "sans-serif"'
-        yield from _inside(inner, f"{indent}  ")
+        yield from _dot_lines(inner, f"{indent}  ")
         yield f"{indent}}}"
 
 
 def _edge(edge: tuple[str, str], graph: Graph) -> str:
     colour = ' [color = "red"]' if edge in graph.cycle_edges else ""
-    return f"{_quoted(edge[0])} -> {_quoted(edge[1])}{colour}"
+    return f"{_quote(edge[0])} -> {_quote(edge[1])}{colour}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -92,10 +92,10 @@ _SHAPES: Mapping[NodeType, tuple[str, str]] = {
 def render_mermaid(graph: Graph) -> str:
     """Write a graph; edges that close a circle are red."""
     whole = module_clusters(graph)
-    names = _names([*(each.address for each in graph.nodes), *_frames(whole)])
+    names = _names([*(each.address for each in graph.nodes), *_subgraph_ids(whole)])
     lines = [
         "flowchart RL",
-        *_mermaid_inside(whole, names, "  "),
+        *_mermaid_lines(whole, names, "  "),
         *(f"  {names[start]} --> {names[end]}" for start, end in graph.edges),
     ]
     red = [str(at) for at, each in enumerate(graph.edges) if each in graph.cycle_edges]
@@ -104,24 +104,24 @@ def render_mermaid(graph: Graph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _frame(cluster: ModuleCluster) -> str:
+def _subgraph_id(cluster: ModuleCluster) -> str:
     return f"in.{cluster.name}"
 
 
-def _frames(cluster: ModuleCluster) -> Iterator[str]:
-    for inner in cluster.inner:
-        yield _frame(inner)
-        yield from _frames(inner)
+def _subgraph_ids(cluster: ModuleCluster) -> Iterator[str]:
+    for inner in cluster.children:
+        yield _subgraph_id(inner)
+        yield from _subgraph_ids(inner)
 
 
-def _mermaid_inside(cluster: ModuleCluster, names: Mapping[str, str], indent: str) -> Iterator[str]:
+def _mermaid_lines(cluster: ModuleCluster, names: Mapping[str, str], indent: str) -> Iterator[str]:
     """Write the nodes of a module, and the modules in it."""
     for each in cluster.nodes:
         opening, closing = _SHAPES[each.type]
-        yield f"{indent}{names[each.address]}{opening}{_mermaid_quoted(each.label)}{closing}"
-    for inner in cluster.inner:
-        yield f"{indent}subgraph {names[_frame(inner)]}[{_mermaid_quoted(inner.name)}]"
-        yield from _mermaid_inside(inner, names, f"{indent}  ")
+        yield f"{indent}{names[each.address]}{opening}{_quote_mermaid(each.label)}{closing}"
+    for inner in cluster.children:
+        yield f"{indent}subgraph {names[_subgraph_id(inner)]}[{_quote_mermaid(inner.name)}]"
+        yield from _mermaid_lines(inner, names, f"{indent}  ")
         yield f"{indent}end"
 
 
@@ -139,5 +139,5 @@ def _names(of: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _mermaid_quoted(text: str) -> str:
+def _quote_mermaid(text: str) -> str:
     return '"' + text.replace('"', "#quot;") + '"'

@@ -27,12 +27,12 @@ from kplan.report.document import (
     Tally,
     Tone,
     Totals,
+    needs_attention,
 )
-from kplan.report.formats.attention import needs_attention
 from kplan.report.formats.text import MARK_WORDS, clean_text
 
 WIDTH, LEFT, RIGHT, BAR, GAP = 640, 150, 60, 22, 10
-_LEAST = 4.0
+_MIN_SEGMENT_WIDTH = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ def _bar(tally: Tally, name: str, counts: tuple[int, ...], y: int, most: int) ->
 
 def _segments(tally: Tally, counts: tuple[int, ...], most: int) -> Iterator[Segment]:
     x = float(LEFT)
-    room = WIDTH - LEFT - RIGHT - _LEAST * len(counts)
+    room = WIDTH - LEFT - RIGHT - _MIN_SEGMENT_WIDTH * len(counts)
     for column, count in zip(tally.columns, counts, strict=True):
         if count:
-            width = round(_LEAST + room * count / most, 1)
+            width = round(_MIN_SEGMENT_WIDTH + room * count / most, 1)
             yield Segment(x, width, count, column.text, column.tone.value)
             x = round(x + width, 1)
 
@@ -110,8 +110,8 @@ _MARKS: tuple[tuple[Mark, str], ...] = (
     (Mark.FORGET, "Forget"),
     (Mark.NONE, "Move or take over"),
 )
-_SIGNED = re.compile(f" *({'|'.join(re.escape(mark) for mark in Mark if mark)}) ")
-Part = tuple[str, Sequence[Block]]
+_MARK_PREFIX = re.compile(f" *({'|'.join(re.escape(mark) for mark in Mark if mark)}) ")
+PageSection = tuple[str, Sequence[Block]]
 
 
 def render_html(document: Document) -> str:
@@ -119,21 +119,24 @@ def render_html(document: Document) -> str:
     if not document.blocks:
         return ""
     items = sum(isinstance(each, Item) for each in document.blocks)
-    used = {mark for each in document.blocks for mark in _filtered_by(each)}
+    used = {mark for each in document.blocks for mark in _filter_marks(each)}
     return _template().render(
         document=document,
         heading=next((each for each in document.blocks[:1] if isinstance(each, Heading)), None),
         totals=[each for each in document.blocks if isinstance(each, Totals)],
         notes=[each for each in document.blocks if isinstance(each, Paragraph)],
         charts=[chart_layout(each) for each in document.tallies],
-        parts=[(title, len(blocks), *_cut(blocks)) for title, blocks in _parts(document.blocks)],
+        parts=[
+            (title, len(blocks), *_truncate(blocks))
+            for title, blocks in _page_sections(document.blocks)
+        ],
         marks=[(mark, word) for mark, word in _MARKS if mark in used],
         is_short=items <= _OPEN_ITEMS,
         is_few=items <= _FEW_ITEMS,
     )
 
 
-def _filtered_by(block: Block) -> Iterator[Mark]:
+def _filter_marks(block: Block) -> Iterator[Mark]:
     match block:
         case Item():
             yield block.mark
@@ -143,13 +146,13 @@ def _filtered_by(block: Block) -> Iterator[Mark]:
             return
 
 
-def _parts(blocks: Sequence[Block]) -> Iterator[Part]:
+def _page_sections(blocks: Sequence[Block]) -> Iterator[PageSection]:
     """Put what is grave first, then the rest by what becomes of it."""
     rest = [each for each in blocks if not needs_attention(each)]
-    found: list[Part] = [
+    found: list[PageSection] = [
         ("Needs attention", [each for each in blocks if needs_attention(each)]),
         ("Warnings", [each for each in rest if isinstance(each, Problem)]),
-        ("", [each for each in rest if _stands_alone(each)]),
+        ("", [each for each in rest if _is_standalone(each)]),
         ("Groups of changes", [each for each in rest if _is_group(each)]),
         *(
             (word, [each for each in rest if isinstance(each, Item) and each.mark is mark])
@@ -159,7 +162,7 @@ def _parts(blocks: Sequence[Block]) -> Iterator[Part]:
     yield from (part for part in found if part[1])
 
 
-def _cut(blocks: Sequence[Block]) -> tuple[Sequence[Block], int]:
+def _truncate(blocks: Sequence[Block]) -> tuple[Sequence[Block], int]:
     """Return as many blocks as a page shows, and how many objects of them it leaves out."""
     shown = [
         replace(each, rows=each.rows[:MAX_ITEMS]) if isinstance(each, Table) else each
@@ -171,7 +174,7 @@ def _cut(blocks: Sequence[Block]) -> tuple[Sequence[Block], int]:
     return shown, len(blocks) - len(shown) + hidden_rows
 
 
-def _stands_alone(block: Block) -> bool:
+def _is_standalone(block: Block) -> bool:
     match block:
         case Rows():
             return not block.is_legend
@@ -201,8 +204,8 @@ def _template() -> "Template":
         "shape": lambda block: type(block).__name__,
         "clean": clean_text,
         "word": lambda mark: MARK_WORDS[mark],
-        "room": _room,
-        "bare": _bare,
+        "room": _indentation,
+        "bare": _plain_lines,
         "kind": lambda mark: mark.name.lower(),
         "calm": lambda tone: "" if tone is Tone.PLAIN else tone.value,
     }
@@ -223,25 +226,27 @@ def _template() -> "Template":
     )
 
 
-def _room(row: Row) -> str:
+def _indentation(row: Row) -> str:
     """Return the blanks before the mark of a row, so that its text starts at its column."""
     width = len(row.mark.value) + 1 if row.mark is not Mark.NONE else 0
     return " " * max(0, row.column - width)
 
 
-def _bare(item: Item) -> str:
+def _plain_lines(item: Item) -> str:
     """Return the lines of a change as text alone; the script marks up what comes into sight.
 
     "" where a line would be taken for marked that is not.
     """
     rows = (*(Row(each, column=0) for each in item.comments), *item.rows, *item.remarks)
-    if any(row.mark is Mark.NONE and _SIGNED.match(_said(row.text)) for row in rows):
+    if any(row.mark is Mark.NONE and _MARK_PREFIX.match(_line_text(row.text)) for row in rows):
         return ""
-    lines = [_room(row) + f"{row.mark} " * bool(row.mark) + _said(row.text) for row in rows]
+    lines = [
+        _indentation(row) + f"{row.mark} " * bool(row.mark) + _line_text(row.text) for row in rows
+    ]
     return "\n".join([*lines, ""])
 
 
-def _said(line: Line) -> str:
+def _line_text(line: Line) -> str:
     return clean_text("".join(each.text for each in line))
 
 

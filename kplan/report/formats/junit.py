@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from kplan.model.test_result import RunStatus
+from kplan.model.table import RunStatus
 from kplan.report.data import Case
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from kplan.report.formats.text import render_text
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -21,7 +21,7 @@ def junit_xml(cases: Sequence[Case]) -> str:
 
 
 def _suite(group: str, cases: Sequence[Case]) -> Iterator[str]:
-    grades = [each.grade for each in cases]
+    grades = [each.status for each in cases]
     counts = {
         "tests": len(cases),
         "skipped": grades.count(RunStatus.SKIP),
@@ -29,16 +29,16 @@ def _suite(group: str, cases: Sequence[Case]) -> Iterator[str]:
         "errors": grades.count(RunStatus.ERROR),
     }
     counted = "".join(f' {name}="{count}"' for name, count in counts.items())
-    yield f'  <testsuite name="{_text(group)}"{counted}>'
+    yield f'  <testsuite name="{_escape(group)}"{counted}>'
     for each in cases:
         yield from _case(each)
     yield "  </testsuite>"
 
 
 def _case(case: Case) -> Iterator[str]:
-    head = f'    <testcase name="{_text(case.name)}" classname="{_text(case.group)}"'
+    head = f'    <testcase name="{_escape(case.name)}" classname="{_escape(case.group)}"'
     head += f' time="{case.elapsed_s:.3f}"'
-    told = list(_inside(case))
+    told = list(_case_body(case))
     if not told:
         yield f"{head}></testcase>"
         return
@@ -47,24 +47,26 @@ def _case(case: Case) -> Iterator[str]:
     yield "    </testcase>"
 
 
-def _inside(case: Case) -> Iterator[str]:
-    match case.grade:
+def _case_body(case: Case) -> Iterator[str]:
+    match case.status:
         case RunStatus.SKIP:
-            yield f'      <skipped message="{_text(case.said)}"></skipped>'
+            yield f'      <skipped message="{_escape(case.message)}"></skipped>'
         case RunStatus.FAIL | RunStatus.ERROR:
-            word = "failure" if case.grade is RunStatus.FAIL else "error"
-            yield f'      <{word} message="{_text(case.said)}">\n{_told(case)}</{word}>'
-        case RunStatus.PASS if case.story.blocks:
-            yield f"      <system-out>\n{_told(case)}</system-out>"
+            word = "failure" if case.status is RunStatus.FAIL else "error"
+            yield f'      <{word} message="{_escape(case.message)}">\n{_case_text(case)}</{word}>'
+        case RunStatus.PASS if case.details.blocks:
+            yield f"      <system-out>\n{_case_text(case)}</system-out>"
         case RunStatus.PASS:
             return
 
 
-def _told(case: Case) -> str:
+def _case_text(case: Case) -> str:
     """Take away the bar that a terminal has at the left of a problem."""
-    lines = [re.sub("^[╷│╵] ?", "", each) for each in render_text(case.story, PLAIN).splitlines()]
-    return _text(re.sub("\n{3,}", "\n\n", "\n".join(lines)).strip("\n")) + "\n"
+    lines = [
+        re.sub("^[╷│╵] ?", "", each) for each in render_text(case.details, PLAIN_STYLE).splitlines()
+    ]
+    return _escape(re.sub("\n{3,}", "\n\n", "\n".join(lines)).strip("\n")) + "\n"
 
 
-def _text(said: str) -> str:
+def _escape(said: str) -> str:
     return escape(_NO_XML.sub("\ufffd", said))

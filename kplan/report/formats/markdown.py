@@ -22,10 +22,52 @@ from kplan.report.document import (
     Tally,
     Tone,
     Totals,
+    is_deletion,
+    needs_attention,
+    plain_text,
 )
-from kplan.report.formats.attention import is_deletion, needs_attention, plain_text
-from kplan.report.formats.fit import BETWEEN, TextPiece, fit_pieces, piece_size
 from kplan.report.formats.text import clean_text, text_width
+
+
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """A stretch of text, and ever shorter ways to say it; the last may be ""."""
+
+    variants: tuple[str, ...]
+
+
+SEPARATOR_SIZE = 2
+"""Bytes between two pieces: a blank line at most."""
+
+
+def piece_size(text: str) -> int:
+    """Count what a text takes: bytes, which no service counts as less than one character."""
+    return len(text.encode())
+
+
+def fit_pieces(pieces: Sequence[TextPiece], room: int) -> tuple[str, ...]:
+    """Say each piece as fully as there is room for; the first ones come first.
+
+    Every piece is said in its shortest way before one is said in a longer way. What has no room
+    even so is "", from the end.
+    """
+    kept, left = 0, room
+    while (
+        kept < len(pieces)
+        and (least := piece_size(pieces[kept].variants[-1]) + SEPARATOR_SIZE) <= left
+    ):
+        kept, left = kept + 1, left - least
+    said = _longest_variant(pieces[:kept], left)
+    return (*said, *("" for _ in pieces[kept:]))
+
+
+def _longest_variant(pieces: Sequence[TextPiece], spare: int) -> Iterator[str]:
+    for each in pieces:
+        least = piece_size(each.variants[-1])
+        found = next(way for way in each.variants if piece_size(way) - least <= max(spare, 0))
+        spare -= piece_size(found) - least
+        yield found
+
 
 _SIGNS: Mapping[Mark, str] = {each: each.value for each in Mark} | {Mark.CHANGE: "!"}
 """A diff knows no `~`; its `!` stands out as that does."""
@@ -53,16 +95,16 @@ def table_lines(table: Table) -> Iterator[str]:
             cell + " " * (width - text_width(cell))
             for cell, width in zip(cells, widths, strict=True)
         ]
-        yield _line("  ".join(padded), row.mark, table.column)
-    yield from map(row_line, table.foot)
+        yield _diff_line("  ".join(padded), row.mark, table.column)
+    yield from map(row_line, table.footer)
 
 
 def row_line(row: Row) -> str:
     """Write one row: its mark first, its text as far in as it stands."""
-    return _line(clean_text(plain_text(row.text)), row.mark, row.column)
+    return _diff_line(clean_text(plain_text(row.text)), row.mark, row.column)
 
 
-def _line(text: str, mark: Mark, column: int) -> str:
+def _diff_line(text: str, mark: Mark, column: int) -> str:
     sign = _SIGNS[mark]
     room = " " * max(column - 2 - len(sign), 1 if sign else 0)
     return f"{sign}{room}{text}".rstrip()
@@ -105,7 +147,7 @@ def tally_markdown(tally: Tally) -> str:
 
 def code_fence(document: Document) -> str:
     """Return a fence that no line of the document closes by chance."""
-    runs = [_longest_run(each) for block in document.blocks for each in _shaped(block)]
+    runs = [_longest_run(each) for block in document.blocks for each in _preformatted_lines(block)]
     return "`" * max(3, max(runs, default=0) + 1)
 
 
@@ -117,17 +159,17 @@ def markdown_piece(block: Block, fence: str) -> TextPiece:
                 *(clean_text(plain_text(each)) for each in block.comments),
                 *map(row_line, block.remarks),
             ]
-            return _piece(fence, _shaped(block), brief, block.key)
+            return _piece(fence, _preformatted_lines(block), brief, block.address)
         case Table(columns=(_, *_)):
             return TextPiece((_table(block), ""))
         case Table():
             going = replace(
                 block, rows=tuple(each for each in block.rows if is_deletion(each.mark))
             )
-            lines = _shaped(block)
-            return _piece(fence, lines, _shaped(going), " ".join(lines[0].split()))
+            lines = _preformatted_lines(block)
+            return _piece(fence, lines, _preformatted_lines(going), " ".join(lines[0].split()))
         case Rows():
-            lines = _shaped(block)
+            lines = _preformatted_lines(block)
             title = f"**{prose_markdown(plain_text(block.title))}**\n\n" if block.title else ""
             cut = [*lines[:_CUT_LINES], f"and {len(lines) - _CUT_LINES:,} more lines"]
             name = f"{title.rstrip() or 'Details'}: {len(lines):,} lines"
@@ -155,7 +197,7 @@ def _piece(fence: str, lines: Sequence[str], brief: Sequence[str], name: str) ->
     )
 
 
-def _shaped(block: Block) -> list[str]:
+def _preformatted_lines(block: Block) -> list[str]:
     """Write the lines of a block that keep their shape."""
     match block:
         case Item():
@@ -174,7 +216,7 @@ def _table(table: Table) -> str:
     rows = [table.columns, *([plain_text(cell) for cell in row.cells] for row in table.rows)]
     drawn = table_markdown([[cell.strip() for cell in row] for row in rows], table.numbers)
     title, foot = (
-        " ".join(plain_text(row.text) for row in found) for found in (table.title, table.foot)
+        " ".join(plain_text(row.text) for row in found) for found in (table.title, table.footer)
     )
     head = f"**{prose_markdown(title)}**" if title else ""
     return "\n\n".join(filter(None, (head, drawn, prose_markdown(foot))))
@@ -201,7 +243,7 @@ def _problem(block: Problem) -> Iterator[str]:
 
 def _headline(block: Problem) -> str:
     at = f" with {code_markdown(block.address)}" if block.address else ""
-    return f"{block.word}: {prose_markdown(block.summary)} ({block.code}){at}"
+    return f"{block.severity}: {prose_markdown(block.summary)} ({block.code}){at}"
 
 
 def _longest_run(text: str) -> int:
@@ -238,7 +280,7 @@ class _Section:
     title: str
     pieces: tuple[TextPiece, ...]
     is_folded: bool = False
-    is_grave: bool = False
+    needs_attention: bool = False
 
 
 def render_markdown(document: Document, limit: int = LIMITS["github"]) -> str:
@@ -246,19 +288,19 @@ def render_markdown(document: Document, limit: int = LIMITS["github"]) -> str:
     if not document.blocks:
         return ""
     fence = code_fence(document)
-    head = "\n\n".join(_head(document))
+    head = "\n\n".join(_header(document))
     sections = tuple(_sections(document.blocks, fence))
     room = limit - _MARGIN - piece_size(head) - _FRAME * len(sections)
-    grave = [piece for each in sections if each.is_grave for piece in each.pieces]
-    quiet = [piece for each in sections if not each.is_grave for piece in each.pieces]
+    grave = [piece for each in sections if each.needs_attention for piece in each.pieces]
+    quiet = [piece for each in sections if not each.needs_attention for piece in each.pieces]
     first = fit_pieces(grave, room)
-    left = room - sum(piece_size(each) + BETWEEN for each in first)
+    left = room - sum(piece_size(each) + SEPARATOR_SIZE for each in first)
     told = iter((*first, *fit_pieces(quiet, left)))
     bodies = [_section(each, [next(told) for _ in each.pieces], fence) for each in sections]
     return "\n\n".join([head, *bodies]) + "\n"
 
 
-def _head(document: Document) -> Iterator[str]:
+def _header(document: Document) -> Iterator[str]:
     """Say what must be known whatever else has room: the result, the cluster, the warnings."""
     if document.title:
         yield f"## {prose_markdown(document.title)}"
@@ -278,20 +320,22 @@ def _sections(blocks: Sequence[Block], fence: str) -> Iterator[_Section]:
     """Put what is grave first, then the rest by what becomes of it."""
     if grave := [each for each in blocks if needs_attention(each)]:
         pieces = tuple(markdown_piece(each, fence) for each in grave)
-        yield _Section("Needs attention", pieces, is_grave=True)
+        yield _Section("Needs attention", pieces, needs_attention=True)
     placed = [
-        (place, each) for each in blocks if not needs_attention(each) and (place := _place(each))
+        (place, each)
+        for each in blocks
+        if not needs_attention(each) and (place := _section_key(each))
     ]
     placed.sort(key=lambda each: each[0])
     for (_, title), members in groupby(placed, key=lambda each: each[0]):
         found = tuple(markdown_piece(each, fence) for _, each in members)
-        lines = sum(each.ways[0].count("\n") for each in found)
+        lines = sum(each.variants[0].count("\n") for each in found)
         is_folded = bool(title) and lines > _OPEN_LINES
         counted = f"{len(found):,} {title}" if title in _WORDS.values() else title
         yield _Section(counted, found, is_folded)
 
 
-def _place(block: Block) -> tuple[int, str] | None:
+def _section_key(block: Block) -> tuple[int, str] | None:
     """Return order and title of the section a block belongs to; None where it is in the head."""
     match block:
         case Table(columns=(_, *_)) | Rows(is_legend=False):
@@ -308,7 +352,7 @@ def _place(block: Block) -> tuple[int, str] | None:
 
 
 def _section(section: _Section, told: Sequence[str], fence: str) -> str:
-    body = _joined([each for each in told if each], fence)
+    body = _join_pieces([each for each in told if each], fence)
     if left_out := sum(1 for each in told if not each):
         body += f"\n\n**and {left_out:,} more, for which there is no room here**"
     if not section.title:
@@ -319,7 +363,7 @@ def _section(section: _Section, told: Sequence[str], fence: str) -> str:
     return f"### {prose_markdown(section.title)}\n\n{body}"
 
 
-def _joined(pieces: Sequence[str], fence: str) -> str:
+def _join_pieces(pieces: Sequence[str], fence: str) -> str:
     """Put pieces below each other; neighbouring diffs become one, neighbouring names a list."""
     whole = "\n\n".join(pieces).replace(f"\n{fence}\n\n{fence}diff\n", "\n\n")
     lines = whole.split("\n")

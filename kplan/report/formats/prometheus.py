@@ -12,17 +12,17 @@ def prometheus_text(gauges: Iterable[Gauge]) -> str:
         by_name.setdefault(each.name, []).append(each)
     lines: list[str] = []
     for name, members in by_name.items():
-        lines += [f"# HELP {name} {_escaped(members[0].said)}", f"# TYPE {name} gauge"]
+        lines += [f"# HELP {name} {_escape(members[0].description)}", f"# TYPE {name} gauge"]
         lines += [f"{name}{_labels(each.labels)} {_number(each.value)}" for each in members]
     return "".join(f"{each}\n" for each in lines)
 
 
 def _labels(labels: Mapping[str, str]) -> str:
-    told = ",".join(f'{key}="{_escaped(each, quote=True)}"' for key, each in labels.items())
+    told = ",".join(f'{key}="{_escape(each, quote=True)}"' for key, each in labels.items())
     return f"{{{told}}}" if told else ""
 
 
-def _escaped(text: str, *, quote: bool = False) -> str:
+def _escape(text: str, *, quote: bool = False) -> str:
     found = text.replace("\\", "\\\\").replace("\n", "\\n")
     return found.replace('"', '\\"') if quote else found
 

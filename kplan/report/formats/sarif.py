@@ -9,7 +9,7 @@ from kplan.model.diagnostic import SourceRange
 from kplan.model.version import VERSION
 from kplan.report.data import Case, Data, Finding, Level
 
-LIMIT = 25_000
+MAX_RESULTS = 25_000
 """Results of a run that GitHub's code scanning takes; it refuses a file with more of them."""
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -22,9 +22,9 @@ def sarif_data(cases: Iterable[Case], folder: str = "") -> Data:
     `folder` leads from the top of the repository to the configuration; it ends in a slash.
     """
     findings = [finding for case in cases for finding in case.findings]
-    left_out = len(findings) - LIMIT
+    left_out = len(findings) - MAX_RESULTS
     if left_out > 0:
-        findings = _gravest(findings)
+        findings = _worst_findings(findings)
     rules = _rules(findings)
     places = {code: at for at, code in enumerate(rules)}
     driver: Data = {
@@ -38,17 +38,17 @@ def sarif_data(cases: Iterable[Case], folder: str = "") -> Data:
         "results": [_result(each, places[each.code], folder) for each in findings],
     }
     if left_out > 0:
-        run["invocations"] = [_notice(left_out)]
+        run["invocations"] = [_truncation_notice(left_out)]
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _gravest(findings: Sequence[Finding]) -> list[Finding]:
+def _worst_findings(findings: Sequence[Finding]) -> list[Finding]:
     """Keep as many as are taken, errors before warnings, warnings before notes."""
     levels = list(Level)
-    return sorted(findings, key=lambda each: -levels.index(each.level))[:LIMIT]
+    return sorted(findings, key=lambda each: -levels.index(each.level))[:MAX_RESULTS]
 
 
-def _notice(left_out: int) -> Data:
+def _truncation_notice(left_out: int) -> Data:
     text = f"Findings left out, of the lowest levels: {left_out:,}."
     told: Data = {"level": "warning", "message": {"text": text}}
     return {"executionSuccessful": True, "toolExecutionNotifications": [told]}
@@ -73,7 +73,7 @@ def _rules(findings: Sequence[Finding]) -> Mapping[str, Data]:
 
 
 def _result(finding: Finding, rule: int, folder: str) -> Data:
-    said = [finding.text or finding.summary, finding.hint]
+    said = [finding.detail or finding.summary, finding.hint]
     return {
         "ruleId": finding.code,
         "ruleIndex": rule,
@@ -89,11 +89,11 @@ def _location(finding: Finding, folder: str) -> Data:
 
     Code scanning refuses a whole file for one result without a physical location.
     """
-    file = PurePath(finding.place.file).as_posix() if finding.place else ""
+    file = PurePath(finding.source_range.file).as_posix() if finding.source_range else ""
     uri = quote(f"{folder}{file}") or "."
     physical: dict[str, Data] = {"artifactLocation": {"uri": uri}}
-    if finding.place is not None:
-        physical["region"] = _region(finding.place)
+    if finding.source_range is not None:
+        physical["region"] = _region(finding.source_range)
     found: dict[str, Data] = {"physicalLocation": physical}
     if finding.address:
         found["logicalLocations"] = [{"fullyQualifiedName": finding.address, "kind": "resource"}]
@@ -111,6 +111,6 @@ def _region(place: SourceRange) -> Data:
 
 def _fingerprint(finding: Finding) -> str:
     """Know a finding again after lines above it have moved."""
-    file = finding.place.file if finding.place else ""
-    told = f"{finding.code}\0{finding.address}\0{file}\0{finding.text}"
+    file = finding.source_range.file if finding.source_range else ""
+    told = f"{finding.code}\0{finding.address}\0{file}\0{finding.detail}"
     return hashlib.sha256(told.encode()).hexdigest()[:32]

@@ -23,7 +23,7 @@ from kplan.report.document import (
     Tone,
     Totals,
     line,
-    strong,
+    strong_span,
 )
 from kplan.report.format import TextStyle
 
@@ -36,12 +36,12 @@ def clean_text(text: str, *, unicode: bool = True) -> str:
     if text.isprintable() and (unicode or text.isascii()):
         return text
     return "".join(
-        each if each.isprintable() and (unicode or each.isascii()) else _escaped(each)
+        each if each.isprintable() and (unicode or each.isascii()) else _escape_character(each)
         for each in text
     )
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     number = ord(character)
     match character:
         case "\n":
@@ -78,7 +78,7 @@ def wrap_text(text: str, width: int) -> list[str]:
     return lines
 
 
-def text_window(code: str, start: int, end: int, width: int) -> tuple[str, int, int]:
+def crop_line(code: str, start: int, end: int, width: int) -> tuple[str, int, int]:
     """Cut a long line around a span: the piece, and the span within it."""
     end = max(end, start + 1)
     if len(code) <= width:
@@ -128,7 +128,7 @@ MARK_WORDS: Mapping[Mark, str] = {
 """What stands for a mark where symbols are not to be relied on."""
 
 
-def tone_text(text: str, tone: Tone, look: TextStyle) -> str:
+def paint_text(text: str, tone: Tone, look: TextStyle) -> str:
     """Write one stretch of text, with nothing in it that could steer the terminal."""
     shown = clean_text(text, unicode=look.unicode)
     ansi = _ANSI[tone] if look.colour else ""
@@ -139,7 +139,7 @@ def paint_line(text: Line, look: TextStyle) -> str:
     """Write a line."""
     if not look.colour:
         return clean_text("".join([span.text for span in text]), unicode=look.unicode)
-    return "".join(tone_text(span.text, span.tone, look) for span in text)
+    return "".join(paint_text(span.text, span.tone, look) for span in text)
 
 
 def line_columns(text: Line, look: TextStyle) -> int:
@@ -149,7 +149,7 @@ def line_columns(text: Line, look: TextStyle) -> int:
 
 
 @cache
-def row_lead(mark: Mark, column: int, look: TextStyle) -> str:
+def row_prefix(mark: Mark, column: int, look: TextStyle) -> str:
     """Write what stands before a line that starts at `column`: its mark, or the word for it."""
     if look.accessible:
         word = MARK_WORDS[mark]
@@ -161,7 +161,7 @@ def row_lead(mark: Mark, column: int, look: TextStyle) -> str:
         signs = (f"\x1b[31m-{_RESET}", f"\x1b[32m+{_RESET}")
         first, second = signs if mark is Mark.REPLACE else signs[::-1]
         return f"{room}{first}/{second} "
-    return f"{room}{tone_text(mark.value, _MARK_TONES[mark], look)} "
+    return f"{room}{paint_text(mark.value, _MARK_TONES[mark], look)} "
 
 
 _GUTTER = 6
@@ -170,7 +170,7 @@ _GUTTER = 6
 def render_text(document: Document, look: TextStyle) -> str:
     """Write a document; its last line ends with a line break. An empty document is ""."""
     blocks = [each for each in document.blocks if not (look.accessible and _is_legend(each))]
-    return "\n".join([_ended(_lines(each, look)) for each in blocks])
+    return "\n".join([_join_lines(_lines(each, look)) for each in blocks])
 
 
 def _is_legend(block: Block) -> bool:
@@ -188,7 +188,9 @@ def _lines(block: Block, look: TextStyle) -> Iterator[str]:
         case Heading():
             yield paint_line(block.text, look)
         case Paragraph():
-            yield from (tone_text(each, block.tone, look) for each in _prose(block.text, look))
+            yield from (
+                paint_text(each, block.tone, look) for each in _prose_lines(block.text, look)
+            )
         case Rows():
             yield from (paint_line(each, look) for each in (block.title,) if each)
             yield from _rows(block.rows, look)
@@ -198,12 +200,12 @@ def _lines(block: Block, look: TextStyle) -> Iterator[str]:
             yield from _rows(block.remarks, look)
         case Table():
             yield from _rows(block.title, look)
-            yield from _grid(block, look)
-            yield from _rows(block.foot, look)
+            yield from _table_lines(block, look)
+            yield from _rows(block.footer, look)
         case Totals():
             yield from (paint_line(each, look) for each in block.lines)
         case Problem():
-            yield from _framed(_problem(block, look), block.tone, look)
+            yield from _frame_problem(_problem(block, look), block.tone, look)
         case _:
             assert_never(block)
 
@@ -214,70 +216,70 @@ def _rows(rows: Iterable[Row], look: TextStyle) -> Iterator[str]:
 
 def _problem(block: Problem, look: TextStyle) -> Iterator[str]:
     """Write a problem: its summary, its places with what was seen there, and the way out."""
-    word = tone_text(f"{block.word}: ", block.tone, look)
-    code = tone_text(f" [{block.code}]", Tone.FAINT, look)
-    yield word + tone_text(block.summary, Tone.STRONG, look) + code
+    word = paint_text(f"{block.severity}: ", block.tone, look)
+    code = paint_text(f" [{block.code}]", Tone.FAINT, look)
+    yield word + paint_text(block.summary, Tone.STRONG, look) + code
     for number, each in enumerate(block.excerpts):
         yield ""
         yield from _excerpt(each, block.address, look)
         if number == 0:
-            yield from _seen(block.values, look)
+            yield from _value_lines(block.values, look)
     if not block.excerpts:
-        yield from _seen(block.values, look)
+        yield from _value_lines(block.values, look)
         if block.address:
             yield ""
-            yield f"  with {_plain(block.address, look)}"
+            yield f"  with {_plain_span(block.address, look)}"
     for said in (block.detail, f"hint: {block.hint}" if block.hint else ""):
         if said:
             yield ""
-            yield from _prose(said.rstrip("\n"), look, room=2)
+            yield from _prose_lines(said.rstrip("\n"), look, room=2)
 
 
 def _excerpt(excerpt: Excerpt, address: str, look: TextStyle) -> Iterator[str]:
     if excerpt.label:
-        yield f"  {_plain(excerpt.label, look)}"
+        yield f"  {_plain_span(excerpt.label, look)}"
     elif address:
-        yield f"  with {_plain(address, look)},"
-    yield f"  {_plain(excerpt.place, look)}:"
+        yield f"  with {_plain_span(address, look)},"
+    yield f"  {_plain_span(excerpt.place, look)}:"
     if excerpt.snippet:
-        yield from _pointed(excerpt.snippet, look)
+        yield from _snippet_lines(excerpt.snippet, look)
 
 
-def _seen(values: Sequence[str], look: TextStyle) -> Iterator[str]:
+def _value_lines(values: Sequence[str], look: TextStyle) -> Iterator[str]:
     """Write what the values in an expression were."""
     rule, bar = ("├" + "─" * 16, "│") if look.unicode else ("+" + "-" * 16, "|")
     if look.accessible:
         rule, bar = "where:", ""
     if values:
         yield f"    {rule}"
-        yield from (f"    {bar} {_plain(each, look)}" for each in values)
+        yield from (f"    {bar} {_plain_span(each, look)}" for each in values)
 
 
-def _plain(said: str, look: TextStyle) -> str:
-    return tone_text(said, Tone.PLAIN, look)
+def _plain_span(said: str, look: TextStyle) -> str:
+    return paint_text(said, Tone.PLAIN, look)
 
 
-def _ended(lines: Iterable[str]) -> str:
+def _join_lines(lines: Iterable[str]) -> str:
     return "".join([f"{each}\n" for each in lines])
 
 
 def _row(row: Row, look: TextStyle) -> str:
-    return (row_lead(row.mark, row.column, look) + paint_line(row.text, look)).rstrip()
+    return (row_prefix(row.mark, row.column, look) + paint_line(row.text, look)).rstrip()
 
 
-def _prose(said: str, look: TextStyle, *, room: int = 0) -> list[str]:
+def _prose_lines(said: str, look: TextStyle, *, room: int = 0) -> list[str]:
     return [clean_text(each, unicode=look.unicode) for each in wrap_text(said, look.width - room)]
 
 
-def _grid(table: Table, look: TextStyle) -> Iterator[str]:
-    head = tuple(line(strong(name)) for name in table.columns)
+def _table_lines(table: Table, look: TextStyle) -> Iterator[str]:
+    head = tuple(line(strong_span(name)) for name in table.columns)
     grid = [each.cells for each in table.rows] + ([head] if head else [])
     widths = [max(line_columns(cell, look) for cell in each) for each in zip(*grid, strict=True)]
     sides = [(width, at in table.numbers) for at, width in enumerate(widths)]
     if head:
         yield " " * table.column + _cells(head, sides, look)
     for row in table.rows:
-        yield row_lead(row.mark, table.column, look) + _cells(row.cells, sides, look)
+        yield row_prefix(row.mark, table.column, look) + _cells(row.cells, sides, look)
 
 
 def _cells(cells: tuple[Line, ...], sides: list[tuple[int, bool]], look: TextStyle) -> str:
@@ -289,18 +291,18 @@ def _cells(cells: tuple[Line, ...], sides: list[tuple[int, bool]], look: TextSty
     return "  ".join(shown).rstrip()
 
 
-def _pointed(snippet: Snippet, look: TextStyle) -> Iterator[str]:
+def _snippet_lines(snippet: Snippet, look: TextStyle) -> Iterator[str]:
     """Write the line of source with carets under the span."""
-    piece, start, end = text_window(
+    piece, start, end = crop_line(
         snippet.code.replace("\t", " "), snippet.start, snippet.end, max(look.width - 12, 40)
     )
     before, within, after = piece[:start], piece[start:end], piece[end:]
     gutter = f"{snippet.number:>{_GUTTER - 2}}: "
     yield (
         gutter
-        + tone_text(before, Tone.PLAIN, look)
-        + tone_text(within, Tone.MARKED, look)
-        + tone_text(after, Tone.PLAIN, look)
+        + paint_text(before, Tone.PLAIN, look)
+        + paint_text(within, Tone.MARKED, look)
+        + paint_text(after, Tone.PLAIN, look)
     ).rstrip()
     if look.accessible:
         yield f"{' ' * _GUTTER}here: {clean_text(within, unicode=look.unicode)}"
@@ -310,12 +312,12 @@ def _pointed(snippet: Snippet, look: TextStyle) -> Iterator[str]:
     yield " " * indent + carets + (" ..." if snippet.has_more else "")
 
 
-def _framed(lines: Iterable[str], tone: Tone, look: TextStyle) -> Iterator[str]:
+def _frame_problem(lines: Iterable[str], tone: Tone, look: TextStyle) -> Iterator[str]:
     """Draw a bar at the left of a problem, where the terminal can show one."""
     if look.accessible or not look.unicode:
         yield from lines
         return
-    top, bar, foot = (tone_text(each, tone, look) for each in "╷│╵")
+    top, bar, foot = (paint_text(each, tone, look) for each in "╷│╵")
     yield top
     yield from (f"{bar} {each}".rstrip() for each in lines)
     yield foot

@@ -11,7 +11,7 @@ from kplan.config.format.formatter import format_text
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields, to_document
-from kplan.kinds.topic_value import THROTTLED_REPLICAS, Topic
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.report.documents.notation import hcl_text, quote_hcl
 
 _INVALID_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")

@@ -1,18 +1,26 @@
-"""Use case: import one existing object; how a live object becomes an owned one."""
+"""Use case: import one object, or the whole cluster with its configuration."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
+from kplan.cluster.topic import is_internal_topic
+from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Resource
-from kplan.model.snapshot import LiveObject
-from kplan.model.state import OwnedObject
+from kplan.model.state import LiveObject, OwnedObject, Snapshot, State
+from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.clusters import read_clusters
-from kplan.workflow.open_project import OpenProject, check_no_journal, open_project
+from kplan.workflow.open_project import OpenProject, check_no_journal, load_checked, open_project
 from kplan.workflow.ports import Ports, Project
+from kplan.workflow.snapshot import read_snapshot
 
 
 def kind_of_address(address: Address) -> ResourceKind:
@@ -106,3 +114,189 @@ def _read_live_object(found: OpenProject, resource: Resource, identity: Identity
             "An ACL is named principal|host|operation|permission|type|name|pattern.",
         )
     return adopt_object(resource, live)
+
+
+CONFIGURATION_SUFFIXES = (".tf", ".hcl")
+
+
+@dataclass(frozen=True, slots=True)
+class UnimportedObject:
+    """A live object that was not taken over, and why."""
+
+    kind: str
+    identity: Identity
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportAllResult:
+    """What was written and is owned now; both are empty where there was nothing to take over.
+
+    `unread` tells which kinds could not be read, and why.
+    """
+
+    text: str
+    owned: tuple[OwnedObject, ...]
+    unimported: tuple[UnimportedObject, ...]
+    unread: Mapping[str, str]
+
+
+def import_all(project: Project, file: Path, prefix: str, ports: Ports) -> ImportAllResult:
+    """Declare every live object that is not declared yet in a new file, and own it.
+
+    The cluster is that of the connection without alias. Only objects whose name, or the name of
+    what they are about, begins with `prefix` are taken. Internal topics stay out. Nothing on the
+    cluster changes, and the next plan is empty.
+
+    Raises:
+        UsageError: the file exists, or is no configuration file of the project's folder; or the
+            configuration has no connection without alias.
+
+    """
+    with _create_file(project, file), open_project(project, ports, frozenset({""})) as found:
+        check_no_journal(project)
+        ports.progress.stage("Reading the cluster")
+        snapshot, chosen, left_out = _select_objects(found, prefix)
+        text = _render_selected(found.configuration, snapshot, chosen, file.name)
+        owned = _adopt_selected(project, file, text, (snapshot, chosen)) if text else ()
+        if owned:
+            project.store.write(_state_with_owned(found, owned))
+        return ImportAllResult(text, owned, tuple(left_out), snapshot.unread)
+
+
+@contextmanager
+def _create_file(project: Project, file: Path) -> Iterator[None]:
+    """Make the file, and take it away again where it stays empty.
+
+    It is there from the beginning so that a folder without any configuration can be started from.
+    """
+    if (
+        file.suffix not in CONFIGURATION_SUFFIXES
+        or file.absolute().parent.resolve() != project.folder.resolve()
+    ):
+        raise UsageError(
+            f"{file} is no configuration file of {project.folder}.",
+            "Name a .tf or .hcl file in the folder, so that what is owned is declared.",
+        )
+    try:
+        file.open("x").close()
+    except FileExistsError:
+        raise UsageError(f"{file} exists; it is not written over.", "Name a new file.") from None
+    except OSError as failure:
+        raise UsageError(f"{file} cannot be written: {failure.strerror}.") from None
+    try:
+        yield
+    finally:
+        if not file.read_bytes():
+            file.unlink()
+
+
+SelectedObjects = Mapping[str, Sequence[Identity]]
+
+
+def _select_objects(
+    found: OpenProject, prefix: str
+) -> tuple[Snapshot, SelectedObjects, list[UnimportedObject]]:
+    """Read what there is, then all about what is to be taken.
+
+    What cannot be deleted was made by nobody, and is left out.
+    """
+    declared = {each.key for each in found.configuration.resources}
+    declared |= {each.key for each in found.state.owned.values()}
+    connection = found.clusters.connections.get("")
+    if connection is None:
+        raise UsageError(
+            "There is no cluster to read: what is written uses the connection without alias.",
+            'Declare it: provider "kafka" {}',
+        )
+    cluster, description = connection.cluster, connection.description
+    first = read_snapshot(
+        cluster, description, KINDS, {kind.name: () for kind in KINDS if kind.is_deletable}
+    )
+    wanted = {
+        kind: [
+            identity
+            for identity, live in reading.objects.items()
+            if (kind, identity, "") not in declared
+            and _filter_name(identity, live).startswith(prefix)
+        ]
+        for kind, reading in first.readings.items()
+    }
+    snapshot = read_snapshot(cluster, description, KINDS, wanted)
+    left_out: list[UnimportedObject] = []
+    chosen: dict[str, list[Identity]] = {kind.name: [] for kind in KINDS}
+    for kind in KINDS:
+        for identity in sorted(wanted.get(kind.name, ())):
+            reason = _import_obstacle(kind, identity, snapshot)
+            if reason is None:
+                chosen[kind.name].append(identity)
+            elif reason:
+                left_out.append(UnimportedObject(kind.name, identity, reason))
+    return snapshot, chosen, left_out
+
+
+def _filter_name(identity: Identity, live: LiveObject) -> str:
+    """Return the name that a prefix is held against: of an ACL that of what it is about."""
+    return live.value.resource_name if isinstance(live.value, Acl) else identity
+
+
+def _import_obstacle(kind: ResourceKind, identity: Identity, snapshot: Snapshot) -> str | None:
+    """Say why an object cannot be declared; "" where that goes without saying, None if it can."""
+    reading = snapshot.readings.get(kind.name)
+    if reading is None:
+        return ""
+    if identity in reading.hidden:
+        return f"the cluster will not show it ({reading.hidden[identity]})"
+    live = reading.objects.get(identity)
+    if live is None or (isinstance(live.value, Topic) and is_internal_topic(identity)):
+        return ""
+    if not is_writable(live.value):
+        return "HCL keeps text in composed form (NFC), and its is not"
+    faults = [each for each in kind.check(declarable_value(live.value)) if not each.is_warning]
+    return faults[0].detail if faults else None
+
+
+def _render_selected(
+    configuration: Configuration, snapshot: Snapshot, chosen: SelectedObjects, file: str
+) -> str:
+    values = {
+        kind: [snapshot.readings[kind].objects[each].value for each in identities]
+        for kind, identities in chosen.items()
+    }
+    taken = {
+        kind.name: {
+            each.address.name
+            for each in configuration.resources
+            if each.address.kind == kind.name and not each.address.module
+        }
+        for kind in KINDS
+    }
+    return generate_blocks(values, KINDS, taken, file)
+
+
+def _adopt_selected(
+    project: Project, file: Path, text: str, seen: tuple[Snapshot, SelectedObjects]
+) -> tuple[OwnedObject, ...]:
+    """Write the file, load it as every later run will, and own what it declares."""
+    snapshot, chosen = seen
+    file.write_text(text, encoding="utf-8")
+    try:
+        configuration = load_checked(project)
+    except BaseException:
+        file.write_bytes(b"")  # and so it goes
+        raise
+    wanted = {(kind, identity) for kind, identities in chosen.items() for identity in identities}
+    return tuple(
+        adopt_object(each, snapshot.readings[each.address.kind].objects[each.identity])
+        for each in configuration.resources
+        if not each.provider and (each.address.kind, each.identity) in wanted
+    )
+
+
+def _state_with_owned(found: OpenProject, owned: Sequence[OwnedObject]) -> State:
+    state = found.state
+    return replace(
+        found.clusters.record_ids(state),
+        serial=state.serial + 1,
+        owned=merge_owned(state.owned, owned),
+    )

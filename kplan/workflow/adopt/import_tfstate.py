@@ -15,8 +15,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Lifecycle, Resource
-from kplan.model.snapshot import Snapshot
-from kplan.model.state import OwnedObject
+from kplan.model.state import OwnedObject, Snapshot
 from kplan.workflow.adopt.import_ import adopt_object, merge_owned
 from kplan.workflow.clusters import read_clusters
 from kplan.workflow.open_project import OpenProject, check_no_journal, open_project

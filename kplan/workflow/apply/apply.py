@@ -1,17 +1,226 @@
-"""Use case: carry a plan out and record what became of it."""
+"""Use case: apply an approved plan: journal, checkpoints of the state, outcomes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext, Clock, Watcher
+from kplan.apply.progress import state_after
 from kplan.kinds import KINDS
 from kplan.kinds.topic_layout import without_generated_assignment
-from kplan.model.errors import StalePlanError, UsageError
-from kplan.model.plan import Change, ObjectKey, Plan, Reason
-from kplan.model.state import State
-from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult, absorb_journal, execute_plan
-from kplan.workflow.open_project import open_project
-from kplan.workflow.plan.plan import plan_open_project
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import StalePlanError, StateError, UsageError
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Reason
+from kplan.model.state import AppliedPlan, OutputValue, State
+from kplan.state.journal_writer import JournalWriter
+from kplan.state.plan_file import journal_plan_metadata
+from kplan.workflow.moves.moves import kinds_with_limits, remove_stale_throttles
+from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.plan import PlanResult, output_values, plan_open_project
+from kplan.workflow.policy.policy import report_refused
 from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
+
+CHECKPOINT_INTERVAL_S = 30.0
+
+
+class CheckpointWatcher:
+    """A watcher that has the state of so far written, for all who read states and not journals.
+
+    Nothing rests on it: the journal holds every outcome before. So a write that fails is passed
+    over, and the one at the end tells why. `serial` is the last one that was used.
+    """
+
+    def __init__(self, made: PlanResult, clock: Clock, write: Callable[[State], None]) -> None:
+        self.serial = made.state.serial
+        self._plan_result = made
+        self._clock = clock
+        self._write = write
+        self._outcomes: list[Outcome] = []
+        self._written_at = clock.now()
+
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Hear it."""
+
+    def on_visibility(self, waiting: int, total: int) -> None:
+        """Hear it."""
+
+    def on_reassignment(self, left: int, total: int) -> None:
+        """Hear it."""
+
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Take the outcomes in, and write the state when the last time was long ago."""
+        self._outcomes += outcomes
+        if self._clock.now() - self._written_at < CHECKPOINT_INTERVAL_S:
+            return
+        state = self.next_state(self._outcomes, dict(self._plan_result.state.outputs))
+        with suppress(StateError, OSError):
+            self._write(state)
+        self._written_at = self._clock.now()
+
+    def next_state(self, outcomes: Sequence[Outcome], outputs: dict[str, OutputValue]) -> State:
+        """Return the state after these outcomes, with a serial that no write has used."""
+        self.serial += 1
+        state = state_after(self._plan_result.state, self._plan_result.plan, outcomes, outputs)
+        return replace(state, serial=self.serial)
+
+
+@dataclass(frozen=True, slots=True)
+class TeeWatcher:
+    """Tells the first watcher before the second: the journal, then the terminal."""
+
+    first: Watcher
+    second: Watcher
+
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Notify both that changes are about to be sent."""
+        self.first.on_send(batch, changes)
+        self.second.on_send(batch, changes)
+
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Notify both what became of changes."""
+        self.first.on_outcomes(outcomes)
+        self.second.on_outcomes(outcomes)
+
+    def on_visibility(self, waiting: int, total: int) -> None:
+        """Notify both how many changes are not visible yet."""
+        self.first.on_visibility(waiting, total)
+        self.second.on_visibility(waiting, total)
+
+    def on_reassignment(self, left: int, total: int) -> None:
+        """Notify both how many partitions are to move still."""
+        self.first.on_reassignment(left, total)
+        self.second.on_reassignment(left, total)
+
+
+_MAX_APPLIED_PLANS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyHandlers:
+    """Who approves a plan and who watches it being carried out."""
+
+    approve: Callable[[PlanResult], bool]
+    watcher: Watcher
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """What an apply came to. `outcomes` is empty when it was not approved or could not be."""
+
+    plan_result: PlanResult
+    outcomes: tuple[Outcome, ...]
+    state: State
+    is_approved: bool
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether it stopped before the end; its journal is kept for `resume`."""
+        return any(each.status is OutcomeStatus.SKIPPED for each in self.outcomes)
+
+
+def execute_plan(
+    project: Project,
+    found: OpenProject,
+    made: PlanResult,
+    options: PlanOptions,
+    outside: tuple[Ports, ApplyHandlers],
+) -> ApplyResult:
+    """Carry an approved plan out; the state is written at the end, and now and then before."""
+    ports, hands = outside
+    project.store.check_free_space(_sent_change_count(made.plan))
+    made = absorb_journal(project, found, made, ports)
+    with _open_journal(project, made, ports) as journal:
+        ports.progress.stage("Applying", _sent_change_count(made.plan))
+
+        def write(state: State) -> None:
+            journal.on_state_write(state.serial)
+            project.store.write(state)
+
+        checkpoints = CheckpointWatcher(made, ports.clock, write)
+        watcher = TeeWatcher(journal, TeeWatcher(checkpoints, hands.watcher))
+        outcomes = tuple(
+            outcome
+            for provider, part in made.plan.split_by_provider()
+            for outcome in apply_plan(
+                part, _apply_context(found, provider, options, (ports, watcher))
+            )
+        )
+        journal.end()
+        outcomes = (*outcomes, *report_refused(made.plan, hands.watcher))
+        state = checkpoints.next_state(outcomes, _final_outputs(made))
+        state = replace(state, applied_plans=_applied_plans(made, ports))
+        write(state)
+    done = ApplyResult(made, outcomes, state, is_approved=True)
+    if not done.is_resumable:
+        project.store.discard_journal()
+    return done
+
+
+def _open_journal(
+    project: Project, made: PlanResult, ports: Ports
+) -> AbstractContextManager[JournalWriter]:
+    nonce = made.meta.nonce if made.meta else ""
+    return project.store.open_journal(made.plan, nonce, ports.holder)
+
+
+def _apply_context(
+    found: OpenProject, provider: str, options: PlanOptions, outside: tuple[Ports, Watcher]
+) -> ApplyContext:
+    ports, watcher = outside
+    cluster = found.clusters.connections[provider].cluster
+    kinds = kinds_with_limits(options.reassignment_limits)
+    return ApplyContext(
+        cluster, kinds, ports.clock, watcher, options.limits, is_stopped=ports.is_stopped
+    )
+
+
+def absorb_journal(
+    project: Project, found: OpenProject, made: PlanResult, ports: Ports
+) -> PlanResult:
+    """Write down what an interrupted apply had done, so that its journal can go.
+
+    A saved plan that it was carrying out counts as applied: it is not begun a second time.
+    """
+    if found.journal is None:
+        return made
+    remove_stale_throttles(found.journal, found.clusters, ports)
+    state = replace(made.state, serial=made.state.serial + 1)
+    begun = journal_plan_metadata(found.journal)
+    if begun is not None and begun.nonce not in {each.nonce for each in state.applied_plans}:
+        plans = _applied_plans(replace(made, meta=begun), ports)
+        state = replace(state, applied_plans=plans)
+    project.store.write(state)
+    project.store.discard_journal()
+    based_on = replace(made.plan.based_on, lineage=state.lineage, serial=state.serial)
+    return replace(made, plan=replace(made.plan, based_on=based_on), state=state)
+
+
+def _applied_plans(made: PlanResult, ports: Ports) -> tuple[AppliedPlan, ...]:
+    """Remember every saved plan, so that it is applied once, and who applied last."""
+    by = "" if ports.holder is None else ports.holder.ci or ports.holder.person
+    at = ports.now().isoformat(timespec="seconds")
+    nonce = made.meta.nonce if made.meta else ""
+    checksum = made.meta.checksum if made.meta else made.plan.checksum
+    saved = [each for each in made.state.applied_plans if each.nonce]
+    return (*saved, AppliedPlan(nonce, checksum, at, by))[-_MAX_APPLIED_PLANS:]
+
+
+def _sent_change_count(plan: Plan) -> int:
+    return sum(1 for change in plan.allowed_changes if change.touches_cluster)
+
+
+def _final_outputs(made: PlanResult) -> dict[str, OutputValue]:
+    """Return the outputs after the apply: those of the state, with the changes of the plan."""
+    outputs, declared = dict(made.state.outputs), output_values(made.configuration)
+    for change in made.plan.outputs:
+        if change.action is Action.DELETE:
+            outputs.pop(change.name, None)  # a later state may have lost it already
+        elif change.action is not Action.NO_OP:
+            outputs[change.name] = declared[change.name]
+    return outputs
+
 
 __all__ = ["ApplyHandlers", "ApplyResult", "apply", "resume_apply"]
 

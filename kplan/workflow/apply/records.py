@@ -19,25 +19,25 @@ from kplan.kinds import KINDS
 from kplan.kinds.codes import SUMMARIES as KIND_SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors
-from kplan.model.errors import ClusterError, ConfigError, UnreadableError
-from kplan.model.outcome import OutcomeStatus
-from kplan.model.policy import Violation
-from kplan.model.record_deletion import (
+from kplan.model.errors import ClusterError, ConfigError, Refusal, UnreadableError
+from kplan.model.outcome import (
+    OutcomeStatus,
     PartitionDeletion,
     PartitionDeletionOutcome,
     RecordDeletionPlan,
 )
-from kplan.model.refusal import Refusal
+from kplan.model.policy import Violation
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Snapshot
+from kplan.model.state import Snapshot
 from kplan.policy.engine import (
     EvaluationOptions,
+    QuestionContext,
     evaluate_question,
+    records_question,
     sort_policies,
     unused_overrides,
 )
 from kplan.policy.facts import ClusterFacts
-from kplan.policy.question import QuestionContext, records_question
 from kplan.workflow.apply.record_target import DeletionTarget
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.policy.policy import MODE_ALL, open_policies, policy_refusal

@@ -1,6 +1,6 @@
-"""Use case: apply a saved plan."""
+"""Use case: apply a saved plan, if it still fits the cluster and the state."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -8,26 +8,114 @@ from pathlib import Path
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
 from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
 from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import PolicyDeniedError, StalePlanError, WrongClusterError
 from kplan.model.outcome import Outcome, OutcomeStatus
-from kplan.model.plan import Action, Change, Plan, Reason
+from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.policy import ViolationStatus
-from kplan.model.resource import Resource, connection_name
-from kplan.model.state import State
-from kplan.policy.impact import check_thresholds
+from kplan.model.resource import Identity, Resource, connection_name
+from kplan.model.state import Snapshot, State
+from kplan.policy.risk import check_thresholds
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
-from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult, execute_plan
-from kplan.workflow.apply.staleness import Staleness, find_stale_changes
+from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, execute_plan
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
-from kplan.workflow.plan.capability import check_plan_controller_access
-from kplan.workflow.plan.plan import PlanResult, plan_open_project
+from kplan.workflow.plan.plan import PlanResult, check_plan_controller_access, plan_open_project
 from kplan.workflow.policy.policy import PolicyInput, apply_policies
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project, keep_replacements
+
+
+class Staleness(StrEnum):
+    """Why a change does not fit any more."""
+
+    UNREAD = "it could not be read"
+    RECREATED = "it was deleted and created again since the plan"
+    CHANGED = "it was changed on the cluster since the plan"
+    DELETED = "it is gone from the cluster since the plan"
+    CREATED = "it has been created since the plan, and differs"
+    OWNER_CHANGED = "the state owns it otherwise since the plan"
+
+
+def find_stale_changes(
+    plan: Plan, state: State, snapshots: Mapping[str, Snapshot], kinds: Sequence[ResourceKind]
+) -> tuple[tuple[Change, Staleness], ...]:
+    """List the changes whose object is not what the plan saw, and not what it is to become either.
+
+    A change that came about by other hands is none of them: it is done already.
+    """
+    by_name = {kind.name: kind for kind in kinds}
+    seen = {
+        key: fill_snapshot_from_state(kinds, each, state.for_provider(key))
+        for key, each in snapshots.items()
+    }
+    owners: AddressByKey | None = None
+    if state.serial != plan.based_on.serial:
+        owners = {each.key: each.address for each in state.owned.values()}
+    found = (
+        (change, _staleness(by_name[change.kind], change, seen.get(change.provider), owners))
+        for change in plan.changes
+        if change.action is not Action.NO_OP or change.reason is not Reason.NONE
+    )
+    return tuple((change, why) for change, why in found if why is not None)
+
+
+AddressByKey = Mapping[ObjectKey, Address]
+
+
+def _staleness(
+    kind: ResourceKind, change: Change, snapshot: Snapshot | None, owners: AddressByKey | None
+) -> Staleness | None:
+    """Say why a change is stale; `owners` are given if the state is another than the plan's."""
+    if owners is not None and not _is_owned_as_planned(kind, change, owners):
+        return Staleness.OWNER_CHANGED
+    if not change.touches_cluster:
+        return None
+    if snapshot is None or kind.name in snapshot.unread:
+        return Staleness.UNREAD
+    before = snapshot.live_object(kind.name, _planned_identity(kind, change))
+    after = None if change.after is None else snapshot.live_object(kind.name, change.identity)
+    if before is not None and change.uid and before.uid != change.uid:
+        return Staleness.RECREATED
+    if after is not None and _is_equal(kind, after.value, change.after):
+        return None
+    if change.action is Action.CREATE:
+        return None if before is None else Staleness.CREATED
+    if before is None:
+        return None if change.action is Action.DELETE else Staleness.DELETED
+    live, _ = kind.align(before.value, change.after or change.before)
+    return None if live == change.before else Staleness.CHANGED
+
+
+def _planned_identity(kind: ResourceKind, change: Change) -> Identity:
+    """Name the object that the plan saw, or that it saw to be absent."""
+    return change.identity if change.before is None else kind.identify(change.before)
+
+
+def _is_equal(kind: ResourceKind, live: object, wanted: object) -> bool:
+    before, after = kind.align(live, wanted)
+    return bool(before == after)
+
+
+_UNOWNED_REASONS = frozenset(
+    {
+        Reason.ADOPTED,
+        Reason.ADOPTED_AND_CHANGED,
+        Reason.IMPORTED,
+        Reason.IMPORTED_AND_CHANGED,
+    }
+)
+
+
+def _is_owned_as_planned(kind: ResourceKind, change: Change, owners: AddressByKey) -> bool:
+    """Whether the state owns the object at the address, or not at all, as when it was planned."""
+    is_new = change.action is Action.CREATE and change.reason is not Reason.DELETED_OUTSIDE
+    is_unowned = is_new or change.reason in _UNOWNED_REASONS
+    wanted = None if is_unowned else change.previous or change.address
+    return owners.get((kind.name, _planned_identity(kind, change), change.provider)) == wanted
 
 
 def restore_secrets(plan: Plan, configuration: Configuration) -> Plan:
@@ -81,8 +169,8 @@ def apply_saved(
     """
     ports, hands = outside
     saved = read_plan(path)
-    check_not_expired(saved.meta, ports.now())
-    inputs = replace(project.inputs, values=saved.meta.variables)
+    check_not_expired(saved.metadata, ports.now())
+    inputs = replace(project.inputs, values=saved.metadata.variables)
     project = replace(project, inputs=inputs)
     with open_project(project, ports) as found:
         _check_applicable(saved, found, options)
@@ -107,7 +195,7 @@ def apply_saved(
 
 def _check_not_applied(saved: SavedPlan, state: State) -> None:
     for each in state.applied_plans:
-        if each.nonce == saved.meta.nonce:
+        if each.nonce == saved.metadata.nonce:
             by = f" by {each.by}" if each.by else ""
             raise StalePlanError(
                 f"The plan was applied already, at {each.at}{by}.", _PLAN_AGAIN_HINT
@@ -116,7 +204,7 @@ def _check_not_applied(saved: SavedPlan, state: State) -> None:
 
 def _check_applicable(saved: SavedPlan, found: OpenProject, options: PlanOptions) -> None:
     """Check what no way of dealing with stale plans can make up for."""
-    if found.journal is not None and found.journal.head.nonce == saved.meta.nonce:
+    if found.journal is not None and found.journal.header.nonce == saved.metadata.nonce:
         raise StalePlanError(
             "The plan was begun already, and its apply was interrupted.",
             "Do the rest of it: kplan apply -resume",
@@ -162,7 +250,7 @@ def _rebase_plan(
         said = "Created again since the plan" if anew else "Not as the plan saw it"
         raise StalePlanError(f"{said}: {', '.join(names)}.", _PLAN_AGAIN_HINT)
     plan = restore_secrets(_remove_stale_changes(saved.plan, stale, state), found.configuration)
-    return PlanResult(plan, found.configuration, state, snapshots, saved.meta), stale
+    return PlanResult(plan, found.configuration, state, snapshots, saved.metadata), stale
 
 
 def _apply_current_policies(made: PlanResult, options: PlanOptions, ports: Ports) -> PlanResult:
@@ -240,7 +328,7 @@ def _replan(
         is_destroy=any(each.reason is Reason.DESTROY for each in former.changes),
         only=None if former.is_complete else frozenset(each.key for each in former.changes),
     )
-    made = replace(plan_open_project(found, options, ports), meta=saved.meta)
+    made = replace(plan_open_project(found, options, ports), meta=saved.metadata)
     is_same = made.plan.checksum == former.checksum
     if not made.plan.is_applyable or not (is_same or hands.approve(made)):
         return ApplyResult(made, (), made.state, is_approved=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet import access, lint
 from kplan.fleet.audit import clusters_with_log, log_lineage
-from kplan.fleet.policy import check_policies
+from kplan.fleet.plan import check_policies
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER
 from kplan.model.errors import UsageError
@@ -15,9 +15,8 @@ from kplan.model.plan import Change, Plan
 from kplan.model.table import Figures
 from kplan.state.plan_file import read_plan
 from kplan.workflow.access import KIND
-from kplan.workflow.fleet.desired import load_policies
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, load_policies
 from kplan.workflow.fleet.fleet import OpenSnapshot, open_snapshot, read_audit, render_figures
-from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.inspect.access import parse_question
 
 if TYPE_CHECKING:

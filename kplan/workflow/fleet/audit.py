@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
-from kplan.fleet import audit, audit_file, audit_topic, inventory, output
+from kplan.fleet import audit, audit_topic, dataframe, inventory
 from kplan.fleet.session import open_session
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store, UnreadableLog
@@ -22,7 +22,7 @@ from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.model.version import VERSION
 from kplan.workflow.adopt.block import generate_blocks, is_writable
-from kplan.workflow.fleet.desired import read_owned
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
 from kplan.workflow.fleet.fleet import (
     OpenSnapshot,
     choose_engine,
@@ -32,7 +32,6 @@ from kplan.workflow.fleet.fleet import (
     read_fleet,
     render_figures,
 )
-from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 _OWNED_HEADER = """\
 # Nobody used these. Delete their resource blocks, add this file, and plan: the plan deletes them. A
@@ -106,14 +105,14 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         history = filter_clusters(options, store.usage())
         malformed = filter_clusters(options, store.malformed_lines())
         lineage = {**audit.log_lineage(history), "answered_by": VERSION, "store": fleet.store}
-        output.write_table(history, options.output, lineage)
-        output.write_table(malformed, options.output, lineage, "malformed")
+        dataframe.write_table(history, options.output, lineage)
+        dataframe.write_table(malformed, options.output, lineage, "malformed")
         told = {
             "requests": audit.request_counts(history),
             "malformed_lines": audit.malformed_counts(malformed),
             "malformed": malformed,
         }
-        tables = output.collect_tables(told, options.limit)
+        tables = dataframe.collect_tables(told, options.limit)
         return Figures("Authorizer logs", tables, lineage, tuple(notes))
 
 
@@ -161,13 +160,13 @@ def _ingest_files(
 ) -> list[UnreadableLog]:
     """Read the files that are new or changed, without those that cannot be read."""
     patterns, zone = _log_files(cluster), cluster.audit_time_zone
-    found = audit_file.list_log_files(spark, cluster.name, patterns, zone) if patterns else []
-    new = audit_file.new_log_files(found, store.log_stamps(cluster.name)) if found else []
+    found = audit.list_log_files(spark, cluster.name, patterns, zone) if patterns else []
+    new = audit.new_log_files(found, store.log_stamps(cluster.name)) if found else []
     left_out: list[UnreadableLog] = []
     while new:
         try:
             store.append_audit(
-                audit.parse_lines(audit_file.read_lines(spark, cluster.name, new)), new, zone
+                audit.parse_lines(audit.read_lines(spark, cluster.name, new)), new, zone
             )
             break
         except UnreadableLog as failure:

@@ -1,9 +1,11 @@
-"""What is declared, owned and asked of policies on each cluster of a fleet."""
+"""What a fleet command works with: ports, and what is declared on each cluster."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kplan.cluster.request import ClusterDescription
 from kplan.config.declarations.file import configuration_files
@@ -11,26 +13,86 @@ from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import NoClusterError
-from kplan.config.policies.folder import load_policy_folder
-from kplan.fleet.plan import FleetPlanRequest, expected_objects
-from kplan.fleet.policy import FleetPolicies
+from kplan.config.policies.block import load_policy_folder
+from kplan.fleet.dataframe import MAX_ROWS
+from kplan.fleet.plan import FleetPlanRequest, FleetPolicies, expected_objects
+from kplan.fleet.session import SparkSettings
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import has_errors
+from kplan.model.diagnostic import Diagnostic, has_errors
 from kplan.model.errors import ConfigError, FleetError, KplanError, UnreadableError
 from kplan.model.policy import Policy
 from kplan.model.resource import Identity, connection_name
-from kplan.model.snapshot import KindSnapshot, Snapshot
-from kplan.model.state import State
+from kplan.model.state import KindSnapshot, Snapshot, State
 from kplan.plan.request import PlanRequest
-from kplan.state.journal import fold_journal
-from kplan.workflow.acl_order import add_first_connections
-from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.state.journal import replay_journal
+from kplan.state.store import StateStore
+from kplan.workflow.access import add_first_connections
 from kplan.workflow.open_project import load_checked, read_or_create_state
 from kplan.workflow.plan.plan import output_values
-from kplan.workflow.ports import Project
+from kplan.workflow.ports import Progress, Project
+
+if TYPE_CHECKING:
+    from kplan.cluster.port import Cluster
+
+FleetConnector = Callable[
+    [FleetCluster], "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]"
+]
+"""Works out how a cluster is reached, without reaching it; the result goes to the executors."""
+
+StateStoreFactory = Callable[[Path, Inputs], StateStore | None]
+"""Says where the state of a folder is kept; None is a file there. Raises ConfigError."""
+
+JavaClientSettings = Callable[[FleetCluster], Mapping[str, str]]
+"""Says how Kafka's Java client connects, which Spark is; holds secrets. Raises AuthError."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetOptions:
+    """What a fleet command works on. `only` names clusters, `run` a stored run ("": the latest).
+
+    `limit` bounds the rows that are shown, `output` takes all of them. Of logs counts what was
+    asked for in the time `since` until now, None for all of it.
+    """
+
+    folder: Path
+    inputs: Inputs
+    cluster_names: tuple[str, ...] = ()
+    run: str = ""
+    limit: int = MAX_ROWS
+    output: str = ""
+    engine: SparkSettings = field(default_factory=SparkSettings)
+    since: timedelta | None = None
+
+    def selected_clusters(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
+        """Return the clusters that were asked for, in the order of the file."""
+        return tuple(
+            each
+            for each in fleet.clusters
+            if not self.cluster_names or each.name in self.cluster_names
+        )
+
+
+class FleetProgress(Progress, Protocol):
+    """Where a fleet command tells how far it is: its stage, and the tasks of Spark in it."""
+
+    def tasks(self, done: int, total: int) -> None:
+        """Say how far the stage is: `done` of `total`, or nothing where there are 0."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPorts:
+    """The outside world of a fleet command."""
+
+    connector: FleetConnector
+    state_store: StateStoreFactory
+    java_client_settings: JavaClientSettings
+    progress: FleetProgress
+    now: Callable[[], datetime]
+
 
 if TYPE_CHECKING:
     from kplan.fleet.session import DataFrame
@@ -207,8 +269,8 @@ def _cluster_project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -
 
 def _read_state(project: Project) -> State:
     """Read the state with what an interrupted apply had done."""
-    state, journal = read_or_create_state(project), project.store.journal()
-    return state if journal is None else fold_journal(state, journal)[0]
+    state, journal = read_or_create_state(project), project.store.read_journal()
+    return state if journal is None else replay_journal(state, journal)[0]
 
 
 def _plan_request(project: Project, configuration: Configuration) -> PlanRequest:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.config.fleet_file import FleetConfiguration, load_fleet
-from kplan.fleet import history, inventory, output, plan
+from kplan.fleet import dataframe, inventory, plan
 from kplan.fleet.audit import usage_since
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource
 from kplan.fleet.session import SparkSettings, open_session
@@ -20,12 +20,13 @@ from kplan.model.errors import ConfigError, UsageError
 from kplan.model.table import Figures, FigureTable
 from kplan.model.version import VERSION
 from kplan.workflow.fleet.desired import (
+    FleetOptions,
+    FleetPorts,
     RequestedObjects,
     list_owners,
     load_desired,
     load_desired_names,
 )
-from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -105,9 +106,9 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
         run = store.run(options.run)
         objects = filter_clusters(options, store.objects(run))
         ports.progress.stage("Working on the run")
-        with output.open_query_pool() as pool:
-            unread = pool.submit(output.collect_table, "unread", inventory.unread_kinds(objects))
-            taken = pool.submit(output.snapshot_times, objects)
+        with dataframe.open_query_pool() as pool:
+            unread = pool.submit(dataframe.collect_table, "unread", inventory.unread_kinds(objects))
+            taken = pool.submit(dataframe.snapshot_times, objects)
             yield OpenSnapshot(fleet, spark, store, run, objects, unread, taken)
 
 
@@ -147,7 +148,7 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
         objects = store.objects(run)
         if save is not None:
             _save_snapshots(objects, sources, save)
-        lineage = _lineage(run, output.snapshot_times(objects), fleet.store)
+        lineage = _lineage(run, dataframe.snapshot_times(objects), fleet.store)
         told = {
             "inventory": inventory.inventory(objects),
             "unread": inventory.unread_kinds(objects),
@@ -248,7 +249,7 @@ def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> F
     with open_snapshot(options, ports) as found:
         earlier = found.store.run(since)
         before = filter_clusters(options, found.store.objects(earlier))
-        differences = history.changes(before, found.objects)
+        differences = inventory.changes(before, found.objects)
         ordered = differences.orderBy("cluster", "kind", "identity", "attribute")
         title = f"Changes since run {earlier.run}"
         more = {"since": earlier.run}
@@ -260,7 +261,7 @@ def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures
     with open_snapshot(options, ports) as found:
         every = filter_clusters(options, found.store.objects_of_runs(found.store.runs()))
         meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)
-        spans = history.history(every.where(meant))
+        spans = inventory.history(every.where(meant))
         ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from", "uid", "value")
         return render_figures(f"History of {what}", {"history": ordered}, (options, found))
 
@@ -308,8 +309,8 @@ def _write_tables(
 ) -> tuple[FigureTable, ...]:
     """Show and write out; the first table has the name that was given, further ones their own."""
     for place, (name, rows) in enumerate(told.items()):
-        output.write_table(rows, options.output, lineage, name if place else "")
-    return output.collect_tables(told, options.limit)
+        dataframe.write_table(rows, options.output, lineage, name if place else "")
+    return dataframe.collect_tables(told, options.limit)
 
 
 def _lineage(run: Run, taken: str, store: str) -> dict[str, str]:

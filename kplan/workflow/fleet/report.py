@@ -9,7 +9,7 @@ from kplan.model.errors import FleetError
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
-from kplan.workflow.fleet.desired import list_owners, load_desired
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners, load_desired
 from kplan.workflow.fleet.fleet import (
     OpenSnapshot,
     count_owners,
@@ -17,7 +17,6 @@ from kplan.workflow.fleet.fleet import (
     read_audit,
     render_figures,
 )
-from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.session import DataFrame

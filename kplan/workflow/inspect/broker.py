@@ -5,8 +5,7 @@ from collections.abc import Callable
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription, ItemResult
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import ClusterError, PolicyDeniedError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, PolicyDeniedError, Refusal
 from kplan.workflow.inspect.query import query_cluster
 from kplan.workflow.ports import Ports, Project
 

@@ -9,7 +9,7 @@ from kplan.cluster.topology import Quorum, QuorumReplica
 from kplan.config.load import Configuration
 from kplan.model.errors import ClusterError
 from kplan.model.resource import cluster_label
-from kplan.model.snapshot import Broker
+from kplan.model.state import Broker
 from kplan.model.table import Cell, Figures, FigureTable
 from kplan.workflow.open_project import load_checked
 from kplan.workflow.ports import Ports, Project

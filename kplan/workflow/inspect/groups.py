@@ -5,8 +5,7 @@ from fnmatch import fnmatchcase
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.usage import GroupDescription, GroupListing
-from kplan.model.errors import ClusterError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Refusal
 from kplan.model.table import Cell, Figures, FigureTable
 
 UNREAD = "unread"

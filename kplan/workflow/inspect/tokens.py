@@ -8,10 +8,9 @@ from fnmatch import fnmatchcase
 from kplan.cluster.errors import remedy_for
 from kplan.cluster.port import Cluster
 from kplan.cluster.settings import DelegationToken, TokenRequest
-from kplan.model.errors import ClusterError, UsageError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Refusal, UsageError
 from kplan.model.table import Figures, FigureTable
-from kplan.workflow.plan.capability import check_api
+from kplan.workflow.plan.plan import check_api
 
 _COLUMNS = ("token", "owner", "requester", "renewers", "issued", "expires", "at_most_until")
 

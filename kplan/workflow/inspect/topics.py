@@ -7,8 +7,7 @@ from fnmatch import fnmatchcase
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigEntry, ConfigSource, TopicDescription
 from kplan.cluster.topic import is_internal_topic, topic_name_fault
-from kplan.model.errors import ClusterError, UsageError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Refusal, UsageError
 from kplan.model.table import Cell, Figures, FigureTable
 
 Configs = Mapping[str, Mapping[str, ConfigEntry] | Refusal]

@@ -11,7 +11,7 @@ from kplan.kinds.base import ResourceKind
 from kplan.kinds.reassignment import ReassignmentLimits, remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import replica_moves
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.errors import ClusterError
 from kplan.model.plan import Action, BrokerTransfer, Change, ObjectKey, Plan
 from kplan.state.journal import Journal

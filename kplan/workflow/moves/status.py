@@ -12,8 +12,7 @@ from kplan.cluster.topic import is_internal_topic
 from kplan.cluster.topology import ElectionType, Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.reassignment import remove_leftover_throttles
-from kplan.model.errors import ClusterError, UsageError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Refusal, UsageError
 from kplan.model.table import Cell, Figures, FigureTable
 from kplan.workflow.moves.moves import describe_losses, read_end_offsets
 

@@ -9,10 +9,8 @@ from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change
 from kplan.model.resource import Identity, cluster_label
-from kplan.model.snapshot import Snapshot
-from kplan.model.state import State
-from kplan.plan.drift import find_all_drift, unmanaged_objects
-from kplan.plan.ignore import IgnorePattern, filter_drift
+from kplan.model.state import Snapshot, State
+from kplan.plan.drift import IgnorePattern, filter_drift, find_all_drift, unmanaged_objects
 from kplan.workflow.clusters import desired_identities, read_clusters, unread_kinds
 from kplan.workflow.open_project import open_project
 from kplan.workflow.ports import Ports, Project

@@ -1,39 +1,127 @@
 """Use case: make a plan, with the impact of its changes, and save it."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from kplan.cluster.request import ClusterDescription
+from kplan.cluster.port import Cluster
+from kplan.cluster.request import ClusterDescription, ControllerAccess
 from kplan.cluster.usage import TopicUse
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.codes import SUMMARIES
+from kplan.kinds.topic_rules import Topic
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import sort_diagnostics
-from kplan.model.errors import ClusterError
+from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
+from kplan.model.errors import ClusterError, UnsupportedError
 from kplan.model.impact import Impact
 from kplan.model.plan import Change, Plan
-from kplan.model.snapshot import Snapshot
-from kplan.model.state import OutputValue, State
+from kplan.model.resource import connection_name
+from kplan.model.state import OutputValue, Snapshot, State
 from kplan.plan.build import build_plans
 from kplan.plan.request import PlanRequest
-from kplan.policy.impact import add_impacts, check_thresholds, destructive_changes, topic_impact
-from kplan.policy.risk import add_risks
-from kplan.state.plan_file import PlanMeta, plan_meta, write_plan
-from kplan.workflow.access import AccessContext, add_access
-from kplan.workflow.acl_order import add_first_connections
+from kplan.policy.risk import (
+    add_impacts,
+    add_risks,
+    check_thresholds,
+    destructive_changes,
+    topic_impact,
+)
+from kplan.state.plan_file import PlanMetadata, plan_metadata, write_plan
+from kplan.workflow.access import AccessContext, add_access, add_first_connections
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.moves.moves import add_moves
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import check_with_brokers
-from kplan.workflow.plan.capability import check_plan_apis, check_plan_controller_access
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies
 from kplan.workflow.ports import PlanOptions, Ports, Project
+
+
+def check_plan_apis(plan: Plan, clusters: Clusters) -> Plan:
+    """Refuse a plan that takes an API that its cluster lacks, before anything is done (K117-21)."""
+    found = tuple(_missing_api_diagnostics(plan, clusters))
+    return (
+        replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *found])) if found else plan
+    )
+
+
+def check_api(cluster: Cluster, methods: Collection[str]) -> None:
+    """Stop before anything is sent where the cluster lacks an API (K117-21). Raises Unsupported."""
+    lacks = cluster.missing_apis(methods)
+    if lacks:
+        raise UnsupportedError(f"{'. '.join(dict.fromkeys(map(str, lacks.values())))}.")
+
+
+def _missing_api_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
+    for key, connection in clusters.connections.items():
+        batches = [each for each in plan.batches if each.provider == key]
+        try:
+            lacks = connection.cluster.missing_apis({each.step.name for each in batches})
+        except ClusterError:
+            continue  # it does not answer now; apply will tell
+        for method, lack in lacks.items():
+            first = next(each for each in batches if each.step.name == method).changes[0]
+            count = sum(len(each.changes) for each in batches if each.step.name == method)
+            yield Diagnostic(
+                "KP229",
+                Severity.ERROR,
+                SUMMARIES["KP229"],
+                f"{lack}. {count} of the planned changes take it.",
+                "" if lack.reason else "kplan cluster versions tells what the brokers offer.",
+                first.address,
+                first.declared_at,
+            )
+
+
+BYPASSED, FORBIDDEN = "KP245", "KP246"
+
+
+def check_plan_controller_access(plan: Plan, clusters: Clusters) -> Plan:
+    """Warn that brokers are bypassed, and refuse changes unless that is allowed (K919-06)."""
+    others = [each for each in plan.diagnostics if each.code not in {BYPASSED, FORBIDDEN}]
+    told = sort_diagnostics([*others, *_controller_diagnostics(plan, clusters)])
+    return plan if told == plan.diagnostics else replace(plan, diagnostics=told)
+
+
+def _controller_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
+    for key, connection in clusters.connections.items():
+        direct = connection.description.controller_access
+        if direct is None:
+            continue
+        yield Diagnostic(
+            BYPASSED,
+            Severity.WARNING,
+            SUMMARIES[BYPASSED],
+            _prefix_connection(
+                key, f"{_controllers_text(direct)} What only brokers check is not checked."
+            ),
+            f"Controllers change {direct.supported_changes}; the rest has to wait for brokers.",
+        )
+        if not direct.is_allowed and any(each.provider == key for each in plan.batches):
+            yield Diagnostic(
+                FORBIDDEN,
+                Severity.ERROR,
+                SUMMARIES[FORBIDDEN],
+                _prefix_connection(
+                    key, "Controllers are asked directly, and allow_direct is not set."
+                ),
+                'Set allow_direct = true in provider "kafka", or KPLAN_ALLOW_DIRECT=true.',
+            )
+
+
+def _prefix_connection(key: str, text: str) -> str:
+    return f"{connection_name(key)}: {text}" if key else text
+
+
+def _controllers_text(direct: ControllerAccess) -> str:
+    at = {each.id: f"{each.id} at {each.host}:{each.port}" for each in direct.controllers}
+    others = [told for number, told in at.items() if number != direct.active]
+    rest = f"; inactive: {', '.join(others)}" if others else ""
+    return f"Controllers are asked directly. Active: {at[direct.active]}{rest}."
 
 
 def add_impact(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Ports) -> Plan:
@@ -80,7 +168,7 @@ class PlanResult:
     configuration: Configuration
     state: State
     snapshots: Mapping[str, Snapshot]
-    meta: PlanMeta | None = None
+    meta: PlanMetadata | None = None
 
 
 def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResult:
@@ -195,7 +283,7 @@ def save_plan(
     """
     expires = (ports.now() + ttl).isoformat(timespec="seconds")
     given = planned.configuration.variables
-    meta = plan_meta(
+    meta = plan_metadata(
         planned.plan,
         expires_at=expires,
         nonce=uuid.uuid4().hex,

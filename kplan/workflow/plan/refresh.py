@@ -7,8 +7,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.base import fill_snapshot_from_state
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change
-from kplan.model.snapshot import Snapshot
-from kplan.model.state import OwnedObject, State, owned_after
+from kplan.model.state import OwnedObject, Snapshot, State, owned_after
 from kplan.plan.request import is_targeted
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject
@@ -54,7 +53,7 @@ def settle_state(found: OpenProject, snapshots: Mapping[str, Snapshot]) -> State
     done = [
         (change, outcome)
         for change in journal.changes
-        if change.key in journal.unsettled
+        if change.key in journal.unsettled_keys
         and (snapshot := seen.get(change.provider)) is not None
         and (outcome := _visible_outcome(change, found.state, snapshot)) is not None
     ]

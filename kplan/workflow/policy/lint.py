@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping
 from kplan.cluster.request import AclBinding
 from kplan.config.load import Configuration
 from kplan.kinds.acl import Acl, acl_binding
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.plan import Action, Plan
 from kplan.model.resource import Resource
-from kplan.model.snapshot import Snapshot
+from kplan.model.state import Snapshot
 from kplan.policy.codes import LINT_SUMMARIES
 from kplan.policy.lint import AclInventory, Declaration, lint_acls
 from kplan.workflow.access import KIND, AccessContext, acls_after_plan, live_acls

@@ -9,27 +9,26 @@ from kplan.apply.limits import Watcher
 from kplan.cluster.errors import ERRORS
 from kplan.config.declarations.file import configuration_files
 from kplan.config.load import Configuration
-from kplan.config.policies.folder import load_policy_folder
+from kplan.config.policies.block import load_policy_folder
 from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
-from kplan.model.errors import ConfigError
+from kplan.model.errors import ConfigError, Refusal, RefusalOrigin
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, ObjectKey, Plan
 from kplan.model.policy import Policy, RuleEffect, Violation, ViolationStatus
-from kplan.model.refusal import Refusal, RefusalOrigin
-from kplan.model.snapshot import Snapshot
-from kplan.plan.checksum import plan_checksum
+from kplan.model.state import Snapshot
+from kplan.plan.build import plan_checksum
 from kplan.policy.codes import POLICY_SUMMARIES
 from kplan.policy.engine import (
     EvaluationOptions,
+    QuestionContext,
     evaluate_changes,
     expired_waivers,
     order_conflicts,
     unused_overrides,
 )
 from kplan.policy.facts import ClusterFacts
-from kplan.policy.question import QuestionContext
 from kplan.workflow.open_project import load_checked
 from kplan.workflow.ports import PolicyOptions, Ports, Project
 

@@ -22,11 +22,13 @@ def answer_line(console: Console, request: str) -> str:
     """
     expression = _parse_request(request)
     if isinstance(expression, Diagnostic):
-        return views.refusal_line([expression], {CONSOLE_FILE: request})
+        return views.expression_error_line([expression], {CONSOLE_FILE: request})
     answer = console.evaluate_text(expression)
     if answer.is_value:
         return answer.json
-    return views.refusal_line(answer.diagnostics, {**console.sources, CONSOLE_FILE: expression})
+    return views.expression_error_line(
+        answer.diagnostics, {**console.sources, CONSOLE_FILE: expression}
+    )
 
 
 _REQUEST_HINT = 'Write one object a line: {"expr": "1 + 1"}'

@@ -11,7 +11,7 @@ from kplan.config.format.formatter import format_text
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError, UsageError
-from kplan.state.atomic import real_path, write_beside
+from kplan.state.atomic_file import real_path, write_temporary
 
 STDIN = "<stdin>"
 """The name of what comes from a pipe."""
@@ -76,7 +76,7 @@ def format_files(targets: Sequence[str], *, is_recursive: bool) -> Iterator[Form
 def write_formatted(found: FormatResult) -> None:
     """Put the layout in the place of the file; what it may do stays; raises OSError."""
     path = real_path(Path(found.name))
-    temporary = write_beside(path, found.after.encode())
+    temporary = write_temporary(path, found.after.encode())
     shutil.copymode(path, temporary)
     temporary.replace(path)
 

@@ -1,7 +1,7 @@
 """Use case: say what a configuration may hold, for editors, for tools and for people."""
 
-from kplan.config.declarations.block_schema import BLOCK_SCHEMAS
-from kplan.kafka.settings.schema import PROVIDER_SCHEMA
+from kplan.config.declarations.body_schema import BLOCK_SCHEMAS
+from kplan.kafka.settings.key import PROVIDER_SCHEMA
 from kplan.kinds import KINDS
 from kplan.report import language
 

@@ -7,7 +7,7 @@ from kplan.config.load import Configuration, load_configuration
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
-from kplan.workflow.acl_order import acl_order_diagnostics
+from kplan.workflow.access import acl_order_diagnostics
 from kplan.workflow.ports import Project
 
 _BLOCK_CODES = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})

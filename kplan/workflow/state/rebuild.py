@@ -9,8 +9,7 @@ from kplan.config.load import Configuration
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError
-from kplan.model.snapshot import Snapshot
-from kplan.model.state import OwnedObject, State
+from kplan.model.state import OwnedObject, Snapshot, State
 from kplan.plan.drift import unmanaged_counts
 from kplan.state.file import new_state
 from kplan.workflow.adopt.import_ import adopt_object, merge_owned

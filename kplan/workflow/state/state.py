@@ -1,19 +1,26 @@
-"""Use cases on the state alone: list, move, forget, pull, push, restore."""
+"""Use cases on the state: list, move, forget, pull, push, restore, migrate, verify."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError, StateError, UsageError, WrongClusterError
+from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import connection_name
-from kplan.model.state import OwnedObject, State, StateDiff, diff_owned
+from kplan.model.state import ObjectStatus, OwnedObject, Snapshot, State, StateDiff, diff_owned
+from kplan.plan.drift import find_drift
 from kplan.state.codec import decode_state
+from kplan.state.lock_holder import LockHolder
+from kplan.state.store import StateStore
+from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import (
     check_no_journal,
     lock_state,
+    open_project,
     read_or_create_state,
     read_stored_state,
 )
@@ -119,9 +126,9 @@ def pull_state(project: Project) -> bytes:
         StateCorrupt: the file is damaged.
 
     """
-    found = None if read_stored_state(project) is None else project.store.document()
+    found = None if read_stored_state(project) is None else project.store.read_document()
     if found is None:
-        raise UsageError(f"There is no state yet in {project.store.place}.")
+        raise UsageError(f"There is no state yet in {project.store.location}.")
     return found
 
 
@@ -152,7 +159,9 @@ def push_state(
 def preview_restore(project: Project, serial: int) -> StateReplacement:
     """Return what `restore` would do."""
     current = _read_current_state(project, may_be_damaged=True)
-    return _state_replacement(_next_state(project, project.store.earlier(serial), current), current)
+    return _state_replacement(
+        _next_state(project, project.store.read_version(serial), current), current
+    )
 
 
 def restore_state(project: Project, serial: int, ports: Ports) -> StateReplacement:
@@ -165,7 +174,7 @@ def restore_state(project: Project, serial: int, ports: Ports) -> StateReplaceme
     with lock_state(project, ports):
         check_no_journal(project)
         current = _read_current_state(project, may_be_damaged=True)
-        backup = project.store.earlier(serial)
+        backup = project.store.read_version(serial)
         return _write_state(project, _next_state(project, backup, current), current)
 
 
@@ -221,3 +230,104 @@ def _write_state(project: Project, state: State, current: State | None) -> State
 
 def _state_replacement(state: State, current: State | None) -> StateReplacement:
     return StateReplacement(state, diff_owned(current.owned if current else {}, state.owned))
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationResult:
+    """A state that was moved."""
+
+    state: State
+    source: str
+    target: str
+
+
+def migrate_state(source: StateStore, target: StateStore, ports: Ports) -> MigrationResult:
+    """Move the state, byte by byte; where it was a note says where it is.
+
+    The earlier states stay where they are. A move that was killed is finished by moving again, and
+    one that was done is left as it is.
+
+    Raises:
+        UsageError: there is no state to move.
+        StateError: an apply was interrupted, or the target holds another state, or a later one.
+
+    """
+
+    def waiting(holder: LockHolder) -> None:
+        ports.progress.note(f"Waiting for the state lock, held by {holder}")
+
+    with (
+        source.hold_lock(ports.holder, ports.lock_timeout_s, waiting),
+        target.hold_lock(ports.holder, ports.lock_timeout_s, waiting),
+    ):
+        _check_no_journal(source)
+        _check_no_journal(target)
+        document = target.read_document() if source.read_move_note() == target.location else None
+        if document is None:
+            document = source.read_document()
+            if document is None:
+                raise UsageError(f"There is no state in {source.location} to move.")
+            target.write_document(document)
+            source.write_move_note(target.location)
+    return MigrationResult(decode_state(document), source.location, target.location)
+
+
+def _check_no_journal(store: StateStore) -> None:
+    if store.has_journal():
+        raise StateError(
+            f"An apply was interrupted, and left its journal at {store.location}.",
+            "Finish it first: kplan apply -resume",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationResult:
+    """The state, and how each of its objects stands. `has_journal`: an apply was interrupted."""
+
+    state: State
+    statuses: Mapping[Address, ObjectStatus]
+    has_journal: bool
+
+
+def verify_state(project: Project, ports: Ports) -> VerificationResult:
+    """Read the state file, which proves it whole, and look for everything that it owns.
+
+    Raises:
+        StateCorrupt: the file is damaged.
+        WrongCluster: it is about another cluster than the one that answers.
+
+    """
+    with open_project(project, ports) as found:
+        ports.progress.stage("Reading the cluster")
+        wanted = desired_identities(found.configuration, found.state)
+        snapshots = read_clusters(found.clusters, wanted)
+    standings = {
+        address: standing
+        for provider, snapshot in snapshots.items()
+        for address, standing in _object_statuses(found.state.for_provider(provider), snapshot)
+    }
+    ordered = {address: standings[address] for address in found.state.owned}
+    return VerificationResult(found.state, ordered, found.journal is not None)
+
+
+def _object_statuses(state: State, snapshot: Snapshot) -> Iterator[tuple[Address, ObjectStatus]]:
+    drifted = {each.address: each for each in find_drift(state, snapshot, KINDS)}
+    for address, owned in state.owned.items():
+        yield address, _object_status(owned, snapshot, drifted.get(address))
+
+
+def _object_status(owned: OwnedObject, snapshot: Snapshot, change: Change | None) -> ObjectStatus:
+    reading = snapshot.readings.get(owned.address.kind)
+    if reading is None:
+        return ObjectStatus.UNREAD
+    if owned.identity in reading.hidden:
+        return ObjectStatus.HIDDEN
+    if change is None:
+        return ObjectStatus.AS_APPLIED
+    if change.action is Action.DELETE:
+        return ObjectStatus.GONE
+    return (
+        ObjectStatus.RECREATED
+        if change.reason is Reason.RECREATED_OUTSIDE
+        else ObjectStatus.CHANGED
+    )

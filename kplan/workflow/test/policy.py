@@ -19,7 +19,7 @@ from kplan.config.testing.policy_case import (
     read_policy_test_file,
 )
 from kplan.config.testing.run import evaluate_cluster_block
-from kplan.config.values.json_value import Json
+from kplan.config.values.value_text import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import from_document, to_document
@@ -30,11 +30,17 @@ from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.plan import Action, Change
 from kplan.model.policy import Operation, Policy, Violation, ViolationStatus
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Snapshot
-from kplan.model.test_result import RunResult, RunStatus
-from kplan.policy.engine import EvaluationOptions, evaluate_question, sort_policies
+from kplan.model.state import Snapshot
+from kplan.model.table import RunResult, RunStatus
+from kplan.policy.engine import (
+    EvaluationOptions,
+    QuestionContext,
+    evaluate_question,
+    questions,
+    records_question,
+    sort_policies,
+)
 from kplan.policy.facts import ClusterFacts
-from kplan.policy.question import QuestionContext, questions, records_question
 from kplan.state.file import new_state
 from kplan.workflow.clusters import single_cluster
 from kplan.workflow.open_project import OpenProject, load_checked

@@ -7,7 +7,7 @@ from typing import cast
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext
-from kplan.apply.state import state_after
+from kplan.apply.progress import state_after
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.diagnostic import error
 from kplan.config.inputs import Inputs
@@ -22,7 +22,7 @@ from kplan.config.testing.run import (
     evaluate_cluster_block,
     prepare_run,
 )
-from kplan.config.values.json_value import Json
+from kplan.config.values.value_text import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import to_document
@@ -33,9 +33,9 @@ from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.resource import connection_name
 from kplan.model.state import State
-from kplan.model.test_result import RunResult, RunStatus
+from kplan.model.table import RunResult, RunStatus
 from kplan.state.file import new_state
-from kplan.workflow.acl_order import acl_order_diagnostics
+from kplan.workflow.access import acl_order_diagnostics
 from kplan.workflow.clusters import connect_clusters
 from kplan.workflow.open_project import ClusterReader, OpenProject
 from kplan.workflow.plan.plan import output_values, plan_open_project

@@ -12,7 +12,7 @@ from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
-from kplan.model.test_result import RunResult
+from kplan.model.table import RunResult
 from kplan.workflow.ports import Project
 from kplan.workflow.test.run import TestFileRun
 

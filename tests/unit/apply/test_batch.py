@@ -13,7 +13,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.report import views
 from kplan.report.documents.message import item_data
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from tests.apply_harness import ApplyHarness
 from tests.values import resource, state, topic
 
@@ -76,7 +76,7 @@ def test_text_and_json_carry_name_message_place_whether_it_passes_attempts_and_t
     found, _ = applied(row, None)
     if found.status is OutcomeStatus.APPLIED:
         return
-    text = views.apply_text([found], PLAIN)
+    text = views.apply_text([found], PLAIN_STYLE)
     data: Any = item_data(found)
     error = data["error"]
     message = found.refusal.message if found.refusal else ""

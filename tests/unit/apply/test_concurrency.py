@@ -184,8 +184,8 @@ def test_the_journal_of_an_apply_with_many_requests_under_way_is_whole(tmp_path:
         outcomes = apply_plan(plan, means)
     found = read_journal(path)
     assert found is not None
-    assert not found.unsettled
-    assert not found.not_sent
+    assert not found.unsettled_keys
+    assert not found.unsent_changes
     assert len(outcomes) == 60
     assert sorted(each.change.identity for each in found.outcomes) == sorted(
         each.change.identity for each in outcomes

@@ -12,10 +12,9 @@ from kplan.apply.limits import ApplyContext, Limits
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ClusterDescription, TopicDescription
 from kplan.kinds import KINDS
-from kplan.model.errors import StateError
+from kplan.model.errors import Refusal, StateError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Plan
-from kplan.model.refusal import Refusal
 from tests.apply_harness import ApplyHarness, RecordingWatcher
 from tests.values import resource, state, topic
 

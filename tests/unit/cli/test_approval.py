@@ -6,9 +6,8 @@ import pytest
 
 from kplan.cli import approval
 from kplan.cli.progress import LineProgress
-from kplan.cli.session import Session
 from kplan.cli.signals import Signals
-from kplan.cli.terminal import Terminal
+from kplan.cli.terminal import Session, Terminal
 from kplan.model.errors import UsageError
 
 

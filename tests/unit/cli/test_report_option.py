@@ -188,7 +188,7 @@ def test_a_report_that_fails_late_is_told_and_turns_a_success_into_an_error(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report_writer, "write_beside", full)
+    monkeypatch.setattr(report_writer, "write_temporary", full)
     said = desk.run_failing("apply", "-auto-approve", "-report=md=a.md")
     assert "a.md cannot be written: No space left on device" in said
     assert "is as it was last applied" in desk.run("drift")

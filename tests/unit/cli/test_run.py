@@ -12,8 +12,8 @@ import typer
 from kplan.cli import app
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.run import command_line, run
-from kplan.cli.session import Session
 from kplan.cli.signals import SignalInterrupt
+from kplan.cli.terminal import Session
 from kplan.cli.verb import Verb
 from kplan.model.errors import PolicyDeniedError
 from kplan.model.version import VERSION

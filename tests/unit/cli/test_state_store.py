@@ -6,9 +6,8 @@ import pytest
 
 from kplan.cli import wiring
 from kplan.cli.options import InputOptions, StateOptions
-from kplan.cli.session import Session
 from kplan.cli.signals import Signals
-from kplan.cli.terminal import Terminal
+from kplan.cli.terminal import Session, Terminal
 from kplan.model.errors import ConfigError
 from kplan.workflow.ports import Project
 
@@ -30,26 +29,26 @@ def project(text: str, states: StateOptions | None = None, *var: str, **environ:
 
 
 def test_without_a_block_the_state_is_in_the_file() -> None:
-    assert project('provider "kafka" {}\n').store.place == "state/kplan.json"
-    assert project("", KPLAN_STATE="other.json").store.place == "other.json"
+    assert project('provider "kafka" {}\n').store.location == "state/kplan.json"
+    assert project("", KPLAN_STATE="other.json").store.location == "other.json"
 
 
 def test_with_a_block_it_is_where_that_says_and_the_same_for_the_whole_run() -> None:
     found = project(BLOCK + '  key = "shop"\n}\n', KPLAN_STATE="other.json")
-    assert found.store.place == KEPT
+    assert found.store.location == KEPT
     assert found.store is found.store
-    assert found.file_store.place == "other.json"
+    assert found.file_store.location == "other.json"
 
 
 def test_a_file_that_is_named_on_the_command_line_is_meant() -> None:
     """So that a copy can be looked at: kplan state list -state copy.json."""
     found = project(BLOCK + '  key = "shop"\n}\n', StateOptions(state="copy.json"))
-    assert found.store.place == "copy.json"
+    assert found.store.location == "copy.json"
 
 
 def test_variables_that_are_typed_count() -> None:
     text = 'variable "team" {}\n' + BLOCK + "  key = var.team\n}\n"
-    assert project(text, None, "team=shop").store.place == KEPT
+    assert project(text, None, "team=shop").store.location == KEPT
     with pytest.raises(ConfigError) as told:
         _ = project(text).store
     assert [each.code for each in told.value.diagnostics] == ["KP170"]

@@ -8,12 +8,12 @@ from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.cli.watcher import MAX_CHANGE_LINES, ApplyWatcher, SandboxWatcher, StreamWatcher
 from kplan.model.address import Address
+from kplan.model.errors import Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change, Step
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
-from kplan.report.format import PLAIN
-from kplan.sandbox import progress as sandbox
+from kplan.report.format import PLAIN_STYLE
+from kplan.sandbox import sandbox
 
 
 class Told:
@@ -54,7 +54,7 @@ def batch(size: int) -> Batch:
 
 def test_every_change_of_a_small_batch_has_a_line() -> None:
     told = Told()
-    watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(2)
+    watcher, sent = ApplyWatcher(told, Signals(), PLAIN_STYLE), batch(2)
     watcher.on_send(sent, sent.changes)
     for each in sent.changes:
         watcher.on_outcomes([Outcome(each, OutcomeStatus.APPLIED)])
@@ -67,7 +67,7 @@ def test_every_change_of_a_small_batch_has_a_line() -> None:
 
 def test_a_large_batch_has_one_line_and_one_for_each_failure() -> None:
     told = Told()
-    watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(MAX_CHANGE_LINES + 1)
+    watcher, sent = ApplyWatcher(told, Signals(), PLAIN_STYLE), batch(MAX_CHANGE_LINES + 1)
     watcher.on_send(sent, sent.changes)
     for each in sent.changes[1:]:
         watcher.on_outcomes([Outcome(each, OutcomeStatus.APPLIED)])
@@ -85,7 +85,7 @@ def test_a_large_batch_has_one_line_and_one_for_each_failure() -> None:
 
 def test_the_last_and_smaller_request_of_many_is_told_as_the_others_are() -> None:
     told = Told()
-    watcher = ApplyWatcher(told, Signals(), PLAIN)
+    watcher = ApplyWatcher(told, Signals(), PLAIN_STYLE)
     for sent in (batch(MAX_CHANGE_LINES + 1), batch(3)):
         watcher.on_send(sent, sent.changes)
         for each in sent.changes:
@@ -98,13 +98,15 @@ def test_the_last_and_smaller_request_of_many_is_told_as_the_others_are() -> Non
 
 def test_what_was_not_attempted_is_left_to_the_final_table() -> None:
     told = Told()
-    ApplyWatcher(told, Signals(), PLAIN).on_outcomes([Outcome(change("a"), OutcomeStatus.SKIPPED)])
+    ApplyWatcher(told, Signals(), PLAIN_STYLE).on_outcomes(
+        [Outcome(change("a"), OutcomeStatus.SKIPPED)]
+    )
     assert (told.lines, told.done) == ([], 0)
 
 
 def test_the_first_request_defers_signals_and_nothing_before_it() -> None:
     signals, sent = Signals(), batch(1)
-    watcher = ApplyWatcher(Told(), signals, PLAIN)
+    watcher = ApplyWatcher(Told(), signals, PLAIN_STYLE)
     assert not signals.is_deferred
     watcher.on_send(sent, sent.changes)
     assert signals.is_deferred
@@ -124,7 +126,7 @@ def test_a_stream_holds_the_start_and_the_end_of_every_change() -> None:
 def test_waiting_for_brokers_is_a_stage_of_its_own() -> None:
     """One that begins once: its time is that of the whole wait."""
     told = Told()
-    watcher = ApplyWatcher(told, Signals(), PLAIN)
+    watcher = ApplyWatcher(told, Signals(), PLAIN_STYLE)
     for waiting in (10, 2, 2, 1):
         watcher.on_visibility(waiting, 10)
     assert told.stages == [("Waiting until every broker serves the changes", 10)]
@@ -153,7 +155,7 @@ def test_every_stage_of_a_sandbox_has_words() -> None:
 def test_a_bar_shows_how_many_partitions_stand_where_they_should() -> None:
     """K4o-09."""
     told = Told()
-    watcher = ApplyWatcher(told, Signals(), PLAIN)
+    watcher = ApplyWatcher(told, Signals(), PLAIN_STYLE)
     for left in (5, 5, 3, 4, 0):
         watcher.on_reassignment(left, 5)
     assert told.stages == [("Moving replicas", 5)]

@@ -10,9 +10,8 @@ from kplan.cli.environment import ci_commit, ci_run_url
 from kplan.cli.options import StateOptions
 from kplan.cli.progress import LineProgress
 from kplan.cli.run import run
-from kplan.cli.session import Session
 from kplan.cli.signals import Signals
-from kplan.cli.terminal import Terminal
+from kplan.cli.terminal import Session, Terminal
 from kplan.model.version import VERSION
 
 Capture = pytest.CaptureFixture[str]

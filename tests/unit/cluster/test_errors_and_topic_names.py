@@ -12,7 +12,7 @@ from kplan.cluster.errors import (
     refusal,
 )
 from kplan.cluster.topic import is_internal_topic, name_collision_key, topic_name_fault
-from kplan.model.refusal import RefusalOrigin
+from kplan.model.errors import RefusalOrigin
 
 
 def test_every_row_stands_under_its_own_name_and_number() -> None:

@@ -17,8 +17,7 @@ from kplan.cluster.request import (
     TopicPreview,
     TopicRef,
 )
-from kplan.model.errors import UnreachableError, UnreadableError
-from kplan.model.refusal import Refusal, RefusalOrigin
+from kplan.model.errors import Refusal, RefusalOrigin, UnreachableError, UnreadableError
 
 READ = AclBinding("TOPIC", "orders", "LITERAL", "User:a", "*", "READ", "ALLOW")
 

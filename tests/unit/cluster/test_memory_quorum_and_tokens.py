@@ -7,8 +7,7 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import DelegationToken, TokenRequest
 from kplan.cluster.topology import Voter
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 
 
 def errors(answers: Mapping[str, object]) -> dict[str, str]:

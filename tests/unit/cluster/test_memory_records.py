@@ -2,8 +2,8 @@
 
 import pytest
 
-from kplan.cluster.memory.records import MemoryRecords
-from kplan.cluster.records import UncertainWriteError
+from kplan.cluster.memory.store import MemoryRecords
+from kplan.cluster.topology import UncertainWriteError
 
 
 def test_records_that_were_never_claimed_are_not_the_same_as_no_records() -> None:

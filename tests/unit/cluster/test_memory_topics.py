@@ -18,7 +18,7 @@ from kplan.cluster.request import (
     TopicRef,
 )
 from kplan.cluster.topic import topic_id
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 
 def error(verdict: object) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kplan.config.inputs import Inputs, VariableText
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from tests.unit.config.load_helper import load_files
 
 QUICKSTART = """

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from tests.unit.config.load_helper import diagnostic_text, load_files
 
 TOPIC_MODULE = """

@@ -12,11 +12,10 @@ import pytest
 
 from kplan.config.console import Console
 from kplan.config.inputs import Inputs
-from kplan.config.modules.output import type_json
+from kplan.config.modules.root_module import type_json
 from kplan.config.values.number import number_text, parse_number
 from kplan.config.values.sensitive import bare
-from kplan.config.values.types import type_of
-from kplan.config.values.value import Value, is_null, is_number
+from kplan.config.values.value import Value, is_null, is_number, type_of
 from kplan.kinds import KINDS
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.records import StateTopic
+from kplan.cluster.topology import StateTopic
 from kplan.config.inputs import Inputs
 from kplan.config.state_block import StateLocation, find_state_location
 from kplan.kinds import KINDS

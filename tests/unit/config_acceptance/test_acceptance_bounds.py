@@ -7,7 +7,7 @@ import pytest
 
 from kplan.config.evaluation.scope import IterationLimit
 from kplan.config.load import Configuration
-from kplan.config.values.json_value import Json
+from kplan.config.values.value_text import Json
 from tests.unit.config.load_helper import load_files
 
 

@@ -16,10 +16,8 @@ from kplan.config.functions.file_access import FileAccess
 from kplan.config.functions.function import Function, FunctionError
 from kplan.config.functions.registry import FUNCTIONS
 from kplan.config.values.conversion import ConversionError, convert
-from kplan.config.values.json_value import json_text
 from kplan.config.values.number import parse_number
 from kplan.config.values.sensitive import bare, has_sensitive
-from kplan.config.values.types import type_of
 from kplan.config.values.value import (
     ANY,
     ListType,
@@ -29,7 +27,9 @@ from kplan.config.values.value import (
     SetType,
     Type,
     Value,
+    type_of,
 )
+from kplan.config.values.value_text import json_text
 
 EXAMPLES = int(os.environ.get("KPLAN_FUZZ_EXAMPLES", "8"))
 

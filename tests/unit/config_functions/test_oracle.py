@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from kplan.config.diagnostic import EvaluationError
-from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.evaluate import TemplateHost, evaluate
 from kplan.config.evaluation.scope import NoNames, Scope
-from kplan.config.evaluation.template_host import TemplateHost
 from kplan.config.evaluation.type_constraint import parse_type_constraint
 from kplan.config.functions.file_access import FileAccess
 from kplan.config.functions.registry import FUNCTIONS
@@ -22,9 +21,7 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.values.conversion import ConversionError, convert
-from kplan.config.values.json_value import json_text
 from kplan.config.values.sensitive import bare
-from kplan.config.values.types import type_of
 from kplan.config.values.value import (
     ListType,
     MapType,
@@ -35,7 +32,9 @@ from kplan.config.values.value import (
     TupleType,
     Type,
     Value,
+    type_of,
 )
+from kplan.config.values.value_text import json_text
 
 ORACLE = Path(__file__).parent / "oracle"
 GROUPS = sorted(file.stem for file in (ORACLE / "results").glob("*.jsonl"))

@@ -4,7 +4,6 @@ import pytest
 
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.equality import equal
-from kplan.config.values.types import type_of
 from kplan.config.values.value import (
     ANY,
     BOOL,
@@ -22,6 +21,7 @@ from kplan.config.values.value import (
     TupleType,
     Type,
     Value,
+    type_of,
 )
 
 

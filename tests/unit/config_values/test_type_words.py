@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import pytest
 
-from kplan.config.values.types import constraint_name, type_name, type_text
 from kplan.config.values.value import (
     ANY,
     BOOL,
@@ -20,6 +19,9 @@ from kplan.config.values.value import (
     TupleType,
     Type,
     Value,
+    constraint_name,
+    type_name,
+    type_text,
 )
 from kplan.config.values.value_text import describe_value
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from kplan.config.values.conversion import ConversionError, convert, mismatch, unify
 from kplan.config.values.equality import equal, make_set, sort_key
-from kplan.config.values.json_value import from_json_value, json_loads, json_text, to_json_value
 from kplan.config.values.number import (
     NumberError,
     add,
@@ -22,7 +21,6 @@ from kplan.config.values.number import (
     subtract,
 )
 from kplan.config.values.sensitive import bare, has_sensitive, unmark_deep
-from kplan.config.values.types import concrete, type_name, type_of, type_text
 from kplan.config.values.value import (
     ANY,
     BOOL,
@@ -40,7 +38,12 @@ from kplan.config.values.value import (
     TupleType,
     Type,
     Value,
+    concrete,
+    type_name,
+    type_of,
+    type_text,
 )
+from kplan.config.values.value_text import from_json_value, json_loads, json_text, to_json_value
 
 texts = st.text(max_size=8).map(clean_text)
 names = st.sampled_from(["a", "b", "c d", "é", ""])

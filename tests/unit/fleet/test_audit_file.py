@@ -1,6 +1,6 @@
 """Which log is which after it was rotated, and which were read as they are."""
 
-from kplan.fleet.audit_file import LogFile, LogStart, log_file_ids, new_log_files
+from kplan.fleet.audit import LogFile, LogStart, log_file_ids, new_log_files
 
 
 def start(source: str, first: str | None = "10:00 a", lines: int = 3) -> LogStart:

@@ -14,9 +14,9 @@ BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
 BOUNDS = {"limit", "distinct", "groupBy"}
 KNOWN = {
     "audit.clusters_with_log": "a row for each cluster",
-    "audit_file.list_log_files": "a row for each log of a cluster",
-    "audit_file.log_starts": "a row for each log of a cluster",
-    "output.snapshot_times": "one row",
+    "audit.list_log_files": "a row for each log of a cluster",
+    "audit.log_starts": "a row for each log of a cluster",
+    "dataframe.snapshot_times": "one row",
     "store.attempts": "a row for each attempt at a run",
     "store.topic_offsets": "a row for each partition of the topics with audit records of a cluster",
     "store.old": "a row for each log",

@@ -12,7 +12,7 @@ from kplan.fleet.plan import FleetPlanRequest, plan_cluster
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.fleet.snapshot import Row, read_snapshot, snapshot_from_rows, write_snapshot
 from kplan.kinds import KINDS
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.errors import FleetError, UnreachableError
 from kplan.model.resource import Identity

@@ -14,8 +14,7 @@ from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic
 from kplan.kafka import confluent
 from kplan.kafka.confluent import ConfluentCluster
 from kplan.kafka.settings.connection import Seconds, Timeouts
-from kplan.model.errors import ClusterError
-from kplan.model.refusal import Refusal, RefusalOrigin
+from kplan.model.errors import ClusterError, Refusal, RefusalOrigin
 
 Answer = Callable[[str], object]
 

@@ -2,10 +2,17 @@
 
 import pytest
 
-from kplan.kafka.auth import PASSWORD_MECHANISMS, Plain
-from kplan.kafka.librdkafka import librdkafka_settings
-from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Timeouts, Tls, seconds
+from kplan.kafka.settings.connection import (
+    PASSWORD_MECHANISMS,
+    ConnectionSettings,
+    Endpoint,
+    Plain,
+    Timeouts,
+    Tls,
+    seconds,
+)
 from kplan.kafka.settings.key import LIBRDKAFKA_KEYS
+from kplan.kafka.transaction import librdkafka_settings
 
 SERVERS = (Endpoint("a", 1), Endpoint("::1", 2))
 

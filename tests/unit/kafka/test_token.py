@@ -13,10 +13,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import trustme
 
-from kplan.kafka.auth import AwsMskIam, ClientCredentials
-from kplan.kafka.librdkafka import librdkafka_settings
-from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
+from kplan.kafka.settings.connection import (
+    AwsMskIam,
+    ClientCredentials,
+    ConnectionSettings,
+    Endpoint,
+)
 from kplan.kafka.token import Token, TokenCache, token_claims
+from kplan.kafka.transaction import librdkafka_settings
 from kplan.kafka.wire import sasl
 from kplan.model.errors import AuthError, KplanError, UnreachableError
 from tests.token_endpoint import TokenEndpoint, base64url, token_endpoint

@@ -3,13 +3,13 @@
 import pytest
 
 from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic
-from kplan.kafka.validation import (
+from kplan.kafka.confluent import (
     alteration_refusal,
     duplicate_refusals,
     partitions_refusal,
     topic_refusal,
 )
-from kplan.model.refusal import Refusal, RefusalOrigin
+from kplan.model.errors import Refusal, RefusalOrigin
 
 
 def error(found: Refusal | None) -> str:

@@ -8,12 +8,19 @@ from kplan.cluster.memory import controller
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import AclBinding
 from kplan.kinds import acl as words
-from kplan.kinds import acl_rules
-from kplan.kinds.acl import ADD_STEP, DELETE_STEP, REPLACE_ADD, REPLACE_DELETE, Acl, AclKind
+from kplan.kinds.acl import (
+    ADD_STEP,
+    APPLICABLE_OPERATIONS,
+    DELETE_STEP,
+    REPLACE_ADD,
+    REPLACE_DELETE,
+    Acl,
+    AclKind,
+)
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
-from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import KindSnapshot, LiveObject
 from tests.values import acl, address
 
 KIND = AclKind()
@@ -41,8 +48,8 @@ def test_the_words_of_kafka_and_of_the_provider_name_the_same_things() -> None:
     assert words.OPERATIONS.keys() == controller.OPERATIONS
     assert words.PATTERN_TYPES.keys() == controller.PATTERN_TYPES
     assert words.PERMISSIONS.keys() == controller.PERMISSIONS
-    assert acl_rules.APPLICABLE_OPERATIONS.keys() == set(words.RESOURCE_TYPES.values())
-    assert set().union(*acl_rules.APPLICABLE_OPERATIONS.values()) == set(words.OPERATIONS.values())
+    assert APPLICABLE_OPERATIONS.keys() == set(words.RESOURCE_TYPES.values())
+    assert set().union(*APPLICABLE_OPERATIONS.values()) == set(words.OPERATIONS.values())
 
 
 @pytest.mark.parametrize("kafka_word", sorted(controller.OPERATIONS))

@@ -10,9 +10,8 @@ from kplan.kinds.broker_config import BROKER_CONFIG, BrokerConfig
 from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG, ClientMetrics, GroupConfig
 from kplan.kinds.schema import to_stored_document
-from kplan.model.errors import UnreadableError, UnsupportedError
+from kplan.model.errors import Refusal, UnreadableError, UnsupportedError
 from kplan.model.plan import Action, Change
-from kplan.model.refusal import Refusal
 from tests.values import address
 
 EVERY, ONE = ConfigResource(ConfigScope.BROKER, ""), ConfigResource(ConfigScope.BROKER, "1")

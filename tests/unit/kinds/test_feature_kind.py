@@ -12,10 +12,10 @@ from kplan.kinds.feature import (
     Feature,
     FeatureKind,
 )
+from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
-from kplan.model.snapshot import LiveObject
+from kplan.model.state import LiveObject
 from tests.values import address
 
 KIND = FeatureKind()

@@ -30,11 +30,10 @@ from kplan.kinds.reassignment import (
 )
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import replica_moves
-from kplan.kinds.topic_value import THROTTLED_REPLICAS, Topic
-from kplan.model.errors import UnreachableError
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
+from kplan.model.errors import InProgress, Refusal, UnreachableError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
-from kplan.model.refusal import InProgress, Refusal
 from kplan.model.resource import Identity, Resource
 from kplan.policy.facts import object_facts
 from kplan.policy.risk import add_risks

@@ -10,7 +10,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.schema import Attribute, from_document, schema_fields, to_document
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from tests.values import acl, topic
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kplan.cluster.errors import refusal
-from kplan.kinds.secret import redact_refusal
+from kplan.kinds.base import redact_refusal
 from kplan.model.plan import Change
 from tests.values import make_plan, resource, snapshot, state, topic
 

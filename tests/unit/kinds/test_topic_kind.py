@@ -9,12 +9,11 @@ from kplan.cluster.memory.faults import Call
 from kplan.cluster.memory.store import BrokerDefaults
 from kplan.cluster.request import ConfigAlteration, ItemResult, NewTopic, TopicDescription, TopicRef
 from kplan.kinds.topic import ALTER_CONFIG, CREATE, DELETE, GROW, TopicKind
-from kplan.kinds.topic_value import Topic
-from kplan.model.errors import UnreadableError
+from kplan.kinds.topic_rules import Topic
+from kplan.model.errors import Refusal, UnreadableError
 from kplan.model.plan import Action, Change
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
-from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import KindSnapshot, LiveObject
 from tests.values import address, identity, topic
 
 KIND = TopicKind()

@@ -5,9 +5,9 @@ import pytest
 from kplan.kinds.base import Problem
 from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.topic import TopicKind
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.resource import Identity
-from kplan.model.snapshot import LiveObject
+from kplan.model.state import LiveObject
 from tests.values import topic
 
 KIND = TopicKind()

@@ -9,7 +9,7 @@ from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration, load_configuration
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 
 MODULES = Path(__file__).parents[3] / "modules"
 SERVICE = 'principal = "User:app"'

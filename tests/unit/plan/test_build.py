@@ -6,10 +6,9 @@ import pytest
 
 from kplan.cluster.errors import refusal
 from kplan.kinds.acl import Acl
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.plan import Action, Plan, Reason
-from kplan.model.snapshot import KindSnapshot, Snapshot
-from kplan.model.state import OutputValue
+from kplan.model.state import KindSnapshot, OutputValue, Snapshot
 from tests.values import acl, address, identity, make_plan, owned, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"

@@ -5,7 +5,7 @@ import pytest
 from kplan.model.errors import UsageError
 from kplan.model.plan import Change
 from kplan.model.resource import Identity
-from kplan.plan.ignore import FilteredDrift, filter_drift, parse_patterns
+from kplan.plan.drift import FilteredDrift, filter_drift, parse_patterns
 from tests.values import make_plan, owned, snapshot, state, topic
 
 NOTHING: dict[str, tuple[Identity, ...]] = {}

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from kplan.apply.state import state_after
+from kplan.apply.progress import state_after
 from kplan.kinds.acl import Acl
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.plan import Action, Reason
 from kplan.plan.move import apply_moves, follow_moves

@@ -9,12 +9,11 @@ import pytest
 from kplan.cli.exit_code import ExitCode, outcomes_exit, plan_exit
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
-from kplan.model.errors import ConfigError
+from kplan.model.errors import ConfigError, RefusalOrigin
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
 from kplan.model.policy import ViolationStatus
-from kplan.model.refusal import RefusalOrigin
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import save_plan
 from kplan.workflow.ports import PlanOptions, PolicyOptions

@@ -3,11 +3,16 @@
 import pytest
 
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.impact import Impact
 from kplan.model.plan import Change, Plan, Risk
-from kplan.policy.impact import add_impacts, check_thresholds, destructive_changes, topic_impact
-from kplan.policy.risk import add_risks
+from kplan.policy.risk import (
+    add_impacts,
+    add_risks,
+    check_thresholds,
+    destructive_changes,
+    topic_impact,
+)
 from tests.values import make_plan, owned, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"

@@ -13,8 +13,8 @@ from kplan.model.plan import Change, Plan
 from kplan.model.state import OutputValue
 from kplan.report import views
 from kplan.report.document import Mark
-from kplan.report.documents.outcome import applied_rows, outcome_hint, outcomes_document
-from kplan.report.format import PLAIN, TextStyle
+from kplan.report.documents.outcome import applied_blocks, outcome_hint, outcomes_document
+from kplan.report.format import PLAIN_STYLE, TextStyle
 from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
 AT = "2026-11-21T14:44:18.283282Z"
@@ -66,7 +66,7 @@ ALL = ("old", "swap", "kept", "new")
 
 
 def test_success_is_terraforms_sentence_with_a_swap_counted_twice() -> None:
-    text = views.apply_text([applied(name) for name in ALL], PLAIN)
+    text = views.apply_text([applied(name) for name in ALL], PLAIN_STYLE)
     assert text.endswith("Apply complete! Resources: 2 added, 1 changed, 2 destroyed.\n")
     found = TERRATEST.search(text)
     assert found
@@ -81,7 +81,7 @@ def test_the_table_counts_each_outcome_by_action() -> None:
         failed("kept", 7, OutcomeStatus.UNKNOWN),
         Outcome(change("swap"), OutcomeStatus.SKIPPED),
     ]
-    assert views.apply_text(outcomes, PLAIN).startswith(
+    assert views.apply_text(outcomes, PLAIN_STYLE).startswith(
         "outcome          create    update   replace    delete       all\n"
         "ok                    0         0         0         1         1\n"
         "failed                1         0         0         0         1\n"
@@ -92,7 +92,7 @@ def test_the_table_counts_each_outcome_by_action() -> None:
 
 def test_a_failure_names_place_error_and_way_out() -> None:
     """K4-05."""
-    text = views.apply_text([applied("old"), failed("new")], PLAIN)
+    text = views.apply_text([applied("old"), failed("new")], PLAIN_STYLE)
     assert (
         "What was not done:\n"
         "  ! kafka_topic.new create failed  main.tf:7:1\n"
@@ -104,7 +104,9 @@ def test_a_failure_names_place_error_and_way_out() -> None:
 
 
 def test_an_incomplete_apply_never_says_complete_and_tells_how_to_go_on() -> None:
-    text = views.apply_text([applied("old"), failed("new")], PLAIN, again="kplan apply -target=x")
+    text = views.apply_text(
+        [applied("old"), failed("new")], PLAIN_STYLE, again="kplan apply -target=x"
+    )
     assert "complete!" not in text
     assert "Apply incomplete: 1 ok, 1 failed, 0 unknown, 0 not attempted.\n" in text
     assert "To go on: kplan apply -target=x  (what is done is not done again)\n" in text
@@ -115,41 +117,41 @@ def test_an_unknown_outcome_is_not_a_failure_and_says_how_to_find_out() -> None:
     no_answer = Outcome(
         change("new"), OutcomeStatus.UNKNOWN, client_refusal("CLIENT_TIMED_OUT"), 1, 9
     )
-    text = views.apply_text([no_answer], PLAIN)
+    text = views.apply_text([no_answer], PLAIN_STYLE)
     assert "kafka_topic.new create unknown" in text
     assert "(retriable, 1 attempt, 9 ms)" in text
     assert "hint: Plan again: reading the cluster tells whether it was done." in text
     noted = views.apply_text(
-        [Outcome(change("new"), OutcomeStatus.FAILED, note="half done")], PLAIN
+        [Outcome(change("new"), OutcomeStatus.FAILED, note="half done")], PLAIN_STYLE
     )
     assert "  ! kafka_topic.new create failed  main.tf:7:1\n      half done\n" in noted
-    silent = views.apply_text([Outcome(change("new"), OutcomeStatus.UNKNOWN)], PLAIN)
+    silent = views.apply_text([Outcome(change("new"), OutcomeStatus.UNKNOWN)], PLAIN_STYLE)
     assert "No answer came, and the cluster could not be asked." in silent
 
 
 def test_only_the_first_twenty_failures_are_shown() -> None:
-    text = views.apply_text([failed("new")] * 25, PLAIN)
+    text = views.apply_text([failed("new")] * 25, PLAIN_STYLE)
     assert text.count("  ! kafka_topic.new") == 20
     assert "and 5 more; -json tells each of them" in text
 
 
 def test_what_was_done_is_named_and_what_is_gone_comes_first() -> None:
     found = [applied(name) for name in ("new", "kept", "old")]
-    (rows,) = applied_rows([*found, failed("kept")])
+    (rows,) = applied_blocks([*found, failed("kept")])
     assert [(row.mark, row.text[0].text) for row in rows.rows] == [
         (Mark.REMOVE, "kafka_topic.old: "),
         (Mark.ADD, "kafka_topic.new: "),
         (Mark.CHANGE, "kafka_topic.kept: "),
     ]
-    (long,) = applied_rows([applied("kept") for _ in range(103)])
+    (long,) = applied_blocks([applied("kept") for _ in range(103)])
     assert len(long.rows) == 101
     assert "and 3 more" in long.rows[-1].text[0].text
-    assert list(applied_rows([failed("kept")])) == []
+    assert list(applied_blocks([failed("kept")])) == []
 
 
 def test_what_brokers_do_not_serve_yet_is_said() -> None:
     """K4-49."""
-    text = views.apply_text([applied("old"), applied("new", is_verified=False)], PLAIN)
+    text = views.apply_text([applied("old"), applied("new", is_verified=False)], PLAIN_STYLE)
     assert "Note: 1 change accepted by the controller but not seen on every broker yet" in text
     assert TERRATEST.search(text)
 
@@ -158,7 +160,7 @@ def test_a_destroy_has_its_own_sentence() -> None:
     held = state(owned("kafka_topic.old", topic("old"), "1"))
     plan = make_plan([], held, snapshot([(topic("old"), "1")]), is_destroy=True)
     done = [Outcome(each, OutcomeStatus.APPLIED, is_verified=True) for each in plan.changes]
-    found = TERRATEST_DESTROY.search(views.apply_text(done, PLAIN))
+    found = TERRATEST_DESTROY.search(views.apply_text(done, PLAIN_STYLE))
     assert found
     assert found.groups() == ("1",)
     assert outcomes_document(done, "").title == "kplan destroy"
@@ -166,7 +168,7 @@ def test_a_destroy_has_its_own_sentence() -> None:
 
 
 def test_an_apply_without_requests_is_complete() -> None:
-    text = views.apply_text([], PLAIN)
+    text = views.apply_text([], PLAIN_STYLE)
     assert text == "Apply complete! Resources: 0 added, 0 changed, 0 destroyed.\n"
 
 
@@ -315,7 +317,7 @@ def test_a_stream_begins_with_the_version_and_tells_the_plan() -> None:
 
 def test_the_stream_of_a_plan_can_hold_the_whole_plan() -> None:
     plan = make_plan([resource("kafka_acl.a", acl())], state(), snapshot())
-    (told,) = messages(views.plan_line(plan, AT))
+    (told,) = messages(views.plan_message_line(plan, AT))
     assert (told["type"], told["@timestamp"]) == ("plan", AT)
     (found,) = told["resource_changes"]
     assert found["change"]["after"]["resource_pattern_type_filter"] == "Literal"

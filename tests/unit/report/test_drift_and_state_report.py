@@ -9,11 +9,11 @@ from kplan.model.errors import UsageError
 from kplan.model.plan import Change
 from kplan.model.state import OutputValue
 from kplan.report import views
-from kplan.report.documents.drift import Coverage, drift_document
-from kplan.report.format import PLAIN
+from kplan.report.documents.drift import DriftCoverage, drift_document
+from kplan.report.format import PLAIN_STYLE
 from tests.values import acl, make_plan, owned, snapshot, state, topic
 
-COVERAGE = Coverage(
+COVERAGE = DriftCoverage(
     {"kafka_acl": 2, "kafka_topic": 10}, {"kafka_acl": (), "kafka_topic": tuple("abcde")}
 )
 
@@ -29,7 +29,7 @@ def drifted() -> tuple[Change, ...]:
 
 
 def test_drift_shows_what_was_applied_and_what_is_live() -> None:
-    assert views.drift_text(drifted(), COVERAGE, PLAIN) == (
+    assert views.drift_text(drifted(), COVERAGE, PLAIN_STYLE) == (
         "Objects have changed outside of kplan:\n"
         "  ~ kafka_topic.again  (it was deleted and created again outside of kplan)\n"
         "        # its id was 3, and is other\n"
@@ -56,11 +56,11 @@ def test_the_chart_of_a_drift_tells_what_is_gone_and_no_risk() -> None:
 
 def test_no_drift_is_said_only_of_what_was_seen() -> None:
     """Design law 2."""
-    assert views.drift_text((), Coverage(), PLAIN) == (
+    assert views.drift_text((), DriftCoverage(), PLAIN_STYLE) == (
         "No drift. What kplan owns is as it was last applied.\n"
     )
-    dark = Coverage(unread={"kafka_acl": "no right"}, hidden=("orders",))
-    assert views.drift_text((), dark, PLAIN) == (
+    dark = DriftCoverage(unread={"kafka_acl": "no right"}, hidden=("orders",))
+    assert views.drift_text((), dark, PLAIN_STYLE) == (
         "Note: kafka_acl objects could not be read (no right).\n"
         "\n"
         "Note: the cluster hides 1 object from us: orders.\n"
@@ -70,8 +70,8 @@ def test_no_drift_is_said_only_of_what_was_seen() -> None:
 
 
 def test_many_hidden_objects_are_cut() -> None:
-    dark = Coverage(hidden=tuple(f"t{number:02}" for number in range(30)))
-    text = views.drift_text((), dark, PLAIN)
+    dark = DriftCoverage(hidden=tuple(f"t{number:02}" for number in range(30)))
+    text = views.drift_text((), dark, PLAIN_STYLE)
     assert "hides 30 objects" in text
     assert "t19 ..." in text.replace("\n", " ")
     assert "t20" not in text
@@ -86,7 +86,7 @@ def test_drift_as_json_has_the_changes_in_the_plans_shape() -> None:
     assert [each["change"]["actions"] for each in found["resource_drift"]] == [
         ["update"], ["update"], ["delete"],
     ]  # fmt: skip
-    dark = json.loads(views.drift_json((), Coverage(unread={"kafka_acl": "x"})))
+    dark = json.loads(views.drift_json((), DriftCoverage(unread={"kafka_acl": "x"})))
     assert (dark["drifted"], dark["complete"]) == (False, False)
 
 
@@ -104,7 +104,7 @@ def test_an_owned_object_is_shown_in_hcl_with_what_else_is_known() -> None:
         is_protected=True,
         is_pending=True,
     )
-    assert views.state_show_text([entry], PLAIN) == (
+    assert views.state_show_text([entry], PLAIN_STYLE) == (
         "# kafka_topic.a:\n"
         "# uid uid-1\n"
         "# protected by prevent_destroy\n"
@@ -158,7 +158,7 @@ def test_a_state_as_json_has_the_shape_that_terraforms_tools_read() -> None:
 
 
 def test_outputs_are_written_as_terraform_writes_them() -> None:
-    assert views.outputs_text(OUTPUTS, PLAIN) == (
+    assert views.outputs_text(OUTPUTS, PLAIN_STYLE) == (
         "long = <<EOT\none\ntwo\nEOT\n"
         'name = "x"\n'
         "pw = <sensitive>\n"
@@ -172,7 +172,7 @@ def test_outputs_are_written_as_terraform_writes_them() -> None:
         "  ]\n"
         "}\n"
     )
-    assert views.outputs_text({}, PLAIN) == ""
+    assert views.outputs_text({}, PLAIN_STYLE) == ""
 
 
 def test_outputs_as_json_carry_their_type_and_no_secret() -> None:
@@ -184,8 +184,8 @@ def test_outputs_as_json_carry_their_type_and_no_secret() -> None:
 
 
 def test_one_output_alone_is_its_value() -> None:
-    assert views.output_text(OUTPUTS["name"], PLAIN) == '"x"\n'
-    assert views.output_text(OUTPUTS["pw"], PLAIN) == "<sensitive>\n"
+    assert views.output_text(OUTPUTS["name"], PLAIN_STYLE) == '"x"\n'
+    assert views.output_text(OUTPUTS["pw"], PLAIN_STYLE) == "<sensitive>\n"
     assert json.loads(views.output_json(OUTPUTS["tree"])) == {"a": {}, "b": [1, {"c.d": None}]}
 
 

@@ -3,10 +3,10 @@
 import pytest
 
 from kplan.model.table import Figures, FigureTable
-from kplan.report.format import ANSWERS, PLAIN, Format
+from kplan.report.format import ANSWER_FORMATS, PLAIN_STYLE, Format
 from kplan.report.report import FormatOptions, render_report
 from kplan.report.reports import figures_report
-from kplan.report.views import figures_json, figures_page, figures_text
+from kplan.report.views import figures_html, figures_json, figures_text
 
 LINEAGE = {
     "run": "monday",
@@ -19,14 +19,14 @@ FOUND = Figures(
 )
 
 
-@pytest.mark.parametrize("format_", sorted(ANSWERS))
+@pytest.mark.parametrize("format_", sorted(ANSWER_FORMATS))
 def test_every_format_of_a_report_names_what_its_figures_are_of(format_: Format) -> None:
     told = render_report(figures_report(FOUND, "2026-11-22T00:00:00Z"), format_, FormatOptions())
     assert not [each for each in LINEAGE.values() if each not in told]
 
 
 def test_answers_and_pages_do_too() -> None:
-    for told in (figures_json(FOUND), figures_text(FOUND, PLAIN), figures_page(FOUND)):
+    for told in (figures_json(FOUND), figures_text(FOUND, PLAIN_STYLE), figures_html(FOUND)):
         assert not [each for each in LINEAGE.values() if each not in told]
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from kplan.model.table import Cell, Figures, FigureTable
 from kplan.report.documents.fleet_page import fleet_page
-from kplan.report.format import PLAIN
-from kplan.report.views import figures_page, figures_text
+from kplan.report.format import PLAIN_STYLE
+from kplan.report.views import figures_html, figures_text
 
 LINEAGE = {"run": "monday", "read_at": "2026-11-16T06:00:00+00:00", "kplan_version": "1.0"}
 
@@ -26,7 +26,7 @@ def inventory(*clusters: tuple[str, int, int]) -> FigureTable:
 
 
 def page(*tables: FigureTable, notes: tuple[str, ...] = ()) -> str:
-    written = figures_page(Figures("Kafka fleet", tables, LINEAGE, notes))
+    written = figures_html(Figures("Kafka fleet", tables, LINEAGE, notes))
     return re.sub(r"\s+", " ", re.sub(r"<style>.*?</style>|<script>.*?</script>", "", written))
 
 
@@ -93,9 +93,9 @@ def test_a_text_names_what_nothing_was_found_of() -> None:
     """A table that is left out could be one that nobody looked at."""
     shadowed = table("findings", "cluster", ("eu",))
     tables = (shadowed, table("violations", "cluster"), table("unread", "cluster"))
-    told = figures_text(Figures("Lint", tables), PLAIN)
+    told = figures_text(Figures("Lint", tables), PLAIN_STYLE)
     assert "Nothing was found of: violations." in told
-    assert "Nothing was found.\n" in figures_text(Figures("Lint", tables[1:]), PLAIN)
+    assert "Nothing was found.\n" in figures_text(Figures("Lint", tables[1:]), PLAIN_STYLE)
 
 
 def test_a_fleet_of_which_little_is_declared_is_not_said_to_be_as_it_should() -> None:
@@ -129,13 +129,13 @@ ATTRIBUTES = {
 def test_what_differs_is_written_for_people(told: str) -> None:
     findings = table("drift", "cluster finding attributes", ("eu", "drift", told))
     made = Figures("Drift", (findings,))
-    assert ATTRIBUTES[told] in figures_text(made, PLAIN)
+    assert ATTRIBUTES[told] in figures_text(made, PLAIN_STYLE)
     assert html.escape(ATTRIBUTES[told]) in page(findings)
 
 
 def test_a_text_sets_numbers_to_the_right_and_leaves_out_what_says_nothing() -> None:
     found = table("largest", "topic replicas bytes", ("orders", 5, None), ("a", 12345, None))
-    told = figures_text(Figures("Largest", (found,)), PLAIN)
+    told = figures_text(Figures("Largest", (found,)), PLAIN_STYLE)
     assert "    topic   replicas\n    orders         5\n    a          12345\n" in told
 
 
@@ -143,6 +143,6 @@ def test_a_text_says_once_what_could_not_be_read() -> None:
     unread = table("unread", "cluster kind reason", ("eu", "*", "nobody answers"))
     tables = (inventory(("eu", 1, 1)), unread)
     told = figures_text(
-        Figures("X", tables, notes=("eu could not be read: nobody answers",)), PLAIN
+        Figures("X", tables, notes=("eu could not be read: nobody answers",)), PLAIN_STYLE
     )
     assert told.count("nobody answers") == 1

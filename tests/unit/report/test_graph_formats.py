@@ -1,6 +1,6 @@
 """Graphs for Graphviz and for Mermaid."""
 
-from kplan.model.graph import Graph, Node, NodeType
+from kplan.model.table import Graph, Node, NodeType
 from kplan.report.language import graph_dot, graph_mermaid
 
 GRAPH = Graph(

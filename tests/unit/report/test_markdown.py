@@ -8,8 +8,15 @@ import pytest
 from kplan.model.plan import Plan
 from kplan.policy.risk import add_risks
 from kplan.report.document import Document, Item, Mark, Paragraph, Row, Totals, line
-from kplan.report.formats.fit import TextPiece, fit_pieces, piece_size
-from kplan.report.formats.markdown import LIMITS, code_markdown, prose_markdown, render_markdown
+from kplan.report.formats.markdown import (
+    LIMITS,
+    TextPiece,
+    code_markdown,
+    fit_pieces,
+    piece_size,
+    prose_markdown,
+    render_markdown,
+)
 from kplan.report.reports import plan_report
 from tests.values import make_plan, owned, resource, snapshot, state, topic
 

@@ -7,8 +7,7 @@ import pytest
 
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, BrokerTransfer, OutputChange, Plan, Risk
-from kplan.model.snapshot import Snapshot
-from kplan.model.state import OutputValue
+from kplan.model.state import OutputValue, Snapshot
 from kplan.policy.risk import add_risks
 from kplan.report.format import TextStyle
 from kplan.report.views import plan_text

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from kplan.sandbox.java import Java
-from kplan.sandbox.runtime import KafkaRuntime
+from kplan.sandbox.runtime import Java, KafkaRuntime
 
 SCRIPT = """#!/bin/sh
 told=$(cat "$0.told")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kplan.sandbox.lifecycle import add_archive
-from kplan.sandbox.progress import ProgressStep, Stage, ignore_progress
+from kplan.sandbox.sandbox import ProgressStep, Stage, ignore_progress
 from tests.unit.sandbox.fake_kafka import FakeKafka
 
 

@@ -9,8 +9,8 @@ import pytest
 from kplan.model.errors import SandboxError
 from kplan.sandbox.artifact import LOG4J_VERSION, cache_folder, fetch_jars
 from kplan.sandbox.launch import make_credentials
-from kplan.sandbox.progress import ProgressStep, Stage, ignore_progress
-from kplan.sandbox.spec import Security
+from kplan.sandbox.layout import Security
+from kplan.sandbox.sandbox import ProgressStep, Stage, ignore_progress
 from tests.unit.sandbox.maven_repository import GROUP, LOGGING, publish, served
 
 VERSION = "4.3.0"

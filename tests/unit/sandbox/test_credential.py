@@ -8,7 +8,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from kplan.sandbox.launch import make_credentials
-from kplan.sandbox.spec import Security
+from kplan.sandbox.layout import Security
 
 
 @pytest.mark.parametrize("security", list(Security))

@@ -7,10 +7,10 @@ import pytest
 
 from kplan.model.errors import SandboxError
 from kplan.sandbox import fault, lifecycle
+from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.lifecycle import read_status, start_sandbox, stop_sandbox
 from kplan.sandbox.process import ProcessState
 from kplan.sandbox.sandbox import read_sandbox
-from kplan.sandbox.spec import SandboxSpec
 from tests.unit.sandbox.fake_kafka import FakeKafka
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox.java import Java, find_java, java_flags
+from kplan.sandbox.runtime import Java, find_java, java_flags
 
 
 def java_home(folder: Path, told: str) -> Path:

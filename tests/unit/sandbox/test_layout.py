@@ -9,14 +9,16 @@ from kplan.sandbox.launch import make_credentials
 from kplan.sandbox.layout import (
     Node,
     Role,
+    SandboxSpec,
+    Security,
     bootstrap_controllers,
     bootstrap_servers,
+    check_spec,
     initial_controllers,
     make_nodes,
     port_count,
     server_properties,
 )
-from kplan.sandbox.spec import SandboxSpec, Security, check_spec
 
 FOLDER = Path("/sandbox/node-1")
 

@@ -8,6 +8,7 @@ import pytest
 
 from kplan.model.errors import SandboxError
 from kplan.sandbox import fault, lifecycle
+from kplan.sandbox.layout import SandboxSpec, Security
 from kplan.sandbox.lifecycle import (
     crashes,
     describe_sandbox,
@@ -17,9 +18,7 @@ from kplan.sandbox.lifecycle import (
     stop_sandbox,
 )
 from kplan.sandbox.process import ProcessState, is_alive
-from kplan.sandbox.progress import ProgressStep, Stage
-from kplan.sandbox.sandbox import Sandbox, read_sandbox
-from kplan.sandbox.spec import SandboxSpec, Security
+from kplan.sandbox.sandbox import ProgressStep, Sandbox, Stage, read_sandbox
 from tests.unit.sandbox.fake_kafka import FakeKafka
 
 

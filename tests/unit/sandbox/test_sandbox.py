@@ -6,10 +6,9 @@ import pytest
 
 from kplan.model.errors import SandboxError
 from kplan.sandbox.credential import User
-from kplan.sandbox.layout import make_nodes
+from kplan.sandbox.layout import SandboxSpec, Security, make_nodes
 from kplan.sandbox.process import Process
 from kplan.sandbox.sandbox import Sandbox, read_sandbox, write_sandbox
-from kplan.sandbox.spec import SandboxSpec, Security
 
 
 def sandbox(folder: Path) -> Sandbox:

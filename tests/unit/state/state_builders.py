@@ -1,6 +1,6 @@
 """Values the tests of the state room are made of."""
 
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.diagnostic import SourceRange
 from kplan.model.outcome import Outcome, OutcomeStatus

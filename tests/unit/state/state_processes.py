@@ -6,9 +6,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from kplan.state.file import read_state, write_state
-from kplan.state.holder import current_holder
 from kplan.state.journal_writer import open_journal
 from kplan.state.lock import lock_state_file
+from kplan.state.lock_holder import current_holder
 from tests.unit.state.state_builders import applied, creation, many, plan
 
 # A server without threads forks fast and safely, even under a test runner that has threads.

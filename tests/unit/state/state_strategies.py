@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.topic import TopicKind
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.model.plan import (

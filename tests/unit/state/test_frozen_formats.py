@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from kplan.kinds.acl import Acl, AclKind
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
+from kplan.model.errors import Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import (
     Action,
@@ -25,14 +26,13 @@ from kplan.model.plan import (
     Risk,
     Step,
 )
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 from kplan.model.state import OutputValue, OwnedObject, State
 from kplan.state.codec import decode_state, encode_state
 from kplan.state.file import read_state
-from kplan.state.holder import Holder, decode_holder
-from kplan.state.journal import Journal, JournalHead, journal_path, read_journal
-from kplan.state.plan_file import PlanMeta, SavedPlan, read_plan
+from kplan.state.journal import Journal, JournalHeader, journal_path, read_journal
+from kplan.state.lock_holder import LockHolder, decode_holder
+from kplan.state.plan_file import PlanMetadata, SavedPlan, read_plan
 
 FIXTURES = Path(__file__).parent / "fixtures"
 LINEAGE = "6f1c2d7e-0a4b-4c39-9a55-2f0d5b1c7e11"
@@ -96,11 +96,11 @@ PLAN = Plan(
     cluster={"id": CLUSTER},
     created_at="2026-08-04T10:00:00+00:00",
 )  # fmt: skip
-META = PlanMeta(
+META = PlanMetadata(
     LINEAGE, 41, CLUSTER, "2026-08-04T10:00:00+00:00", "2026-08-05T10:00:00+00:00", "nonce-1",
     "5c2e-91ab", "0.1.0",
 )  # fmt: skip
-HOLDER = Holder(
+HOLDER = LockHolder(
     "0d6b1f43-5c62-4c39-8f0e-9a4f0f6f9a01", "apply", "deploy", "runner-7", 4711,
     "b1e0d3c2-0000-4000-8000-000000000000", "https://ci/run/7", "9f31c2a", CLUSTER,
     "2026-08-04T10:00:00Z", "2026-08-04T10:00:10Z", "123456",
@@ -108,7 +108,7 @@ HOLDER = Holder(
 REMEMBERED = replace(GROWTH, before=None, attributes=(), notes=(), sensitive=frozenset(),
                      reason=Reason.NONE, risk=Risk.SAFE)  # fmt: skip
 JOURNAL = Journal(
-    JournalHead("5c2e-91ab", LINEAGE, 41, CLUSTER, "0.1.0", "2026-08-04T10:00:00Z"),
+    JournalHeader("5c2e-91ab", LINEAGE, 41, CLUSTER, "0.1.0", "2026-08-04T10:00:00Z"),
     (replace(DELETION, before=None, reason=Reason.NONE), REMEMBERED),
     frozenset({DELETION.key, GROWTH.key}),
     (
@@ -168,9 +168,9 @@ PLAN_2 = replace(
 )
 JOURNAL_2 = replace(
     JOURNAL,
-    head=replace(JOURNAL.head, clusters=CLUSTERS),
+    header=replace(JOURNAL.header, clusters=CLUSTERS),
     changes=(JOURNAL.changes[0], replace(REMEMBERED, provider='by_region["eu"]')),
-    sent=frozenset({DELETION.key, GROWTH_2.key}),
+    sent_keys=frozenset({DELETION.key, GROWTH_2.key}),
     outcomes=(
         JOURNAL.outcomes[0],
         replace(JOURNAL.outcomes[1], change=replace(REMEMBERED, provider='by_region["eu"]')),

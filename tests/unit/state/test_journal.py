@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kplan.kinds.acl import Acl, AclKind
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
-from kplan.model.errors import StateCorruptError, StateError
+from kplan.model.errors import Refusal, StateCorruptError, StateError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 from kplan.model.state import OwnedObject, State
 from kplan.state.file import new_state, read_state, write_state
@@ -25,9 +24,9 @@ from kplan.state.journal import (
     ChecksumChain,
     Journal,
     discard_journal,
-    fold_journal,
     journal_path,
     read_journal,
+    replay_journal,
 )
 from kplan.state.journal_writer import JournalWriter, open_journal
 from tests.unit.state.state_builders import LINEAGE, applied, creation, owned, plan, state
@@ -54,7 +53,7 @@ def write_example(path: Path) -> None:
         for outcome in (applied(A), FAILED, UNKNOWN):
             journal.on_outcomes([outcome])
         journal.on_visibility(1, 3)
-        journal.writes(42)
+        journal.on_state_write(42)
         journal.end()
 
 
@@ -94,11 +93,11 @@ def test_a_journal_tells_what_was_sent_and_what_became_of_it(tmp_path: Path) -> 
     found = read(path)
     assert found.changes == (A, B, C, creation("d"))
     assert found.outcomes == (applied(A), FAILED, UNKNOWN)
-    assert found.unsettled == {C.key}
-    assert found.not_sent == (creation("d"),)
-    assert found.covered == {42: 3}
+    assert found.unsettled_keys == {C.key}
+    assert found.unsent_changes == (creation("d"),)
+    assert found.outcome_counts == {42: 3}
     assert found.is_ended
-    head = found.head
+    head = found.header
     assert (head.plan, head.lineage, head.from_serial, head.cluster_id) == (
         "5c2e-91ab", LINEAGE, 41, "cluster-1",
     )  # fmt: skip
@@ -139,7 +138,7 @@ def test_folding_takes_over_what_was_applied_and_nothing_else(tmp_path: Path) ->
     path = tmp_path / "state.json"
     write_example(path)
     before = state(owned("kept"), cluster_id="")
-    after, unsettled = fold_journal(before, read(path))
+    after, unsettled = replay_journal(before, read(path))
     assert set(after.owned) == {Address("kafka_topic", "a"), Address("kafka_topic", "kept")}
     assert after.owned[A.address] == OwnedObject(
         A.address, A.identity, A.after, uid="id-of-a", is_pending=True, declared_at="topics.tf:12"
@@ -180,7 +179,7 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
         journal.on_send(plan(*changes).batches[0], changes)
         for change in changes:
             journal.on_outcomes([Outcome(change, OutcomeStatus.APPLIED, attempts=1)])
-    after, _ = fold_journal(state(held, gone, moved), read(path))
+    after, _ = replay_journal(state(held, gone, moved), read(path))
     assert {str(place): each.identity for place, each in after.owned.items()} == {
         "kafka_acl.billing": kind.identify(new),
         "kafka_topic.target": "moved",
@@ -192,17 +191,17 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
 def test_folding_again_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     write_example(path)
-    once, _ = fold_journal(state(owned("kept")), read(path))
-    assert fold_journal(once, read(path))[0] == once
+    once, _ = replay_journal(state(owned("kept")), read(path))
+    assert replay_journal(once, read(path))[0] == once
 
 
 def test_what_the_written_state_holds_already_is_not_folded_in_again(tmp_path: Path) -> None:
     """Killed between the write of the state and the end of the journal."""
     path = tmp_path / "state.json"
     write_example(path)
-    verified = replace(fold_journal(state(), read(path))[0].owned[A.address], is_pending=False)
+    verified = replace(replay_journal(state(), read(path))[0].owned[A.address], is_pending=False)
     written = state(verified, serial=42)
-    assert fold_journal(written, read(path))[0] == written
+    assert replay_journal(written, read(path))[0] == written
 
 
 def test_the_first_apply_ever_can_be_folded_into_a_state_that_was_never_written(
@@ -212,7 +211,7 @@ def test_the_first_apply_ever_can_be_folded_into_a_state_that_was_never_written(
     with open_journal(path, plan(A, serial=0)) as journal:
         journal.on_send(plan(A).batches[0], [A])
         journal.on_outcomes([applied(A)])
-    after, _ = fold_journal(new_state("made up a moment ago"), read(path))
+    after, _ = replay_journal(new_state("made up a moment ago"), read(path))
     assert after.lineage == LINEAGE
     assert list(after.owned) == [A.address]
     write_state(path, replace(after, serial=1))
@@ -229,7 +228,7 @@ def test_a_journal_of_another_state_or_time_is_not_folded_in(
     path = tmp_path / "state.json"
     write_example(path)
     with pytest.raises(StateError, match=words):
-        fold_journal(before, read(path))
+        replay_journal(before, read(path))
 
 
 @pytest.fixture(scope="module")
@@ -252,7 +251,7 @@ def test_a_journal_cut_anywhere_tells_the_beginning_of_the_truth(
             continue
         found = read(path)
         assert found.outcomes == whole.outcomes[: len(found.outcomes)]
-        assert found.sent <= whole.sent
+        assert found.sent_keys <= whole.sent_keys
 
 
 @UNHURRIED
@@ -290,7 +289,7 @@ def test_a_lost_or_moved_line_is_damage(
 
 def written(*documents: dict[str, object]) -> bytes:
     chain = ChecksumChain()
-    return b"".join(chain.line(each) for each in documents)
+    return b"".join(chain.encode_line(each) for each in documents)
 
 
 @pytest.mark.parametrize(
@@ -353,7 +352,7 @@ def test_the_journal_grows_with_the_number_of_items(tmp_path: Path) -> None:
         changes = tuple(creation(f"topic-{number}") for number in range(count))
         with open_journal(path, plan(*changes)) as journal:
             apply_all(journal, changes, 100)
-        after, _ = fold_journal(state(), read(path))
+        after, _ = replay_journal(state(), read(path))
         write_state(path, replace(after, serial=42))
         sizes.append(journal_path(path).stat().st_size + path.stat().st_size)
     assert sizes[1] < 4.1 * sizes[0]
@@ -370,7 +369,7 @@ def test_a_full_disk_stops_the_apply_before_it_sends_and_keeps_the_journal_whole
             journal.on_outcomes([applied(A)])  # what is known is not lost: it is written later
             with pytest.raises(StateError, match="Nothing more was sent"):
                 journal.on_send(plan(B).batches[0], [B])
-        assert read(path).unsettled == {A.key}
+        assert read(path).unsettled_keys == {A.key}
         journal.end()
     assert read(path).outcomes == (applied(A),)
     assert read(path).is_ended
@@ -402,11 +401,11 @@ def test_twenty_kills_lose_no_outcome_and_no_intent(tmp_path: Path) -> None:
             while True:
                 heard.append(told.recv())
         found = read(path)
-        sent = {identity for _, identity, _ in found.sent}
+        sent = {identity for _, identity, _ in found.sent_keys}
         done = {each.change.identity for each in found.outcomes}
         assert {Identity(name) for word, name in heard if word == "sent"} <= sent
         assert {Identity(name) for word, name in heard if word == "done"} <= done
-        after, unsettled = fold_journal(state(), found)
+        after, unsettled = replay_journal(state(), found)
         assert {each.identity for each in after.owned.values()} == done
         assert {identity for _, identity, _ in unsettled} == sent - done
         assert len(unsettled) <= 1

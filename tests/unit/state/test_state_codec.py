@@ -12,11 +12,11 @@ from kplan.model.address import Address
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import OutputValue, State
 from kplan.state.codec import (
-    decode_heading,
+    decode_header,
+    decode_move_note,
     decode_state,
-    encode_moved,
+    encode_move_note,
     encode_state,
-    read_moved_to,
 )
 from kplan.state.json_document import seal_document
 from tests.unit.state.state_builders import owned, state
@@ -146,13 +146,13 @@ def test_both_sides_of_a_git_merge_are_told_as_such() -> None:
 
 
 def test_a_note_of_where_the_state_went_is_no_state() -> None:
-    note = encode_moved("the topic __kplan_state", "0.1.0")
-    assert read_moved_to(note) == "the topic __kplan_state"
-    for read in (decode_state, decode_heading):
+    note = encode_move_note("the topic __kplan_state", "0.1.0")
+    assert decode_move_note(note) == "the topic __kplan_state"
+    for read in (decode_state, decode_header):
         with pytest.raises(StateError, match="moved to the topic __kplan_state"):
             read(note)
     for other in (written(state()), b"", b"[1]", b"{"):
-        assert read_moved_to(other) == ""
+        assert decode_move_note(other) == ""
 
 
 def test_a_newer_format_names_the_version_that_wrote_it() -> None:
@@ -172,9 +172,9 @@ def test_a_kind_of_a_later_version_is_an_error_that_names_the_version() -> None:
 
 def test_the_heading_is_read_without_the_resources() -> None:
     row = {"kind": "kafka_mirror"}
-    assert decode_heading(foreign(resources=[row])).serial == 41
+    assert decode_header(foreign(resources=[row])).serial == 41
     with pytest.raises(StateCorruptError):
-        decode_heading(foreign(serial=None))
+        decode_header(foreign(serial=None))
 
 
 def test_an_instance_key_with_any_character_survives() -> None:

@@ -16,7 +16,7 @@ from kplan.model.errors import StalePlanError, StateCorruptError, StateError, Wr
 from kplan.model.plan import PlanBasis
 from kplan.model.state import State
 from kplan.model.version import VERSION
-from kplan.state.atomic import sync_folder, write_atomically
+from kplan.state.atomic_file import sync_folder, write_atomically
 from kplan.state.file import (
     check_free_space,
     check_same_cluster,
@@ -25,7 +25,7 @@ from kplan.state.file import (
     read_state,
     write_state,
 )
-from kplan.state.history import KEEP, list_backups
+from kplan.state.history import MAX_BACKUPS, list_backups
 from kplan.state.json_document import seal_document
 from tests.unit.state.state_builders import LINEAGE, many, owned, state
 from tests.unit.state.state_faults import files_limited_to, small_disk
@@ -113,7 +113,7 @@ def test_the_last_twenty_states_are_kept_and_each_is_whole(tmp_path: Path) -> No
         write_state(path, state(owned(), serial=serial))
     kept = list_backups(path)
     assert [int(each.stem) for each in kept] == list(range(5, 25))
-    assert len(kept) == KEEP
+    assert len(kept) == MAX_BACKUPS
     assert [read_state(each) for each in kept] == [
         state(owned(), serial=serial) for serial in range(5, 25)
     ]

@@ -16,8 +16,7 @@ import pytest
 
 from kplan.model.errors import StateError, StateLockedError
 from kplan.state import lock
-from kplan.state.atomic import write_atomically, write_beside
-from kplan.state.holder import Holder, current_holder, decode_holder, encode_holder, is_dead
+from kplan.state.atomic_file import write_atomically, write_temporary
 from kplan.state.lock import (
     Lock,
     LockStatus,
@@ -27,11 +26,18 @@ from kplan.state.lock import (
     lock_status,
     note_path,
 )
+from kplan.state.lock_holder import (
+    LockHolder,
+    current_holder,
+    decode_holder,
+    encode_holder,
+    is_dead,
+)
 from tests.unit.state.state_faults import files_limited_to
 from tests.unit.state.state_processes import PROCESSES, contend, hold
 
 
-def at_once(path: Path, holder: Holder) -> AbstractContextManager[Lock]:
+def at_once(path: Path, holder: LockHolder) -> AbstractContextManager[Lock]:
     return lock_state_file(path, holder, 0, lambda _: None)
 
 
@@ -39,7 +45,7 @@ def at_once(path: Path, holder: Holder) -> AbstractContextManager[Lock]:
 class Elsewhere:
     """Another process that holds the lock."""
 
-    holder: Holder
+    holder: LockHolder
     end: Callable[[], None]
     kill: Callable[[], None]
 
@@ -106,15 +112,15 @@ def test_a_second_run_without_patience_fails_at_once_and_says_who_holds_the_lock
 
 def test_a_second_run_waits_for_the_first_and_is_told_once_who_that_is(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    told: list[Holder] = []
+    told: list[LockHolder] = []
     with held_elsewhere(path) as other:
 
-        def waiting(by: Holder) -> None:
+        def waiting(by: LockHolder) -> None:
             told.append(by)
             threading.Timer(0.3, other.end).start()
 
         with lock_state_file(path, current_holder("apply"), 60, waiting) as held:
-            assert held.replaced is None
+            assert held.previous_holder is None
         assert told == [other.holder]
 
 
@@ -159,11 +165,11 @@ def test_the_lock_of_a_killed_process_is_taken_over_and_that_is_told(tmp_path: P
         assert lock_status(path) == LockStatus(is_held=False, holder=other.holder, is_dead=True)
         ours = current_holder("apply")
         with at_once(path, ours) as held:
-            assert held == Lock(ours, replaced=other.holder)
+            assert held == Lock(ours, previous_holder=other.holder)
         assert lock_status(path) == LockStatus(is_held=False)
 
 
-def leave_note(path: Path, holder: Holder) -> None:
+def leave_note(path: Path, holder: LockHolder) -> None:
     path.parent.mkdir(exist_ok=True)
     note_path(path).write_bytes(encode_holder(holder))
 
@@ -215,8 +221,8 @@ def test_only_a_run_that_is_provably_over_counts_as_dead(
 def test_a_system_without_proc_proves_death_by_the_process_id_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kplan.state.holder._PROC", tmp_path)
-    monkeypatch.setattr("kplan.state.holder._BOOT_ID", tmp_path / "boot_id")
+    monkeypatch.setattr("kplan.state.lock_holder._PROC", tmp_path)
+    monkeypatch.setattr("kplan.state.lock_holder._BOOT_ID", tmp_path / "boot_id")
     holder = current_holder("apply")
     assert (holder.boot_id, holder.started) == ("", "")
     assert not is_dead(holder)
@@ -245,7 +251,7 @@ def test_a_process_that_hides_its_start_counts_as_alive(
     holder = current_holder("apply")
     (tmp_path / "self").touch()
     (tmp_path / str(os.getpid()) / "stat").mkdir(parents=True)
-    monkeypatch.setattr("kplan.state.holder._PROC", tmp_path)
+    monkeypatch.setattr("kplan.state.lock_holder._PROC", tmp_path)
     assert not is_dead(holder)
 
 
@@ -311,9 +317,9 @@ def test_a_waiting_run_notices_that_the_file_it_waits_for_was_replaced(tmp_path:
     file = tmp_path / "state.lock"
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT)
     file.unlink()
-    assert not lock._flocked(descriptor, file)
+    assert not lock._try_flock(descriptor, file)
     file.touch()
-    assert not lock._flocked(descriptor, file)
+    assert not lock._try_flock(descriptor, file)
     os.close(descriptor)
 
 
@@ -379,9 +385,9 @@ def test_another_machine_that_is_faster_wins(
 
     def slow(note: Path, data: bytes) -> Path:
         leave_note(path, afar)
-        return write_beside(note, data)
+        return write_temporary(note, data)
 
-    monkeypatch.setattr(lock, "write_beside", slow)
+    monkeypatch.setattr(lock, "write_temporary", slow)
     with (
         pytest.raises(StateLockedError, match="@elsewhere"),
         at_once(path, current_holder("apply")),

@@ -71,6 +71,6 @@ def test_as_many_requests_are_under_way_as_were_asked_for(
         met.append(means.limits.in_flight)
         return ()
 
-    monkeypatch.setattr("kplan.workflow.apply.execution.apply_plan", carry_out)
+    monkeypatch.setattr("kplan.workflow.apply.apply.apply_plan", carry_out)
     desk.run("apply", "-auto-approve", *given)
     assert met == [wanted]

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kplan.report.documents.access import holders_data, holders_document, holdings_document
-from kplan.report.format import PLAIN
+from kplan.report.documents.access import (
+    allowed_principals_data,
+    allowed_principals_document,
+    permissions_document,
+)
+from kplan.report.format import PLAIN_STYLE
 from kplan.report.formats.text import render_text
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
@@ -66,11 +70,11 @@ def test_an_answer_as_a_report_has_its_name_and_no_filter_of_changes(desk: Memor
 def test_super_users_that_nobody_can_name_are_told_in_every_answer() -> None:
     told = ("who is super is not known",)
     for document in (
-        holders_document("READ", ("TOPIC", "orders"), (), told),
-        holdings_document("User:app", (), told, is_super=False),
+        allowed_principals_document("READ", ("TOPIC", "orders"), (), told),
+        permissions_document("User:app", (), told, is_super=False),
     ):
-        assert told[0] in render_text(document, PLAIN)
-    assert holders_data("READ", ("TOPIC", "orders"), (), told) == {
+        assert told[0] in render_text(document, PLAIN_STYLE)
+    assert allowed_principals_data("READ", ("TOPIC", "orders"), (), told) == {
         "operation": "READ",
         "resource_type": "TOPIC",
         "resource_name": "orders",

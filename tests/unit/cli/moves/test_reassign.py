@@ -9,8 +9,8 @@ import pytest
 from kplan.cli.terminal import Terminal
 from kplan.cluster.request import ConfigAlteration, ConfigSource, NewTopic, TopicDescription
 from kplan.cluster.usage import GroupDescription, PartitionUse, TopicUse
-from kplan.kinds.topic_value import THROTTLED_REPLICAS
-from kplan.model.refusal import Refusal
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS
+from kplan.model.errors import Refusal
 from tests.unit.cli.memory_command import MemoryCommand, memory_command, send_interrupt
 
 POLICY = """

@@ -59,7 +59,7 @@ def looks(monkeypatch: pytest.MonkeyPatch, *between: Callable[[], object]) -> li
         pauses.append(seconds)
         next(left, send_interrupt)()
 
-    monkeypatch.setattr("kplan.cli.plan.drift_monitor.time.sleep", pause)
+    monkeypatch.setattr("kplan.cli.plan.drift.time.sleep", pause)
     return pauses
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kplan.cli.plan import notification
+from kplan.cli.plan import drift
 from kplan.cli.terminal import Terminal
 from kplan.model.errors import UsageError
 
@@ -38,9 +38,9 @@ def test_a_listener_that_never_ends_its_answer_is_left(
     dripping: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every byte began the time anew: a watch of drift hung for as long as they came."""
-    monkeypatch.setattr(notification, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(drift, "TIMEOUT_S", 0.5)
     told, begun = io.StringIO(), time.monotonic()
-    assert not notification.post_webhook(Terminal({}, stderr=told), dripping, "{}")
+    assert not drift.post_webhook(Terminal({}, stderr=told), dripping, "{}")
     assert time.monotonic() - begun < 4
     assert "no answer in 0.5 s" in told.getvalue()
     assert "secret" not in told.getvalue()
@@ -49,5 +49,5 @@ def test_a_listener_that_never_ends_its_answer_is_left(
 @pytest.mark.parametrize("url", ["http://me:secret@host/x", "http://a b/", "http://x\n/y"])
 def test_an_address_with_a_password_or_blanks_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(UsageError) as refused:
-        notification.check_url("-webhook", url)
+        drift.check_url("-webhook", url)
     assert "secret" not in str(refused.value)

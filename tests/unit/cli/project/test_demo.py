@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from kplan.cli import wiring
-from kplan.cli.project import demo_steps
-from kplan.cli.project.examples import example_folder
+from kplan.cli.project import demo
+from kplan.cli.project.demo import example_folder
 from kplan.cli.run import run
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ConfigAlteration, ItemResult
@@ -44,7 +44,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setattr(lifecycle, "temporary_sandbox", running)
     monkeypatch.setattr(lifecycle, "start_sandbox", lambda *_: sandbox)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(demo_steps, "VISIBLE_S", 0.2)
+    monkeypatch.setattr(demo, "VISIBLE_S", 0.2)
     monkeypatch.setattr(wiring, "_connect", lambda *_: found.cluster)
     return found
 
@@ -88,7 +88,7 @@ def test_what_is_kept_is_told_with_the_way_on(
 
 
 def test_the_change_by_others_is_one_the_quickstart_declares() -> None:
-    alteration = ConfigAlteration(demo_steps.TOPIC, {demo_steps.KEY: demo_steps.VALUE})
+    alteration = ConfigAlteration(demo.TOPIC, {demo.KEY: demo.VALUE})
     text = (example_folder("quickstart") / "main.tf").read_text(encoding="utf-8")
-    assert f'"{demo_steps.KEY}"' in text
+    assert f'"{demo.KEY}"' in text
     assert alteration.name.removeprefix("dev.shop.") in text

@@ -5,27 +5,27 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.exit_code import ExitCode
-from kplan.cli.project import examples
+from kplan.cli.project import demo
 from kplan.cli.run import run
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
 def test_a_checkout_finds_its_examples() -> None:
-    assert examples.example_folder("quickstart") == EXAMPLES / "quickstart"
+    assert demo.example_folder("quickstart") == EXAMPLES / "quickstart"
 
 
 def test_an_installed_package_finds_its_own_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "quickstart").mkdir()
-    monkeypatch.setattr(examples, "_EXAMPLE_FOLDERS", (tmp_path, EXAMPLES))
-    assert examples.example_folder("quickstart") == tmp_path / "quickstart"
+    monkeypatch.setattr(demo, "_EXAMPLE_FOLDERS", (tmp_path, EXAMPLES))
+    assert demo.example_folder("quickstart") == tmp_path / "quickstart"
 
 
 def test_an_example_that_is_not_there_is_told() -> None:
     with pytest.raises(FileNotFoundError, match="example nonsense"):
-        examples.example_folder("nonsense")
+        demo.example_folder("nonsense")
 
 
 CONFIGURATIONS = sorted({each.parent for each in EXAMPLES.glob("*/*.tf")})

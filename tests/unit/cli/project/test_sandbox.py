@@ -9,12 +9,10 @@ import pytest
 from kplan.cli.run import run
 from kplan.sandbox import lifecycle
 from kplan.sandbox.launch import make_credentials
-from kplan.sandbox.layout import make_nodes
+from kplan.sandbox.layout import SandboxSpec, Security, make_nodes
 from kplan.sandbox.lifecycle import SandboxStatus
 from kplan.sandbox.process import ProcessState
-from kplan.sandbox.progress import Progress, ProgressStep, Stage
-from kplan.sandbox.sandbox import Sandbox
-from kplan.sandbox.spec import SandboxSpec, Security
+from kplan.sandbox.sandbox import Progress, ProgressStep, Sandbox, Stage
 
 Capture = pytest.CaptureFixture[str]
 FOLDER = Path("/box")

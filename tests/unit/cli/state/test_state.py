@@ -9,8 +9,8 @@ import pytest
 
 from kplan.cluster.request import TopicRef
 from kplan.state.file import read_state
-from kplan.state.holder import current_holder
 from kplan.state.lock import lock_state_file, note_path
+from kplan.state.lock_holder import current_holder
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 STATE = Path("state/kplan.json")

@@ -1,7 +1,6 @@
 import pytest
 
-from kplan.kafka.auth import Plain, ScramSha512
-from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Tls
+from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Plain, ScramSha512, Tls
 from kplan.kafka.settings.java import java_client_settings
 
 SERVER = (Endpoint("broker", 9092),)

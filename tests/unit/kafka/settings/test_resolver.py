@@ -7,18 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from kplan.kafka.auth import PASSWORD_MECHANISMS, Plain, ScramSha256, ScramSha512
-from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings.codes import SUMMARIES
 from kplan.kafka.settings.connection import (
+    PASSWORD_MECHANISMS,
     ConnectionSettings,
     Endpoint,
+    Plain,
+    ScramSha256,
+    ScramSha512,
     SocketOptions,
     Timeouts,
     seconds,
 )
 from kplan.kafka.settings.key import KEY_SETTINGS, LIBRDKAFKA_KEYS, UNSUPPORTED_KEYS, UNUSED_KEYS
 from kplan.kafka.settings.resolver import ResolvedSettings, resolve_settings
+from kplan.kafka.transaction import librdkafka_settings
 from kplan.model.diagnostic import SourceRange
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.kafka.auth import AwsMskIam, ClientCredentials
+from kplan.kafka.settings.connection import AwsMskIam, ClientCredentials
 from kplan.kafka.settings.resolver import ResolvedSettings, resolve_settings
 from kplan.model.diagnostic import SourceRange
 

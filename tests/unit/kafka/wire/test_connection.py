@@ -15,8 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from kplan.kafka.auth import ScramSha256
-from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Tls
+from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, ScramSha256, Tls
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.driver import preflight
 from kplan.kafka.wire.messages import Message

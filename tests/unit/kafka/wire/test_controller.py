@@ -24,11 +24,11 @@ from kplan.kafka.wire.messages import DESCRIBE_QUORUM, UNREGISTER_BROKER, Messag
 from kplan.model.errors import (
     ClusterError,
     NotListableError,
+    Refusal,
     UnreadableError,
     UnsupportedError,
     WrongEndpointError,
 )
-from kplan.model.refusal import Refusal
 from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
 
 LACKING = frozenset(

@@ -12,10 +12,10 @@ import pytest
 
 from kplan.cluster.errors import Handling, handling
 from kplan.cluster.request import AclBinding, NewTopic
-from kplan.kafka.auth import Plain
 from kplan.kafka.settings.connection import (
     ConnectionSettings,
     Endpoint,
+    Plain,
     SocketOptions,
     Timeouts,
     seconds,
@@ -26,11 +26,11 @@ from kplan.kafka.wire.messages import Message
 from kplan.model.errors import (
     AuthError,
     ClusterError,
+    Refusal,
     UnreachableError,
     UnsupportedError,
     WrongEndpointError,
 )
-from kplan.model.refusal import Refusal
 from tests.unit.kafka.wire.fake_broker import Act, FakeBroker, described, fake_broker, settings_for
 
 SPEC = NewTopic("a", 1, 1)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kplan.kafka.auth import PASSWORD_MECHANISMS, Plain
+from kplan.kafka.settings.connection import PASSWORD_MECHANISMS, Plain
 from kplan.kafka.wire import messages, record
 from kplan.kafka.wire.messages import Api, Message
 from kplan.kafka.wire.sasl import password_exchange

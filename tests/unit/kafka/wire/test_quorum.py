@@ -17,8 +17,7 @@ from kplan.kafka.wire.messages import (
     REMOVE_VOTER,
     RENEW_TOKEN,
 )
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
 
 TOKEN_APIS = (CREATE_TOKEN, RENEW_TOKEN, EXPIRE_TOKEN, DESCRIBE_TOKENS)

@@ -7,7 +7,7 @@ import pytest
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.messages import DELETE_RECORDS, Message
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 from tests.unit.kafka.wire.fake_broker import Act, FakeBroker, fake_broker, settings_for
 
 BOTH = {("a", 0): 5, ("a", 1): 7}

@@ -15,11 +15,10 @@ from kplan.cluster.settings import (
     ScramUser,
 )
 from kplan.kafka.settings.connection import Timeouts, seconds
-from kplan.kafka.wire import messages, version
+from kplan.kafka.wire import cluster, messages
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.messages import Message
-from kplan.model.errors import UnreadableError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal, UnreadableError
 from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
 
 ALICE = ScramUser("alice", "SCRAM-SHA-256")
@@ -172,7 +171,7 @@ def test_an_api_that_an_old_metadata_version_refuses_is_lacking(
 def test_every_method_that_takes_an_api_is_one_of_the_port() -> None:
     from kplan.kafka.routes import ROUTES
 
-    assert version.METHOD_APIS.keys() <= ROUTES.keys()
+    assert cluster.METHOD_APIS.keys() <= ROUTES.keys()
 
 
 def test_an_api_of_a_newer_kafka_has_a_name_too() -> None:

@@ -21,9 +21,8 @@ from kplan.kafka.settings.connection import Timeouts, seconds
 from kplan.kafka.wire import messages, topic_config
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.messages import Message
-from kplan.model.errors import ClusterError, UnreadableError
-from kplan.model.refusal import Refusal
-from kplan.model.snapshot import Broker
+from kplan.model.errors import ClusterError, Refusal, UnreadableError
+from kplan.model.state import Broker
 from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
 
 READ = AclBinding("TOPIC", "a", "LITERAL", "User:x", "*", "READ", "ALLOW")

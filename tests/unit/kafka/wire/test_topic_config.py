@@ -19,7 +19,7 @@ from kplan.kafka.wire.topic_config import (
     decode_configs_fast,
     decode_previews_fast,
 )
-from kplan.model.refusal import Refusal
+from kplan.model.errors import Refusal
 
 TEXTS = st.text(max_size=8) | st.sampled_from(["x" * 126, "x" * 127, "x" * 128, "y" * 16_383])
 """Lengths around those from which a length takes two bytes, and three."""

@@ -98,7 +98,7 @@ def ours(case: Case) -> list[bool]:
 def theirs(given: Sequence[Case]) -> list[list[bool]]:
     """Ask StandardAuthorizer; takes a JDK, and the jars of the sandbox."""
     from kplan.sandbox.artifact import cache_folder, fetch_jars
-    from kplan.sandbox.spec import DEFAULT_KAFKA_VERSION
+    from kplan.sandbox.layout import DEFAULT_KAFKA_VERSION
 
     java = shutil.which("java")
     assert java is not None

@@ -13,7 +13,7 @@ from kplan.config.format.formatter import format_text
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError, StateError, UsageError
 from kplan.workflow.adopt.block import BlockNames, generate_blocks
-from kplan.workflow.adopt.import_all import ImportAllResult, import_all
+from kplan.workflow.adopt.import_ import ImportAllResult, import_all
 from kplan.workflow.state.state import list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 from tests.values import topic

@@ -13,8 +13,7 @@ from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action, Reason
 from kplan.state.file import read_state
 from kplan.workflow.adopt.import_ import import_object
-from kplan.workflow.apply.apply import apply
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import PlanResult, make_plan, save_plan
@@ -262,7 +261,7 @@ def test_a_folder_without_any_file_is_an_error_and_never_means_delete_all(
 
 def test_the_lock_is_held_while_an_apply_waits_for_approval(site: ProjectHarness) -> None:
     from kplan.model.errors import StateLockedError
-    from kplan.state.holder import current_holder
+    from kplan.state.lock_holder import current_holder
 
     def meanwhile(_: PlanResult) -> bool:
         ports = replace(site.ports, holder=current_holder("plan"), lock_timeout_s=0.0)

@@ -13,8 +13,7 @@ from kplan.state.file import read_state
 from kplan.state.journal import journal_path, read_journal
 from kplan.state.plan_file import read_plan
 from kplan.workflow.adopt.import_ import import_object
-from kplan.workflow.apply.apply import apply, resume_apply
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, apply, resume_apply
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
@@ -224,7 +223,7 @@ def test_a_saved_plan_whose_apply_was_killed_counts_as_applied_once_it_is_finish
     assert told.value.hint == "Do the rest of it: kplan apply -resume"
     goes_on(site)
     (applied,) = (each for each in state_of(site).applied_plans if each.nonce)
-    assert applied.checksum == read_plan(file).meta.checksum
+    assert applied.checksum == read_plan(file).metadata.checksum
     with pytest.raises(StalePlanError, match="applied already"):
         apply_saved(site.project, file, PlanOptions(), outside)
 

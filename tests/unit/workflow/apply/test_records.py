@@ -10,8 +10,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic, TopicRef
 from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.model.errors import ConfigError, UsageError
-from kplan.model.outcome import OutcomeStatus
-from kplan.model.record_deletion import RecordDeletionPlan
+from kplan.model.outcome import OutcomeStatus, RecordDeletionPlan
 from kplan.workflow.apply.record_target import DeletionTarget, parse_targets
 from kplan.workflow.apply.records import RecordDeletionRequest, RecordDeletionResult, delete_records
 from tests.project_harness import ProjectHarness

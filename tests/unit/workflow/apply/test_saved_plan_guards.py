@@ -7,7 +7,7 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import PolicyDeniedError
 from kplan.model.outcome import OutcomeStatus
-from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
+from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions, PolicyOptions

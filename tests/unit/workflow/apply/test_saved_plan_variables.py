@@ -8,7 +8,7 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs, VariableText
 from kplan.model.errors import ConfigError, StalePlanError
-from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
+from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import make_plan, save_plan
 from kplan.workflow.ports import PlanOptions

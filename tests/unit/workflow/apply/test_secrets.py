@@ -10,8 +10,8 @@ from kplan.cluster.settings import ScramAlteration, ScramUser
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.report import views
-from kplan.report.format import PLAIN
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.report.format import PLAIN_STYLE
+from kplan.workflow.apply.apply import ApplyHandlers
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import save_plan
@@ -54,7 +54,7 @@ def actions(site: ProjectHarness) -> dict[str, Action]:
 def test_no_file_and_no_report_holds_a_password(site: ProjectHarness) -> None:
     """Design law 11."""
     made = site.plan().plan
-    shown = [views.plan_text(made, PLAIN), views.plan_json(made), repr(made)]
+    shown = [views.plan_text(made, PLAIN_STYLE), views.plan_json(made), repr(made)]
     site.apply()
     shown += [each.read_text() for each in (site.folder / "state").iterdir() if each.is_file()]
     assert (site.cluster.stored_password(ALICE), site.cluster.stored_password(BOB)) == (

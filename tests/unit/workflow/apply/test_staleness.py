@@ -13,8 +13,8 @@ from kplan.model.errors import StalePlanError, WrongClusterError
 from kplan.model.outcome import OutcomeStatus
 from kplan.state.file import read_state
 from kplan.state.plan_file import read_plan
-from kplan.workflow.apply import execution
-from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
+from kplan.workflow.apply import apply
+from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
@@ -266,7 +266,7 @@ def test_a_plan_is_applied_once(site: ProjectHarness, on_stale: StaleAction) -> 
     applied(site, path)
     state = read_state(site.project.state_path)
     assert state is not None
-    assert [each.checksum for each in state.applied_plans] == [read_plan(path).meta.checksum]
+    assert [each.checksum for each in state.applied_plans] == [read_plan(path).metadata.checksum]
     site.write(MAIN_TF)
     site.apply()
     site.write(NEXT)
@@ -286,7 +286,7 @@ def test_a_plan_that_was_planned_anew_is_not_applied_again_either(site: ProjectH
 def test_no_more_than_the_latest_plans_are_remembered(
     site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execution, "_MAX_APPLIED_PLANS", 2)
+    monkeypatch.setattr(apply, "_MAX_APPLIED_PLANS", 2)
     for retention_ms in ("1", "2", "3"):
         applied(site, saved(site, MAIN_TF.replace("86400000", retention_ms)))
     state = read_state(site.project.state_path)

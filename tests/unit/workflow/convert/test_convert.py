@@ -10,7 +10,7 @@ from kplan.config.yaml_document import read_yaml
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.quota import Quota
-from kplan.kinds.topic_value import Topic
+from kplan.kinds.topic_rules import Topic
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError
 from kplan.workflow.convert.conversion import Conversion

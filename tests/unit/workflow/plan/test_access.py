@@ -9,10 +9,10 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ConfigEntry, ConfigSource, NewTopic
 from kplan.cluster.settings import ConfigDetail, ConfigResource
 from kplan.config.inputs import Inputs
+from kplan.model.errors import Refusal
 from kplan.model.impact import AccessEffect
-from kplan.model.refusal import Refusal
 from kplan.report.documents.plan import plan_document
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from kplan.report.formats.text import render_text
 from kplan.workflow.plan.plan import PlanResult, make_plan
 from kplan.workflow.ports import PlanOptions, Ports, Project
@@ -116,7 +116,7 @@ def test_groups_that_cannot_be_listed_are_unknown_and_never_none(tmp_path: Path)
     (why,) = made.plan.access.unknown
     assert "Which groups there are is not known" in why
     assert "COORDINATOR_NOT_AVAILABLE" in why
-    told = render_text(plan_document(made.plan), PLAIN)
+    told = render_text(plan_document(made.plan), PLAIN_STYLE)
     assert "how many groups is not known" in told
     assert why in told
 

@@ -10,7 +10,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import NodeVersions
 from kplan.model.errors import UnsupportedError
 from kplan.report import views
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from kplan.workflow.inspect.cluster import list_versions
 from tests.project_harness import ProjectHarness
 
@@ -66,7 +66,7 @@ def test_a_kind_that_cannot_be_read_at_all_stops_a_plan_about_it_and_no_other(
 def test_the_brokers_are_told_with_apis_and_features(site: ProjectHarness) -> None:
     """K117-17."""
     found = list_versions(site.project, site.ports)
-    text = views.figures_text(found, PLAIN)
+    text = views.figures_text(found, PLAIN_STYLE)
     assert "CreateTopics" in text
     assert "metadata.version" in text
     assert found.notes == ()

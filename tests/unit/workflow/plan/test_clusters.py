@@ -18,17 +18,16 @@ from kplan.model.errors import (
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.report import views
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from kplan.state.file import read_state
 from kplan.workflow.adopt.import_ import import_object
-from kplan.workflow.apply.apply import apply, resume_apply
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, apply, resume_apply
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import make_plan, save_plan
 from kplan.workflow.ports import PlanOptions
 from kplan.workflow.state.rebuild import rebuild_state
-from kplan.workflow.state.verify import verify_state
+from kplan.workflow.state.state import verify_state
 from tests.project_harness import ProjectHarness
 
 TWO = """
@@ -137,7 +136,7 @@ def test_each_cluster_gets_what_is_declared_for_it(site: ProjectHarness) -> None
 
 
 def test_the_plan_says_which_cluster_is_meant(site: ProjectHarness) -> None:
-    text = views.plan_text(site.plan().plan, PLAIN)
+    text = views.plan_text(site.plan().plan, PLAIN_STYLE)
     head = text.splitlines()[:2]
     assert head[0].startswith("Cluster kafka: bWVtb3J5LWNsdXN0ZXItMQ (Kafka 4.3) at ")
     assert head[1].startswith("Cluster kafka.west: west-cluster (Kafka 4.3) at ")

@@ -8,10 +8,9 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ClusterDescription, ControllerAccess, NewTopic, TopicDescription
 from kplan.cluster.settings import MissingApi, QuotaEntity
-from kplan.model.errors import NotListableError, PolicyDeniedError, UnreadableError
+from kplan.model.errors import NotListableError, PolicyDeniedError, Refusal, UnreadableError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
-from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 from kplan.workflow.inspect.broker import read_broker_status
 from tests.project_harness import MAIN_TF, ProjectHarness

@@ -10,7 +10,7 @@ from kplan.config.console import Console
 from kplan.config.inputs import Inputs
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError
-from kplan.model.test_result import RunStatus
+from kplan.model.table import RunStatus
 from kplan.workflow.ports import Project
 from kplan.workflow.project.graph import draw_graph
 from kplan.workflow.project.validate import validate_project

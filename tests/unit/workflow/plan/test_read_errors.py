@@ -10,7 +10,7 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
 from kplan.kinds.base import ResourceKind
 from kplan.model.errors import AuthError
-from kplan.model.snapshot import KindSnapshot
+from kplan.model.state import KindSnapshot
 from kplan.workflow.snapshot import read_snapshot
 
 

@@ -12,10 +12,9 @@ from kplan.model.errors import StalePlanError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
 from kplan.report import views
-from kplan.report.format import PLAIN
+from kplan.report.format import PLAIN_STYLE
 from kplan.state.file import read_state
-from kplan.workflow.apply.apply import resume_apply
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, resume_apply
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
@@ -79,7 +78,7 @@ def test_the_plan_says_what_is_lost_and_why(site: ProjectHarness) -> None:
     assert (change.action, change.reason) == (Action.REPLACE, Reason.REPLACE_OPTION)
     assert change.risk is Risk.DANGEROUS
     assert change.impact is not None
-    text = views.plan_text(plan, PLAIN)
+    text = views.plan_text(plan, PLAIN_STYLE)
     assert f"# {ORDERS} must be replaced" in text
     assert "(because -replace was given)" in text
     assert "-/+ resource" in text

@@ -6,9 +6,9 @@ import pytest
 
 from kplan.cli.exit_code import ExitCode, plan_exit
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.model.errors import RefusalOrigin
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
-from kplan.model.refusal import RefusalOrigin
 from kplan.workflow.ports import PolicyOptions
 from tests.project_harness import ProjectHarness
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from kplan.config.declarations.block_schema import BLOCK_SCHEMAS
-from kplan.kafka.settings.key import ARGUMENT_SETTINGS, Setting
-from kplan.kafka.settings.schema import PROVIDER_SCHEMA
+from kplan.config.declarations.body_schema import BLOCK_SCHEMAS
+from kplan.kafka.settings.key import ARGUMENT_SETTINGS, PROVIDER_SCHEMA, Setting
 from kplan.kinds import KINDS
 from kplan.kinds.schema import schema_fields
 from kplan.workflow.project.schema import json_schema, provider_schema, reference_page

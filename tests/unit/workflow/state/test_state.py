@@ -13,12 +13,16 @@ from kplan.model.state import ObjectStatus, State
 from kplan.state.codec import decode_state, encode_state
 from kplan.state.file import read_state
 from kplan.state.history import list_backups
-from kplan.workflow.apply.apply import apply
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.ports import PlanOptions
 from kplan.workflow.state.rebuild import RebuildProposal, rebuild_state
-from kplan.workflow.state.state import preview_restore, pull_state, push_state, restore_state
-from kplan.workflow.state.verify import verify_state
+from kplan.workflow.state.state import (
+    preview_restore,
+    pull_state,
+    push_state,
+    restore_state,
+    verify_state,
+)
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 ORDERS, PAYMENTS = (Address("kafka_topic", "t", key) for key in ("orders", "payments"))

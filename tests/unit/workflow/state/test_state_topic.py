@@ -6,27 +6,26 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
-from kplan.cluster.memory.records import MemoryRecords
+from kplan.cluster.memory.store import MemoryRecords
 from kplan.cluster.request import TopicRef
 from kplan.model.address import Address
 from kplan.model.errors import StateError, StateLockedError, UsageError
-from kplan.state.holder import current_holder
+from kplan.state.lock_holder import current_holder
 from kplan.state.record_store import RecordStore
-from kplan.workflow.apply.apply import resume_apply
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, resume_apply
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import PlanOptions, Ports, Project
-from kplan.workflow.state.migrate import migrate_state
 from kplan.workflow.state.rebuild import rebuild_state
 from kplan.workflow.state.state import (
     forget_objects,
     list_owned_objects,
+    migrate_state,
     move_object,
     pull_state,
     push_state,
     restore_state,
+    verify_state,
 )
-from kplan.workflow.state.verify import verify_state
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 NEXT = (
@@ -94,7 +93,7 @@ def test_every_use_case_on_the_state_works_there(site: RemoteSite) -> None:
     assert site.owned() == ALL
     document = pull_state(site.project)
     push_state(site.project, Path("-"), document, site.ports, is_forced=True)
-    assert [each.serial for each in site.project.store.history()] == [1, 2, 3, 4, 5]
+    assert [each.serial for each in site.project.store.list_versions()] == [1, 2, 3, 4, 5]
     site.cluster.delete_topics([TopicRef("orders")])
     standings = verify_state(site.project, site.ports).statuses
     assert standings[Address("kafka_topic", "t", "orders")] == "gone"
@@ -192,15 +191,15 @@ def test_a_state_moves_both_ways_and_stays_what_it_is(site: RemoteSite) -> None:
     assert not local.plan().plan.has_changes
     with pytest.raises(StateError, match="moved to"):
         site.plan()
-    assert [each.serial for each in local.project.store.history()] == [1, 2]
+    assert [each.serial for each in local.project.store.list_versions()] == [1, 2]
 
 
 def test_a_move_that_was_killed_is_finished_by_moving_again(site: RemoteSite) -> None:
     local = ProjectHarness(site.folder, site.cluster)
     local.apply()
-    document = local.project.store.document()
+    document = local.project.store.read_document()
     assert document is not None
-    site.project.store.put(document)
+    site.project.store.write_document(document)
     migrate_state(local.project.store, site.project.store, site.ports)
     assert pull_state(site.project) == document
 
@@ -213,14 +212,14 @@ def test_what_was_moved_already_is_left_as_it_is(site: RemoteSite) -> None:
     for source, target in moves:
         first = migrate_state(source, target, site.ports)
         assert migrate_state(source, target, site.ports) == first
-        assert target.document() is not None
-        assert source.moved_to() == target.place
+        assert target.read_document() is not None
+        assert source.read_move_note() == target.location
 
 
 def test_a_state_whose_new_place_is_empty_is_not_said_to_have_moved(site: RemoteSite) -> None:
     local = ProjectHarness(site.folder, site.cluster)
     local.apply()
-    local.project.store.retire(site.project.store.place)
+    local.project.store.write_move_note(site.project.store.location)
     with pytest.raises(StateError, match="was moved to"):
         migrate_state(local.project.store, site.project.store, site.ports)
 
@@ -233,7 +232,7 @@ def test_only_a_whole_state_without_a_journal_moves_and_never_over_another(
         migrate_state(local.project.store, site.project.store, site.ports)
     local.apply()
     other = RemoteSite(tmp_path, MemoryCluster())
-    other.project.store.put(local.project.store.document() or b"")
+    other.project.store.write_document(local.project.store.read_document() or b"")
     foreign = ProjectHarness(tmp_path / "foreign", MemoryCluster())
     foreign.folder.mkdir()
     foreign.write(MAIN_TF)
@@ -241,7 +240,7 @@ def test_only_a_whole_state_without_a_journal_moves_and_never_over_another(
     with pytest.raises(StateError, match="holds another state"):
         migrate_state(foreign.project.store, other.project.store, site.ports)
     assert foreign.project.store.read() is not None
-    with local.project.store.recording(local.plan().plan):
+    with local.project.store.open_journal(local.plan().plan):
         pass
     with pytest.raises(StateError, match="interrupted"):
         migrate_state(local.project.store, site.project.store, site.ports)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kplan.config.inputs import Inputs
-from kplan.model.test_result import RunStatus
+from kplan.model.table import RunStatus
 from kplan.workflow.ports import Project
 from kplan.workflow.test.test import open_suite
 

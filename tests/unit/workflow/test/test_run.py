@@ -11,7 +11,7 @@ from kplan.config.diagnostic import EvaluationError
 from kplan.config.inputs import Inputs
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError, UnsupportedError, UsageError
-from kplan.model.test_result import RunResult, RunStatus
+from kplan.model.table import RunResult, RunStatus
 from kplan.workflow.ports import Project
 from kplan.workflow.test.test import ConfigurationTests, open_suite
 
