@@ -1,13 +1,14 @@
-"""Show plans, outcomes, states, drift and diagnostics: results on stdout, the rest on stderr."""
+"""Show plans, outcomes, states and drift: results on stdout, diagnostics on stderr."""
 
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.environment import is_ci
 from kplan.cli.options import PlanningOptions
-from kplan.cli.terminal import Session, Terminal
+from kplan.cli.terminal import Session
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
@@ -17,36 +18,6 @@ from kplan.report.documents.drift import DriftCoverage
 from kplan.workflow.plan import plan
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import Ports
-
-
-def show_diagnostics(
-    diagnostics: Iterable[Diagnostic],
-    terminal: Terminal,
-    *,
-    is_stream: bool = False,
-    sources: Mapping[str, str] | None = None,
-) -> None:
-    """Show every problem, as text on stderr or as one message a line on stdout.
-
-    `sources` maps file to its text, so that lines can be shown.
-    """
-    found = tuple(diagnostics)
-    if not found:
-        return
-    from kplan.report import views  # noqa: PLC0415 - slow to load, and often there are none
-
-    files = sources or {}
-    if is_stream:
-        at = timestamp()
-        terminal.write_stdout("".join(views.diagnostic_line(each, files, at) for each in found))
-    else:
-        terminal.write_stderr(views.diagnostics_text(found, files, terminal.stderr_style))
-
-
-def timestamp() -> str:
-    """Tell the time as messages carry it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
 
 if TYPE_CHECKING:
     from kplan.workflow.apply.apply import ApplyResult

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.cli.display import timestamp
+from kplan.cli.diagnostics import timestamp
 from kplan.cli.environment import is_ci
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.report_target import ReportTarget

@@ -20,7 +20,7 @@ from kplan.cli.arguments import (
     rewrite_arguments,
     split_at_verb,
 )
-from kplan.cli.display import show_diagnostics
+from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.environment import unknown_variable_warnings
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.help_text import closest, style_help, with_one_dash

@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from threading import Lock
 
-from kplan.cli.display import show_diagnostics
+from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.environment import ci_commit, ci_facts, ci_run_url
 from kplan.cli.options import InputOptions, PlanningOptions, StateOptions
 from kplan.cli.progress import Progress
@@ -23,7 +23,7 @@ from kplan.config.modules.provider import Provider
 from kplan.config.state_block import find_state_location
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError, StateError, UsageError
-from kplan.policy.codes import ACCEPTABLE_CODES
+from kplan.policy.access_guard import ACCEPTABLE_CODES
 from kplan.state.lock_holder import current_holder
 from kplan.state.record_store import RecordStore
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project

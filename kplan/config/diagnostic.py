@@ -4,7 +4,7 @@ from bisect import bisect
 from collections.abc import Iterable
 from typing import Any
 
-from kplan.config.codes import SUMMARIES
+from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 
 

@@ -20,7 +20,7 @@ from kplan.config.state_block import evaluate_state_block
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value_text import Json, to_json_value
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.codes import SUMMARIES
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.policy import Policy

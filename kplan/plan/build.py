@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import groupby
 
 from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.schema import to_stored_document
 from kplan.kinds.topic_layout import place_topics
+from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.plan import Action, Batch, Change, OutputChange, Plan, PlanBasis, Reason, Step
 from kplan.model.resource import cluster_label

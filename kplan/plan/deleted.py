@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
+from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject

@@ -7,8 +7,8 @@ from typing import Self
 from kplan.cluster.errors import Handling, handling
 from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import Problem, ResourceKind
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.schema import secret_paths
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, Change, Reason

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.codes import SUMMARIES
 from kplan.model.address import Address
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.resource import Identity, ImportBlock, Resource, connection_name

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kplan.cluster.request import AclBinding
 from kplan.kinds.acl import Acl, acl_binding
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Change
@@ -16,7 +17,9 @@ from kplan.policy.authorizer import (
     AclIndex,
     AuthorizerRules,
 )
-from kplan.policy.codes import ACCESS_SUMMARIES
+
+ACCEPTABLE_CODES = frozenset({"KP441", "KP442", "KP443"})
+"""Codes that `-accept` lets through."""
 
 CLUSTER_NAME = "kafka-cluster"
 _OWN_OPERATIONS = ("ALTER", "DESCRIBE")
@@ -54,7 +57,7 @@ def _lockout_problems(given: GuardContext) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 "KP445",
                 Severity.WARNING,
-                ACCESS_SUMMARIES["KP445"],
+                SUMMARIES["KP445"],
                 "Somebody loses ALTER on the cluster, and it cannot be told from here which "
                 "principal kplan is to the brokers.",
                 "Make sure that it is another principal.",
@@ -120,7 +123,7 @@ def _first_acl_problems(given: GuardContext) -> Iterator[Diagnostic]:
         yield Diagnostic(
             "KP444",
             Severity.WARNING,
-            ACCESS_SUMMARIES["KP444"],
+            SUMMARIES["KP444"],
             f"{told}. If the brokers are set to allow.everyone.if.no.acl.found, which could not "
             "be read, everyone else loses access.",
             'Set allow_everyone_if_no_acl_found of provider "kafka" to what the brokers have.',
@@ -179,7 +182,7 @@ def _refusal(
     found = Diagnostic(
         code,
         Severity.ERROR,
-        ACCESS_SUMMARIES[code],
+        SUMMARIES[code],
         detail,
         f"{hint} To go on nevertheless: -accept={code}",
         *place,

@@ -6,6 +6,7 @@ from datetime import date
 from itertools import combinations
 
 from kplan.kinds.base import ResourceKind, redact_refusal
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import Refusal
@@ -23,7 +24,6 @@ from kplan.model.policy import (
 )
 from kplan.model.resource import Identity
 from kplan.model.state import LiveObject, Snapshot
-from kplan.policy.codes import POLICY_SUMMARIES
 from kplan.policy.facts import ClusterFacts, object_facts
 
 
@@ -187,7 +187,7 @@ def expired_waivers(policies: Iterable[Policy], today: date) -> Iterator[Diagnos
                 yield Diagnostic(
                     "KP325",
                     Severity.WARNING,
-                    POLICY_SUMMARIES["KP325"],
+                    SUMMARIES["KP325"],
                     f"The waiver of policy {policy.header.name} for {', '.join(waiver.applies_to)} "
                     f"({waiver.owner}: {waiver.reason}) ended with {waiver.until.isoformat()}.",
                     f"Take it out, or let {waiver.owner} renew it.",
@@ -209,7 +209,7 @@ def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
             yield Diagnostic(
                 "KP328",
                 Severity.ERROR,
-                POLICY_SUMMARIES["KP328"],
+                SUMMARIES["KP328"],
                 f"{one.name} ({one.source or 'the configuration'}) and {other.name} "
                 f"({other.source or 'the configuration'}) both decide {same}, and nothing says "
                 "which of them is asked first.",
@@ -230,7 +230,7 @@ def unused_overrides(policies: Iterable[Policy], terms: EvaluationOptions) -> It
         yield Diagnostic(
             "KP330",
             Severity.ERROR,
-            POLICY_SUMMARIES["KP330"],
+            SUMMARIES["KP330"],
             f"{name} cannot be overridden: {why}.",
             "kplan policy list shows the policies with their levels; only soft ones give way.",
             subject=head.declared_at if head else None,
@@ -248,7 +248,7 @@ def _name_conflict(head: PolicyHeader, told: str, other: PolicyHeader) -> Diagno
     return Diagnostic(
         "KP327",
         Severity.ERROR,
-        POLICY_SUMMARIES["KP327"],
+        SUMMARIES["KP327"],
         told,
         "Rename one of them: waivers and overrides go by the name.",
         subject=head.declared_at,
@@ -324,7 +324,7 @@ def _diagnostic(
     return Diagnostic(
         code,
         Severity.ERROR if standing is ViolationStatus.REFUSED else Severity.WARNING,
-        POLICY_SUMMARIES[code],
+        SUMMARIES[code],
         told,
         finding.hint or _override_hint(head, standing),
         question.address,

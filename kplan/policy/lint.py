@@ -8,11 +8,11 @@ from dataclasses import field
 from kplan.cluster.request import AclBinding
 from kplan.kinds.acl import AclKind, acl_from_binding
 from kplan.model.address import Address
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, sort_diagnostics
 from kplan.policy.access_query import SortedNames, describe_binding
 from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, AclIndex, grants
-from kplan.policy.codes import LINT_SUMMARIES
 
 _DISTINGUISHED = re.compile(r"User:[A-Za-z]+=.+")
 
@@ -197,7 +197,7 @@ def _topics_without_access(estate: AclInventory, topics: frozenset[str]) -> Iter
                 yield Diagnostic(
                     code,
                     Severity.WARNING,
-                    LINT_SUMMARIES[code],
+                    SUMMARIES[code],
                     f'No ACL allows anybody to {operation} the topic "{topic}".',
                     "A super user may still; if none is meant to, this is fine.",
                     place.address if place else None,
@@ -223,7 +223,7 @@ def _warning(
     return Diagnostic(
         code,
         Severity.WARNING,
-        LINT_SUMMARIES[code],
+        SUMMARIES[code],
         told,
         hint,
         place.address if place else None,

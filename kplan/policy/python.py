@@ -12,10 +12,10 @@ from types import ModuleType
 from typing import Any
 
 from kplan.kinds import KINDS
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.model.policy import Finding, Level, Operation, Policy, PolicyHeader, Question, RuleEffect
-from kplan.policy.codes import POLICY_SUMMARIES
 from kplan.policy.facts import ClusterState, Request, RequestedTopicState, TopicState, build_request
 
 LEGACY_METHODS = ("create", "alter")
@@ -352,7 +352,7 @@ def _unusable_policy(path: str, why: str, place: SourceRange | None = None) -> D
     return Diagnostic(
         "KP327",
         Severity.ERROR,
-        POLICY_SUMMARIES["KP327"],
+        SUMMARIES["KP327"],
         f"{path}: {why}.",
         "Nothing is planned without the policies that were asked for.",
         subject=place,
@@ -363,7 +363,7 @@ def _legacy_warning(file: str) -> Diagnostic:
     return Diagnostic(
         "KP334",
         Severity.WARNING,
-        POLICY_SUMMARIES["KP334"],
+        SUMMARIES["KP334"],
         f"{file} has create(meta) or alter(meta), as Kafka's CreateTopicPolicy and "
         "AlterConfigPolicy have. They see no more than those did.",
         "Write validate_create_topic and validate_alter_topic instead.",

@@ -11,6 +11,7 @@ from kplan.kinds.quota import Quota
 from kplan.kinds.scram import ScramCredential
 from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_rules import Topic
+from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.impact import GroupImpact, Impact
 from kplan.model.plan import Action, AttributeChange, Change, Plan, Risk
@@ -316,12 +317,6 @@ def _group(each: GroupImpact) -> str:
     return f"{each.group} ({', '.join(parts)})"
 
 
-THRESHOLD_SUMMARIES: Mapping[str, str] = {
-    "KP451": "Too many dangerous changes",
-    "KP452": "Too large a part would change",
-}
-
-
 def check_thresholds(
     plan: Plan, max_dangerous: int | None, max_change_pct: int | None
 ) -> Iterator[Diagnostic]:
@@ -349,4 +344,4 @@ def check_thresholds(
 
 
 def _refusal(code: str, detail: str, hint: str) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, THRESHOLD_SUMMARIES[code], detail, hint)
+    return Diagnostic(code, Severity.ERROR, SUMMARIES[code], detail, hint)

@@ -8,8 +8,8 @@ from kplan.cluster.request import AclBinding
 from kplan.cluster.settings import ConfigResource, ConfigScope
 from kplan.config.load import Configuration
 from kplan.config.modules.provider import Provider
-from kplan.kafka.settings.codes import SUMMARIES
 from kplan.kinds.acl import acl_binding
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError, Refusal

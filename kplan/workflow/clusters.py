@@ -10,9 +10,9 @@ from typing import TypeVar
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
 from kplan.config.load import Configuration
-from kplan.kafka.settings.codes import SUMMARIES
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import (

@@ -16,6 +16,7 @@ from kplan.cli.run import run
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
+from kplan.model.codes import SUMMARIES
 from kplan.report.format import Format
 from tests.docs.test_pipelines import parse
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
@@ -54,6 +55,7 @@ def test_every_code_has_a_page_and_every_page_a_code() -> None:
 
 def test_every_page_of_a_code_says_the_way_out() -> None:
     for page in code_pages().values():
+        assert page.title == SUMMARIES.get(page.code, page.title)
         assert page.hint.endswith("."), page.code
         assert not page.explanation or page.explanation.endswith("."), page.code
         assert "!" not in page.title, page.code

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kplan.apply.limits import MAX_IN_FLIGHT, Watcher
 from kplan.cli import approval, display, exit_code, wiring
-from kplan.cli.display import timestamp
+from kplan.cli.diagnostics import timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import Progress, show_progress

@@ -167,7 +167,7 @@ def run_command(
 
     `places` maps options to the folders that they name, `since` is the option. Raises KplanError.
     """
-    from kplan.cli.display import timestamp  # noqa: PLC0415 - see above
+    from kplan.cli.diagnostics import timestamp  # noqa: PLC0415 - see above
     from kplan.report import views  # noqa: PLC0415
     from kplan.report.format import ANSWER_FORMATS  # noqa: PLC0415
     from kplan.report.reports import figures_report  # noqa: PLC0415

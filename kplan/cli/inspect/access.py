@@ -115,7 +115,7 @@ def _show_access(
     ask: AccessOptions,
 ) -> int:
     from kplan.cli import wiring  # noqa: PLC0415 - as above
-    from kplan.cli.display import timestamp  # noqa: PLC0415
+    from kplan.cli.diagnostics import timestamp  # noqa: PLC0415
     from kplan.report.documents import access as documents  # noqa: PLC0415
     from kplan.report.format import ANSWER_FORMATS  # noqa: PLC0415
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kplan.cli import approval, exit_code, wiring
-from kplan.cli.display import show_diagnostics
+from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import show_progress

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import typer
 
 from kplan.cli import display, wiring
-from kplan.cli.display import show_diagnostics, timestamp
+from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import show_progress

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli import exit_code
-from kplan.cli.display import timestamp
+from kplan.cli.diagnostics import timestamp
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import show_progress
 from kplan.cli.report_option import check_writable, prepare_reports

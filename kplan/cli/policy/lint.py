@@ -26,7 +26,7 @@ def lint(
     topic, and topics that no principal can read or write. Nothing is changed.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.cli.display import show_diagnostics, timestamp  # noqa: PLC0415
+    from kplan.cli.diagnostics import show_diagnostics, timestamp  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
     from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415
     from kplan.report.reports import problems_report  # noqa: PLC0415

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import TextIOWrapper
 
-from kplan.cli.display import show_diagnostics
+from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session, Terminal

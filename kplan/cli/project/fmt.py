@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kplan.cli.display import show_diagnostics
+from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.terminal import Session, Terminal
 from kplan.cli.verb import verb

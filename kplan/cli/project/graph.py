@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from kplan.cli.display import show_diagnostics
+from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, SkipForeign, StateOptions
 from kplan.cli.terminal import Session

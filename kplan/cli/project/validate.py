@@ -2,7 +2,7 @@
 
 from dataclasses import field
 
-from kplan.cli.display import show_diagnostics, timestamp
+from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.report_option import prepare_reports

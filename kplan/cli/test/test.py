@@ -8,7 +8,7 @@ from typing import Annotated, Protocol, TypeVar
 
 import typer
 
-from kplan.cli.display import show_diagnostics, timestamp
+from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session, Terminal

@@ -18,8 +18,8 @@ from kplan.config.values.number import number_text
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Null, TMap, Value
 from kplan.kinds.base import Problem
-from kplan.kinds.codes import SUMMARIES
 from kplan.model.address import Address
+from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.resource import Lifecycle, Path, Resource
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Protocol
 
 from kplan.kafka.settings.certificate import PemError, read_pem
-from kplan.kafka.settings.codes import SUMMARIES
 from kplan.kafka.settings.java import parse_properties
 from kplan.kafka.settings.key import (
     ARGUMENT_SETTINGS,
@@ -22,6 +21,7 @@ from kplan.kafka.settings.key import (
     VARIABLE_SETTINGS,
     Setting,
 )
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 

@@ -16,7 +16,7 @@ from kplan.cluster.topic import is_internal_topic
 from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.codes import SUMMARIES as KIND_SUMMARIES
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors
 from kplan.model.errors import ClusterError, ConfigError, Refusal, UnreadableError
@@ -80,10 +80,6 @@ def check_record_policies(
         )
 
 
-SUMMARIES: Mapping[str, str] = {
-    "KP461": "Offset is not in the partition",
-    "KP462": "What is in the partition is not known",
-}
 _TOPICS = "kafka_topic"
 _LEADER_PAUSE_S = 1.0
 _HIDDEN_TOPIC = TopicUse(unread=("the topic is not there, or hidden from us",))
@@ -211,7 +207,7 @@ def _internal_topic_diagnostic(name: str) -> Diagnostic:
     return Diagnostic(
         "KP207",
         Severity.ERROR,
-        KIND_SUMMARIES["KP207"],
+        SUMMARIES["KP207"],
         f"{name} belongs to Kafka or its tools, which empty it as they need.",
         "Leave it out.",
     )

@@ -8,14 +8,13 @@ from kplan.cluster.errors import Handling, handling, is_policy_violation
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import AuthorizedOperations
 from kplan.kinds.base import ResolvedAttributes, ResourceKind, redact_refusal
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.named_config import GROUP_CONFIG
+from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError, Refusal, RefusalOrigin
 from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Step
 from kplan.model.policy import Level, Operation, RuleEffect, Violation, ViolationStatus
 from kplan.model.resource import Identity
-from kplan.policy.codes import POLICY_SUMMARIES
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.ports import Ports
 
@@ -69,7 +68,7 @@ def missing_right_diagnostics(
         yield Diagnostic(
             "KP332",
             Severity.ERROR,
-            POLICY_SUMMARIES["KP332"],
+            SUMMARIES["KP332"],
             f"{principal or 'The principal of this connection'} needs {operation} on {on}.",
             f"Grant it, as with: kafka-acls --add --allow-principal {principal or 'User:NAME'} "
             f"--operation {operation} {_acl_options(sort, [each.identity for each in changes])}",
@@ -280,7 +279,7 @@ def _broker_violation(change: Change, refused: Refusal) -> Violation:
     told = Diagnostic(
         "KP331",
         Severity.ERROR,
-        POLICY_SUMMARIES["KP331"],
+        SUMMARIES["KP331"],
         f"{change.identity}: {message}",
         "This is the broker's own policy; its text says what it wants.",
         change.address,

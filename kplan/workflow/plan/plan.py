@@ -11,8 +11,8 @@ from kplan.cluster.request import ClusterDescription, ControllerAccess
 from kplan.cluster.usage import TopicUse
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.topic_rules import Topic
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError, UnsupportedError

@@ -6,12 +6,12 @@ from kplan.cluster.request import AclBinding
 from kplan.config.load import Configuration
 from kplan.kinds.acl import Acl, acl_binding
 from kplan.kinds.topic_rules import Topic
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.plan import Action, Plan
 from kplan.model.resource import Resource
 from kplan.model.state import Snapshot
-from kplan.policy.codes import LINT_SUMMARIES
 from kplan.policy.lint import AclInventory, Declaration, lint_acls
 from kplan.workflow.access import KIND, AccessContext, acls_after_plan, live_acls
 from kplan.workflow.clusters import desired_identities, read_clusters
@@ -107,7 +107,7 @@ def _unread_diagnostics(snapshot: Snapshot) -> Iterable[Diagnostic]:
             yield Diagnostic(
                 "KP410",
                 Severity.ERROR,
-                LINT_SUMMARIES["KP410"],
+                SUMMARIES["KP410"],
                 f"{kind} objects could not be read: {snapshot.unread[kind]}",
                 "Grant DESCRIBE on the cluster and on topics to the principal kplan runs as.",
             )

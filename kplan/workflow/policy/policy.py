@@ -11,6 +11,7 @@ from kplan.config.declarations.file import configuration_files
 from kplan.config.load import Configuration
 from kplan.config.policies.block import load_policy_folder
 from kplan.kinds import KINDS
+from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, Refusal, RefusalOrigin
@@ -19,7 +20,6 @@ from kplan.model.plan import Change, ObjectKey, Plan
 from kplan.model.policy import Policy, RuleEffect, Violation, ViolationStatus
 from kplan.model.state import Snapshot
 from kplan.plan.build import plan_checksum
-from kplan.policy.codes import POLICY_SUMMARIES
 from kplan.policy.engine import (
     EvaluationOptions,
     QuestionContext,
@@ -190,7 +190,7 @@ def _stopped_diagnostic(plan: Plan) -> Diagnostic:
     return Diagnostic(
         "KP329",
         Severity.ERROR,
-        POLICY_SUMMARIES["KP329"],
+        SUMMARIES["KP329"],
         f"{changes} refused, and nothing is to be done unless all can be (policy mode all).",
         "With -policy-mode=item the other changes go on.",
     )

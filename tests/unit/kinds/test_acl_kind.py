@@ -17,7 +17,7 @@ from kplan.kinds.acl import (
     Acl,
     AclKind,
 )
-from kplan.kinds.codes import SUMMARIES
+from kplan.model.codes import SUMMARIES
 from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
 from kplan.model.state import KindSnapshot, LiveObject

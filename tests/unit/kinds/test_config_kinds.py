@@ -7,9 +7,9 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.kinds.broker_config import BROKER_CONFIG, BrokerConfig
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG, ClientMetrics, GroupConfig
 from kplan.kinds.schema import to_stored_document
+from kplan.model.codes import SUMMARIES
 from kplan.model.errors import Refusal, UnreadableError, UnsupportedError
 from kplan.model.plan import Action, Change
 from tests.values import address

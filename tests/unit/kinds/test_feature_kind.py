@@ -3,7 +3,6 @@
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.feature import (
     DOWNGRADE,
     DOWNGRADE_BASE,
@@ -12,6 +11,7 @@ from kplan.kinds.feature import (
     Feature,
     FeatureKind,
 )
+from kplan.model.codes import SUMMARIES
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change
 from kplan.model.resource import Identity

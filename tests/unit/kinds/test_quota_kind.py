@@ -4,8 +4,8 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import QuotaAlteration, QuotaEntity
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.quota import REMOVE, REPLACE_REMOVE, REPLACE_SET, SET, Quota, QuotaKind
+from kplan.model.codes import SUMMARIES
 from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
 from tests.values import address

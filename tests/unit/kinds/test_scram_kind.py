@@ -6,9 +6,9 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import ScramAlteration, ScramUser
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.schema import schema_fields, secret_paths, to_document, to_stored_document
 from kplan.kinds.scram import REMOVE, REPLACE_REMOVE, REPLACE_SET, SET, ScramCredential, ScramKind
+from kplan.model.codes import SUMMARIES
 from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
 from tests.values import address

@@ -3,9 +3,9 @@
 import pytest
 
 from kplan.kinds.base import Problem
-from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_rules import Topic
+from kplan.model.codes import SUMMARIES
 from kplan.model.resource import Identity
 from kplan.model.state import LiveObject
 from tests.values import topic

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kplan.kafka.settings.codes import SUMMARIES
 from kplan.kafka.settings.connection import (
     PASSWORD_MECHANISMS,
     ConnectionSettings,
@@ -22,6 +21,7 @@ from kplan.kafka.settings.connection import (
 from kplan.kafka.settings.key import KEY_SETTINGS, LIBRDKAFKA_KEYS, UNSUPPORTED_KEYS, UNUSED_KEYS
 from kplan.kafka.settings.resolver import ResolvedSettings, resolve_settings
 from kplan.kafka.transaction import librdkafka_settings
+from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import SourceRange
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
