@@ -9,6 +9,7 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.environment import ci_commit, ci_facts, ci_run_url
@@ -23,15 +24,16 @@ from kplan.config.modules.provider import Provider
 from kplan.config.state_block import find_state_location
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError, StateError, UsageError
-from kplan.policy.access_guard import ACCEPTABLE_CODES
 from kplan.state.lock_holder import current_holder
-from kplan.state.record_store import RecordStore
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project
+
+if TYPE_CHECKING:
+    from kplan.state.record_store import RecordStore
 
 
 def remote_state_store(
     folder: Path, inputs: Inputs, environ: Mapping[str, str]
-) -> RecordStore | None:
+) -> "RecordStore | None":
     """Give the place on the cluster; None where the state is in a file. Nothing is asked yet.
 
     Raises:
@@ -52,9 +54,10 @@ def _open_record_store(
     providers: tuple[Provider, ...],
     given: tuple[Path, Inputs],
     environ: Mapping[str, str],
-) -> RecordStore:
+) -> "RecordStore":
     from kplan.kafka.settings.resolver import resolve_settings  # noqa: PLC0415
     from kplan.kafka.state_topic import KafkaRecords  # noqa: PLC0415 - heavy, and only needed here
+    from kplan.state.record_store import RecordStore  # noqa: PLC0415 - as above
 
     block = next((each for each in providers if not each.key), None)
     resolved = resolve_settings(block, environ, folder=given[0])
@@ -146,6 +149,8 @@ def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOp
         raise UsageError(
             "-replace cannot be combined with destroy because it creates the topic again."
         )
+    from kplan.policy.access_guard import ACCEPTABLE_CODES  # noqa: PLC0415 - only plans need it
+
     if unknown := sorted(set(planning.accept) - ACCEPTABLE_CODES):
         raise UsageError(
             f"-accept={unknown[0]} is not a code that can be accepted.",

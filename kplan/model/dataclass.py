@@ -1,13 +1,15 @@
-"""`dataclass` of the standard library, whose methods are compiled when they are first called.
+"""`dataclass` of the standard library, whose methods cost nothing where a class is defined.
 
-The standard library compiles six or seven methods for each class where it is defined: half of what
-importing kplan took, and most commands use a third of its classes. Here fields and slots are its
-work as ever; a method stands in for each of the others, and has it compiled when it is called.
+The standard library compiles six or seven methods for each class: half of what importing kplan
+took, and most commands use a third of its classes. Here it makes the fields and slots; comparison,
+hash and repr are closures over the names of the fields, and `__init__` is compiled when it is
+first called (decision 0100).
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import FrozenInstanceError
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, FrozenInstanceError
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 __all__ = ["dataclass"]
@@ -17,68 +19,127 @@ _T = TypeVar("_T")
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
-def _lazy(
+def _dataclass(
     *, slots: Literal[True], frozen: bool = False, order: bool = False
 ) -> Callable[[type[_T]], type[_T]]:
-    """Make a dataclass with slots; `frozen` and `order` mean what they always mean."""
-    del slots  # as the standard library has it
-    compared = ("__repr__", "__eq__", *(_ORDER if order else ()), *(("__hash__",) * frozen))
+    """Make a dataclass with slots; `frozen` and `order` have the standard library's meaning."""
+    del slots  # it is always true
 
-    def made(given: type[_T]) -> type[_T]:
-        cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(given)
-        shared: Mapping[str, Any] = _FROZEN if frozen else {"__hash__": None}
-        _add(cls, shared)
-        _stand_in(cls, ("__init__",), {"repr": False, "eq": False, "frozen": frozen})
-        _stand_in(cls, compared, {"init": False, "unsafe_hash": frozen, "order": order})
-        return cls
+    def decorate(given: type[_T]) -> type[_T]:
+        cls: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(given)
+        fields = dataclasses.fields(cls)
+        _add(cls, {"__init__": _first_init(cls), "__repr__": _repr(fields)})
+        compared = _values([each.name for each in fields if each.compare])
+        names = ("__eq__", *_ORDER) if order else ("__eq__",)
+        _add(cls, {name: _comparison(name, compared) for name in names})
+        if frozen:
+            hashed = [
+                each.name for each in fields if (each.compare if each.hash is None else each.hash)
+            ]
+            _add(cls, {"__hash__": _hash(_values(hashed)), **_FROZEN})
+        else:
+            _add(cls, {"__hash__": None})
+        return cls  # type: ignore[no-any-return]
 
-    return made
+    return decorate
 
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
-    dataclass = _lazy
+    dataclass = _dataclass
 
 
 def _has(cls: type, name: str) -> bool:
-    """Whether a class defines a method itself; python denies a hash to those that define `==`."""
+    """Whether a class defines a method itself; Python sets no hash for those that define `==`."""
     own = cls.__dict__
     return name in own and not (name == "__hash__" and own[name] is None and "__eq__" in own)
 
 
-def _add(cls: type, methods: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a class the methods that it does not define itself; tell which."""
-    added = tuple(name for name in methods if not _has(cls, name))
-    for name in added:
-        setattr(cls, name, methods[name])
-    return added
+def _add(cls: type, methods: dict[str, Any]) -> None:
+    """Add the methods that a class does not define itself."""
+    for name, method in methods.items():
+        if not _has(cls, name):
+            setattr(cls, name, method)
 
 
-def _stand_in(cls: type, names: Iterable[str], wanted: Mapping[str, Any]) -> None:
-    """Have methods compiled together, as `wanted`, when one of them is called."""
-
-    def standing_in(name: str) -> Callable[..., Any]:
-        def first(self: object, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - as called
-            compiled = _compiled(cls, wanted)
-            for each in added:
-                setattr(cls, each, compiled.__dict__[each])
-            return getattr(cls, name)(self, *given, **named)
-
-        return first
-
-    added = _add(cls, {name: standing_in(name) for name in names})
+def _values(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function from an object to the values of its fields."""
+    if len(names) > 1:
+        return operator.attrgetter(*names)
+    return lambda self: tuple(getattr(self, name) for name in names)
 
 
-def _compiled(cls: Any, wanted: Mapping[str, Any]) -> type:  # noqa: ANN401 - a dataclass
-    """Let the standard library compile methods, for a class with the same fields."""
-    same = ("default", "default_factory", "init", "repr", "hash", "compare", "kw_only")
-    every = [
-        (each.name, each.type, dataclasses.field(**{name: getattr(each, name) for name in same}))
-        for each in dataclasses.fields(cls)
-    ]
-    after = {"__post_init__": cls.__post_init__} if hasattr(cls, "__post_init__") else {}
-    return dataclasses.make_dataclass(cls.__name__, every, namespace=after, **wanted)
+def _comparison(
+    name: str, values: Callable[[Any], tuple[Any, ...]]
+) -> Callable[[Any, object], object]:
+    compare = getattr(operator, name)
+
+    def method(self: Any, other: object) -> object:  # noqa: ANN401 - a dataclass
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return compare(values(self), values(other))
+
+    return method
+
+
+def _hash(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], int]:
+    return lambda self: hash(values(self))
+
+
+def _repr(fields: Sequence["Field[Any]"]) -> Callable[[Any], str]:
+    shown = [each.name for each in fields if each.repr]
+
+    def method(self: Any) -> str:  # noqa: ANN401 - a dataclass
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+        return f"{type(self).__qualname__}({values})"
+
+    return method
+
+
+def _first_init(cls: type) -> Callable[..., None]:
+    """Return an `__init__` that compiles the real one and takes its place."""
+
+    def init(self: object, *values: Any, **named: Any) -> None:  # noqa: ANN401 - as called
+        compiled = _compile_init(cls)
+        if cls.__dict__["__init__"] is init:
+            setattr(cls, "__init__", compiled)  # noqa: B010 - mypy: an instance's would be unsound
+        compiled(self, *values, **named)
+
+    return init
+
+
+def _compile_init(cls: Any) -> Callable[..., None]:  # noqa: ANN401 - a dataclass
+    """Compile `__init__` from the fields. Fields are set past `__setattr__`, which may refuse."""
+    namespace: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": MISSING}
+    positional: list[str] = []
+    keyword: list[str] = []
+    body: list[str] = []
+    for each in dataclasses.fields(cls):
+        parameter, value = each.name, each.name
+        if each.default is not MISSING:
+            namespace[f"default_{each.name}"] = each.default
+            parameter = f"{each.name}=default_{each.name}"
+        elif each.default_factory is not MISSING:
+            namespace[f"default_{each.name}"] = each.default_factory
+            parameter = f"{each.name}=_MISSING"
+            value = f"default_{each.name}() if {each.name} is _MISSING else {each.name}"
+        if each.init:
+            (keyword if each.kw_only else positional).append(parameter)
+        elif each.default is not MISSING:
+            value = f"default_{each.name}"
+        elif each.default_factory is not MISSING:
+            value = f"default_{each.name}()"
+        else:  # `__post_init__` sets it
+            continue
+        body.append(f" _set(self, {each.name!r}, {value})")
+    if hasattr(cls, "__post_init__"):
+        body.append(" self.__post_init__()")
+    parameters = ", ".join(("self", *positional, *(("*", *keyword) if keyword else ())))
+    exec(f"def __init__({parameters}):\n" + "\n".join(body or [" pass"]), namespace)  # noqa: S102 - names of our own fields
+    init: Callable[..., None] = namespace["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
 
 
 def _refuse_to_set(self: object, name: str, value: object) -> NoReturn:
@@ -100,7 +161,7 @@ def _set_state(self: Any, state: list[Any]) -> None:  # noqa: ANN401 - a datacla
         object.__setattr__(self, each.name, value)
 
 
-_FROZEN: Mapping[str, Any] = {
+_FROZEN: dict[str, Any] = {
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,
     "__getstate__": _state,

@@ -1,4 +1,4 @@
-"""Dataclasses whose methods are compiled late are those of the standard library otherwise."""
+"""kplan's dataclasses behave as those of the standard library."""
 
 import copy
 import dataclasses
@@ -91,6 +91,19 @@ def test_what_a_class_defines_itself_stays() -> None:
     assert repr(named) == "<n>"
     assert named == Named(2, name="n")
     assert len({named, Named(2, name="n")}) == 1
+
+
+def test_a_field_may_have_any_name_and_may_be_left_to_the_class() -> None:
+    @dataclass(slots=True)
+    class Odd:
+        set: dict[str, int] = field(default_factory=dict)
+        default: int = field(default=1, init=False)
+        later: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            self.later = self.default + 1
+
+    assert (Odd({"a": 1}).set, Odd().default, Odd().later) == ({"a": 1}, 1, 2)
 
 
 def test_what_changes_has_no_hash() -> None:
