@@ -1,10 +1,13 @@
 """One run of the command: find the verb, run it, and show errors."""
 
+import io
 import logging
 import os
+import re
 import tempfile
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +37,8 @@ from kplan.model.version import VERSION
 _LOG = logging.getLogger("kplan")
 COMPLETION_VARIABLE = "_KPLAN_COMPLETE"
 """What a shell sets to ask for completions; the name is typer's."""
+_COMPLETION_WORDS = {"COMP_WORDS", "_TYPER_COMPLETE_ARGS"}
+"""Variables with the line to complete: those of bash, and of typer for other shells."""
 
 _EARLY_OPTIONS = ("--chdir=", "--no-color")
 """The global options that need nothing of typer."""
@@ -134,7 +139,7 @@ def run_line(args: Sequence[str], session: Session) -> int:
 
     """
     if COMPLETION_VARIABLE in session.environ:
-        get_command(build_app(lambda _: True)).main(prog_name="kplan")
+        return _complete(session)
     line = command_line(args, session.environ)
     terminal = replace(session.terminal, no_color=line.has_option("--no-color"))
     session = replace(session, terminal=terminal, args=line.args)
@@ -149,6 +154,20 @@ def run_line(args: Sequence[str], session: Session) -> int:
             sources=sources,
         )
         return exit_code.error_exit(error, detailed=line.has_option("--detailed-exitcode"))
+
+
+def _complete(session: Session) -> int:
+    """Let typer complete a line, with options of one dash on the way in and out."""
+    for name in _COMPLETION_WORDS & session.environ.keys():
+        os.environ[name] = re.sub(r"(?<!\S)-(?=[a-z]|\Z)", "--", session.environ[name])
+    output = io.StringIO()
+    with redirect_stdout(output), suppress(SystemExit):
+        get_command(build_app(lambda _: True)).main(prog_name="kplan")
+    lines = output.getvalue()
+    if session.environ[COMPLETION_VARIABLE].startswith("complete"):  # not the shell's script
+        lines = re.sub(r'(?m)(^|")--(?=[a-z])', r"\1-", lines)
+    session.terminal.write_stdout(lines)
+    return ExitCode.DONE
 
 
 def _execute(line: CommandLine, session: Session) -> int:

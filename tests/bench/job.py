@@ -28,6 +28,7 @@ from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Batch, Change, Plan
 from kplan.state.file_store import FileStore
 from kplan.state.journal_writer import JournalWriter
+from kplan.state.lock_holder import LockHolder
 from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.plan.plan import PlanResult, make_plan
 from kplan.workflow.ports import PlanOptions, Ports, Project
@@ -37,7 +38,7 @@ PATIENCE_S = 1_200.0
 """How long the wait may take; the floor waits no longer."""
 KEEPING = {
     FileStore: ("write", "discard_journal"),
-    JournalWriter: ("sending", "finished", "writes", "end"),
+    JournalWriter: ("on_send", "on_outcomes", "on_state_write", "end"),
 }
 """What keeps state and journal, all of which is measured together."""
 
@@ -144,10 +145,12 @@ def measured(kept: Kept) -> None:
     begin = FileStore.open_journal
 
     @contextmanager
-    def recording(store: FileStore, plan: Plan, nonce: str = "") -> Iterator[JournalWriter]:
+    def recording(
+        store: FileStore, plan: Plan, nonce: str = "", holder: LockHolder | None = None
+    ) -> Iterator[JournalWriter]:
         with ExitStack() as stack:
             with kept.noted("recording"):
-                journal = stack.enter_context(begin(store, plan, nonce))
+                journal = stack.enter_context(begin(store, plan, nonce, holder))
             yield journal
 
     FileStore.open_journal = recording  # type: ignore[assignment, method-assign]

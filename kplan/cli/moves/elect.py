@@ -42,7 +42,7 @@ def preferred(
     """
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415 - help needs none of these
     from kplan.cluster.topology import ElectionType  # noqa: PLC0415
-    from kplan.workflow.moves.status import elect_leaders  # noqa: PLC0415
+    from kplan.workflow.moves.elect import elect_leaders  # noqa: PLC0415
 
     keys = _selected_partitions(session, inputs, ask, (file, all_), ElectionType.PREFERRED)
     question = partial(elect_leaders, partitions=keys, election=ElectionType.PREFERRED)
@@ -78,7 +78,7 @@ def unclean(  # noqa: PLR0913 - each is an option, and two of them guard
     from kplan.cli.progress import show_progress  # noqa: PLC0415
     from kplan.cluster.topology import ElectionType  # noqa: PLC0415
     from kplan.model.errors import UsageError  # noqa: PLC0415
-    from kplan.workflow.moves.status import elect_leaders  # noqa: PLC0415
+    from kplan.workflow.moves.elect import elect_leaders  # noqa: PLC0415
 
     if not allow_unclean:
         raise UsageError(
@@ -105,8 +105,8 @@ def _selected_partitions(
 ) -> "tuple[TopicPartition, ...]":
     """Return the partitions of the file, or all that need the election. Raises UsageError."""
     from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.moves.elect import find_electable_partitions  # noqa: PLC0415
     from kplan.workflow.moves.reassign import read_partitions  # noqa: PLC0415
-    from kplan.workflow.moves.status import find_electable_partitions  # noqa: PLC0415
 
     file, is_all = which
     if bool(file) is is_all:
