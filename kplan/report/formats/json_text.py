@@ -2,13 +2,19 @@
 
 import json
 from collections.abc import Iterable
+from itertools import islice
 
 from kplan.report.data import Data
+
+_PIECES = 50_000
+"""Tokens joined at a time; `json.dumps` holds all of them, 150 MB for 15,000 changes."""
 
 
 def json_text(data: Data) -> str:
     """Write one indented document."""
-    return json.dumps(data, indent=2) + "\n"
+    tokens = json.JSONEncoder(indent=2).iterencode(data)
+    pieces = list(iter(lambda: "".join(islice(tokens, _PIECES)), ""))
+    return "".join((*pieces, "\n"))
 
 
 def json_line(data: Data) -> str:
