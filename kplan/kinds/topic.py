@@ -13,25 +13,21 @@ from kplan.cluster.request import (
     TopicDescription,
     TopicRef,
 )
-from kplan.cluster.topic import is_own, name_collision_key
+from kplan.cluster.topic import name_collision_key
 from kplan.kinds.base import Problem, ResolvedAttributes, config_changes
 from kplan.kinds.reassignment import (
     Reassigner,
     ReassignmentLimits,
     TopicTargets,
-    read_reassignments,
 )
 from kplan.kinds.topic_layout import (
     align_topic,
     check_unknown_layout,
-    has_out_of_sync_replicas,
     layout_problems,
-    list_topics,
     new_partitions,
     replica_moves,
-    require_all,
-    with_reassignments,
 )
+from kplan.kinds.topic_reader import read_topics
 from kplan.kinds.topic_rules import Topic, topic_problems
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
@@ -103,40 +99,8 @@ class TopicKind:
                 )
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
-        """Read all topics in one request and the configs of the wanted ones in another.
-
-        Wanted topics that the list does not show are asked for by name: a list leaves out what
-        we may not see (K117-15). Topics in which kplan keeps its own things are no objects.
-        """
-        wanted = [name for name in wanted if not is_own(name)]
-        listed = {name: each for name, each in list_topics(cluster).items() if not is_own(name)}
-        missing = [name for name in sorted(wanted) if name not in listed]
-        if missing:
-            listed.update(require_all(missing, cluster.topics(missing)))
-        seen = {name: each for name, each in listed.items() if not isinstance(each, Refusal)}
-        known = [name for name in sorted(wanted) if name in seen]
-        configs = require_all(known, cluster.topic_configs(known))
-        objects: dict[Identity, LiveObject] = {}
-        hidden = {
-            Identity(name): each
-            for name, each in listed.items()
-            if isinstance(each, Refusal) and each.error != "UNKNOWN_TOPIC_OR_PARTITION"
-        }
-        for name, described in seen.items():
-            config = configs.get(name, {})
-            if not isinstance(config, Refusal):
-                objects[Identity(name)] = LiveObject(_live(described, config), described.topic_id)
-            elif config.error != "UNKNOWN_TOPIC_OR_PARTITION":  # else deleted since the listing
-                hidden[Identity(name)] = config
-        unsettled = [
-            (name, number)
-            for name in known
-            if has_out_of_sync_replicas(seen[name].assignment, seen[name].in_sync)
-            for number in range(len(seen[name].assignment))
-        ]
-        return KindSnapshot(
-            with_reassignments(objects, read_reassignments(cluster, unsettled)), hidden
-        )
+        """Read all topics, and the configs of the wanted ones; see `topic_reader`."""
+        return read_topics(cluster, wanted)
 
     def fill_from_state(self, live: Topic, applied: Topic) -> Topic:
         """Keep what is live; a layout that controllers do not tell is the one last applied."""
@@ -275,21 +239,6 @@ class TopicKind:
             each.identity for each in altered if not _has_config(each, configs.get(each.identity))
         }
         return {name: uid for name, uid in done.items() if name not in late}
-
-
-def _live(described: TopicDescription, config: Mapping[str, ConfigEntry]) -> Topic:
-    sizes = [len(replicas) for replicas in described.assignment]
-    return Topic(
-        described.name,
-        partitions=len(sizes) or None,  # controllers do not tell
-        replication_factor=sizes[0] if sizes else None,
-        replica_assignment=described.assignment or None,
-        config={
-            key: entry.value
-            for key, entry in sorted(config.items())
-            if entry.source is ConfigSource.TOPIC and entry.value is not None
-        },
-    )
 
 
 def _has_layout(topic: Topic) -> bool:

@@ -1,11 +1,9 @@
-"""Partitions and replicas of topics: read them, compare them, and find what must move."""
+"""Partitions and replicas of topics: compare them, and find what must move."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
-from kplan.cluster.port import Cluster
-from kplan.cluster.request import Assignment, NewPartitions, TopicDescription
+from kplan.cluster.request import Assignment, NewPartitions
 from kplan.cluster.topology import Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.base import Problem, merge_config
@@ -18,7 +16,6 @@ from kplan.kinds.placement import (
     place_replicas,
 )
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
-from kplan.model.errors import NotListableError, Refusal, UnreadableError
 from kplan.model.resource import Identity, Path, Resource
 from kplan.model.state import Broker, KindSnapshot, LiveObject
 
@@ -292,31 +289,6 @@ def without_generated_assignment(value: object) -> object:
     if not isinstance(value, Topic) or not value.is_generated:
         return value
     return replace(value, replica_assignment=None, is_generated=False)
-
-
-ResponseT = TypeVar("ResponseT")
-
-
-def list_topics(cluster: Cluster) -> Mapping[str, TopicDescription | Refusal]:
-    """List the topics; nothing where none are listed, and each is to be asked for by its name."""
-    try:
-        return cluster.topics()
-    except NotListableError:
-        return {}
-
-
-def require_all(
-    names: Collection[str], answers: Mapping[str, ResponseT]
-) -> Mapping[str, ResponseT]:
-    """Return the answers, if there is one for each name: silence is not absence.
-
-    Raises:
-        Unread: one is missing.
-
-    """
-    if silent := sorted(set(names) - answers.keys()):
-        raise UnreadableError(f"Topics: the answer says nothing of {', '.join(silent)}.")
-    return answers
 
 
 def check_unknown_layout(name: str, *, has_layout: bool) -> Iterator[Problem]:

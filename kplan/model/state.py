@@ -221,11 +221,13 @@ class KindSnapshot:
     """All objects of one kind, as far as the cluster shows them to us.
 
     `hidden` holds declared objects that the cluster would not show, with its answer; they are not
-    absent (K4-34, K117-15).
+    absent (K4-34, K117-15). `partial` are objects that nobody declares: their configs were not
+    read, and are empty here.
     """
 
     objects: Mapping[Identity, LiveObject]
     hidden: Mapping[Identity, Refusal] = field(default_factory=dict)
+    partial: frozenset[Identity] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from kplan.cluster.topic import place_replicas
 from kplan.kinds.schema import schema_fields, to_document
 from kplan.kinds.topic_rules import Topic
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import ClusterError
 from kplan.model.policy import Question, UnknownFactError
-from kplan.model.state import Broker, Snapshot
+from kplan.model.state import Broker, KindSnapshot, Snapshot
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 """Topics that Kafka itself marks internal."""
@@ -111,16 +112,23 @@ class ClusterFacts(Mapping[str, object]):
     `topics`, `acls` and every kind by its name (`kafka_topic`): objects by identity. `brokers`,
     `racks`, `size`. `totals` counts what is there, `planned` what will be after the whole plan,
     `so_far` what will be after this change and those before it that were not refused (K201-16).
+
+    A snapshot has the configs of declared topics only; `read_configs` reads those of the others
+    when a policy asks for topics. Without it they are unknown.
     """
 
     def __init__(
-        self, snapshot: Snapshot, kinds: tuple[str, ...], planned: Totals | None = None
+        self,
+        snapshot: Snapshot,
+        kinds: tuple[str, ...],
+        read_configs: Callable[[], KindSnapshot] | None = None,
     ) -> None:
         self._snapshot = snapshot
         self._kinds = kinds
+        self._read_configs = read_configs
         self._cache: dict[str, object] = {}
         self.totals = _snapshot_totals(snapshot)
-        self.planned = planned or self.totals
+        self.planned = self.totals
         self.so_far = self.totals
         self._builders: Mapping[str, Callable[[], object]] = {
             "brokers": lambda: [
@@ -156,10 +164,31 @@ class ClusterFacts(Mapping[str, object]):
     def _objects(self, kind: str) -> Mapping[str, object]:
         self._check_read(kind)
         brokers = self._snapshot.brokers
+        reading = self._snapshot.readings[kind]
+        if reading.partial:
+            reading = self._complete(reading)
         return {
             identity: object_facts(live.value, brokers, live.value, live.uid)
-            for identity, live in sorted(self._snapshot.readings[kind].objects.items())
+            for identity, live in sorted(reading.objects.items())
         }
+
+    def _complete(self, reading: KindSnapshot) -> KindSnapshot:
+        """Read the configs of the topics that nobody declares; raises UnknownFactError."""
+        if self._read_configs is None:
+            raise UnknownFactError(f"The configs of {len(reading.partial):,} topics were not read.")
+        try:
+            found = self._read_configs()
+        except ClusterError as failure:
+            raise UnknownFactError(
+                f"The configs of {len(reading.partial):,} topics could not be read: "
+                f"{failure.detail}"
+            ) from None
+        if refused := sorted(found.hidden.keys() - reading.hidden.keys()):
+            raise UnknownFactError(
+                f"The configs of {len(refused):,} topics could not be read, {refused[0]} for one: "
+                f"{found.hidden[refused[0]]}."
+            )
+        return found
 
     def _counts(self, totals: Totals) -> object:
         self._check_read(_TOPIC)

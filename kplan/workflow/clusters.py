@@ -62,6 +62,11 @@ class Clusters:
         return self.keys != ("",)
 
     @property
+    def open(self) -> Mapping[str, Cluster]:
+        """Clusters that answer, by key of the connection."""
+        return {key: each.cluster for key, each in self.connections.items()}
+
+    @property
     def ids(self) -> Mapping[str, str]:
         """Ids of the clusters that answer, by key of the connection."""
         return {key: each.description.cluster_id for key, each in self.connections.items()}

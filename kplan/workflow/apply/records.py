@@ -37,10 +37,9 @@ from kplan.policy.engine import (
     sort_policies,
     unused_overrides,
 )
-from kplan.policy.facts import ClusterFacts
 from kplan.workflow.apply.record_target import DeletionTarget
 from kplan.workflow.open_project import OpenProject, open_project
-from kplan.workflow.policy.policy import MODE_ALL, open_policies, policy_refusal
+from kplan.workflow.policy.policy import MODE_ALL, cluster_facts, open_policies, policy_refusal
 from kplan.workflow.ports import PolicyOptions, Ports, Project
 from kplan.workflow.snapshot import read_snapshot
 
@@ -50,7 +49,7 @@ RecordOffsets = Mapping[Identity, Mapping[int, int]]
 
 def check_record_policies(
     offsets: RecordOffsets,
-    seen: tuple[Configuration, Snapshot],
+    seen: tuple[Configuration, Snapshot, Cluster],
     options: PolicyOptions,
     ports: Ports,
 ) -> tuple[Violation, ...]:
@@ -60,11 +59,14 @@ def check_record_policies(
         ConfigError: a policy that was asked for cannot be used.
 
     """
-    configuration, snapshot = seen
+    configuration, snapshot, cluster = seen
     terms = EvaluationOptions(ports.now().date(), options.overrides)
-    cluster = ClusterFacts(snapshot, tuple(kind.name for kind in KINDS))
     setting = QuestionContext(
-        snapshot, KINDS, cluster, options.principal or snapshot.principal, ports.ci
+        snapshot,
+        KINDS,
+        cluster_facts(snapshot, cluster),
+        options.principal or snapshot.principal,
+        ports.ci,
     )
     with open_policies(configuration, options) as found:
         problems = (*found.diagnostics, *unused_overrides(found.policies, terms))
@@ -126,7 +128,8 @@ def delete_records(
         for cut in plan.allowed:
             offsets.setdefault(Identity(cut.topic), {})[cut.partition] = cut.target
         configuration = found.configuration
-        said = check_record_policies(offsets, (configuration, snapshot), wanted.policies, ports)
+        seen = (configuration, snapshot, cluster)
+        said = check_record_policies(offsets, seen, wanted.policies, ports)
         mode = wanted.policies.mode or configuration.policy_settings.mode
         plan = replace(plan, violations=said, is_all_or_nothing=mode == MODE_ALL)
         if not approve(plan):
@@ -140,7 +143,10 @@ def _read_live_topics(
 ) -> tuple[Cluster, Snapshot]:
     connection = found.clusters.connection(wanted.provider)
     ports.progress.stage("Reading the cluster")
-    snapshot = read_snapshot(connection.cluster, connection.description, KINDS, {})
+    names = [Identity(each.topic) for each in wanted.targets]
+    snapshot = read_snapshot(
+        connection.cluster, connection.description, KINDS, {_TOPICS: frozenset(names)}
+    )
     if _TOPICS in snapshot.unread:
         raise UnreadableError(snapshot.unread[_TOPICS])
     return connection.cluster, snapshot

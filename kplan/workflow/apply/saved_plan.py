@@ -22,7 +22,7 @@ from kplan.policy.risk import check_thresholds
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, execute_plan
-from kplan.workflow.clusters import desired_identities, read_clusters
+from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.plan import PlanResult, check_plan_controller_access, plan_open_project
 from kplan.workflow.policy.policy import PolicyInput, apply_policies
@@ -181,7 +181,7 @@ def apply_saved(
                 raise
             options = replace(options, policies=_merge_overrides(saved.plan, options.policies))
             return _replan(project, saved, found, options, outside)
-        made = _apply_current_policies(made, options, ports)
+        made = _apply_current_policies(made, found.clusters, options, ports)
         made = replace(made, plan=check_plan_controller_access(made.plan, found.clusters))
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
@@ -253,7 +253,9 @@ def _rebase_plan(
     return PlanResult(plan, found.configuration, state, snapshots, saved.metadata), stale
 
 
-def _apply_current_policies(made: PlanResult, options: PlanOptions, ports: Ports) -> PlanResult:
+def _apply_current_policies(
+    made: PlanResult, clusters: Clusters, options: PlanOptions, ports: Ports
+) -> PlanResult:
     """Hold it against the policies and thresholds of today, whatever let it through before."""
     policies = _merge_overrides(made.plan, options.policies)
     former = made.plan
@@ -261,7 +263,7 @@ def _apply_current_policies(made: PlanResult, options: PlanOptions, ports: Ports
     problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
     told = sort_diagnostics([*former.diagnostics, *problems])
     plan = replace(former, violations=kept, diagnostics=told)
-    hearing = PolicyInput(made.configuration, made.snapshots)
+    hearing = PolicyInput(made.configuration, made.snapshots, clusters.open)
     plan, configuration = apply_policies(plan, hearing, policies, ports)
     return replace(made, plan=plan, configuration=configuration)
 

@@ -159,7 +159,11 @@ def reassign_replicas(
         plan = add_moves(
             add_risks(_plan_reassignment(found, targets, snapshot, wanted)), found.clusters
         )
-        hearing = PolicyInput(found.configuration, {wanted.provider: snapshot})
+        hearing = PolicyInput(
+            found.configuration,
+            {wanted.provider: snapshot},
+            {wanted.provider: connection.cluster},
+        )
         plan, configuration = apply_policies(plan, hearing, wanted.policies, ports)
         if not (plan.changes or wanted.is_preview):
             remove_leftover_throttles(connection.cluster, names)  # of a run that was killed

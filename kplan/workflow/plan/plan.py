@@ -197,7 +197,7 @@ def plan_open_project(found: OpenProject, options: PlanOptions, ports: Ports) ->
         made = check_with_brokers(made, found.clusters, KINDS, ports)
         made = add_moves(made, found.clusters)
     made = add_impact(made, found.clusters, options, ports)
-    hearing = PolicyInput(found.configuration, snapshots)
+    hearing = PolicyInput(found.configuration, snapshots, found.clusters.open)
     made, configuration = apply_policies(made, hearing, options.policies, ports)
     for key, connection in found.clusters.connections.items():
         ground = AccessContext(connection.cluster, snapshots[key], configuration, key)

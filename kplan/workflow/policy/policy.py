@@ -7,10 +7,12 @@ from pathlib import Path
 
 from kplan.apply.limits import Watcher
 from kplan.cluster.errors import ERRORS
+from kplan.cluster.port import Cluster
 from kplan.config.declarations.file import configuration_files
 from kplan.config.load import Configuration
 from kplan.config.policies.block import load_policy_folder
 from kplan.kinds import KINDS
+from kplan.kinds.topic_reader import read_missing_configs
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
@@ -32,6 +34,7 @@ from kplan.policy.facts import ClusterFacts
 from kplan.workflow.open_project import load_checked
 from kplan.workflow.ports import PolicyOptions, Ports, Project
 
+_TOPIC = "kafka_topic"
 MODE_ALL = "all"
 """The mode in which one refusal stops the whole plan."""
 
@@ -84,10 +87,25 @@ def _close_policies(policies: Sequence[Policy]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PolicyInput:
-    """What a plan is held against: the configuration, and each cluster as it was read."""
+    """What policies judge a plan by: the configuration, and each cluster with its snapshot."""
 
     configuration: Configuration
     snapshots: Mapping[str, Snapshot]
+    clusters: Mapping[str, Cluster] = field(default_factory=dict)
+
+    def facts(self, provider: str) -> ClusterFacts:
+        """Return the facts about one cluster."""
+        return cluster_facts(self.snapshots[provider], self.clusters.get(provider))
+
+
+def cluster_facts(snapshot: Snapshot, cluster: Cluster | None) -> ClusterFacts:
+    """Return the facts of a snapshot; configs that are not in it are read from the cluster."""
+    names = tuple(kind.name for kind in KINDS)
+    if cluster is None:
+        return ClusterFacts(snapshot, names)
+    return ClusterFacts(
+        snapshot, names, lambda: read_missing_configs(cluster, snapshot.readings[_TOPIC])
+    )
 
 
 def apply_policies(
@@ -108,9 +126,7 @@ def apply_policies(
             violations = tuple(
                 replace(each, provider=provider)
                 for provider, part in plan.split_by_provider()
-                for setting in (
-                    _question_context(part, hearing.snapshots[provider], options, ports),
-                )
+                for setting in (_question_context(part, hearing, provider, (options, ports)),)
                 for each in evaluate_changes(_ordered_changes(part), found.policies, setting, terms)
             )
     configuration = replace(configuration, sources={**configuration.sources, **found.sources})
@@ -125,9 +141,10 @@ def apply_policies(
 
 
 def _question_context(
-    plan: Plan, snapshot: Snapshot, options: PolicyOptions, ports: Ports
+    plan: Plan, hearing: PolicyInput, provider: str, run: tuple[PolicyOptions, Ports]
 ) -> QuestionContext:
-    cluster = ClusterFacts(snapshot, tuple(kind.name for kind in KINDS))
+    options, ports = run
+    snapshot, cluster = hearing.snapshots[provider], hearing.facts(provider)
     for change in _ordered_changes(plan):
         cluster.planned = cluster.planned.add_change(change.kind, change.before, change.after)
     principal = options.principal or snapshot.principal or plan.cluster.get("principal", "")

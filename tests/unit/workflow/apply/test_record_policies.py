@@ -52,7 +52,7 @@ def judged(
 ) -> list[tuple[str, str, ViolationStatus]]:
     cluster = site.cluster
     snapshot = read_snapshot(cluster, cluster.describe(), KINDS, {})
-    seen = (load_checked(site.project), snapshot)
+    seen = (load_checked(site.project), snapshot, cluster)
     said = check_record_policies(OFFSETS, seen, options or PolicyOptions(), site.ports)
     return [(each.identity, each.message, each.standing) for each in said]
 
