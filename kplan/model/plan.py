@@ -195,6 +195,17 @@ class BrokerTransfer:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicySource:
+    """A place policies were loaded from: its path as given, and a digest of its files.
+
+    `digest` is "" for an installed policy, which is no file.
+    """
+
+    path: str
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What apply will do, and in which order: `batches` *are* the order.
 
@@ -204,7 +215,9 @@ class Plan:
     that of the connection without alias, `clusters` says so of each by key.
     `violations` is what policies said; what they refuse is among the changes and not in the
     batches. `access` says who gains and loses what, None where no ACL changes.
-    `moves` sums up what moves of replicas mean for each broker.
+    `moves` sums up what moves of replicas mean for each broker. `policy_sources` are the places
+    of the policies that evaluated the plan, beside those written in the configuration;
+    `policy_principal` is the principal they evaluated it for where that is not the one connected.
     """
 
     based_on: PlanBasis
@@ -222,6 +235,8 @@ class Plan:
     violations: tuple[Violation, ...] = ()
     access: AccessDiff | None = None
     moves: tuple[BrokerTransfer, ...] = ()
+    policy_sources: tuple[PolicySource, ...] = ()
+    policy_principal: str = ""
 
     @property
     def refused_keys(self) -> frozenset[ObjectKey]:

@@ -52,12 +52,14 @@ class AppliedPlan:
     """A plan that was applied. `at` is ISO 8601, `by` who or what run.
 
     A saved plan is applied once, and known by its nonce; a plan that was never saved has none.
+    `policy_principal` is the one that policies evaluated it for, "" for the one connected.
     """
 
     nonce: str
     checksum: str
     at: str
     by: str
+    policy_principal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,7 +232,10 @@ def _encode_clusters(state: State) -> dict[str, object]:
 
 def _encode_applied_plans(state: State) -> dict[str, object]:
     """Write the saved plans that were applied; a state that never saw one is as it always was."""
-    plans = [asdict(each) for each in state.applied_plans]
+    plans = [
+        {key: value for key, value in asdict(each).items() if value or key != "policy_principal"}
+        for each in state.applied_plans
+    ]
     return {"applied_plans": plans} if plans else {}
 
 

@@ -148,7 +148,7 @@ POLICY_SCHEMA = BodySchema(
     ("deny", "warn", "advise"),
     label_count=1,
 )
-POLICIES_SCHEMA = BodySchema(("paths", "mode", "settings"))
+POLICIES_SCHEMA = BodySchema(("paths", "mode", "settings", "allow_as"))
 IMPORT_SCHEMA = BodySchema(("to", "id", "for_each", "provider"), ("to", "id"))
 
 BLOCK_SCHEMAS: Mapping[str, BodySchema] = {

@@ -254,12 +254,14 @@ class PolicySettings:
     """The `policies` block: where more policies are, what refuses the whole plan, settings.
 
     `paths` are files and folders, from the folder of the configuration, or names of installed
-    policies; `mode` is "" where nothing is said.
+    policies; `mode` is "" where nothing is said. `allow_as` lets an apply evaluate policies for
+    another principal than the one connected (`-as`).
     """
 
     paths: tuple[str, ...] = ()
     mode: str = ""
     settings: Mapping[str, Json] = field(default_factory=dict, repr=False)
+    allow_as: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +304,7 @@ def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySetti
     paths = ledger.attempt(partial(read, "paths", "list(string)"))
     mode = ledger.attempt(partial(read, "mode", "string"))
     settings = ledger.attempt(partial(read, "settings", ""))
+    allow_as = ledger.attempt(partial(read, "allow_as", "bool"))
     if mode is not None and mode not in POLICY_MODES:
         each, whole = POLICY_MODES
         told = f'The mode is "{each}" (each change by itself) or "{whole}" (all or none).'
@@ -315,6 +318,7 @@ def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySetti
         tuple(map(str, paths)) if isinstance(paths, tuple) else (),
         str(mode or ""),
         plain if isinstance(plain, Mapping) else {},
+        allow_as is True,
     )
 
 

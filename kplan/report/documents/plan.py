@@ -89,7 +89,8 @@ def _cluster_block(plan: Plan) -> Block:
     """Say first of all which clusters this is about, and as whom: wrong clusters cost dearly."""
     based_on = plan.based_on
     config = f"   config {based_on.config_digest[:7]}" if based_on.config_digest else ""
-    state = faint_span(f"{config}   state serial {based_on.serial}")
+    judged = f"   policies as {plan.policy_principal}" if plan.policy_principal else ""
+    state = faint_span(f"{config}   state serial {based_on.serial}{judged}")
     if not plan.clusters:
         about = [based_on.cluster_id] * (_cluster_name(plan) != based_on.cluster_id)
         return Heading(

@@ -372,4 +372,5 @@ def _kplan_data(plan: Plan) -> Data:
         **({"moves": _transfers_data(plan.moves)} if plan.moves else {}),
         **({"access": access_data(plan.access)} if plan.access else {}),
         **({"policies": policies_data(plan.violations)} if plan.violations else {}),
+        **({"policy_principal": plan.policy_principal} if plan.policy_principal else {}),
     }

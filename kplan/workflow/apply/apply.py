@@ -19,7 +19,7 @@ from kplan.state.plan_file import journal_plan_metadata
 from kplan.workflow.moves.moves import kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.plan import PlanResult, output_values, plan_open_project
-from kplan.workflow.policy.policy import report_refused
+from kplan.workflow.policy.policy import check_policy_principal, report_refused
 from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
 
 CHECKPOINT_INTERVAL_S = 30.0
@@ -204,7 +204,9 @@ def _applied_plans(made: PlanResult, ports: Ports) -> tuple[AppliedPlan, ...]:
     nonce = made.meta.nonce if made.meta else ""
     checksum = made.meta.checksum if made.meta else made.plan.checksum
     saved = [each for each in made.state.applied_plans if each.nonce]
-    return (*saved, AppliedPlan(nonce, checksum, at, by))[-_MAX_APPLIED_PLANS:]
+    return (*saved, AppliedPlan(nonce, checksum, at, by, made.plan.policy_principal))[
+        -_MAX_APPLIED_PLANS:
+    ]
 
 
 def _sent_change_count(plan: Plan) -> int:
@@ -253,6 +255,7 @@ def resume_apply(
     with open_project(project, ports) as found:
         if found.journal is None:
             raise UsageError("No apply was interrupted; there is nothing to resume.")
+        check_policy_principal(found.configuration, options.policies)
         approved = found.journal.changes
         options = replace(
             keep_replacements(options, approved),

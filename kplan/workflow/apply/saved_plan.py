@@ -25,7 +25,12 @@ from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, execute_plan
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.plan import PlanResult, check_plan_controller_access, plan_open_project
-from kplan.workflow.policy.policy import PolicyInput, apply_policies
+from kplan.workflow.policy.policy import (
+    PolicyInput,
+    apply_policies,
+    check_policy_principal,
+    policy_sources,
+)
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project, keep_replacements
 
 
@@ -173,13 +178,15 @@ def apply_saved(
     inputs = replace(project.inputs, values=saved.metadata.variables)
     project = replace(project, inputs=inputs)
     with open_project(project, ports) as found:
+        options = replace(options, policies=_planned_policies(saved.plan, options.policies))
+        check_policy_principal(found.configuration, options.policies)
+        _check_policy_sources(saved.plan, found.configuration, options.policies, ports)
         _check_applicable(saved, found, options)
         try:
             made, stale = _rebase_plan(saved, found, on_stale)
         except StalePlanError:
             if on_stale is not StaleAction.REPLAN:
                 raise
-            options = replace(options, policies=_merge_overrides(saved.plan, options.policies))
             return _replan(project, saved, found, options, outside)
         made = _apply_current_policies(made, found.clusters, options, ports)
         made = replace(made, plan=check_plan_controller_access(made.plan, found.clusters))
@@ -257,25 +264,53 @@ def _apply_current_policies(
     made: PlanResult, clusters: Clusters, options: PlanOptions, ports: Ports
 ) -> PlanResult:
     """Hold it against the policies and thresholds of today, whatever let it through before."""
-    policies = _merge_overrides(made.plan, options.policies)
     former = made.plan
     kept = tuple(each for each in former.violations if each.standing is ViolationStatus.REFUSED)
     problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
     told = sort_diagnostics([*former.diagnostics, *problems])
     plan = replace(former, violations=kept, diagnostics=told)
     hearing = PolicyInput(made.configuration, made.snapshots, clusters.open)
-    plan, configuration = apply_policies(plan, hearing, policies, ports)
+    plan, configuration = apply_policies(plan, hearing, options.policies, ports)
     return replace(made, plan=plan, configuration=configuration)
 
 
-def _merge_overrides(plan: Plan, options: PolicyOptions) -> PolicyOptions:
-    """Take over the reasons that were recorded when the plan was made."""
+def _planned_policies(plan: Plan, options: PolicyOptions) -> PolicyOptions:
+    """Add what the plan was made with: places of policies, principal, reasons for overrides."""
     recorded = {
         each.policy: each.reason.removeprefix("overridden: ")
         for each in plan.violations
         if each.standing is ViolationStatus.OVERRIDDEN
     }
-    return replace(options, overrides={**recorded, **options.overrides})
+    paths = (*(each.path for each in plan.policy_sources), *options.paths)
+    return replace(
+        options,
+        paths=tuple(dict.fromkeys(paths)),
+        overrides={**recorded, **options.overrides},
+        principal=options.principal or plan.policy_principal,
+    )
+
+
+def _check_policy_sources(
+    plan: Plan, configuration: Configuration, options: PolicyOptions, ports: Ports
+) -> None:
+    """Report policies that changed since the plan was made.
+
+    Raises:
+        StalePlanError: policies that evaluated the plan are missing.
+
+    """
+    now = {each.path: each.digest for each in policy_sources(configuration, options)}
+    for each in plan.policy_sources:
+        if each.digest and not now[each.path]:
+            raise StalePlanError(
+                f"The plan was evaluated by the policies in {each.path}, which is missing here.",
+                "Apply it in a folder with these policies, or make the plan again.",
+            )
+        if each.digest != now[each.path]:
+            ports.progress.note(
+                f"The policies in {each.path} changed since the plan was made; "
+                "they are evaluated as they are now"
+            )
 
 
 def _select_state(plan: Plan, state: State, on_stale: StaleAction) -> State:

@@ -37,7 +37,7 @@ from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.policy.lint import lint_plan
-from kplan.workflow.policy.policy import PolicyInput, apply_policies
+from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project
 
 
@@ -181,6 +181,8 @@ def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResul
 
 def plan_open_project(found: OpenProject, options: PlanOptions, ports: Ports) -> PlanResult:
     """Plan on what is open already."""
+    if options.is_for_apply:
+        check_policy_principal(found.configuration, options.policies)
     ports.progress.stage("Reading the cluster")
     snapshots = read_settled_snapshots(found, options, ports)
     found = replace(found, state=settle_state(found, snapshots))

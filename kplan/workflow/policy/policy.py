@@ -1,5 +1,6 @@
 """Evaluate policies on a plan, and list them."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
@@ -16,9 +17,9 @@ from kplan.kinds.topic_reader import read_missing_configs
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
-from kplan.model.errors import ConfigError, Refusal, RefusalOrigin
+from kplan.model.errors import ConfigError, Refusal, RefusalOrigin, UsageError
 from kplan.model.outcome import Outcome, OutcomeStatus
-from kplan.model.plan import Change, ObjectKey, Plan
+from kplan.model.plan import Change, ObjectKey, Plan, PolicySource
 from kplan.model.policy import Policy, RuleEffect, Violation, ViolationStatus
 from kplan.model.state import Snapshot
 from kplan.plan.build import plan_checksum
@@ -58,12 +59,11 @@ def open_policies(configuration: Configuration, options: PolicyOptions) -> Itera
     They are closed at the end, whatever happens.
     """
     settings = configuration.policy_settings
-    paths = [*(str(options.folder / each) for each in settings.paths), *options.paths]
     found = list(configuration.policies)
     problems: list[Diagnostic] = []
     sources: dict[str, str] = {}
     with ExitStack() as stack:
-        for path in dict.fromkeys(paths):
+        for path in _policy_paths(configuration, options):
             place = Path(path)
             if place.is_dir() and configuration_files(place):
                 folder = load_policy_folder(place, KINDS, path)
@@ -78,6 +78,46 @@ def open_policies(configuration: Configuration, options: PolicyOptions) -> Itera
             problems += made.diagnostics
         problems += order_conflicts(found)
         yield PolicySet(tuple(found), tuple(problems), sources)
+
+
+def _policy_paths(configuration: Configuration, options: PolicyOptions) -> tuple[str, ...]:
+    """List the places of policies: those the configuration names, then those of the options."""
+    declared = (str(options.folder / each) for each in configuration.policy_settings.paths)
+    return tuple(dict.fromkeys((*declared, *options.paths)))
+
+
+def policy_sources(
+    configuration: Configuration, options: PolicyOptions
+) -> tuple[PolicySource, ...]:
+    """Return the places of policies with a digest of their files."""
+    paths = _policy_paths(configuration, options)
+    return tuple(PolicySource(path, _policy_digest(Path(path))) for path in paths)
+
+
+def _policy_digest(place: Path) -> str:
+    """Digest a file, or the names and contents of all files of a folder; "" if there is neither."""
+    files = sorted(place.rglob("*")) if place.is_dir() else [place]
+    files = [each for each in files if each.is_file() and "__pycache__" not in each.parts]
+    digest = hashlib.sha256()
+    for each in files:
+        content = hashlib.sha256(each.read_bytes()).hexdigest()
+        digest.update(f"{each.relative_to(place.parent).as_posix()} {content}\n".encode())
+    return digest.hexdigest() if files else ""
+
+
+def check_policy_principal(configuration: Configuration, options: PolicyOptions) -> None:
+    """Check that an apply may evaluate policies for another principal than the one connected.
+
+    Raises:
+        UsageError: the `policies` block does not allow it.
+
+    """
+    if options.principal and not configuration.policy_settings.allow_as:
+        raise UsageError(
+            f"An apply cannot evaluate policies for {options.principal} (-as): "
+            "the changes are made by the principal of the connection.",
+            hint="Set allow_as = true in the policies block, or apply without -as.",
+        )
 
 
 def _close_policies(policies: Sequence[Policy]) -> None:
@@ -129,6 +169,11 @@ def apply_policies(
                 for setting in (_question_context(part, hearing, provider, (options, ports)),)
                 for each in evaluate_changes(_ordered_changes(part), found.policies, setting, terms)
             )
+    plan = replace(
+        plan,
+        policy_sources=policy_sources(configuration, options),
+        policy_principal=options.principal,
+    )
     configuration = replace(configuration, sources={**configuration.sources, **found.sources})
     plan = replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *told]))
     plan = _add_violations(replace(plan, violations=(*plan.violations, *violations)))

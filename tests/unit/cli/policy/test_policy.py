@@ -172,3 +172,34 @@ def test_the_folder_of_policies_is_asked_where_it_is_named(desk: MemoryCommand) 
     assert "Policy lid" in told
     desk.write('policies {\n paths = ["more"]\n}', "policies.hcl")
     assert "Policy lid" in desk.run_failing("plan")
+
+
+STRICT = RULES.replace("cap", "strict").replace("> 3", "> 9")
+
+
+def test_a_saved_plan_is_checked_by_the_policies_it_was_made_with(desk: MemoryCommand) -> None:
+    """The paths of `-policy` at plan time and their digests are in the plan."""
+    (desk.folder / "rules.hcl").unlink()
+    (desk.folder / "strict").mkdir()
+    desk.write(STRICT, "strict/rules.hcl")
+    desk.run("plan", "-policy=strict", "-out=a.plan")
+    shutil.rmtree(desk.folder / "strict")
+    assert "strict, which is missing here" in desk.run_failing("apply", "a.plan")
+    (desk.folder / "strict").mkdir()
+    desk.write(STRICT.replace("> 9", "> 5"), "strict/rules.hcl")
+    told = desk.run_failing("apply", "a.plan")
+    assert "The policies in strict changed since the plan was made" in told
+    assert sorted(desk.cluster.topics()) == ["orders"]
+
+
+def test_an_apply_for_another_principal_needs_leave_and_is_recorded(desk: MemoryCommand) -> None:
+    told = desk.run_failing("apply", "-auto-approve", "-as=User:boss", "-override=cap=x")
+    assert "An apply cannot evaluate policies for User:boss (-as)" in told
+    assert "policies as User:boss" in desk.run("plan", "-as=User:boss", "-override=cap=x", "-out=a")
+    assert "An apply cannot evaluate" in desk.run_failing("apply", "a")
+    assert desk.cluster.topics() == {}
+    desk.write(RULES + "policies {\n  allow_as = true\n}\n", "rules.hcl")
+    desk.run("plan", "-as=User:boss", "-override=cap=x", "-out=a")
+    desk.run("apply", "a")
+    state = json.loads(desk.run("state", "pull"))
+    assert [each["policy_principal"] for each in state["applied_plans"]] == ["User:boss"]
