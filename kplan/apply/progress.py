@@ -45,7 +45,9 @@ class ChangeProgress:
     def outcome(self) -> Outcome:
         """Say what became of the change; steps that are left to do make it SKIPPED."""
         status, note = self.status, self.note
-        if self.has_steps_left:
+        if self.has_steps_left and self.is_under_way:
+            status = OutcomeStatus.IN_PROGRESS
+        elif self.has_steps_left:
             status, note = OutcomeStatus.SKIPPED, "done in part" if self.steps_done else note
         elif (
             self.status is not OutcomeStatus.APPLIED

@@ -77,7 +77,7 @@ def outcomes_exit(
     stopped = {each.change.key for each in failed}
     if not plan.unread and OutcomeStatus.SKIPPED not in met and stopped <= plan.refused_keys:
         return ExitCode.REFUSED  # what could be done was done
-    if OutcomeStatus.APPLIED in met:
+    if met & {OutcomeStatus.APPLIED, OutcomeStatus.IN_PROGRESS}:
         return ExitCode.PARTIAL
     return refusals_exit([each.refusal for each in failed if each.refusal is not None])
 

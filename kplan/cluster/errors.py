@@ -52,6 +52,7 @@ CLIENT_TIMED_OUT = "CLIENT_TIMED_OUT"
 CLIENT_DISCONNECTED = "CLIENT_DISCONNECTED"
 CLIENT_INVALID = "CLIENT_INVALID"
 CLIENT_STALE = "CLIENT_STALE"
+CLIENT_CANCELLED = "CLIENT_CANCELLED"
 
 _TABLE = (
     KafkaError(-185, CLIENT_TIMED_OUT, Handling.IN_DOUBT, "No answer within the request timeout."),
@@ -65,6 +66,13 @@ _TABLE = (
         Handling.STALE,
         "The object is not what the plan saw any more.",
         "Plan again.",
+    ),
+    KafkaError(
+        -188,
+        CLIENT_CANCELLED,
+        Handling.REJECTED,
+        "Another client took the request back.",
+        "kplan reassign status shows what moves now; apply again if the move is still wanted.",
     ),
     KafkaError(
         -1,

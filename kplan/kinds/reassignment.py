@@ -1,9 +1,11 @@
 """Reassign replicas in small throttled steps; resume what an earlier run left (KIP-455)."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 
 from kplan.cluster.errors import (
+    CLIENT_CANCELLED,
     CLIENT_STALE,
     Handling,
     client_refusal,
@@ -11,19 +13,31 @@ from kplan.cluster.errors import (
     in_progress_refusal,
 )
 from kplan.cluster.port import Cluster
-from kplan.cluster.request import ConfigAlteration, ConfigSource, ItemResult, TopicDescription
-from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
+from kplan.cluster.request import ConfigAlteration, ItemResult, TopicDescription
+from kplan.cluster.settings import ConfigResourceAlteration
 from kplan.cluster.topology import ElectionType, Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
+from kplan.kinds.throttle import (
+    THROTTLE_RATES,
+    broker_resource,
+    brokers_with_rates,
+    remove_throttles,
+    throttled_brokers,
+    topic_throttles,
+)
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal, UnreachableError, UnreadableError
 from kplan.model.resource import Identity
 
-THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
 _FOLLOWERS, _LEADERS = THROTTLED_REPLICAS
 _MAX_MISSED_READS = 120
 """Looks in a row that nobody answers, before a move is given up; it goes on in the cluster."""
+
+
+_MAX_VANISHED_READS = 6
+"""Reads in a row after which a move that is neither going on nor done was cancelled: brokers learn
+of the end of a move a little later than the controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +92,15 @@ def read_reassignments(
 class Reassigner:
     """Moves replicas of topics.
 
-    `limited` are brokers that have a rate of ours, `foreign` those that have one of somebody else.
-    `met` are the topics that were looked at for what a former run left on them.
+    `begun` are the targets of moves that were seen or accepted, and are not in place yet;
+    `vanished` counts the reads in a row in which such a move was neither going on nor done.
+    `limited_brokers` have a rate of ours, `foreign_brokers` one of somebody else. `inspected` are
+    the topics that were searched for what a former run left on them.
     """
 
     limits: ReassignmentLimits
+    begun: dict[TopicPartition, Replicas] = field(default_factory=dict)
+    vanished: Counter[TopicPartition] = field(default_factory=Counter)
     limited_brokers: set[int] = field(default_factory=set)
     foreign_brokers: set[int] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
@@ -116,25 +134,54 @@ class Reassigner:
         verdicts: dict[Identity, ItemResult] = {
             Identity(each.topic): fault for each in wanted if (fault := _find_refusal(each, seen))
         }
+        verdicts |= self._find_cancelled(wanted, seen)
         sound = [each for each in wanted if each.topic not in verdicts]
         self._adopt_throttles(cluster, {each.topic for each in sound} - self.inspected)
         running = [key for each in sound for key in each.keys if key in seen.reassignments]
         waiting = [
-            (each, key) for each in sound for key in each.keys if _is_waiting(each, key, seen)
+            (each, key)
+            for each in sound
+            for key in each.keys
+            if key not in self.begun and _is_waiting(each, key, seen)
         ]
         room = max(0, self.limits.max_partitions - len(running))
         refused = self._start(cluster, waiting[:room], seen)
         going = [each for each in sound if each.topic not in refused]
         done = [each for each in going if _is_done(each, seen)]
         is_last = len(done) == len(going) and not _has_other_reassignments(seen, sound)
-        busy = {name for name, _ in cluster.reassignments()} if refused else set()
-        self._finish(cluster, done, set(refused) - busy, is_last=is_last and not busy)
+        lost = {*refused, *(name for name in verdicts if seen.topics.get(name) is not None)}
+        busy = {name for name, _ in cluster.reassignments()} if lost else set()
+        self._finish(cluster, done, lost - busy, is_last=is_last and not busy)
         return verdicts | refused | self._progress(going, done, seen)
+
+    def _find_cancelled(
+        self, wanted: Sequence[TopicTargets], seen: ReassignmentSnapshot
+    ) -> dict[Identity, ItemResult]:
+        """Find topics with a move that another client cancelled, or sent elsewhere."""
+        found: dict[Identity, ItemResult] = {}
+        for each in wanted:
+            for key in each.keys:
+                if _is_in_place(each, key, seen):
+                    self.begun.pop(key, None)
+                    continue
+                held = seen.reassignments.get(key)
+                if held is not None and held.target == each.targets[key[1]]:
+                    self.begun[key] = held.target
+                    self.vanished.pop(key, None)
+                elif key in self.begun:
+                    self.vanished[key] += 1
+                if held is not None and key in self.begun and held.target != self.begun[key]:
+                    told = f"Partition {key[1]}: another client moves it elsewhere."
+                    found[Identity(each.topic)] = client_refusal(CLIENT_CANCELLED, told)
+                elif self.vanished[key] > _MAX_VANISHED_READS:
+                    told = f"Partition {key[1]}: another client cancelled the reassignment."
+                    found[Identity(each.topic)] = client_refusal(CLIENT_CANCELLED, told)
+        return found
 
     def _adopt_throttles(self, cluster: Cluster, topics: Collection[str]) -> None:
         """Take over the rates of a run that was interrupted: its marks are on the topics."""
         self.inspected |= set(topics)
-        brokers = _throttled_brokers(_topic_throttles(cluster, topics)) if topics else set()
+        brokers = throttled_brokers(topic_throttles(cluster, topics)) if topics else set()
         self._set_rates(cluster, brokers - self.limited_brokers)
 
     def _set_rates(self, cluster: Cluster, brokers: Collection[int]) -> ItemResult:
@@ -147,7 +194,7 @@ class Reassigner:
             else {}
         )
         wanted = [
-            ConfigResourceAlteration(_broker_resource(each), rate, () if rate else THROTTLE_RATES)
+            ConfigResourceAlteration(broker_resource(each), rate, () if rate else THROTTLE_RATES)
             for each in sorted(brokers)
         ]
         self.limited_brokers |= set(brokers)
@@ -169,6 +216,7 @@ class Reassigner:
         refused = self._throttle(cluster, chosen, seen)
         targets = {key: each.targets[key[1]] for each, key in chosen if each.topic not in refused}
         answers = cluster.reassign(targets) if targets else {}
+        self.begun |= {key: targets[key] for key, answer in answers.items() if answer is None}
         for (name, number), answer in answers.items():
             if answer is not None and handling(answer) not in _RETRIED_LATER:
                 told = f"Partition {number}: {answer.message}"
@@ -191,8 +239,8 @@ class Reassigner:
             [ConfigAlteration(name, set_) for name, set_ in pairs.items()]
         )
         lists = {name: tuple(found.values()) for name, found in pairs.items()}
-        new = _throttled_brokers(lists) - self.limited_brokers - self.foreign_brokers
-        self.foreign_brokers |= _brokers_with_rates(cluster, new)
+        new = throttled_brokers(lists) - self.limited_brokers - self.foreign_brokers
+        self.foreign_brokers |= brokers_with_rates(cluster, new)
         fault = self._set_rates(cluster, new - self.foreign_brokers)
         found = {name: fault or answers.get(name) for name in pairs}
         return {Identity(name): each for name, each in found.items() if each is not None}
@@ -231,66 +279,6 @@ _RETRIED_LATER = frozenset(
     (Handling.RETRY, Handling.THROTTLED, Handling.IN_DOUBT, Handling.CONVERGED)
 )
 """Answers after which the next look decides."""
-
-
-def remove_throttles(
-    cluster: Cluster, topics: Collection[str], brokers: Collection[int] = ()
-) -> None:
-    """Take the throttles of a reassignment away."""
-    if topics:
-        cluster.alter_topic_configs(
-            [ConfigAlteration(name, {}, THROTTLED_REPLICAS) for name in sorted(topics)]
-        )
-    if brokers:
-        cluster.alter_configs(
-            [
-                ConfigResourceAlteration(_broker_resource(each), {}, THROTTLE_RATES)
-                for each in sorted(brokers)
-            ]
-        )
-
-
-def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tuple[str, ...]:
-    """Take away what an interrupted reassignment left on topics; give those that had something.
-
-    Brokers lose their rate when nothing moves on the whole cluster any more. While a topic still
-    moves, it keeps its throttle: whoever finishes the move takes it away.
-
-    Raises:
-        ClusterError: the cluster does not answer, or refuses to tell what moves.
-
-    """
-    throttled = _topic_throttles(cluster, topics) if topics else {}
-    if not throttled:
-        return ()
-    moving = cluster.reassignments()
-    brokers = _throttled_brokers(throttled)
-    free = sorted(throttled.keys() - {name for name, _ in moving})
-    remove_throttles(cluster, free, () if moving else brokers)
-    return tuple(free)
-
-
-def _topic_throttles(cluster: Cluster, topics: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-    """Return the throttles that topics have, without topics that have none."""
-    found = {
-        name: tuple(
-            entry.value
-            for key in THROTTLED_REPLICAS
-            if (entry := configs.get(key)) is not None
-            and entry.source is ConfigSource.TOPIC
-            and entry.value
-        )
-        for name, configs in cluster.topic_configs(sorted(topics)).items()
-        if not isinstance(configs, Refusal)
-    }
-    return {name: texts for name, texts in found.items() if texts}
-
-
-def _throttled_brokers(throttles: Mapping[str, tuple[str, ...]]) -> set[int]:
-    """Name the brokers in lists of PARTITION:BROKER."""
-    pairs = (pair for texts in throttles.values() for text in texts for pair in text.split(","))
-    brokers = (pair.rpartition(":")[2] for pair in pairs)
-    return {int(each) for each in brokers if each.isdecimal()}
 
 
 def _find_refusal(wanted: TopicTargets, seen: ReassignmentSnapshot) -> ItemResult:
@@ -342,21 +330,3 @@ def _throttled_pairs(
             copying += [f"{key[1]}:{each}" for each in adding]
             copied += [f"{key[1]}:{each}" for each in origin]
     return {_FOLLOWERS: ",".join(copying), _LEADERS: ",".join(copied)}
-
-
-def _brokers_with_rates(cluster: Cluster, brokers: Collection[int]) -> set[int]:
-    """Find brokers that have a rate of their own: somebody set it, and it stays."""
-    found = cluster.configs([_broker_resource(each) for each in sorted(brokers)]) if brokers else {}
-    return {
-        int(resource.name)
-        for resource, details in found.items()
-        if not isinstance(details, Refusal)
-        and any(
-            key in details and details[key].entry.source is ConfigSource.DYNAMIC_BROKER
-            for key in THROTTLE_RATES
-        )
-    }
-
-
-def _broker_resource(number: int) -> ConfigResource:
-    return ConfigResource(ConfigScope.BROKER, str(number))

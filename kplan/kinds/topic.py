@@ -15,11 +15,7 @@ from kplan.cluster.request import (
 )
 from kplan.cluster.topic import name_collision_key
 from kplan.kinds.base import Problem, ResolvedAttributes, config_changes
-from kplan.kinds.reassignment import (
-    Reassigner,
-    ReassignmentLimits,
-    TopicTargets,
-)
+from kplan.kinds.reassignment import Reassigner, ReassignmentLimits, TopicTargets
 from kplan.kinds.topic_layout import (
     align_topic,
     check_unknown_layout,

@@ -11,12 +11,16 @@ from kplan.model.policy import Violation, ViolationStatus
 
 
 class OutcomeStatus(StrEnum):
-    """UNKNOWN: no answer came, so only reading the cluster tells. SKIPPED: never sent."""
+    """UNKNOWN: no answer came, so only reading the cluster tells. SKIPPED: never sent.
+
+    IN_PROGRESS: replicas are being moved by the cluster, and nobody waited for the end.
+    """
 
     APPLIED = "applied"
     FAILED = "failed"
     SKIPPED = "skipped"
     UNKNOWN = "unknown"
+    IN_PROGRESS = "in_progress"
 
 
 @dataclass(frozen=True, slots=True)

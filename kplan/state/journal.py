@@ -78,6 +78,9 @@ class JournalHeader:
     nonce: str = ""
 
 
+_UNSETTLED = frozenset({OutcomeStatus.UNKNOWN, OutcomeStatus.IN_PROGRESS})
+
+
 @dataclass(frozen=True, slots=True)
 class Journal:
     """What is known of an apply that may have been killed.
@@ -97,9 +100,7 @@ class Journal:
     @property
     def unsettled_keys(self) -> frozenset[ObjectKey]:
         """What was sent, and only the cluster knows with what result."""
-        known = {
-            each.change.key for each in self.outcomes if each.status is not OutcomeStatus.UNKNOWN
-        }
+        known = {each.change.key for each in self.outcomes if each.status not in _UNSETTLED}
         return self.sent_keys - known
 
     @property

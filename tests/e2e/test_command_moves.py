@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigSource, TopicDescription
 from kplan.cluster.settings import ConfigResource, ConfigScope
-from kplan.kinds.reassignment import THROTTLE_RATES
+from kplan.kinds.throttle import THROTTLE_RATES
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.errors import Refusal
 from kplan.sandbox.sandbox import Sandbox
@@ -148,3 +148,61 @@ def test_an_imported_move_is_killed_told_and_taken_back(moving: Place) -> None:
         assert throttles(cluster, moving) == set()
         until(lambda: moving.run("reassign", "export", f"-match={name(moving)}") == before)
         moving.run("reassign", "status", "moves.json", code=4)
+
+
+@pytest.mark.parametrize("command", ["import", "apply"])
+def test_a_move_that_is_cancelled_beside_its_run_stays_cancelled(
+    moving: Place, command: str
+) -> None:
+    """The run ends its items as cancelled by another client, and sends nothing again."""
+    filled(moving)
+    with closing(moving.cluster()) as cluster:
+        before = described(cluster, moving).assignment
+        if command == "import":
+            document = json.loads(moving.run("reassign", "export", f"-match={name(moving)}"))
+            for each in document["partitions"]:
+                each["replicas"] = [one for one in (1, 2, 3) if one not in each["replicas"]]
+            (moving.folder / "moves.json").write_text(json.dumps(document), encoding="utf-8")
+            words = ["reassign", "import", "moves.json"]
+        else:
+            moving.edit("replication_factor = 1", "replication_factor = 3")
+            words = ["apply"]
+        limits = ("-auto-approve", "-throttle=200k")
+        process = start(moving.folder, *words, *limits, env=moving.env)
+        until(lambda: len(cluster.reassignments()) == 3)
+        ran = moving.ran("reassign", "cancel", "-all")
+        assert "the state is locked by" in " ".join(ran.err.split())
+        assert ran.out.count("  cancelled\n") == 3
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert "another client cancelled the reassignment" in " ".join(out.split())
+        assert not cluster.reassignments()
+        assert throttles(cluster, moving) == set()
+        until(lambda: described(cluster, moving).assignment == before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_move_that_a_signal_leaves_is_told_as_in_progress_with_what_to_do(
+    moving: Place, number: signal.Signals
+) -> None:
+    """K4o-14: nothing that was sent is told as not attempted."""
+    filled(moving)
+    moving.edit("replication_factor = 1", "replication_factor = 3")
+    with closing(moving.cluster()) as cluster:
+        process = start(moving.folder, "apply", "-auto-approve", "-throttle=200k", env=moving.env)
+        until(lambda: len(cluster.reassignments()) == 3)
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=60)
+        told = " ".join(out.split())
+        assert process.returncode == 128 + number
+        assert "in progress" in told
+        assert "partitions 0, 1, 2; " in told
+        assert "bytes left to copy; throttle 200,000 bytes/s per broker" in told
+        assert "kplan reassign status" in told
+        assert "kplan reassign cancel -all" in told
+        assert "kplan apply -resume" in told
+        assert "0 not attempted, 1 in progress" in told
+        assert len(cluster.reassignments()) == 3
+        moving.run("apply", "-resume", "-throttle=100M")
+        assert throttles(cluster, moving) == set()
+        assert {len(each) for each in described(cluster, moving).assignment} == {3}

@@ -1,6 +1,7 @@
 """Reassign partitions: options for the speed, the plan, approval, and outcomes."""
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -59,7 +60,11 @@ def run_reassignment(session: Session, options: ReassignmentOptions) -> int:
     session.signals.stop_deferring()
     if done.is_approved:
         session.terminal.write_stdout(
-            views.apply_text(done.outcomes, session.terminal.stdout_style)
+            views.apply_text(
+                done.outcomes,
+                session.terminal.stdout_style,
+                again=f"kplan reassign import {shlex.quote(str(options.request.file))}",
+            )
         )
         return exit_code.outcomes_exit(done.plan, done.outcomes, detailed=False)
     if done.plan.batches and not done.plan.has_errors:

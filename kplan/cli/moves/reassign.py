@@ -1,5 +1,6 @@
 """`kplan reassign status`, `cancel`, `export` and `import`."""
 
+from contextlib import suppress
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -62,6 +63,7 @@ def status(session: Session, inputs: InputOptions, ask: QueryOptions, file: File
 def cancel(
     session: Session,
     inputs: InputOptions,
+    states: StateOptions,
     ask: QueryOptions,
     file: File = "",
     *,
@@ -84,8 +86,23 @@ def cancel(
             hint="Use -all to cancel every reassignment in progress.",
         )
     partitions = read_partitions(Path(file)) if file else None
+    _report_lock_holder(session, inputs, states)
     question = partial(cancel_moves, partitions=partitions)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
+
+
+def _report_lock_holder(session: Session, inputs: InputOptions, states: StateOptions) -> None:
+    """Name the run that holds the lock: it may be the one whose moves are cancelled."""
+    from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs it not
+    from kplan.model.errors import KplanError  # noqa: PLC0415
+
+    with suppress(KplanError):  # no state that can be read: nobody holds its lock
+        found = build_project(session, states, inputs).store.lock_status()
+        if found.is_held:
+            session.terminal.write_stderr(
+                f"Note: the state is locked by {found.holder or 'an unknown run'}. Its moves are "
+                "cancelled too; it reports them as cancelled by another client."
+            )
 
 
 @verb(

@@ -20,6 +20,7 @@ _RUN_STATUSES: Mapping[OutcomeStatus, RunStatus] = {
     OutcomeStatus.FAILED: RunStatus.FAIL,
     OutcomeStatus.UNKNOWN: RunStatus.ERROR,
     OutcomeStatus.SKIPPED: RunStatus.SKIP,
+    OutcomeStatus.IN_PROGRESS: RunStatus.SKIP,
 }
 _DRIFT_FINDINGS: Mapping[Reason, tuple[str, str]] = {
     Reason.DELETED_OUTSIDE: ("KP2502", "Deleted outside of kplan"),

@@ -91,9 +91,10 @@ def start_message(change: Change, at: str) -> StreamMessage:
 
 def outcome_messages(outcome: Outcome, at: str) -> Iterator[StreamMessage]:
     """Return what became of a change: to Terraform's readers, then with Kafka's answer."""
-    if outcome.status is not OutcomeStatus.SKIPPED:
+    if outcome.status not in {OutcomeStatus.SKIPPED, OutcomeStatus.IN_PROGRESS}:
         yield _completion_message(outcome, at)
-    level = "info" if outcome.status is OutcomeStatus.APPLIED else "error"
+    is_good = outcome.status in {OutcomeStatus.APPLIED, OutcomeStatus.IN_PROGRESS}
+    level = "info" if is_good else "error"
     said = f"{outcome.change.address}: {item_status(outcome)}"
     yield stream_message("apply_item", said, at, level, item=item_data(outcome))
 

@@ -41,7 +41,10 @@ _STATUSES: Mapping[OutcomeStatus, tuple[str, Tone]] = {
     OutcomeStatus.FAILED: ("failed", Tone.ERROR),
     OutcomeStatus.UNKNOWN: ("unknown", Tone.WARNING),
     OutcomeStatus.SKIPPED: ("not attempted", Tone.FAINT),
+    OutcomeStatus.IN_PROGRESS: ("in progress", Tone.WARNING),
 }
+_RARE = frozenset({OutcomeStatus.IN_PROGRESS})
+"""Statuses that are named only where there are some."""
 _ACTIONS = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
 _DESTRUCTIVE_ORDER: Mapping[Action, int] = {Action.DELETE: 0, Action.REPLACE: 1}
 _APPLIED_WORDS: Mapping[Action, str] = {
@@ -89,6 +92,8 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
     blocks: list[Block] = [_counts(outcomes)] if outcomes else []
     if bad:
         blocks.append(_failures_block(bad))
+    if moving := [each for each in outcomes if each.status is OutcomeStatus.IN_PROGRESS]:
+        blocks.append(_moves_block(moving))
     if waiting := sum(1 for each in done if not each.is_verified):
         blocks.append(
             Paragraph(
@@ -114,11 +119,29 @@ def _counts(outcomes: Sequence[Outcome]) -> Table:
     return Table(
         tuple(
             TableRow((line(Span(word, tone)), *_count_cells(outcomes, status, used)))
-            for status, (word, tone) in _STATUSES.items()
+            for status, (word, tone) in _named_statuses(outcomes)
         ),
         columns=("outcome", *(f"{each.value:>8}" for each in used), f"{'all':>8}"),
         column=0,
     )
+
+
+def _named_statuses(
+    outcomes: Sequence[Outcome],
+) -> Iterator[tuple[OutcomeStatus, tuple[str, Tone]]]:
+    met = {each.status for each in outcomes}
+    return (each for each in _STATUSES.items() if each[0] in met or each[0] not in _RARE)
+
+
+def _moves_block(moving: Sequence[Outcome]) -> Rows:
+    """Say what the cluster still moves, and what can be done about it."""
+    rows = [Row(outcome_words(each), ACTION_MARKS[each.change.action]) for each in moving]
+    hints = (
+        "To see how far it is: kplan reassign status",
+        "To take the replicas back: kplan reassign cancel -all",
+    )
+    rows += [Row(line(each), column=2) for each in hints]
+    return Rows(tuple(rows), title=line(strong_span("The cluster still moves replicas:")))
 
 
 def _count_cells(
@@ -192,7 +215,7 @@ def _complete_text(done: Sequence[Outcome], imported: int) -> str:
 def _incomplete_lines(outcomes: Sequence[Outcome], again: str) -> tuple[Line, ...]:
     statuses = [each.status for each in outcomes]
     told = ", ".join(
-        f"{statuses.count(status):,} {word}" for status, (word, _) in _STATUSES.items()
+        f"{statuses.count(status):,} {word}" for status, (word, _) in _named_statuses(outcomes)
     )
     return (
         line(Span(f"Apply incomplete: {told}.", Tone.ERROR)),

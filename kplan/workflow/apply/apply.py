@@ -16,7 +16,11 @@ from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Reason
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.plan_file import journal_plan_metadata
-from kplan.workflow.moves.moves import kinds_with_limits, remove_stale_throttles
+from kplan.workflow.moves.moves import (
+    describe_moves,
+    kinds_with_limits,
+    remove_stale_throttles,
+)
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.plan import PlanResult, output_values, plan_open_project
 from kplan.workflow.policy.policy import check_policy_principal, report_refused
@@ -105,6 +109,9 @@ class ApplyHandlers:
     watcher: Watcher
 
 
+_RESUMABLE = frozenset({OutcomeStatus.SKIPPED, OutcomeStatus.IN_PROGRESS})
+
+
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
     """What an apply came to. `outcomes` is empty when it was not approved or could not be."""
@@ -117,7 +124,7 @@ class ApplyResult:
     @property
     def is_resumable(self) -> bool:
         """Whether it stopped before the end; its journal is kept for `resume`."""
-        return any(each.status is OutcomeStatus.SKIPPED for each in self.outcomes)
+        return any(each.status in _RESUMABLE for each in self.outcomes)
 
 
 def execute_plan(
@@ -143,8 +150,10 @@ def execute_plan(
         outcomes = tuple(
             outcome
             for provider, part in made.plan.split_by_provider()
-            for outcome in apply_plan(
-                part, _apply_context(found, provider, options, (ports, watcher))
+            for outcome in describe_moves(
+                found.clusters.connections[provider].cluster,
+                apply_plan(part, _apply_context(found, provider, options, (ports, watcher))),
+                options.reassignment_limits,
             )
         )
         journal.end()

@@ -12,7 +12,8 @@ from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.reassignment import ReassignmentLimits, remove_leftover_throttles
+from kplan.kinds.reassignment import ReassignmentLimits
+from kplan.kinds.throttle import remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
@@ -26,7 +27,7 @@ from kplan.plan.build import build_batches
 from kplan.plan.diff import attribute_changes
 from kplan.plan.request import MAX_RECORDS
 from kplan.policy.risk import add_risks
-from kplan.workflow.moves.moves import add_moves, kinds_with_limits
+from kplan.workflow.moves.moves import add_moves, describe_moves, kinds_with_limits
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, report_refused
 from kplan.workflow.ports import PolicyOptions, Ports, Project
@@ -178,7 +179,8 @@ def reassign_replicas(
             Limits(),
             is_stopped=ports.is_stopped,
         )
-        outcomes = (*apply_plan(plan, means), *report_refused(plan, watcher))
+        moved = describe_moves(connection.cluster, apply_plan(plan, means), wanted.limits)
+        outcomes = (*moved, *report_refused(plan, watcher))
         return ReassignResult(plan, configuration, outcomes, is_approved=True)
 
 

@@ -1,6 +1,7 @@
 """Use cases: list, verify and cancel reassignments of a cluster, without a plan."""
 
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
@@ -10,12 +11,14 @@ from kplan.cluster.request import ItemResult, TopicDescription
 from kplan.cluster.topic import is_internal_topic
 from kplan.cluster.topology import Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
-from kplan.kinds.reassignment import remove_leftover_throttles
-from kplan.model.errors import ClusterError, Refusal
+from kplan.kinds.throttle import remove_leftover_throttles
+from kplan.model.errors import Refusal
 from kplan.model.table import Figures, FigureTable
+from kplan.workflow.moves.moves import bytes_left
 
 TargetAssignment = Mapping[TopicPartition, Replicas]
-_VISIBLE_S, _PAUSE_S = 5.0, 0.1
+_SECOND_LOOK_S = 1.5
+"""Longer than a mover waits between two looks."""
 FAILED = "failed"
 """A sort of finding: something asked for was not done."""
 
@@ -36,7 +39,7 @@ def list_moves(cluster: Cluster) -> Figures:
 
     """
     moving = cluster.reassignments()
-    left = _bytes_left(cluster, moving)
+    left = bytes_left(cluster, moving)
     rows = tuple(
         (
             name,
@@ -58,7 +61,7 @@ def verify_moves(cluster: Cluster, targets: TargetAssignment) -> Figures:
     """Return how far each partition of an assignment is (K4o-10); raises ClusterError."""
     moving = cluster.reassignments(list(targets))
     topics = cluster.topics(sorted({name for name, _ in targets}))
-    left = _bytes_left(cluster, moving)
+    left = bytes_left(cluster, moving)
     rows = []
     for key, target in sorted(targets.items()):
         how, why = _partition_progress(target, key, topics.get(key[0]), moving)
@@ -91,24 +94,39 @@ def _partition_progress(
     return MoveProgress.COMPLETED, ""
 
 
-def cancel_moves(cluster: Cluster, partitions: Collection[TopicPartition] | None) -> Figures:
-    """Take replicas back to where they stood, and throttles away; None is all that move.
+def cancel_moves(
+    cluster: Cluster,
+    partitions: Collection[TopicPartition] | None,
+    pause: Callable[[float], None] = time.sleep,
+) -> Figures:
+    """Cancel reassignments and remove their throttles; None cancels all of them.
+
+    The cluster is read again after a pause: another client may start the same moves again.
 
     Raises:
-        ClusterError: the cluster does not answer, or refuses to.
+        ClusterError: the cluster does not answer, or refuses the request.
 
     """
     moving = cluster.reassignments(partitions)
     verdicts = cluster.reassign(dict.fromkeys(moving)) if moving else {}
     topics = {name for name, _ in [*moving, *(partitions or ())]}
     lifted = remove_leftover_throttles(cluster, topics) if topics else ()
+    if moving:
+        pause(_SECOND_LOOK_S)
+    again = cluster.reassignments(moving) if moving else {}
     rows = tuple(
-        (name, number, _format_ids(each.origin), _cancel_outcome(verdicts.get(key)))
+        (
+            name,
+            number,
+            _format_ids(each.origin),
+            "moving again" if key in again else _cancel_outcome(verdicts.get(key)),
+        )
         for key, each in sorted(moving.items())
         for name, number in (key,)
     )
     notes = [] if rows else ["No replicas are being moved."]
-    notes += [f"Throttles were taken away: {', '.join(lifted)}."] if lifted else []
+    notes += [f"Removed the throttles of: {', '.join(lifted)}."] if lifted else []
+    notes += ["Another client started the moves again; stop it first."] if again else []
     columns = ("topic", "partition", "back_to", "outcome")
     table = FigureTable("partitions", columns, rows)
     failed = frozenset({FAILED}) if any(row[3] != "cancelled" for row in rows) else frozenset()
@@ -131,22 +149,6 @@ def read_live_assignment(
         if takes_internal or not (found.is_internal or is_internal_topic(name))
         for number, replicas in enumerate(found.assignment)
     }
-
-
-def _bytes_left(
-    cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
-) -> Mapping[TopicPartition, int]:
-    """Return how many bytes are to come; nothing where sizes cannot be read."""
-    try:
-        sizes = cluster.replica_sizes({name for name, _ in moving}) if moving else {}
-    except ClusterError:
-        return {}
-    found: dict[TopicPartition, int] = {}
-    for key, each in moving.items():
-        held = sizes.get(key, {})
-        whole = max((held.get(broker, 0) for broker in each.origin), default=0)
-        found[key] = sum(max(0, whole - held.get(broker, 0)) for broker in each.adding)
-    return found
 
 
 def _format_ids(replicas: Replicas) -> str:

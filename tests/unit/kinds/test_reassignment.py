@@ -21,13 +21,8 @@ from kplan.cluster.settings import (
     ConfigResourceAlteration,
     ConfigScope,
 )
-from kplan.kinds.reassignment import (
-    THROTTLE_RATES,
-    Reassigner,
-    ReassignmentLimits,
-    TopicTargets,
-    remove_leftover_throttles,
-)
+from kplan.kinds.reassignment import Reassigner, ReassignmentLimits, TopicTargets
+from kplan.kinds.throttle import THROTTLE_RATES, remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
@@ -236,6 +231,43 @@ def test_a_move_that_somebody_began_is_taken_up_and_not_begun_again() -> None:
     assert standing(held) == after.replica_assignment
     asked = [call.items for call in held.calls if call.method == "reassign"]
     assert len(asked) == 2  # this test's, and that of partition 1
+
+
+def test_a_move_that_another_client_cancels_is_not_begun_again() -> None:
+    """KIP-455: a cancellation is a decision of somebody else."""
+    held = cluster((1,), (2,))
+    held.slow_reassignments(100)
+    mover = Reassigner(ReassignmentLimits(bytes_per_s=1000))
+    wish = [TopicTargets("orders", "", {0: (1, 3), 1: (2, 3)})]
+    assert isinstance(mover.advance(held, wish)["orders"], InProgress)  # type: ignore[index] # a name
+    held.reassign({("orders", 0): None})
+    found = [mover.advance(held, wish)["orders"] for _ in range(8)]  # type: ignore[index] # as above
+    assert isinstance(found[0], InProgress)
+    told = found[-1]
+    assert isinstance(told, Refusal)
+    assert (told.error, told.message) == (
+        "CLIENT_CANCELLED",
+        "Partition 0: another client cancelled the reassignment.",
+    )
+    asked = [call.items for call in held.calls if call.method == "reassign"]
+    assert len(asked) == 2  # the mover's one request, and the cancellation
+    assert throttles(held) != []  # partition 1 still moves
+    held.reassign({("orders", 1): None})
+    mover.advance(held, wish)
+    assert throttles(held) == []
+
+
+def test_a_move_that_another_client_sends_elsewhere_is_left_to_it() -> None:
+    held = cluster((1,))
+    held.slow_reassignments(100)
+    mover = Reassigner(ReassignmentLimits())
+    wish = [TopicTargets("orders", "", {0: (1, 3)})]
+    mover.advance(held, wish)
+    held.reassign({("orders", 0): (1, 2)})
+    told = mover.advance(held, wish)["orders"]  # type: ignore[index] # a name
+    assert isinstance(told, Refusal)
+    assert told.message == "Partition 0: another client moves it elsewhere."
+    assert held.reassignments()["orders", 0].target == (1, 2)
 
 
 def test_throttles_are_set_while_replicas_move_and_are_no_drift() -> None:

@@ -283,7 +283,13 @@ def test_the_summary_counts_what_was_done_and_what_was_not() -> None:
         "remove": 1,
         "operation": "apply",
     }
-    assert found["outcomes"] == {"applied": 1, "failed": 1, "skipped": 0, "unknown": 0}
+    assert found["outcomes"] == {
+        "applied": 1,
+        "failed": 1,
+        "skipped": 0,
+        "unknown": 0,
+        "in_progress": 0,
+    }
     assert found["@message"] == "Apply incomplete: Resources: 1 added, 0 changed, 1 destroyed."
 
 

@@ -272,7 +272,13 @@ def test_a_stream_begins_with_its_version_and_carries_the_problems() -> None:
 def test_an_apply_as_json_tells_every_outcome() -> None:
     found = json.loads(render_report(REPORTS["apply"], Format.JSON, FormatOptions()))
     assert found["complete"] is False
-    assert found["counts"] == {"applied": 1, "failed": 1, "skipped": 1, "unknown": 1}
+    assert found["counts"] == {
+        "applied": 1,
+        "failed": 1,
+        "skipped": 1,
+        "unknown": 1,
+        "in_progress": 0,
+    }
     assert [each["status"] for each in found["outcomes"]] == ["ok", "failed", "unknown", "skipped"]
 
 

@@ -1,0 +1,90 @@
+"""Throttles of reassignments: the configs of topics and brokers that limit what is copied."""
+
+from collections.abc import Collection, Mapping
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.request import ConfigAlteration, ConfigSource
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS
+from kplan.model.errors import Refusal
+
+THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
+
+
+def remove_throttles(
+    cluster: Cluster, topics: Collection[str], brokers: Collection[int] = ()
+) -> None:
+    """Take the throttles of a reassignment away."""
+    if topics:
+        cluster.alter_topic_configs(
+            [ConfigAlteration(name, {}, THROTTLED_REPLICAS) for name in sorted(topics)]
+        )
+    if brokers:
+        cluster.alter_configs(
+            [
+                ConfigResourceAlteration(broker_resource(each), {}, THROTTLE_RATES)
+                for each in sorted(brokers)
+            ]
+        )
+
+
+def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tuple[str, ...]:
+    """Take away what an interrupted reassignment left on topics; give those that had something.
+
+    Brokers lose their rate when nothing moves on the whole cluster any more. While a topic still
+    moves, it keeps its throttle: whoever finishes the move takes it away.
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to tell what moves.
+
+    """
+    throttled = topic_throttles(cluster, topics) if topics else {}
+    if not throttled:
+        return ()
+    moving = cluster.reassignments()
+    brokers = throttled_brokers(throttled)
+    free = sorted(throttled.keys() - {name for name, _ in moving})
+    remove_throttles(cluster, free, () if moving else brokers)
+    return tuple(free)
+
+
+def topic_throttles(cluster: Cluster, topics: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+    """Return the throttles that topics have, without topics that have none."""
+    found = {
+        name: tuple(
+            entry.value
+            for key in THROTTLED_REPLICAS
+            if (entry := configs.get(key)) is not None
+            and entry.source is ConfigSource.TOPIC
+            and entry.value
+        )
+        for name, configs in cluster.topic_configs(sorted(topics)).items()
+        if not isinstance(configs, Refusal)
+    }
+    return {name: texts for name, texts in found.items() if texts}
+
+
+def throttled_brokers(throttles: Mapping[str, tuple[str, ...]]) -> set[int]:
+    """Name the brokers in lists of PARTITION:BROKER."""
+    pairs = (pair for texts in throttles.values() for text in texts for pair in text.split(","))
+    brokers = (pair.rpartition(":")[2] for pair in pairs)
+    return {int(each) for each in brokers if each.isdecimal()}
+
+
+def brokers_with_rates(cluster: Cluster, brokers: Collection[int]) -> set[int]:
+    """Find brokers that have a rate of their own: somebody set it, and it stays."""
+    found = cluster.configs([broker_resource(each) for each in sorted(brokers)]) if brokers else {}
+    return {
+        int(resource.name)
+        for resource, details in found.items()
+        if not isinstance(details, Refusal)
+        and any(
+            key in details and details[key].entry.source is ConfigSource.DYNAMIC_BROKER
+            for key in THROTTLE_RATES
+        )
+    }
+
+
+def broker_resource(number: int) -> ConfigResource:
+    """Return the resource that holds the configs of a broker."""
+    return ConfigResource(ConfigScope.BROKER, str(number))
