@@ -71,10 +71,18 @@ def outputs(found: Configuration) -> dict[str, Any]:
         ("consumer", CONSUMER, 'needs its input variable "group"'),
         ("consumer", f'{CONSUMER}\ngroup = ""', "The name of a group cannot be empty"),
         ("transactional-producer", f'{CONSUMER}\ntransactional_id = ""', "cannot be empty"),
-        ("streams-app", f'{STREAMS}\nprocessing_guarantee = "exactly_once"', "The guarantee must be"),
+        (
+            "streams-app",
+            f'{STREAMS}\nprocessing_guarantee = "exactly_once"',
+            "The guarantee must be",
+        ),
         ("streams-app", STREAMS.replace('["t"]', "[]"), "requires at least one input topic"),
         ("streams-app", STREAMS.replace('"app"', '"my app"'), "is a prefix of topics"),
-        ("connect-cluster", f"{CONNECT}\nconnectors = {{ a = {{}} }}", "must read or write at least"),
+        (
+            "connect-cluster",
+            f"{CONNECT}\nconnectors = {{ a = {{}} }}",
+            "must read or write at least",
+        ),
         ("team-namespace", 'team = "Pay"', "lower-case letters"),
         ("team-namespace", f'{TEAM}\nprefix = "pay"', "A prefix must end with"),
         (
