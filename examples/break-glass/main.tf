@@ -1,13 +1,13 @@
-# A cluster that can be mended while none of its brokers runs.
+# A cluster that can be repaired while no broker is running.
 
 provider "kafka" {
-  # Brokers come from KPLAN_BOOTSTRAP_SERVERS. Where none answers, -bootstrap-controller names
-  # controllers to ask in their place.
+  # Brokers come from KPLAN_BOOTSTRAP_SERVERS. While no broker is running, -bootstrap-controller sets
+  # controllers instead.
   allow_direct = var.break_glass
 }
 
 variable "break_glass" {
-  description = "Whether controllers may be changed past the brokers; for emergencies."
+  description = "Whether changes on controllers are allowed; for emergencies."
   type        = bool
   default     = false
 }
@@ -18,19 +18,19 @@ variable "replication_factor" {
 }
 
 variable "retention" {
-  description = "How long payments are kept, in milliseconds."
+  description = "Retention of payments in milliseconds."
   type        = number
   default     = 604800000
 }
 
 variable "cleaner_threads" {
-  description = "Threads of every broker that compact topics."
+  description = "Threads for compaction on each broker."
   type        = number
   default     = 2
 }
 
 variable "payments" {
-  description = "Who may write payments."
+  description = "Principal that may write payments."
   type        = string
   default     = "User:payments"
 }
@@ -51,7 +51,7 @@ resource "kafka_acl" "writer" {
   acl_permission_type = "Allow"
 }
 
-# What every broker is told when it starts: a bad value here can keep all of them from starting.
+# Each broker reads these settings at startup. An invalid value can prevent all brokers from starting.
 resource "kafka_broker_config" "all" {
   config = { "log.cleaner.threads" = var.cleaner_threads }
 }
@@ -61,7 +61,7 @@ resource "kafka_group_config" "ledger" {
   config   = { "consumer.session.timeout.ms" = 50000 }
 }
 
-# Controllers take quotas and do not tell them: this one waits until brokers are back.
+# Controllers do not return quotas, so kplan does not change this quota until brokers are available.
 resource "kafka_quota" "payments" {
   entity_type = "user"
   entity_name = "payments"

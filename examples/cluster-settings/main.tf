@@ -1,11 +1,11 @@
-# Limits, users and settings of a cluster, beside its topics.
+# Users, quotas and settings of a cluster.
 
 provider "kafka" {
-  # The cluster comes from KPLAN_BOOTSTRAP_SERVERS, as `kplan sandbox start` sets it.
+  # KPLAN_BOOTSTRAP_SERVERS sets the cluster; `kplan sandbox start` prints it.
 }
 
 variable "passwords" {
-  description = "A password and its version for each user; another version sets it anew."
+  description = "A password and its version for each user. A new version sets the password again."
   type        = map(object({ value = string, version = string }))
   sensitive   = true
   default = {
@@ -24,7 +24,7 @@ resource "kafka_user_scram_credential" "app" {
   password_wo_version = nonsensitive(var.passwords[each.key].version)
 }
 
-# Whoever has no quota of its own.
+# The default for users without their own quota.
 resource "kafka_quota" "everyone" {
   entity_type = "user"
   config      = { "producer_byte_rate" = 1048576, "consumer_byte_rate" = 2097152 }
@@ -38,7 +38,7 @@ resource "kafka_quota" "nightly" {
   config      = { "consumer_byte_rate" = 10485760, "request_percentage" = 12.5 }
 }
 
-# What all brokers are set to while they run; keys that are not named here stay as they are.
+# Dynamic settings of all brokers. Other keys stay unchanged.
 resource "kafka_broker_config" "all" {
   config = { "background.threads" = 12 }
 }
@@ -54,7 +54,7 @@ resource "kafka_client_metrics" "consumers" {
   config = { "interval.ms" = 60000, "metrics" = "org.apache.kafka.consumer." }
 }
 
-# The new protocol for consumer groups stays on (KIP-848).
+# Keep the consumer group protocol of KIP-848 enabled.
 resource "kafka_feature" "group" {
   name  = "group.version"
   level = 1

@@ -3,7 +3,7 @@ run "everything_is_made_once" {
 
   assert {
     condition     = plan.add == 7
-    error_message = "Two users, two quotas and three sets of configs are made; the feature is there."
+    error_message = "The plan must create two users, two quotas and three sets of configs; the feature exists."
   }
 }
 
@@ -12,6 +12,6 @@ run "and_then_there_is_nothing_to_do" {
 
   assert {
     condition     = plan.add == 0 && plan.change == 0 && plan.destroy == 0
-    error_message = "A second plan finds no changes."
+    error_message = "A second plan must have no changes."
   }
 }

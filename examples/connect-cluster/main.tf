@@ -1,11 +1,11 @@
 # A Connect cluster with a source of customers and a sink for orders.
-# The cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+# KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG sets the cluster.
 provider "kafka" {}
 
 variable "replication_factor" {
   type        = number
   default     = 1
-  description = "Copies of each partition; 3 on a cluster that matters."
+  description = "Replicas of each partition; 3 in production."
 }
 
 resource "kafka_topic" "this" {
@@ -37,6 +37,6 @@ module "connect" {
 }
 
 output "worker_properties" {
-  description = "What the workers set."
+  description = "Settings of the workers."
   value       = module.connect.worker_properties
 }

@@ -1,11 +1,11 @@
-# One service that reads orders and everything of the warehouse, as one consumer group.
-# The cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+# A service that reads orders and all topics of the warehouse in one consumer group.
+# KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG sets the cluster.
 provider "kafka" {}
 
 variable "replication_factor" {
   type        = number
   default     = 1
-  description = "Copies of each partition; 3 on a cluster that matters."
+  description = "Replicas of each partition; 3 in production."
 }
 
 resource "kafka_topic" "this" {
@@ -26,6 +26,6 @@ module "billing" {
 }
 
 output "client_properties" {
-  description = "What the service sets in its consumer."
+  description = "Settings of the consumer of the service."
   value       = module.billing.client_properties
 }

@@ -1,5 +1,5 @@
-# Three clusters. Here each is read from a file, so that the example needs no Kafka; with a provider
-# block instead of `snapshot` it is read live:
+# Three clusters. This example reads them from files, so it does not require Kafka. With a provider
+# block instead of `snapshot` kplan reads the live cluster:
 #
 #   provider "kafka" {
 #     bootstrap_servers = ["kafka-1.eu.example:9093"]

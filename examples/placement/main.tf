@@ -1,16 +1,16 @@
-# Where replicas stand: placed by kplan, written out, or left to the brokers.
+# Placement of replicas by kplan, by an explicit list, or by the brokers.
 
 provider "kafka" {
-  # The cluster comes from KPLAN_BOOTSTRAP_SERVERS, as `kplan sandbox start -brokers=3` sets it.
+  # KPLAN_BOOTSTRAP_SERVERS sets the cluster; `kplan sandbox start -brokers=3` prints it.
 }
 
 variable "replication_factor" {
-  description = "Copies of each partition; a change of it moves replicas."
+  description = "Replicas of each partition. A change moves replicas."
   type        = number
   default     = 2
 }
 
-# Every partition in as many racks as there are, every broker with its share.
+# Spread each partition over all racks, and distribute replicas evenly over brokers.
 resource "kafka_topic" "orders" {
   name               = "placement.orders"
   partitions         = 6
@@ -18,7 +18,7 @@ resource "kafka_topic" "orders" {
   placement          = { strategy = "rack-aware" }
 }
 
-# Only who leads is evened out; replicas stay where they are as far as that can be.
+# Distribute only leaders evenly, and move as few replicas as possible.
 resource "kafka_topic" "clicks" {
   name               = "placement.clicks"
   partitions         = 6
@@ -26,29 +26,29 @@ resource "kafka_topic" "clicks" {
   placement          = { strategy = "balanced-leaders" }
 }
 
-# Brokers named one by one, the preferred leader first.
+# List the brokers of each partition. The first is the preferred leader.
 resource "kafka_topic" "audit" {
   name               = "placement.audit"
   placement          = { strategy = "static" }
   replica_assignment = [[1, 2], [2, 3], [3, 1]]
 }
 
-# Without a placement the brokers choose once. A change of the factor adds or takes replicas, and
-# moves no other.
+# Without a placement the brokers choose once. A change of the replication factor adds or removes
+# replicas, and moves no others.
 resource "kafka_topic" "mail" {
   name               = "placement.mail"
   partitions         = 2
   replication_factor = var.replication_factor
 }
 
-# KIP-201 in kplan: a reassignment is an alter, with the topic as it will be.
+# A policy in the model of KIP-201: a reassignment is an alter with the resulting topic.
 policy "no_single_copy" {
   on   = ["create", "alter"]
   kind = "kafka_topic"
 
   deny {
     condition = requested.replication_factor < 2
-    message   = "${change.identity} would have one copy of its records"
+    message   = "${change.identity} would have only one replica"
     fix       = "Declare replication_factor = 2 or more."
   }
 }

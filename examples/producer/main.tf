@@ -1,11 +1,11 @@
-# One service that writes orders and an audit trail.
-# The cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+# A service that writes orders and an audit trail.
+# KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG sets the cluster.
 provider "kafka" {}
 
 variable "replication_factor" {
   type        = number
   default     = 1
-  description = "Copies of each partition; 3 on a cluster that matters."
+  description = "Replicas of each partition; 3 in production."
 }
 
 resource "kafka_topic" "this" {
@@ -16,7 +16,7 @@ resource "kafka_topic" "this" {
   replication_factor = var.replication_factor
 }
 
-# The audit trail may grow: any topic that begins with checkout.audit. is the service's to write.
+# The service may write to all topics that begin with checkout.audit., also to future ones.
 module "checkout" {
   source = "../../modules/producer"
 
@@ -26,6 +26,6 @@ module "checkout" {
 }
 
 output "client_properties" {
-  description = "What the service sets in its producer."
+  description = "Settings of the producer of the service."
   value       = module.checkout.client_properties
 }

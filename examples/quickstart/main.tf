@@ -1,29 +1,29 @@
-# A small shop: three topics, one service that writes, two that read.
+# A small shop: four topics, a service that writes and a service that reads.
 
-# No address here: the cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+# KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG sets the cluster.
 provider "kafka" {}
 
 variable "environment" {
   type        = string
   default     = "dev"
-  description = "First part of every name, so that environments can share a cluster."
+  description = "Prefix of all names, so that environments can share a cluster."
 
   validation {
     condition     = contains(["dev", "test", "prod"], var.environment)
-    error_message = "The environment is dev, test or prod."
+    error_message = "The environment must be dev, test or prod."
   }
 }
 
 variable "replication_factor" {
   type        = number
   default     = 1
-  description = "Copies of each partition; 3 on a cluster that matters."
+  description = "Replicas of each partition; 3 in production."
 }
 
 locals {
   day_ms = 24 * 60 * 60 * 1000
 
-  # One line per event stream: how many partitions, and how long its records are kept.
+  # Partitions and retention of each event stream.
   events = {
     orders    = { partitions = 6, days = 7 }
     payments  = { partitions = 3, days = 30 }
@@ -45,7 +45,7 @@ resource "kafka_topic" "events" {
   }
 }
 
-# The latest state of each customer: compacted, so that nothing is ever too old to be there.
+# The latest state of each customer. A compacted topic keeps the latest record of each key.
 resource "kafka_topic" "customers" {
   name               = "${var.environment}.shop.customers"
   partitions         = 3
@@ -57,7 +57,7 @@ resource "kafka_topic" "customers" {
   }
 }
 
-# checkout writes orders, and nothing else.
+# checkout only writes orders.
 resource "kafka_acl" "checkout" {
   for_each = toset(["Write", "Describe"])
 
@@ -69,7 +69,7 @@ resource "kafka_acl" "checkout" {
   acl_permission_type = "Allow"
 }
 
-# reporting reads every topic of the shop, also those to come, in consumer groups of its own.
+# reporting reads all topics of the shop, also future ones, in its own consumer groups.
 resource "kafka_acl" "reporting" {
   for_each = {
     Topic = "${var.environment}.shop."
@@ -86,11 +86,11 @@ resource "kafka_acl" "reporting" {
 }
 
 output "topics" {
-  description = "Name of each topic, by what it carries."
+  description = "Name of each topic, by event stream."
   value       = { for stream, topic in kafka_topic.events : stream => topic.name }
 }
 
 output "partitions" {
-  description = "Partitions of all event streams together."
+  description = "Total partitions of all event streams."
   value       = sum([for topic in kafka_topic.events : topic.partitions])
 }

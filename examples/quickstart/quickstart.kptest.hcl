@@ -30,11 +30,11 @@ run "everything_can_be_created" {
 
   assert {
     condition     = plan.destroy == 0
-    error_message = "A first apply destroys nothing, but this one would: ${plan.destroy}."
+    error_message = "The first apply must not destroy objects, but would destroy ${plan.destroy}."
   }
 
   assert {
     condition     = cluster.kafka_topic["dev.shop.customers"].config["cleanup.policy"] == "compact"
-    error_message = "The latest state of a customer must never be too old to be there."
+    error_message = "The topic must keep the latest record of each customer."
   }
 }

@@ -1,11 +1,11 @@
 # A Kafka Streams application that adds up the turnover of each shop.
-# The cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+# KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG sets the cluster.
 provider "kafka" {}
 
 variable "replication_factor" {
   type        = number
   default     = 1
-  description = "Copies of each partition; 3 on a cluster that matters."
+  description = "Replicas of each partition; 3 in production."
 }
 
 resource "kafka_topic" "this" {
@@ -27,6 +27,6 @@ module "turnover" {
 }
 
 output "streams_properties" {
-  description = "What the application sets."
+  description = "Settings of the application."
   value       = module.turnover.streams_properties
 }

@@ -1,11 +1,11 @@
-# Two teams with a namespace each; finance may read what logistics has.
-# The cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+# Two teams with one namespace each. finance may read the topics of logistics.
+# KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG sets the cluster.
 provider "kafka" {}
 
 variable "replication_factor" {
   type        = number
   default     = 1
-  description = "Copies of each partition; 3 on a cluster that matters."
+  description = "Replicas of each partition; 3 in production."
 }
 
 module "logistics" {
@@ -36,6 +36,6 @@ module "finance" {
 }
 
 output "topics" {
-  description = "Every topic of every team."
+  description = "Topics of all teams."
   value       = merge(module.logistics.topics, module.finance.topics)
 }

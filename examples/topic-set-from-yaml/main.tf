@@ -1,11 +1,11 @@
-# Topics that people keep in a YAML file, and a service that writes all of them.
-# The cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+# Topics from a YAML file, and a service that writes to all of them.
+# KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG sets the cluster.
 provider "kafka" {}
 
 variable "replication_factor" {
   type        = number
   default     = 1
-  description = "Copies of each partition; 3 on a cluster that matters."
+  description = "Replicas of each partition; 3 in production."
 }
 
 module "topics" {
@@ -24,6 +24,6 @@ module "gateway" {
 }
 
 output "topics" {
-  description = "Names of the topics, by their names in the file."
+  description = "Names of the topics, by their name in the file."
   value       = module.topics.names
 }

@@ -1,12 +1,12 @@
-# One service that turns payments into bookings, each exactly once: it reads, writes, and commits
-# what it read, in one transaction.
-# The cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+# A service that converts payments to bookings, each exactly once: it reads, writes and commits its
+# offsets in one transaction.
+# KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG sets the cluster.
 provider "kafka" {}
 
 variable "replication_factor" {
   type        = number
   default     = 1
-  description = "Copies of each partition; 3 on a cluster that matters."
+  description = "Replicas of each partition; 3 in production."
 }
 
 resource "kafka_topic" "this" {
@@ -25,7 +25,7 @@ module "payments" {
   group     = "booking"
 }
 
-# Each instance of the service adds its own number to the transactional id.
+# Each instance of the service adds its number to the prefix.
 module "bookings" {
   source = "../../modules/transactional-producer"
 
@@ -36,11 +36,11 @@ module "bookings" {
 }
 
 output "consumer_properties" {
-  description = "What the service sets in its consumer."
+  description = "Settings of the consumer of the service."
   value       = module.payments.client_properties
 }
 
 output "producer_properties" {
-  description = "What the service sets in its producer, beside a transactional.id."
+  description = "Settings of the producer of the service, without transactional.id."
   value       = module.bookings.client_properties
 }

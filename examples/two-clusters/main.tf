@@ -1,29 +1,29 @@
-# A cluster in each region: every region has its orders, and one of them settles for all.
+# One cluster in each region. All regions have orders, and one of them has the settlements.
 
 variable "regions" {
   type        = map(string)
   default     = { eu = "kafka.eu.example:9092", us = "kafka.us.example:9092" }
-  description = "One address of the cluster of each region."
+  description = "A bootstrap server of the cluster in each region."
 }
 
 variable "home" {
   type        = string
   default     = "eu"
-  description = "Region whose cluster has what there is once."
+  description = "Region of the settlements."
 
   validation {
     condition     = contains(keys(var.regions), var.home)
-    error_message = "The home is one of the regions."
+    error_message = "The home must be one of the regions."
   }
 }
 
 variable "tls_enabled" {
   type        = bool
   default     = true
-  description = "False for sandboxes, which speak no TLS."
+  description = "Set to false for sandboxes, which have no TLS."
 }
 
-# One connection for each region, in OpenTofu's form.
+# One connection for each region, with for_each as in OpenTofu.
 provider "kafka" {
   alias    = "by_region"
   for_each = var.regions
@@ -32,7 +32,7 @@ provider "kafka" {
   tls_enabled       = var.tls_enabled
 }
 
-# A module is handed a connection, and needs to know nothing of regions.
+# The caller passes a connection to the module.
 module "orders" {
   source    = "./orders"
   for_each  = var.regions
@@ -41,7 +41,7 @@ module "orders" {
   reader = "User:billing-${each.key}"
 }
 
-# A resource names its connection itself.
+# A resource selects its connection.
 resource "kafka_topic" "settlements" {
   provider           = kafka.by_region[var.home]
   name               = "shop.settlements"

@@ -3,7 +3,7 @@
 run "every_region_has_its_orders" {
   assert {
     condition     = plan.add == 5
-    error_message = "Two regions have a topic and an ACL each, and one of them the settlements."
+    error_message = "Each of two regions must have a topic and an ACL, and one of them the settlements."
   }
 
   assert {
@@ -11,12 +11,12 @@ run "every_region_has_its_orders" {
       for region in keys(var.regions) :
       can(cluster.kafka_topic["kafka.by_region[\"${region}\"]/shop.orders"])
     ])
-    error_message = "Each region needs its orders on its own cluster."
+    error_message = "Each region must have its orders on its own cluster."
   }
 
   assert {
     condition     = can(cluster.kafka_topic["kafka.by_region[\"eu\"]/shop.settlements"])
-    error_message = "The home is where settlements are."
+    error_message = "The settlements must be in the home region."
   }
 }
 

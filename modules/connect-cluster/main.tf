@@ -15,15 +15,15 @@ locals {
     status = coalesce(var.status_topic, "${var.group_id}-status")
   }
 
-  # A connector that reads is a sink; what a sink writes are its dead letters.
+  # A connector that reads is a sink. The topics that a sink writes are its dead letter queues.
   sinks   = toset([for name, connector in var.connectors : name if length(connector.reads) > 0])
   sources = setsubtract(keys(var.connectors), local.sinks)
   reads   = setunion([], values(var.connectors)[*].reads...)
   writes  = setunion([], values(var.connectors)[*].writes...)
 }
 
-# The workers would create these themselves, if they were allowed to create topics. Connect insists
-# on one partition of config, and on compaction of all three.
+# The workers may not create topics. Connect requires one partition in the config topic, and
+# compaction of all three.
 resource "kafka_topic" "internal" {
   for_each = {
     config = 1
@@ -62,7 +62,7 @@ resource "kafka_acl" "internal_write" {
   acl_permission_type = "Allow"
 }
 
-# The workers find each other, and share the connectors out, in this group.
+# The workers use this group to find each other and to distribute the connectors.
 resource "kafka_acl" "group" {
   resource_type       = "Group"
   resource_name       = var.group_id
@@ -83,7 +83,7 @@ resource "kafka_acl" "reads" {
   acl_permission_type = "Allow"
 }
 
-# Each sink connector is a consumer group, whose name Connect makes from the connector's.
+# Each sink connector uses a consumer group, connect-CONNECTOR.
 resource "kafka_acl" "sink_group" {
   for_each = local.sinks
 
@@ -106,7 +106,7 @@ resource "kafka_acl" "writes" {
   acl_permission_type = "Allow"
 }
 
-# KIP-618: the leader writes the config topic in transactions, and so does each task its records.
+# KIP-618: the leader writes the config topic in transactions, and each task its records.
 resource "kafka_acl" "leader_transactions" {
   count = var.exactly_once_source ? 1 : 0
 

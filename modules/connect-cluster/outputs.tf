@@ -1,5 +1,5 @@
 output "worker_properties" {
-  description = "Settings of the workers, in the names of Kafka Connect."
+  description = "Settings of the Kafka Connect workers."
   value = {
     "group.id"                    = var.group_id
     "config.storage.topic"        = kafka_topic.internal["config"].name

@@ -1,22 +1,22 @@
 variable "principal" {
   type        = string
   nullable    = false
-  description = "Who the workers are to Kafka, as \"User:name\"."
+  description = "Principal of the workers, such as \"User:name\"."
 
   validation {
     condition     = can(regex("^[A-Za-z]+:.+$", var.principal))
-    error_message = "A principal is written as \"User:name\"."
+    error_message = "A principal has the form \"User:name\"."
   }
 }
 
 variable "group_id" {
   type        = string
   nullable    = false
-  description = "The group.id that the workers share."
+  description = "The group.id of the workers."
 
   validation {
     condition     = can(regex("^[A-Za-z0-9._-]+$", var.group_id))
-    error_message = "A group id begins names of topics: letters, digits, \".\", \"_\" and \"-\"."
+    error_message = "A group id is a prefix of topics: use letters, digits, \".\", \"_\" and \"-\"."
   }
 }
 
@@ -42,21 +42,21 @@ variable "offset_partitions" {
   type        = number
   default     = 25
   nullable    = false
-  description = "Partitions of the offset topic; 25 is Connect's own choice."
+  description = "Partitions of the offset topic; 25 is the default of Connect."
 }
 
 variable "status_partitions" {
   type        = number
   default     = 5
   nullable    = false
-  description = "Partitions of the status topic; 5 is Connect's own choice."
+  description = "Partitions of the status topic; 5 is the default of Connect."
 }
 
 variable "replication_factor" {
   type        = number
   default     = 3
   nullable    = false
-  description = "Copies of each partition of the three topics."
+  description = "Replicas of each partition of the three topics."
 }
 
 variable "connectors" {
@@ -66,11 +66,11 @@ variable "connectors" {
   }))
   default     = {}
   nullable    = false
-  description = "By name of the connector, the topics that it reads (a sink) and writes (a source, or dead letters of a sink)."
+  description = "Connectors by name: the topics that they read (sinks) and write (sources, and dead letter queues of sinks)."
 
   validation {
     condition     = alltrue([for connector in values(var.connectors) : length(setunion(connector.reads, connector.writes)) > 0])
-    error_message = "A connector reads or writes at least one topic."
+    error_message = "A connector must read or write at least one topic."
   }
 }
 
@@ -85,5 +85,5 @@ variable "host" {
   type        = string
   default     = "*"
   nullable    = false
-  description = "IP address that the client comes from; \"*\" is any."
+  description = "IP address of the client; \"*\" allows any."
 }

@@ -32,7 +32,7 @@ resource "kafka_acl" "read_prefixed" {
   acl_permission_type          = "Allow"
 }
 
-# Joining the group and committing offsets to it.
+# Join the group and commit offsets.
 resource "kafka_acl" "group" {
   count = var.group == null ? 0 : 1
 

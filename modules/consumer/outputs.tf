@@ -1,4 +1,4 @@
 output "client_properties" {
-  description = "Settings for the consumer, in the names that Kafka's clients share; a prefix leaves group.id to the client."
+  description = "Settings of the consumer. With a prefix the client sets group.id."
   value       = var.group == null || var.group_is_prefix ? {} : tomap({ "group.id" = var.group })
 }

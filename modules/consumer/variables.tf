@@ -1,11 +1,11 @@
 variable "principal" {
   type        = string
   nullable    = false
-  description = "Who reads, as \"User:name\"."
+  description = "Principal of the consumer, such as \"User:name\"."
 
   validation {
     condition     = can(regex("^[A-Za-z]+:.+$", var.principal))
-    error_message = "A principal is written as \"User:name\"."
+    error_message = "A principal has the form \"User:name\"."
   }
 }
 
@@ -17,7 +17,7 @@ variable "topics" {
 
   validation {
     condition     = length(var.topics) + length(var.topic_prefixes) > 0
-    error_message = "A consumer reads something: name topics, topic_prefixes or both."
+    error_message = "A consumer requires topics, topic_prefixes or both."
   }
 }
 
@@ -25,21 +25,21 @@ variable "topic_prefixes" {
   type        = set(string)
   default     = []
   nullable    = false
-  description = "Prefixes of topic names: every topic that begins with one, also those to come."
+  description = "Prefixes of topic names. They match existing and future topics."
 
   validation {
     condition     = !contains(var.topic_prefixes, "")
-    error_message = "An empty prefix stands for every topic: name \"*\" among topics if that is meant."
+    error_message = "An empty prefix matches every topic. Use \"*\" in topics instead."
   }
 }
 
 variable "group" {
   type        = string
-  description = "The consumer group; null for a client that assigns partitions to itself and commits nothing."
+  description = "The consumer group; null for a client that assigns partitions manually and commits no offsets."
 
   validation {
     condition     = var.group != ""
-    error_message = "The name of a group is not empty; null stands for no group."
+    error_message = "The name of a group cannot be empty; use null for no group."
   }
 }
 
@@ -47,12 +47,12 @@ variable "group_is_prefix" {
   type        = bool
   default     = false
   nullable    = false
-  description = "Whether group is a prefix: any group that begins with it may be used."
+  description = "Whether group is a prefix of the names of all allowed groups."
 }
 
 variable "host" {
   type        = string
   default     = "*"
   nullable    = false
-  description = "IP address that the client comes from; \"*\" is any."
+  description = "IP address of the client; \"*\" allows any."
 }

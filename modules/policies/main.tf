@@ -1,5 +1,5 @@
-# Policies for clusters that several teams share. They hold for the whole plan of whoever calls this
-# module; kplan alone reads them.
+# Policies for clusters that several teams share. They check the whole plan of a configuration that
+# calls this module. Terraform does not support policy blocks.
 
 locals {
   names = [
@@ -20,7 +20,7 @@ locals {
 }
 
 policy "topic_name" {
-  description = "Names of topics tell where they belong."
+  description = "Topic names begin with their domain."
   on          = ["create"]
   kind        = "kafka_topic"
   order       = 100
@@ -28,13 +28,13 @@ policy "topic_name" {
 
   deny {
     condition = var.name_pattern != "" && !can(regex(var.name_pattern, requested.name))
-    message   = "the name does not fit ${var.name_pattern}"
-    fix       = "Begin the name with the domain it belongs to, as in shop.orders."
+    message   = "the name does not match ${var.name_pattern}"
+    fix       = "Begin the name with its domain, such as shop.orders."
   }
 }
 
 policy "replication_factor" {
-  description = "A broker that is lost takes no records with it."
+  description = "The loss of a broker does not lose records."
   on          = ["create", "alter"]
   kind        = "kafka_topic"
   order       = 100
@@ -42,13 +42,13 @@ policy "replication_factor" {
 
   deny {
     condition = coalesce(requested.replication_factor, var.min_replication_factor) < var.min_replication_factor
-    message   = "${coalesce(requested.replication_factor, 0)} copies are fewer than ${var.min_replication_factor}"
+    message   = "${coalesce(requested.replication_factor, 0)} replicas are fewer than ${var.min_replication_factor}"
     fix       = "Declare replication_factor = ${var.min_replication_factor}."
   }
 }
 
 policy "min_insync_replicas" {
-  description = "One broker that is down does not stop writers."
+  description = "The failure of one broker does not stop producers."
   on          = ["create", "alter"]
   kind        = "kafka_topic"
   when        = coalesce(requested.replication_factor, 1) > 1
@@ -57,13 +57,13 @@ policy "min_insync_replicas" {
 
   deny {
     condition = tonumber(lookup(requested.config, "min.insync.replicas", "1")) >= requested.replication_factor
-    message   = "min.insync.replicas = ${lookup(requested.config, "min.insync.replicas", "1")} needs every one of ${requested.replication_factor} copies"
-    fix       = "Declare min.insync.replicas one below the replication factor."
+    message   = "min.insync.replicas = ${lookup(requested.config, "min.insync.replicas", "1")} requires all ${requested.replication_factor} replicas"
+    fix       = "Declare min.insync.replicas as the replication factor minus one."
   }
 }
 
 policy "partitions" {
-  description = "No topic takes more partitions than it can need."
+  description = "A topic has a limited number of partitions."
   on          = ["create", "alter"]
   kind        = "kafka_topic"
   order       = 100
@@ -72,12 +72,12 @@ policy "partitions" {
   deny {
     condition = coalesce(requested.partitions, 1) > var.max_partitions
     message   = "${coalesce(requested.partitions, 1)} partitions are more than ${var.max_partitions}"
-    fix       = "Declare fewer, or let a waiver say why so many are needed."
+    fix       = "Declare fewer, or request a waiver."
   }
 }
 
 policy "cluster_partitions" {
-  description = "The cluster holds no more partitions than it was built for."
+  description = "The cluster has a limited number of partitions."
   on          = ["create", "alter"]
   kind        = "kafka_topic"
   when        = coalesce(requested.partitions, 1) > try(current.partitions, 0)
@@ -86,13 +86,13 @@ policy "cluster_partitions" {
 
   deny {
     condition = cluster.so_far.partitions > var.max_cluster_partitions
-    message   = "the cluster would have ${cluster.so_far.partitions} partitions, and ${var.max_cluster_partitions} is the most"
-    fix       = "Delete what nobody uses, or declare fewer partitions."
+    message   = "the cluster would have ${cluster.so_far.partitions} partitions; the maximum is ${var.max_cluster_partitions}"
+    fix       = "Delete unused topics, or declare fewer partitions."
   }
 }
 
 policy "broker_partitions" {
-  description = "No broker holds more replicas than it can recover in time."
+  description = "A broker has a limited number of replicas."
   on          = ["create", "alter"]
   kind        = "kafka_topic"
   when        = coalesce(requested.partitions, 1) > try(current.partitions, 0) && cluster.size > 0
@@ -101,12 +101,12 @@ policy "broker_partitions" {
 
   deny {
     condition = ceil(cluster.so_far.replicas / cluster.size) > var.max_partitions_per_broker
-    message   = "each of ${cluster.size} brokers would hold ${ceil(cluster.so_far.replicas / cluster.size)} replicas, and ${var.max_partitions_per_broker} is the most"
+    message   = "each of ${cluster.size} brokers would have ${ceil(cluster.so_far.replicas / cluster.size)} replicas; the maximum is ${var.max_partitions_per_broker}"
   }
 }
 
 policy "retention" {
-  description = "Records that are kept for long are kept for a reason."
+  description = "A long retention requires a reason."
   on          = ["create", "alter"]
   kind        = "kafka_topic"
   level       = "soft"
@@ -117,18 +117,18 @@ policy "retention" {
   deny {
     condition = tonumber(lookup(requested.config, "retention.ms", "604800000")) > var.max_retention_ms
     message   = "retention.ms = ${lookup(requested.config, "retention.ms", "")} is longer than ${var.max_retention_ms}"
-    fix       = "Say why: -override 'retention=REASON'"
+    fix       = "Use -override 'retention=REASON'."
   }
 
   deny {
     condition = tonumber(lookup(requested.config, "retention.ms", "604800000")) < 0
-    message   = "records are kept for ever"
-    fix       = "Say why: -override 'retention=REASON'"
+    message   = "the retention is unlimited"
+    fix       = "Use -override 'retention=REASON'."
   }
 }
 
 policy "compaction" {
-  description = "What is compacted is the only copy of a key, so it is written to two brokers at least."
+  description = "Writes to a compacted topic require at least two in-sync replicas."
   on          = ["create", "alter"]
   kind        = "kafka_topic"
   when        = strcontains(lookup(requested.config, "cleanup.policy", "delete"), "compact") && coalesce(requested.replication_factor, 1) > 1
@@ -143,7 +143,7 @@ policy "compaction" {
 }
 
 policy "wildcard_principal" {
-  description = "Rights are given to somebody."
+  description = "Permissions are granted to named principals."
   on          = ["create"]
   kind        = "kafka_acl"
   order       = 100
@@ -151,13 +151,13 @@ policy "wildcard_principal" {
 
   deny {
     condition = endswith(requested.acl_principal, ":*") && requested.acl_permission_type == "Allow"
-    message   = "${requested.acl_principal} is everybody who can connect"
-    fix       = "Name the principals that need it."
+    message   = "${requested.acl_principal} matches every client"
+    fix       = "Grant the permission to the principals that need it."
   }
 }
 
 policy "ownership" {
-  description = "Teams change what is theirs."
+  description = "A team changes only its own topics and ACLs."
   on          = ["create", "alter", "delete"]
   kind        = ["kafka_topic", "kafka_acl"]
   when        = principal == null ? false : contains(keys(var.owners), principal)
@@ -166,19 +166,19 @@ policy "ownership" {
 
   deny {
     condition = change.kind == "kafka_topic" && !anytrue([for each in var.owners[principal] : startswith(change.identity, each)])
-    message   = "${change.identity} does not begin with ${join(" or ", var.owners[principal])}, which is what ${principal} owns"
+    message   = "${change.identity} does not begin with ${join(" or ", var.owners[principal])}, the prefixes of ${principal}"
   }
 
   deny {
     condition = change.kind == "kafka_acl" ? !anytrue([
       for each in var.owners[principal] : startswith(try(requested.resource_name, current.resource_name), each)
     ]) : false
-    message = "a right on ${try(requested.resource_name, current.resource_name)} is not for ${principal} to give or take"
+    message = "${principal} may not change ACLs on ${try(requested.resource_name, current.resource_name)}"
   }
 }
 
 policy "partitions_of_keys" {
-  description = "More partitions send keys elsewhere than before."
+  description = "Adding partitions changes the partition of keys."
   on          = ["alter"]
   kind        = "kafka_topic"
   when        = requested.partitions > current.partitions
@@ -187,18 +187,18 @@ policy "partitions_of_keys" {
 
   deny {
     condition = strcontains(lookup(requested.config, "cleanup.policy", "delete"), "compact")
-    message   = "keys of a compacted topic would be split over old and new partitions"
-    fix       = "Make a topic with more partitions, and move to it."
+    message   = "keys of a compacted topic would map to other partitions"
+    fix       = "Create a topic with more partitions, and migrate to it."
   }
 
   warn {
     condition = true
-    message   = "${current.partitions} partitions become ${requested.partitions}: records of one key are in order no more"
+    message   = "${current.partitions} partitions become ${requested.partitions}: records of a key are no longer in order"
   }
 }
 
 policy "records" {
-  description = "Records of compacted topics are the state of somebody."
+  description = "Records of compacted topics are not deleted."
   on          = ["delete_records"]
   kind        = "kafka_topic"
   order       = 100
@@ -206,6 +206,6 @@ policy "records" {
 
   deny {
     condition = strcontains(lookup(try(current.config, {}), "cleanup.policy", "delete"), "compact")
-    message   = "${change.identity} is compacted: what is deleted is the last value of a key"
+    message   = "${change.identity} is compacted; the latest values of keys would be deleted"
   }
 }

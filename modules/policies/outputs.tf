@@ -1,4 +1,4 @@
 output "names" {
-  description = "Names of the policies, as overrides and waivers call them."
+  description = "Names of the policies, for overrides and waivers."
   value       = local.names
 }

@@ -8,8 +8,8 @@ terraform {
   }
 }
 
-# Write implies Describe on the same topic, and a producer that may write to any topic may also ask
-# for the id that makes it idempotent (KIP-679): nothing else is needed.
+# Write implies Describe on the same topic. A producer with Write on any topic may also initialize
+# the id of an idempotent producer (KIP-679).
 resource "kafka_acl" "write" {
   for_each = var.topics
 

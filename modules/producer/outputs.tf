@@ -1,10 +1,10 @@
 output "principal" {
-  description = "Who may write, as given."
+  description = "The principal of the producer."
   value       = var.principal
 }
 
 output "client_properties" {
-  description = "Settings for the producer, in the names that Kafka's clients share."
+  description = "Settings of the producer."
   value = {
     "acks"               = "all"
     "enable.idempotence" = "true"

@@ -1,11 +1,11 @@
 variable "principal" {
   type        = string
   nullable    = false
-  description = "Who writes, as \"User:name\"."
+  description = "Principal of the producer, such as \"User:name\"."
 
   validation {
     condition     = can(regex("^[A-Za-z]+:.+$", var.principal))
-    error_message = "A principal is written as \"User:name\"."
+    error_message = "A principal has the form \"User:name\"."
   }
 }
 
@@ -17,7 +17,7 @@ variable "topics" {
 
   validation {
     condition     = length(var.topics) + length(var.topic_prefixes) > 0
-    error_message = "A producer writes to something: name topics, topic_prefixes or both."
+    error_message = "A producer requires topics, topic_prefixes or both."
   }
 }
 
@@ -25,11 +25,11 @@ variable "topic_prefixes" {
   type        = set(string)
   default     = []
   nullable    = false
-  description = "Prefixes of topic names: every topic that begins with one, also those to come."
+  description = "Prefixes of topic names. They match existing and future topics."
 
   validation {
     condition     = !contains(var.topic_prefixes, "")
-    error_message = "An empty prefix stands for every topic: name \"*\" among topics if that is meant."
+    error_message = "An empty prefix matches every topic. Use \"*\" in topics instead."
   }
 }
 
@@ -37,5 +37,5 @@ variable "host" {
   type        = string
   default     = "*"
   nullable    = false
-  description = "IP address that the client comes from; \"*\" is any."
+  description = "IP address of the client; \"*\" allows any."
 }

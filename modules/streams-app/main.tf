@@ -9,8 +9,8 @@ terraform {
 }
 
 locals {
-  # Every internal topic and every transactional id begins with it. The hyphen keeps an application
-  # away from those of another whose id only begins the same.
+  # The prefix of all internal topics and transactional ids. The hyphen excludes applications whose
+  # id begins with this id.
   internal = "${var.application_id}-"
 }
 
@@ -36,8 +36,8 @@ resource "kafka_acl" "output" {
   acl_permission_type = "Allow"
 }
 
-# Repartition and changelog topics: created, written, read back, and, once they are processed,
-# emptied of old records, which is what Delete is for.
+# Repartition and changelog topics: the application creates, writes and reads them, and deletes
+# processed records, which requires Delete.
 resource "kafka_acl" "internal" {
   for_each = toset(["Create", "Delete", "Read", "Write"])
 

@@ -1,5 +1,5 @@
 output "streams_properties" {
-  description = "Settings of the application, in the names of Kafka Streams."
+  description = "Settings of the Kafka Streams application."
   value = {
     "application.id"       = var.application_id
     "processing.guarantee" = var.processing_guarantee
@@ -7,6 +7,6 @@ output "streams_properties" {
 }
 
 output "internal_prefix" {
-  description = "What the names of the internal topics begin with."
+  description = "Prefix of the internal topics."
   value       = local.internal
 }

@@ -1,22 +1,22 @@
 variable "principal" {
   type        = string
   nullable    = false
-  description = "Who the application is to Kafka, as \"User:name\"."
+  description = "Principal of the application, such as \"User:name\"."
 
   validation {
     condition     = can(regex("^[A-Za-z]+:.+$", var.principal))
-    error_message = "A principal is written as \"User:name\"."
+    error_message = "A principal has the form \"User:name\"."
   }
 }
 
 variable "application_id" {
   type        = string
   nullable    = false
-  description = "The application.id: its consumer group, and the first part of its internal topics' names."
+  description = "The application.id, which is also the consumer group and the prefix of the internal topics."
 
   validation {
     condition     = can(regex("^[A-Za-z0-9._-]+$", var.application_id))
-    error_message = "An application id begins names of topics: letters, digits, \".\", \"_\" and \"-\"."
+    error_message = "An application id is a prefix of topics: use letters, digits, \".\", \"_\" and \"-\"."
   }
 }
 
@@ -27,7 +27,7 @@ variable "input_topics" {
 
   validation {
     condition     = length(var.input_topics) > 0
-    error_message = "A Streams application reads at least one topic."
+    error_message = "A Streams application requires at least one input topic."
   }
 }
 
@@ -35,7 +35,7 @@ variable "output_topics" {
   type        = set(string)
   default     = []
   nullable    = false
-  description = "Names of the topics that the application writes; none if its result is only queried."
+  description = "Names of the topics that the application writes; empty if its results are only queried."
 }
 
 variable "processing_guarantee" {
@@ -46,7 +46,7 @@ variable "processing_guarantee" {
 
   validation {
     condition     = contains(["at_least_once", "exactly_once_v2"], var.processing_guarantee)
-    error_message = "The guarantee is \"at_least_once\" or \"exactly_once_v2\"."
+    error_message = "The guarantee must be \"at_least_once\" or \"exactly_once_v2\"."
   }
 }
 
@@ -54,5 +54,5 @@ variable "host" {
   type        = string
   default     = "*"
   nullable    = false
-  description = "IP address that the client comes from; \"*\" is any."
+  description = "IP address of the client; \"*\" allows any."
 }

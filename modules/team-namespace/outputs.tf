@@ -1,9 +1,9 @@
 output "prefix" {
-  description = "What every topic, group and transactional id of the team begins with."
+  description = "Prefix of all topics, groups and transactional ids of the team."
   value       = local.prefix
 }
 
 output "topics" {
-  description = "Full names of the topics, by their names without the prefix."
+  description = "Full names of the topics, by their name without the prefix."
   value       = { for name, topic in kafka_topic.this : name => topic.name }
 }

@@ -5,18 +5,18 @@ variable "team" {
 
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]*$", var.team))
-    error_message = "A team is named with lower-case letters, digits and \"-\", and begins with a letter."
+    error_message = "The name of a team has lower-case letters, digits and \"-\", and begins with a letter."
   }
 }
 
 variable "prefix" {
   type        = string
   default     = null
-  description = "What every topic, group and transactional id of the team begins with; null for \"TEAM.\"."
+  description = "Prefix of all topics, groups and transactional ids of the team; null for \"TEAM.\"."
 
   validation {
     condition     = can(regex("[._-]$", coalesce(var.prefix, ".")))
-    error_message = "A prefix ends with \".\", \"_\" or \"-\", so that no other team's names begin with it by chance."
+    error_message = "A prefix must end with \".\", \"_\" or \"-\", so that it does not match names of other teams."
   }
 }
 
@@ -24,21 +24,21 @@ variable "members" {
   type        = set(string)
   default     = []
   nullable    = false
-  description = "Principals of the team's services: they read, write, use groups and run transactions within the prefix."
+  description = "Principals of the team's services. Within the prefix they read, write, use groups and run transactions."
 }
 
 variable "maintainers" {
   type        = set(string)
   default     = []
   nullable    = false
-  description = "Principals that look after the namespace: they create, change and delete topics and delete groups within the prefix."
+  description = "Principals that maintain the namespace. Within the prefix they create, alter and delete topics, and delete groups."
 }
 
 variable "guests" {
   type        = set(string)
   default     = []
   nullable    = false
-  description = "Principals of others that may read every topic of the team; their groups are in a namespace of theirs."
+  description = "Principals of other teams that may read all topics of the team, with groups in their own namespace."
 }
 
 variable "topics" {
@@ -48,11 +48,11 @@ variable "topics" {
   }))
   default     = {}
   nullable    = false
-  description = "Topics by their name without the prefix."
+  description = "Topics, by their name without the prefix."
 
   validation {
     condition     = alltrue([for topic in values(var.topics) : topic.partitions <= var.limits.partitions])
-    error_message = "No topic of the namespace has more than ${var.limits.partitions} partitions."
+    error_message = "A topic of the namespace cannot have more than ${var.limits.partitions} partitions."
   }
 
   validation {
@@ -63,7 +63,7 @@ variable "topics" {
         tonumber(lookup(topic.config, "retention.ms", "0")) <= var.limits.retention_ms
       )
     ])
-    error_message = "No topic of the namespace keeps its records longer than ${var.limits.retention_ms} ms."
+    error_message = "A topic of the namespace cannot keep records longer than ${var.limits.retention_ms} ms."
   }
 }
 
@@ -74,19 +74,19 @@ variable "limits" {
   })
   default     = {}
   nullable    = false
-  description = "The most partitions and the longest retention.ms that a topic may have; a retention_ms of -1 is no limit."
+  description = "Maximum partitions and retention.ms of a topic; a retention_ms of -1 is no limit."
 }
 
 variable "replication_factor" {
   type        = number
   default     = 3
   nullable    = false
-  description = "Copies of each partition of the topics."
+  description = "Replicas of each partition."
 }
 
 variable "host" {
   type        = string
   default     = "*"
   nullable    = false
-  description = "IP address that the clients come from; \"*\" is any."
+  description = "IP address of the clients; \"*\" allows any."
 }

@@ -24,7 +24,7 @@ resource "kafka_topic" "this" {
   partitions         = try(each.value.partitions, local.defaults.partitions)
   replication_factor = try(each.value.replication_factor, local.defaults.replication_factor)
 
-  # A list is written with commas, as cleanup.policy wants it; a null takes a default away.
+  # A list becomes text with commas, as cleanup.policy requires; null removes a default.
   config = {
     for key, value in merge(try(local.defaults.config, {}), try(each.value.config, {})) :
     key => try(join(",", value), tostring(value)) if value != null

@@ -1,4 +1,4 @@
 output "names" {
-  description = "Names of the topics as Kafka has them, by their names in the file."
+  description = "Full names of the topics, by their name in the file."
   value       = { for name, topic in kafka_topic.this : name => topic.name }
 }

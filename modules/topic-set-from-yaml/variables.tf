@@ -1,16 +1,16 @@
 variable "file" {
   type        = string
   nullable    = false
-  description = "The YAML file; write \"$${path.module}/topics.yaml\" for one beside the caller."
+  description = "The YAML file, such as \"$${path.module}/topics.yaml\" in the folder of the caller."
 
   validation {
     condition     = fileexists(var.file)
-    error_message = "There is no file ${var.file}."
+    error_message = "The file ${var.file} does not exist."
   }
 
   validation {
     condition     = can(keys(yamldecode(file(var.file)).topics))
-    error_message = "The file ${var.file} is no YAML with a mapping \"topics\"."
+    error_message = "The file ${var.file} is not YAML with a mapping \"topics\"."
   }
 
   validation {
@@ -30,19 +30,19 @@ variable "prefix" {
   type        = string
   default     = ""
   nullable    = false
-  description = "What stands before the name of every topic."
+  description = "Prefix of the names of all topics."
 }
 
 variable "partitions" {
   type        = number
   default     = 1
   nullable    = false
-  description = "Partitions of a topic where the file says nothing."
+  description = "Partitions of a topic without partitions in the file."
 }
 
 variable "replication_factor" {
   type        = number
   default     = 3
   nullable    = false
-  description = "Copies of each partition where the file says nothing."
+  description = "Replicas of each partition without a replication_factor in the file."
 }

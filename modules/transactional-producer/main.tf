@@ -32,7 +32,7 @@ resource "kafka_acl" "write_prefixed" {
   acl_permission_type          = "Allow"
 }
 
-# Whoever may write with a transactional id may also fence every other producer that uses it.
+# Write on a transactional id also allows fencing every other producer with this id.
 resource "kafka_acl" "transactional_id" {
   resource_type                = "TransactionalID"
   resource_name                = var.transactional_id

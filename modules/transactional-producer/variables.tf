@@ -1,11 +1,11 @@
 variable "principal" {
   type        = string
   nullable    = false
-  description = "Who writes, as \"User:name\"."
+  description = "Principal of the producer, such as \"User:name\"."
 
   validation {
     condition     = can(regex("^[A-Za-z]+:.+$", var.principal))
-    error_message = "A principal is written as \"User:name\"."
+    error_message = "A principal has the form \"User:name\"."
   }
 }
 
@@ -17,7 +17,7 @@ variable "topics" {
 
   validation {
     condition     = length(var.topics) + length(var.topic_prefixes) > 0
-    error_message = "A producer writes to something: name topics, topic_prefixes or both."
+    error_message = "A producer requires topics, topic_prefixes or both."
   }
 }
 
@@ -25,22 +25,22 @@ variable "topic_prefixes" {
   type        = set(string)
   default     = []
   nullable    = false
-  description = "Prefixes of topic names: every topic that begins with one, also those to come."
+  description = "Prefixes of topic names. They match existing and future topics."
 
   validation {
     condition     = !contains(var.topic_prefixes, "")
-    error_message = "An empty prefix stands for every topic: name \"*\" among topics if that is meant."
+    error_message = "An empty prefix matches every topic. Use \"*\" in topics instead."
   }
 }
 
 variable "transactional_id" {
   type        = string
   nullable    = false
-  description = "The transactional id, or what every one of them begins with."
+  description = "The transactional id, or the prefix of all transactional ids."
 
   validation {
     condition     = var.transactional_id != ""
-    error_message = "A transactional id is not empty: an empty prefix would let the producer fence all others."
+    error_message = "A transactional id cannot be empty. An empty prefix would allow fencing all producers."
   }
 }
 
@@ -48,12 +48,12 @@ variable "transactional_id_is_prefix" {
   type        = bool
   default     = false
   nullable    = false
-  description = "Whether transactional_id is a prefix: each instance of the service adds something of its own."
+  description = "Whether transactional_id is a prefix, to which each instance of the service adds a suffix."
 }
 
 variable "host" {
   type        = string
   default     = "*"
   nullable    = false
-  description = "IP address that the client comes from; \"*\" is any."
+  description = "IP address of the client; \"*\" allows any."
 }

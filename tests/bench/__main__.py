@@ -168,7 +168,7 @@ def table(found: Sequence[Measured]) -> list[str]:
     """Write the table as Markdown."""
     sizes = [f"{each.size.topics // 1000}k + {each.size.acls // 1000}k" for each in found]
     lines = [
-        f"| stage | beside | {' | '.join(sizes)} | exponent |",
+        f"| stage | compared with | {' | '.join(sizes)} | exponent |",
         f"|---|---|{'---|' * (len(sizes) + 1)}",
     ]
     for row in ROWS:

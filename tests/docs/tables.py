@@ -42,12 +42,12 @@ def _inputs(found: ModuleDeclarations) -> str:
         (f"`{each.name}`", f"`{_written(each, 'type')}`", _default(each), _said(each))
         for each in found.variables.values()
     ]
-    return _table(("Name", "Type", "Default", "What it is"), rows)
+    return _table(("Name", "Type", "Default", "Description"), rows)
 
 
 def _outputs(found: ModuleDeclarations) -> str:
     rows = [(f"`{each.name}`", _said(each)) for each in found.outputs.values()]
-    return _table(("Name", "What it is"), rows)
+    return _table(("Name", "Description"), rows)
 
 
 def _topics(topics: Iterable[Topic]) -> str:
@@ -68,12 +68,12 @@ def _acls(acls: Iterable[Acl]) -> str:
             f"`{each.acl_principal}`",
             each.acl_operation,
             each.resource_type,
-            ("all that begin with " if each.resource_pattern_type_filter == "Prefixed" else "")
+            ("prefix " if each.resource_pattern_type_filter == "Prefixed" else "")
             + f"`{each.resource_name}`",
         )
         for each in acls
     ]
-    return _table(("Who", "may", "on", "which"), sorted(rows))
+    return _table(("Principal", "Operation", "Type", "Resource"), sorted(rows))
 
 
 def _default(found: Declaration) -> str:

@@ -1,10 +1,10 @@
-"""One step of a GitHub job: run kplan, tell the result in a comment or an issue, give outputs.
+"""One step of a GitHub job: run kplan, post the result as a comment or an issue, set outputs.
 
-Only the standard library is used, so that nothing but kplan itself has to be installed. Values
-from the workflow come as INPUT_ variables and never through a shell.
+The script uses only the standard library, so that only kplan has to be installed. Values from the
+workflow come from INPUT_ variables, never through a shell.
 """
 
-# ruff: noqa: INP001 - an action is a folder, and no package
+# ruff: noqa: INP001 - an action is not a package
 
 import json
 import os
@@ -35,46 +35,46 @@ _TIMEOUT_S = 30
 
 
 class ActionError(Exception):
-    """Something that a person has to put right; it ends the step."""
+    """An error that a user has to fix. It ends the step."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What the workflow asked for, and where GitHub's files are."""
+    """Inputs of the workflow and paths of GitHub's files."""
 
     environ: Mapping[str, str]
 
-    def asked(self, name: str) -> str:
-        """Give an input of the step."""
+    def input(self, name: str) -> str:
+        """Return an input of the step."""
         return self.environ.get(f"INPUT_{name}", "").strip()
 
     @property
     def label(self) -> str:
-        """Give the label as one word."""
-        return re.sub(r"[^\w.-]", "-", self.asked("LABEL")) or "kplan"
+        """Return the label as one word."""
+        return re.sub(r"[^\w.-]", "-", self.input("LABEL")) or "kplan"
 
     @property
     def event(self) -> dict[str, Any]:
-        """Give the event that started the workflow."""
+        """Return the event that started the workflow."""
         path = self.environ.get("GITHUB_EVENT_PATH", "")
-        found: dict[str, Any] = json.loads(Path(path).read_text("utf-8")) if path else {}
-        return found
+        event: dict[str, Any] = json.loads(Path(path).read_text("utf-8")) if path else {}
+        return event
 
     def file(self, suffix: str) -> Path:
-        """Give the place of a file that later steps may use."""
+        """Return the path of a file for later steps."""
         return Path(self.environ.get("RUNNER_TEMP", ".")).resolve() / f"{self.label}.{suffix}"
 
 
 class GitHub:
-    """As much of GitHub's REST API as comments and issues need."""
+    """The part of GitHub's REST API for comments and issues."""
 
     def __init__(self, job: Job) -> None:
         self._url = f"{job.environ['GITHUB_API_URL']}/repos/{job.environ['GITHUB_REPOSITORY']}"
-        self._token = job.asked("TOKEN")
-        self._author = job.asked("COMMENT_AUTHOR")
+        self._token = job.input("TOKEN")
+        self._author = job.input("COMMENT_AUTHOR")
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401 - JSON
-        """Send one request and give what it answers."""
+        """Send one request and return its response."""
         request = urllib.request.Request(  # noqa: S310 - the URL is GitHub's own
             f"{self._url}{path}",
             data=None if body is None else json.dumps(body).encode(),
@@ -85,18 +85,18 @@ class GitHub:
                 "Content-Type": "application/json",
             },
         )
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310 - as above
-            return json.loads(answer.read() or b"null")
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:  # noqa: S310 - as above
+            return json.loads(response.read() or b"null")
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Give all entries of a list."""
+        """Yield all entries of a list."""
         page, mark = 1, "&" if "?" in path else "?"
-        while found := self.call("GET", f"{path}{mark}per_page=100&page={page}"):
-            yield from found
+        while entries := self.call("GET", f"{path}{mark}per_page=100&page={page}"):
+            yield from entries
             page += 1
 
-    def marked(self, path: str, label: str) -> dict[str, Any] | None:
-        """Find the entry of a list that we wrote for this label."""
+    def find_marked(self, path: str, label: str) -> dict[str, Any] | None:
+        """Find the entry of a list that the action wrote for this label."""
         for each in self.pages(path):
             mark = _MARK.search(each.get("body") or "")
             if mark and mark["label"] == label and each["user"]["login"] == self._author:
@@ -104,88 +104,90 @@ class GitHub:
         return None
 
     def comment(self, number: int, label: str, body: str) -> None:
-        """Write the comment of a label on a pull request, or bring it up to date."""
+        """Create or update the comment of a label on a pull request."""
         path = f"/issues/{number}/comments"
-        if found := self.marked(path, label):
-            self.call("PATCH", f"/issues/comments/{found['id']}", {"body": body})
+        if comment := self.find_marked(path, label):
+            self.call("PATCH", f"/issues/comments/{comment['id']}", {"body": body})
         else:
             self.call("POST", path, {"body": body})
 
     def issue(self, label: str, body: str, *, is_open: bool) -> None:
-        """Keep one issue per label: opened at the first drift, kept up to date, closed after it."""
-        found = self.marked("/issues?state=open&labels=drift", label)
-        if found is not None:
+        """Open, update or close the one issue of a label, which is open while there is drift."""
+        issue = self.find_marked("/issues?state=open&labels=drift", label)
+        if issue is not None:
             state = "open" if is_open else "closed"
-            self.call("PATCH", f"/issues/{found['number']}", {"body": body, "state": state})
+            self.call("PATCH", f"/issues/{issue['number']}", {"body": body, "state": state})
         elif is_open:
             title = f"Drift of {label}"
             self.call("POST", "/issues", {"title": title, "body": body, "labels": ["drift"]})
 
-    def reviewed(self, commit: str, label: str) -> str:
-        """Give the checksum that the comment on the merged pull request names.
+    def reviewed_checksum(self, commit: str, label: str) -> str:
+        """Return the checksum in the comment on the merged pull request.
 
         Raises:
-            ActionError: there is no such comment, or it is about a plan that failed.
+            ActionError: the comment does not exist, or its plan failed.
 
         """
         for pull in self.call("GET", f"/commits/{commit}/pulls"):
-            found = self.marked(f"/issues/{pull['number']}/comments", label)
-            mark = _MARK.search(found["body"]) if found else None
+            comment = self.find_marked(f"/issues/{pull['number']}/comments", label)
+            mark = _MARK.search(comment["body"]) if comment else None
             if mark and mark["checksum"]:
                 return mark["checksum"]
-        raise ActionError(f"no comment names a reviewed plan of {label} for commit {commit}")
+        raise ActionError(
+            f"no comment has the checksum of a reviewed plan of {label} for commit {commit}"
+        )
 
 
-def command(job: Job, checksum: str) -> list[str]:
-    """Write the command line."""
-    asked = job.asked("COMMAND")
-    if asked not in COMMANDS:
-        raise ActionError(f"command is one of {', '.join(COMMANDS)}, not {asked!r}")
-    line = ["kplan", f"-chdir={job.asked('DIRECTORY') or '.'}", asked]
-    if asked != "validate":
+def command_line(job: Job, checksum: str) -> list[str]:
+    """Return the command line."""
+    verb = job.input("COMMAND")
+    if verb not in COMMANDS:
+        raise ActionError(f"command must be one of {', '.join(COMMANDS)}, not {verb!r}")
+    line = ["kplan", f"-chdir={job.input('DIRECTORY') or '.'}", verb]
+    if verb != "validate":
         line += ["-input=false", "-detailed-exitcode"]
-    if asked == "plan":
+    if verb == "plan":
         line.append(f"-out={job.file('kplan')}")
-    if asked == "apply":
+    if verb == "apply":
         line.append(f"-expect-checksum={checksum}")
     reports = {"markdown": "md", "json": "json", "text": "txt", "html": "html"}
-    if asked != "validate":  # which counts nothing
+    if verb != "validate":  # validate has no counts
         reports["gitlab"] = "counts"
     line += [f"-report={name}={job.file(suffix)}" for name, suffix in reports.items()]
-    return [*line, *shlex.split(job.asked("ARGS"))]
+    return [*line, *shlex.split(job.input("ARGS"))]
 
 
 def run(line: list[str]) -> int:
-    """Run kplan, and hand it the signals that a cancelled job sends."""
-    with subprocess.Popen(line) as process:  # noqa: S603 - a list, and no shell
+    """Run kplan, and forward the signals of a cancelled job to it."""
+    with subprocess.Popen(line) as process:  # noqa: S603 - a list, not a shell
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda got, _: process.send_signal(got))
+            signal.signal(number, lambda signum, _: process.send_signal(signum))
         return process.wait()
 
 
-def numbers(job: Job) -> dict[str, str]:
-    """Read counts and checksum from the reports; what did not come about has none."""
-    counts, found = _json(job.file("counts")), _json(job.file("json"))
+def read_counts(job: Job) -> dict[str, str]:
+    """Read counts and checksum from the reports; a report may be missing after a failure."""
+    counts, document = _json(job.file("counts")), _json(job.file("json"))
     names = {"to_add": "create", "to_change": "update", "to_destroy": "delete"}
     return {
         **{name: str(counts.get(key, 0)) for name, key in names.items()},
-        "checksum": found.get("kplan", {}).get("checksum", ""),
+        "checksum": document.get("kplan", {}).get("checksum", ""),
     }
 
 
 def _json(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    return found
+    document: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    return document
 
 
-def outputs(job: Job, code: int, counted: Mapping[str, str]) -> dict[str, str]:
-    """Give what later steps can use."""
+def outputs(job: Job, code: int, counts: Mapping[str, str]) -> dict[str, str]:
+    """Return the outputs for later steps."""
     files = {"plan": "kplan", "json_plan": "json", "text_plan": "txt", "html_plan": "html"}
     return {
         "exitcode": str(code),
         "changes": str(code == CHANGES).lower(),
         "failure_reason": REASONS.get(code, "" if code in {0, CHANGES} else "failed"),
-        **counted,
+        **counts,
         **{
             f"{name}_path": str(job.file(suffix))
             for name, suffix in files.items()
@@ -194,13 +196,13 @@ def outputs(job: Job, code: int, counted: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def told(job: Job, github: GitHub, code: int, checksum: str) -> None:
-    """Tell the result on the pull request, or in the issue for drift."""
+def post_result(job: Job, github: GitHub, code: int, checksum: str) -> None:
+    """Post the result to the pull request, or to the issue for drift."""
     report = job.file("md")
     body = f"<!-- kplan {job.label} checksum={checksum} -->\n"
-    body += report.read_text("utf-8") if report.exists() else f"kplan ended with {code}.\n"
+    body += report.read_text("utf-8") if report.exists() else f"kplan exited with {code}.\n"
     number = job.event.get("pull_request", {}).get("number")
-    if job.asked("COMMAND") == "drift":
+    if job.input("COMMAND") == "drift":
         if code in {0, CHANGES}:
             github.issue(job.label, body, is_open=code == CHANGES)
     elif number is not None:
@@ -208,25 +210,27 @@ def told(job: Job, github: GitHub, code: int, checksum: str) -> None:
 
 
 def main(environ: Mapping[str, str]) -> int:
-    """Run the step and give its exit code: 2, changes or drift, is a success."""
+    """Run the step and return its exit code; 2 (changes or drift) is a success."""
     job = Job(environ)
     github = GitHub(job)
     try:
-        checksum = job.asked("CHECKSUM") if job.asked("COMMAND") == "apply" else ""
+        checksum = job.input("CHECKSUM") if job.input("COMMAND") == "apply" else ""
         if checksum == "from-comment":
-            checksum = github.reviewed(environ["GITHUB_SHA"], job.label)
-        code = run(command(job, checksum))
+            checksum = github.reviewed_checksum(environ["GITHUB_SHA"], job.label)
+        code = run(command_line(job, checksum))
     except (ActionError, urllib.error.URLError) as problem:
         sys.stderr.write(f"::error title=kplan::{problem}\n")
         return 1
-    counted = numbers(job)
+    counts = read_counts(job)
     with Path(environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as file:
-        file.writelines(f"{key}={each}\n" for key, each in outputs(job, code, counted).items())
-    if job.asked("COMMENT") == "true":
+        file.writelines(f"{key}={each}\n" for key, each in outputs(job, code, counts).items())
+    if job.input("COMMENT") == "true":
         try:
-            told(job, github, code, counted.get("checksum", ""))
-        except urllib.error.URLError as problem:  # a fork's token may not write
-            sys.stderr.write(f"::warning title=kplan::the comment was not written: {problem}\n")
+            post_result(job, github, code, counts.get("checksum", ""))
+        except urllib.error.URLError as problem:  # the token of a fork cannot write
+            sys.stderr.write(
+                f"::warning title=kplan::the comment could not be written: {problem}\n"
+            )
     return 0 if code == CHANGES else code
 
 

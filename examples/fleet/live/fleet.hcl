@@ -1,4 +1,4 @@
-# One broker. Logins by password; the log of its authorizer tells what it allows as well.
+# One broker. Logins with passwords; the log of its authorizer also has allowed requests.
 cluster "shop" {
   labels        = { environment = "prod", team = "shop" }
   configuration = "shop"
@@ -9,7 +9,7 @@ cluster "shop" {
   }
 }
 
-# Two brokers. Logins by certificate; an authorizer whose log nobody collects.
+# Two brokers. Logins with certificates; the log of the authorizer is not collected.
 cluster "stock" {
   labels        = { environment = "prod", team = "stock" }
   configuration = "stock"
@@ -19,7 +19,7 @@ cluster "stock" {
   }
 }
 
-# One broker, open to all, and declared nowhere.
+# One broker without authorization and without a configuration.
 cluster "lab" {
   labels      = { environment = "lab", team = "everyone" }
   super_users = ["User:ANONYMOUS"]

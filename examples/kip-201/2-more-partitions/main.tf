@@ -1,5 +1,5 @@
-# KIP-201, problem 2: adding partitions is covered by no policy of Kafka, so that the limit of a
-# CreateTopicPolicy is walked around; and that keys go elsewhere is nobody's business.
+# KIP-201, problem 2: no policy of Kafka checks added partitions. They bypass the limit of a
+# CreateTopicPolicy, and no policy can prevent that keys map to other partitions.
 policy "partitions" {
   on   = ["create", "alter"]
   kind = "kafka_topic"
@@ -17,7 +17,7 @@ policy "keys" {
 
   deny {
     condition = requested.partitions > current.partitions
-    message   = "keys of ${requested.name} would be split over old and new partitions"
+    message   = "keys of ${requested.name} would map to other partitions"
   }
 }
 

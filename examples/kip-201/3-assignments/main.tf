@@ -1,5 +1,5 @@
-# KIP-201, problem 3: where replicas lie is governed when a topic is created, and not when it is
-# altered. Here one rule holds for both, and tells what was written from what was generated.
+# KIP-201, problem 3: a policy of Kafka checks replica assignments when a topic is created, but not
+# when it is altered. This rule checks both, but only declared assignments.
 policy "spread" {
   on   = ["create", "alter"]
   kind = "kafka_topic"
@@ -7,7 +7,7 @@ policy "spread" {
 
   deny {
     condition = length(distinct(flatten(requested.assignments))) < cluster.size
-    message   = "written assignments use every one of ${cluster.size} brokers, not just ${join(", ", distinct(flatten(requested.assignments)))}"
+    message   = "a declared assignment must use all ${cluster.size} brokers, not only ${join(", ", distinct(flatten(requested.assignments)))}"
   }
 
   deny {

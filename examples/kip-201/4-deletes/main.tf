@@ -1,12 +1,12 @@
-# KIP-201, problem 4: no policy of Kafka sees that a topic or its records are deleted. (That of
-# records is asked about in examples/policies/tests.)
+# KIP-201, problem 4: no policy of Kafka checks the delete of a topic or of its records. The tests in
+# examples/policies/tests delete records.
 policy "keep" {
   on   = ["delete", "delete_records"]
   kind = "kafka_topic"
 
   deny {
     condition = !startswith(current.name, "scratch.") && ci == null
-    message   = "${current.name} (${current.partitions} partitions) is deleted by reviewed pipelines only"
+    message   = "${current.name} (${current.partitions} partitions) can be deleted only by reviewed pipelines"
     fix       = "Open a merge request."
   }
 }

@@ -1,13 +1,13 @@
-# KIP-201, problem 5: a policy of Kafka sees neither the cluster, nor the rest of the request, nor
-# who asks. 20 of 30 partitions are there: the first topic fits, the second does not.
+# KIP-201, problem 5: a policy of Kafka has no access to the cluster, the rest of the request or the
+# principal. The cluster has 20 of 30 partitions: the first topic fits, the second does not.
 policy "budget" {
   on   = ["create", "alter"]
   kind = "kafka_topic"
 
   deny {
     condition = cluster.so_far.partitions > 10 * cluster.size
-    message   = "${cluster.so_far.partitions} partitions are more than ${cluster.size} brokers are to hold"
-    fix       = "Delete what nobody uses; ${cluster.totals.partitions} partitions are there."
+    message   = "${cluster.so_far.partitions} partitions are more than ${cluster.size} brokers may have"
+    fix       = "Delete unused topics; the cluster has ${cluster.totals.partitions} partitions."
   }
 }
 
@@ -18,7 +18,7 @@ policy "teams" {
 
   deny {
     condition = !startswith(requested.name, "team.")
-    message   = "${principal} creates topics of its team only"
+    message   = "${principal} may create only topics of its team"
   }
 }
 

@@ -1,4 +1,4 @@
-# One row for each thing that a policy of the platform team says, and for what it lets pass.
+# Cases that the policies of the platform team refuse, and cases that they allow.
 
 cluster {
   brokers = 3
@@ -28,24 +28,24 @@ case "a name without a domain" {
   requested = { name = "orders", partitions = 6, replication_factor = 3 }
   policy    = "topic_name"
   expect    = "deny"
-  message   = "does not fit"
+  message   = "does not match"
 }
 
-case "too few copies" {
+case "too few replicas" {
   on        = "create"
   requested = { name = "shop.orders", partitions = 6, replication_factor = 0 }
   policy    = "replication_factor"
   expect    = "deny"
 }
 
-case "fewer copies than there were" {
+case "fewer replicas than before" {
   on        = "alter"
   requested = { name = "shop.events", replication_factor = 0 }
   policy    = "replication_factor"
   expect    = "deny"
 }
 
-case "writers that stop with the first broker" {
+case "producers that stop when one broker fails" {
   on = "create"
   requested = {
     name               = "shop.orders"
@@ -55,7 +55,7 @@ case "writers that stop with the first broker" {
   }
   policy  = "min_insync_replicas"
   expect  = "deny"
-  message = "every one of 3"
+  message = "all 3 replicas"
 }
 
 case "too many partitions" {
@@ -66,14 +66,14 @@ case "too many partitions" {
   message   = "13 partitions are more than 12"
 }
 
-case "growing past the limit" {
+case "an increase beyond the limit" {
   on        = "alter"
   requested = { name = "shop.events", partitions = 40 }
   policy    = "partitions"
   expect    = "deny"
 }
 
-case "a waiver in its time" {
+case "a valid waiver" {
   on        = "create"
   requested = { name = "shop.load", partitions = 40, replication_factor = 3 }
   policy    = "partitions"
@@ -81,7 +81,7 @@ case "a waiver in its time" {
   expect    = "waived"
 }
 
-case "a waiver that has ended" {
+case "an expired waiver" {
   on        = "create"
   requested = { name = "shop.load", partitions = 40, replication_factor = 3 }
   policy    = "partitions"
@@ -89,7 +89,7 @@ case "a waiver that has ended" {
   expect    = "deny"
 }
 
-case "more than the cluster was built for" {
+case "more partitions than the cluster allows" {
   on        = "create"
   requested = { name = "shop.orders", partitions = 49, replication_factor = 1 }
   policy    = "cluster_partitions"
@@ -97,7 +97,7 @@ case "more than the cluster was built for" {
   message   = "would have 61 partitions"
 }
 
-case "just what the cluster was built for" {
+case "as many partitions as the cluster allows" {
   on        = "create"
   requested = { name = "shop.orders", partitions = 48, replication_factor = 1 }
   policy    = "cluster_partitions"
@@ -119,7 +119,7 @@ case "too many replicas for each broker" {
   message   = "each of 3 brokers"
 }
 
-case "records kept for a year" {
+case "a retention of one year" {
   on = "create"
   requested = {
     name               = "shop.orders"
@@ -131,22 +131,22 @@ case "records kept for a year" {
   expect = "deny"
 }
 
-case "records kept for ever" {
+case "an unlimited retention" {
   on        = "alter"
   requested = { name = "shop.events", config = { "retention.ms" = "-1" } }
   policy    = "retention"
   expect    = "deny"
-  message   = "for ever"
+  message   = "unlimited"
 }
 
-case "an edit that makes a topic compacted" {
+case "a change to a compacted topic" {
   on        = "alter"
   requested = { name = "shop.events", config = { "cleanup.policy" = "compact" } }
   policy    = "compaction"
   expect    = "deny"
 }
 
-case "rights for everybody" {
+case "permissions for all principals" {
   on   = "create"
   kind = "kafka_acl"
   requested = {
@@ -170,7 +170,7 @@ case "a topic of another team" {
   message   = "does not begin with shop."
 }
 
-case "a topic of the own team" {
+case "a topic of the same team" {
   on        = "delete"
   topic     = "shop.events"
   principal = "User:ci-shop"
@@ -178,7 +178,7 @@ case "a topic of the own team" {
   expect    = "pass"
 }
 
-case "a right on what another team owns" {
+case "an ACL on a topic of another team" {
   on   = "create"
   kind = "kafka_acl"
   requested = {
@@ -194,21 +194,21 @@ case "a right on what another team owns" {
   expect    = "deny"
 }
 
-case "keys that would be split" {
+case "keys that map to other partitions" {
   on        = "alter"
   requested = { name = "shop.prices", partitions = 12 }
   policy    = "partitions_of_keys"
   expect    = "deny"
 }
 
-case "an order that is lost" {
+case "records of a key out of order" {
   on        = "alter"
   requested = { name = "shop.events", partitions = 12 }
   policy    = "partitions_of_keys"
   expect    = "warn"
 }
 
-case "the last values of keys" {
+case "the latest values of keys" {
   on      = "delete_records"
   topic   = "shop.prices"
   offsets = { "0" = 100 }

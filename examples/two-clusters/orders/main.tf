@@ -1,8 +1,8 @@
-# The orders of one region, on whatever cluster the caller hands over.
+# The orders of one region, on the cluster that the caller passes.
 
 variable "reader" {
   type        = string
-  description = "Who may read the orders."
+  description = "Principal that may read the orders."
 }
 
 resource "kafka_topic" "orders" {

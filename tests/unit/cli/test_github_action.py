@@ -154,7 +154,7 @@ def test_an_apply_takes_the_checksum_that_was_reviewed(step: Step) -> None:
 def test_what_nobody_reviewed_is_not_applied(step: Step, forge: GitHubServer) -> None:
     (step.folder / "argv.json").unlink(missing_ok=True)
     assert step("apply") == 1
-    assert "no comment names a reviewed plan" in step.error
+    assert "no comment has the checksum of a reviewed plan" in step.error
     assert not (step.folder / "argv.json").exists()
     eve = {"id": 90, "body": "<!-- kplan kplan checksum=ab -->", "user": {"login": "eve"}}
     forge.comments.append(eve)
@@ -180,7 +180,7 @@ def test_a_comment_that_may_not_be_written_is_told_and_no_failure(
     """The token of a fork reads only."""
     forge.is_forbidden = True
     assert step("plan", 2, PULL) == 0
-    assert "::warning title=kplan::the comment was not written" in step.error
+    assert "::warning title=kplan::the comment could not be written" in step.error
 
 
 def test_nothing_is_told_where_nothing_is_asked_for(step: Step, forge: GitHubServer) -> None:
@@ -188,4 +188,4 @@ def test_nothing_is_told_where_nothing_is_asked_for(step: Step, forge: GitHubSer
     assert step("plan", 2) == 0
     assert forge.requests == []
     assert step("unplug") == 1
-    assert "command is one of" in step.error
+    assert "command must be one of" in step.error

@@ -64,19 +64,27 @@ def outputs(found: Configuration) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("module", "inputs", "told"),
     [
-        ("producer", 'principal = "app"\ntopics = ["t"]', 'A principal is written as "User:name".'),
-        ("producer", SERVICE, "A producer writes to something"),
-        ("producer", f'{SERVICE}\ntopic_prefixes = [""]', "An empty prefix stands for every topic"),
-        ("consumer", f'{SERVICE}\ngroup = "g"', "A consumer reads something"),
+        ("producer", 'principal = "app"\ntopics = ["t"]', 'A principal has the form "User:name".'),
+        ("producer", SERVICE, "A producer requires topics"),
+        ("producer", f'{SERVICE}\ntopic_prefixes = [""]', "An empty prefix matches every topic"),
+        ("consumer", f'{SERVICE}\ngroup = "g"', "A consumer requires topics"),
         ("consumer", CONSUMER, 'needs its input variable "group"'),
-        ("consumer", f'{CONSUMER}\ngroup = ""', "The name of a group is not empty"),
-        ("transactional-producer", f'{CONSUMER}\ntransactional_id = ""', "is not empty"),
-        ("streams-app", f'{STREAMS}\nprocessing_guarantee = "exactly_once"', "The guarantee is"),
-        ("streams-app", STREAMS.replace('["t"]', "[]"), "reads at least one topic"),
-        ("streams-app", STREAMS.replace('"app"', '"my app"'), "begins names of topics"),
-        ("connect-cluster", f"{CONNECT}\nconnectors = {{ a = {{}} }}", "reads or writes at least"),
+        ("consumer", f'{CONSUMER}\ngroup = ""', "The name of a group cannot be empty"),
+        ("transactional-producer", f'{CONSUMER}\ntransactional_id = ""', "cannot be empty"),
+        (
+            "streams-app",
+            f'{STREAMS}\nprocessing_guarantee = "exactly_once"',
+            "The guarantee must be",
+        ),
+        ("streams-app", STREAMS.replace('["t"]', "[]"), "requires at least one input topic"),
+        ("streams-app", STREAMS.replace('"app"', '"my app"'), "is a prefix of topics"),
+        (
+            "connect-cluster",
+            f"{CONNECT}\nconnectors = {{ a = {{}} }}",
+            "must read or write at least",
+        ),
         ("team-namespace", 'team = "Pay"', "lower-case letters"),
-        ("team-namespace", f'{TEAM}\nprefix = "pay"', "A prefix ends with"),
+        ("team-namespace", f'{TEAM}\nprefix = "pay"', "A prefix must end with"),
         (
             "team-namespace",
             f"{TEAM}\ntopics = {{ a = {{ partitions = 25 }} }}",
@@ -87,7 +95,7 @@ def outputs(found: Configuration) -> dict[str, Any]:
             f'{TEAM}\ntopics = {{ a = {{ config = {{ "retention.ms" = "-1" }} }} }}',
             "longer than 2592000000 ms",
         ),
-        ("topic-set-from-yaml", 'file = "none.yaml"', "There is no file none.yaml."),
+        ("topic-set-from-yaml", 'file = "none.yaml"', "The file none.yaml does not exist."),
     ],
 )
 def test_a_module_refuses_what_makes_no_sense(
@@ -100,11 +108,11 @@ def test_a_module_refuses_what_makes_no_sense(
 @pytest.mark.parametrize(
     ("yaml", "told"),
     [
-        ("topics: [a, b]", 'is no YAML with a mapping "topics"'),
+        ("topics: [a, b]", 'is not YAML with a mapping "topics"'),
         ("topics: {a: }\ntopic: {}", 'keys other than "defaults" and "topics"'),
         ("defaults: {retention: 1}\ntopics: {a: }", "The defaults in"),
         ("topics: {a: {retention.ms: 1}}", "Topic a in"),
-        ("topics: {a: [}", "is no YAML"),
+        ("topics: {a: [}", "is not YAML"),
     ],
 )
 def test_a_yaml_file_with_a_mistake_is_refused(yaml: str, told: str, tmp_path: Path) -> None:

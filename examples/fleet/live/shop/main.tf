@@ -10,7 +10,7 @@ resource "kafka_topic" "orders" {
 }
 
 resource "kafka_topic" "exports" {
-  name               = "shop.exports" # nobody uses it
+  name               = "shop.exports" # unused
   partitions         = 1
   replication_factor = 1
 }
@@ -38,7 +38,7 @@ resource "kafka_acl" "groups" {
 resource "kafka_acl" "exporter" {
   resource_type       = "Topic"
   resource_name       = kafka_topic.exports.name
-  acl_principal       = "User:exporter" # who has left
+  acl_principal       = "User:exporter" # this user no longer exists
   acl_host            = "*"
   acl_operation       = "Write"
   acl_permission_type = "Allow"

@@ -18,9 +18,9 @@ resource "kafka_acl" "everything" {
   acl_permission_type          = "Allow"
 }
 
-resource "kafka_acl" "once_more" {
+resource "kafka_acl" "levels" {
   resource_type       = "Topic"
-  resource_name       = kafka_topic.levels.name # the ACL above covers it
+  resource_name       = kafka_topic.levels.name # covered by the ACL above
   acl_principal       = "User:CN=alice"
   acl_host            = "*"
   acl_operation       = "Read"

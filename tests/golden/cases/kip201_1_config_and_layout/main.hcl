@@ -1,5 +1,5 @@
-# KIP-201, problem 1: one rule for the config of topics, whether they are created or altered, that
-# may speak of the layout too. Kafka's AlterConfigPolicy would see only cleanup.policy here.
+# KIP-201, problem 1: one rule for configs of created and altered topics, which can also check the
+# layout. Kafka's AlterConfigPolicy would see only cleanup.policy here.
 policy "compacted" {
   on   = ["create", "alter"]
   kind = "kafka_topic"
@@ -7,7 +7,7 @@ policy "compacted" {
 
   deny {
     condition = requested.replication_factor < 3 || lookup(requested.config, "min.insync.replicas", "1") != "2"
-    message   = "a compacted topic has 3 copies, 2 of them in sync"
+    message   = "a compacted topic requires 3 replicas, 2 of them in sync"
     fix       = "Declare replication_factor = 3 and \"min.insync.replicas\" = \"2\"."
   }
 }
