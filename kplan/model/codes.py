@@ -48,7 +48,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP144": "Unsupported attribute",
     "KP145": "Cycle",
     "KP146": "Reference to undeclared data source",
-    "KP147": "Reference to what has no value",
+    "KP147": "Reference has no value",
     "KP148": "Ephemeral value not allowed",
     "KP149": "Invalid YAML",
     # expressions
@@ -71,7 +71,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP166": "Attempt to index null value",
     "KP167": "Data source cannot be read",
     "KP168": "Invalid 'for' condition",
-    "KP169": "Too many loop rounds",
+    "KP169": "Too many loop iterations",
     # variables, outputs, repetition
     "KP170": "No value for required variable",
     "KP171": "Invalid value for input variable",
@@ -92,7 +92,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP133": "Resource type mismatch",
     "KP134": "Duplicate import configuration",
     "KP135": "Invalid state block",
-    "KP136": "State key left to its default",
+    "KP136": "State key is not set",
     "KP137": "Invalid policy",
     "KP138": "Policy settings in a called module",
     "KP139": "Invalid fleet file",
@@ -104,7 +104,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP189": "Invalid import id argument",
     # objects declared
     "KP190": "Duplicate resource",
-    "KP191": "Declared twice",
+    "KP191": "Object declared twice",
     "KP192": "Provider configuration not present",
     "KP193": "Module not found",
     "KP194": "Unsupported module source",
@@ -143,7 +143,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP236": "Target matches nothing",
     "KP237": "Move is blocked",
     "KP238": "Cannot import non-existent object",
-    "KP239": "Import does not fit",
+    "KP239": "Imported object cannot match the configuration",
     "KP240": "Too many deletes",
     "KP241": "Broker would refuse this change",
     "KP242": "Broker could not validate the change",
@@ -196,9 +196,9 @@ SUMMARIES: Mapping[str, str] = {
     "KP445": "Lockout cannot be ruled out",
     # thresholds and records
     "KP451": "Too many dangerous changes",
-    "KP452": "Too large a part would change",
+    "KP452": "Too large a share would change",
     "KP461": "Offset is not in the partition",
-    "KP462": "What is in the partition is not known",
+    "KP462": "Partition contents are unknown",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

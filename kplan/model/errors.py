@@ -12,7 +12,7 @@ class KplanError(Exception):
     """Something stopped the run. `summary` is fixed per class, `detail` names the particulars."""
 
     code: ClassVar[str] = "KP900"
-    summary: ClassVar[str] = "kplan cannot go on"
+    summary: ClassVar[str] = "kplan cannot continue"
     detailed_exit: ClassVar[int] = 1
 
     def __init__(self, detail: str = "", hint: str = "") -> None:
@@ -59,7 +59,7 @@ class ClusterError(KplanError):
     """The cluster as a whole refused or failed."""
 
     code = "KP910"
-    summary = "The cluster refused"
+    summary = "Request refused by the cluster"
 
 
 class UnreachableError(ClusterError):
@@ -74,7 +74,7 @@ class AuthError(ClusterError):
     """TLS or SASL failed: wrong password, mechanism, certificate authority or certificate."""
 
     code = "KP912"
-    summary = "The cluster refused the connection"
+    summary = "Connection refused by the cluster"
     detailed_exit = 7
 
 
@@ -100,7 +100,7 @@ class WrongEndpointError(ClusterError):
     """A controller answers where a broker was meant, or a broker where a controller was."""
 
     code = "KP915"
-    summary = "The address is of another sort of node"
+    summary = "Address belongs to another node type"
 
 
 class StateError(KplanError):

@@ -54,7 +54,7 @@ def test_a_connection_that_does_not_fit_the_broker_is_told_precisely(
     began = time.monotonic()
     err = place.fails("plan", "-detailed-exitcode", code=7)
     assert time.monotonic() - began < 30  # of the 120 s a request may take
-    assert "Error: The cluster refused the connection" in err
+    assert "Error: Connection refused by the cluster" in err
     assert told in err
     assert sandbox.bootstrap_servers in err
     assert "not-the-password" not in err

@@ -41,7 +41,7 @@ def test_a_wrong_password_is_told_as_such(folder: Path, sasl_broker: Sandbox) ->
     wrong.write_text(right.replace(password(sasl_broker, "admin"), "not-it"), encoding="utf-8")
     ran = kplan(folder, "plan", "-detailed-exitcode", env={"KPLAN_COMMAND_CONFIG": str(wrong)})
     assert ran.code == 7
-    assert "Error: The cluster refused the connection" in ran.err
+    assert "Error: Connection refused by the cluster" in ran.err
     assert "admin" in ran.err
 
 
