@@ -104,7 +104,7 @@ def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) ->
         return add_hint(refused, "It was created again since the plan; plan again.")
     if refused.error == "TOPIC_ALREADY_EXISTS":
         way = f"To adopt it: kplan import '{change.address}' '{change.identity}'"
-        return add_hint(refused, f"It differs from what is declared. {way}")
+        return add_hint(refused, f"It differs from the configuration. {way}")
     if refused.error == "UNKNOWN_TOPIC_OR_PARTITION":
         return add_hint(refused, "It vanished since the plan; plan again.")
     return refused

@@ -56,7 +56,7 @@ class Cluster(Protocol):
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
         """Return what we may do on the cluster and on these topics (KIP-430).
 
-        A topic that is not there, or hidden from us, is left out.
+        A topic that does not exist, or the principal cannot see it, is left out.
         """
         ...
 

@@ -162,7 +162,7 @@ class Console:
     def _file_errors(self, origin: Origin) -> tuple[Diagnostic, ...]:
         """Say why there is no value where evaluation says nothing: a file has an error."""
         subject = origin.range(-EXPRESSION_BASE, -EXPRESSION_BASE)
-        told = "What it refers to has an error of its own."
+        told = "The value it refers to has an error."
         return (
             error("KP147", subject, told),
             *(each for each in self.diagnostics if each.is_error),

@@ -213,7 +213,7 @@ class _ArgumentReader:
         """Read a `cluster` block."""
         blocks = [each for each in found.block.blocks if each.type == "provider"]
         if not blocks and "snapshot" not in found.arguments:
-            told = f'Nothing says how cluster "{found.name}" is read.'
+            told = f'No connection is configured for cluster "{found.name}" is read.'
             hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
             self._ledger.report([error("KP139", found.declared_at, told, hint=hint)])
         configuration = self._path(found, "configuration")

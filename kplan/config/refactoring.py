@@ -110,7 +110,7 @@ def _split_modules(
 
 
 def _target_error(node: ast.Node, origin: Origin) -> EvaluationError:
-    told = "This is no address of a resource or module."
+    told = "This is not the address of a resource or module."
     hint = 'Write kafka_topic.NAME, kafka_topic.NAME["KEY"] or module.NAME.'
     return EvaluationError([error("KP132", origin.range(node.start, node.end), told, hint=hint)])
 
@@ -226,17 +226,17 @@ def _evaluate_moved(
     if old.kind != new.kind:
         told = (
             f"{old.text} is {_kind_phrase(old)} and {new.text} {_kind_phrase(new)}; "
-            "an object stays of the sort that it is."
+            "an object cannot change its type."
         )
         raise EvaluationError([error("KP133", found.declared_at, told)])
     if old.text == new.text:
-        told = f"{old.text} is said to have moved to itself."
+        told = f"{old.text} moves to itself."
         raise EvaluationError(
             [error("KP184", found.declared_at, told, hint="Remove the moved block.")]
         )
     gains_key = old.text == old.block == new.block
     if known.contains(old) and not gains_key:
-        told = f"{old.text} is said to have moved to {new.text}, and is still declared."
+        told = f"{old.text} moves to {new.text}, and is still declared."
         hint = f"Remove or rename {old.text}, or remove the moved block."
         raise EvaluationError([error("KP186", found.declared_at, told, hint=hint)])
     return (_Move(old, new, found.declared_at),)
@@ -262,7 +262,7 @@ def _contradictions(moves: Sequence[_Move]) -> Iterator[Diagnostic]:
 
 
 def _ambiguity_error(told: str, each: _Move, first: _Move) -> Diagnostic:
-    related = (("said first", first.declared_at),)
+    related = (("first move", first.declared_at),)
     return error("KP184", each.declared_at, told, related=related)
 
 
@@ -287,7 +287,7 @@ def _evaluate_removed(
 ) -> tuple[str, ...]:
     gone = _parse_argument(found, "from", module)
     if known.contains(gone):
-        told = f"{gone.text} is said to be removed, and is still declared."
+        told = f"{gone.text} has a removed block and is still declared."
         hint = f"Remove {gone.text}, or the removed block."
         raise EvaluationError([error("KP187", found.declared_at, told, hint=hint)])
     scope = module.scope(found.origin)

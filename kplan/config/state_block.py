@@ -96,7 +96,7 @@ def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | No
     )
 
 
-_SENSITIVE_DETAIL = "The value is shown wherever the state is named, but it is sensitive."
+_SENSITIVE_DETAIL = "The value is sensitive, and it is part of messages about the state."
 
 
 def _problems(values: Mapping[str, Value], found: Declaration) -> Iterator[Diagnostic]:
@@ -126,11 +126,9 @@ def _topic_problem(value: Value) -> str:
     if not isinstance(value, str):
         return "A topic is named by a string."
     if fault := topic_name_fault(value):
-        return f'"{value}" is no topic name: {fault}.'
+        return f'"{value}" is not a valid topic name: {fault}.'
     if not is_own(value):
-        return (
-            f"Topics in which kplan keeps things begin with {KPLAN_PREFIX}; it never plans those."
-        )
+        return f"Names of kplan's own topics start with {KPLAN_PREFIX}; it never plans those."
     return ""
 
 

@@ -98,7 +98,7 @@ def read_yaml(text: str, file: str) -> tuple[YamlNode, ...] | Diagnostic:
         _check_depth(text, file)
         found = _NodeReader(file).all(yaml.compose_all(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as failure:
-        told = failure.problem or failure.context or "this is no YAML"
+        told = failure.problem or failure.context or "this is not valid YAML"
         last = max(1, len(text.splitlines()))
         line = min(failure.problem_mark.line + 1, last) if failure.problem_mark else 1
         return error("KP149", _line_range(file, line), _sentence(told))
@@ -177,8 +177,6 @@ class _NodeReader:
             if not isinstance(key, yaml.ScalarNode):
                 raise EvaluationError([error("KP149", at, "A key has to be a text.")])
             if key.value in own:
-                raise EvaluationError(
-                    [error("KP149", at, f'The key "{key.value}" stands here twice.')]
-                )
+                raise EvaluationError([error("KP149", at, f'The key "{key.value}" is set twice.')])
             own[key.value] = part
         return {**merged, **own}

@@ -154,7 +154,7 @@ def unused_acls(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
 
 
 def unused_topics(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
-    """List the topics that nobody uses.
+    """List the topics unused.
 
     Who asks a topic for its producers, as a snapshot of kplan's does, needs a right to read it but
     reads nothing. Out: cluster, topic, evidence, records, bytes, groups (with offsets, without

@@ -236,7 +236,7 @@ def _check_path(path: str) -> None:
         raise UsageError(f"{path} is a file, and Spark writes folders.", "Name another place.")
     held = next((each for each in place.absolute().parents if each.exists()), place)
     if not held.is_dir() or not os.access(held, os.W_OK):
-        raise UsageError(f"{path} cannot be written: there is no writing to {held}.")
+        raise UsageError(f"{path} cannot be written: kplan does not write to {held}.")
 
 
 def _is_spark_file(file: Path) -> bool:

@@ -180,8 +180,8 @@ def clusters_without_log(objects: "DataFrame", used: "DataFrame") -> "DataFrame"
 
     logs = used.groupBy("cluster").agg(F.bool_or("is_allowed").alias("tells"))
     there = objects.where(F.col("kind") == CLUSTER).select("cluster")
-    reason = F.when(F.col("tells").isNull(), F.lit("no authorizer log of it is kept")).otherwise(
-        F.lit("its log tells denials only")
+    reason = F.when(F.col("tells").isNull(), F.lit("no authorizer log was ingested")).otherwise(
+        F.lit("its log has denials only")
     )
     return (
         there.join(logs, "cluster", "left")

@@ -35,7 +35,7 @@ from kplan.policy.risk import add_risks
 from kplan.state.file import check_same_cluster
 
 _ALWAYS_READ = frozenset(kind.name for kind in KINDS if kind.is_always_read)
-_NOT_REQUESTED = "the run did not ask for it, and its lists do not show it; take a new run"
+_NOT_REQUESTED = "the run did not read it; take a new run"
 
 
 def expected_objects(request: PlanRequest) -> dict[str, set[Identity]]:
@@ -102,7 +102,7 @@ _FINDING_COLUMNS = tuple(each.split()[0] for each in FINDING_SCHEMA.split(", "))
 class FleetPlanRequest:
     """What is declared and owned per cluster; `problems` say why a cluster has no such thing.
 
-    `notes` name what is declared and not looked at.
+    `notes` name what is declared and not read.
     """
 
     requests: Mapping[str, PlanRequest] = field(default_factory=dict)

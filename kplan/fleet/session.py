@@ -199,7 +199,7 @@ def _error_line(told: str) -> str:
     is_python = any(each.endswith(_TRACEBACK) for each in lines)
     if is_python:
         return lines[next(ends, len(lines)) - 1]
-    return (lines or ["no reason given"])[0]
+    return (lines or ["no reason was returned"])[0]
 
 
 def spark_home() -> Path:
@@ -297,7 +297,7 @@ def check_reachable(address: str) -> None:
 def _connect_remote(engine: SparkSettings) -> "SparkSession":
     if not engine.remote.startswith(_CONNECT_SCHEME):
         raise FleetError(
-            f"That is no address of Spark Connect: {_CONNECT_SCHEME}HOST:PORT.", _ADDRESS_HINT
+            f"This is not an address of Spark Connect: {_CONNECT_SCHEME}HOST:PORT.", _ADDRESS_HINT
         )
     check_reachable(engine.remote)
     name = engine.remote.partition(";")[0].rstrip("/")
@@ -313,7 +313,7 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
         spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     except ImportError as failure:
         raise FleetError(
-            f"{name} cannot be spoken to: {failure.name} is not installed.",
+            f"{name} cannot be reached: {failure.name} is not installed.",
             "Install what Spark Connect needs with: pip install 'pyspark[connect]'",
         ) from failure
     except (PySparkException, OSError) as failure:

@@ -200,13 +200,13 @@ def read_snapshot(path: Path) -> Iterator[Row]:
         raise FleetError(f"{path} is cut or damaged.", _RETRY_HINT) from failure
 
 
-_RETRY_HINT = "Take it anew: kplan fleet snapshot -save=DIR"
+_RETRY_HINT = "Create it again: kplan fleet snapshot -save=DIR"
 
 
 def _read_rows(path: Path, file: IO[str]) -> Iterator[Row]:
     head = json.loads(file.readline() or "null")
     if not isinstance(head, dict) or head.get("kind") != FILE_KIND:
-        raise FleetError(f"{path} is no snapshot of kplan.", _RETRY_HINT)
+        raise FleetError(f"{path} is not a snapshot of kplan.", _RETRY_HINT)
     if head["format"] > ROW_FORMAT:
         raise FleetError(
             f"{path} has format {head['format']}; this version of kplan reads up to {ROW_FORMAT}.",

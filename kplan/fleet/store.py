@@ -166,7 +166,7 @@ class Store:
             if source := unreadable_file(failure):
                 raise UnreadableLog(source, failure_reason(failure)) from failure
             raise FleetError(
-                f"The logs could not be kept in {self.root}: {failure_reason(failure)}"
+                f"The logs could not be stored in {self.root}: {failure_reason(failure)}"
             ) from failure
         finally:
             held.unpersist()
@@ -229,7 +229,7 @@ class Store:
         found = _read_if_exists(read)
         if found is None:
             raise FleetError(
-                f"No authorizer log is kept in {self.root} yet.",
+                f"No authorizer log is stored in {self.root} yet.",
                 'Name logs in fleet.hcl (audit = ["..."]), then: kplan fleet audit ingest',
             )
         return found
@@ -280,7 +280,7 @@ def _read_if_exists(read: Callable[[], Found]) -> Found | None:
             raise FleetError(
                 "The Spark at work knows no Delta tables.",
                 "A Connect server is started with them: --packages io.delta:delta-spark_4.2_2.13:"
-                f"{DELTA_VERSION} and its settings, as https://docs.delta.io tells.",
+                f"{DELTA_VERSION} and its settings; see https://docs.delta.io.",
             ) from failure
         if not isinstance(failure, AnalysisException):
             raise

@@ -51,8 +51,8 @@ class KafkaCluster:
     """A real cluster.
 
     =================== ========= =====================================================
-    describe            wire      tells a wrong password, authority or port at once
-    rights              wire      may be asked of one broker, for cluster and topics together
+    describe            wire      reports a wrong password, authority or port at once
+    rights              wire      can be sent to one broker, for cluster and topics together
     topics              wire      may be pinned to one broker, gives topic ids
     topic_configs       wire      half the time and memory, may be pinned to one broker
     acls                wire      librdkafka takes a refused list for an empty one (P3)
@@ -74,14 +74,14 @@ class KafkaCluster:
     versions            wire      confluent-kafka has no such call
     update_features     wire      confluent-kafka has no such call
     topic_use           wire      all groups of a broker in three requests, not three each
-    group_names         wire      says so where a broker does not answer
+    group_names         wire      reports a broker that does not answer
     groups              wire      confluent-kafka leaves out dead brokers without a word
     describe_groups     wire      confluent-kafka creates __consumer_offsets by asking (P12)
-    delete_records      wire      each leader is asked once, and tells partition by partition
+    delete_records      wire      one request to each leader, with a result for each partition
     reassignments       wire      confluent-kafka has no such call
     reassign            wire      confluent-kafka has no such call
     replica_sizes       wire      confluent-kafka has no such call
-    elect_leaders       wire      tells partition by partition, also where all are asked for
+    elect_leaders       wire      returns a result for each partition, also for all partitions
     quorum              wire      confluent-kafka has no such call
     unregister_broker   wire      confluent-kafka has no such call
     add_voter           wire      confluent-kafka has no such call

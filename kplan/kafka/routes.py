@@ -12,8 +12,8 @@ class Driver(StrEnum):
 
 
 ROUTES: Mapping[str, tuple[Driver, str]] = {
-    "describe": (Driver.WIRE, "tells a wrong password, authority or port at once"),
-    "rights": (Driver.WIRE, "may be asked of one broker, for cluster and topics together"),
+    "describe": (Driver.WIRE, "reports a wrong password, authority or port at once"),
+    "rights": (Driver.WIRE, "can be sent to one broker, for cluster and topics together"),
     "topics": (Driver.WIRE, "may be pinned to one broker, gives topic ids"),
     "topic_configs": (Driver.WIRE, "half the time and memory, may be pinned to one broker"),
     "acls": (Driver.WIRE, "librdkafka takes a refused list for an empty one (P3)"),
@@ -41,14 +41,14 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "versions": (Driver.WIRE, "confluent-kafka has no such call"),
     "update_features": (Driver.WIRE, "confluent-kafka has no such call"),
     "topic_use": (Driver.WIRE, "all groups of a broker in three requests, not three each"),
-    "group_names": (Driver.WIRE, "says so where a broker does not answer"),
+    "group_names": (Driver.WIRE, "reports a broker that does not answer"),
     "groups": (Driver.WIRE, "confluent-kafka leaves out dead brokers without a word"),
     "describe_groups": (Driver.WIRE, "confluent-kafka creates __consumer_offsets by asking (P12)"),
-    "delete_records": (Driver.WIRE, "each leader is asked once, and tells partition by partition"),
+    "delete_records": (Driver.WIRE, "one request to each leader, with a result for each partition"),
     "reassignments": (Driver.WIRE, "confluent-kafka has no such call"),
     "reassign": (Driver.WIRE, "confluent-kafka has no such call"),
     "replica_sizes": (Driver.WIRE, "confluent-kafka has no such call"),
-    "elect_leaders": (Driver.WIRE, "tells partition by partition, also where all are asked for"),
+    "elect_leaders": (Driver.WIRE, "returns a result for each partition, also for all partitions"),
     "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
     "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
     "add_voter": (Driver.WIRE, "confluent-kafka has no such call"),

@@ -111,7 +111,7 @@ class KafkaRecords:
         refused = cluster.create_topics([spec]).get(name)
         if refused is not None and refused.error != "TOPIC_ALREADY_EXISTS":
             raise StateError(
-                f"The topic {name}, where the state is to be kept, cannot be created: {refused}",
+                f"The topic {name}, which stores the state, cannot be created: {refused}",
                 f"Have it created with 1 partition, {copies} replicas and cleanup.policy=compact.",
             )
 
@@ -121,7 +121,8 @@ class KafkaRecords:
         found = cluster.topic_configs([name]).get(name)
         if found is None or isinstance(found, Refusal):
             raise StateError(
-                f"Whether the topic {name} keeps the state cannot be told: {found or 'no answer'}",
+                f"The topic {name}, which stores the state, cannot be checked: "
+                f"{found or 'no answer'}",
                 f"Grant {self._settings.principal or 'this user'} DESCRIBE_CONFIGS on it.",
             )
         policy = found["cleanup.policy"].value

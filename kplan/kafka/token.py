@@ -81,10 +81,10 @@ def _fetch_token(mechanism: TokenMechanism, timeout_s: float, now_s: float) -> T
         case _:
             assert_never(mechanism)
     if not _BEARER_TOKEN.fullmatch(made.text):
-        raise AuthError("The token that was given has characters that no token may have.")
+        raise AuthError("The token has invalid characters.")
     if made.expires_at_s <= now_s:
         raise AuthError(
-            "The token that was given has expired already.",
+            "The token has expired.",
             hint="Compare the clocks of this machine and of the token endpoint.",
         )
     return made
@@ -259,6 +259,6 @@ def _connection_error(
         return UnreachableError(f"{client.token_url}: no answer came in time.")
     why = getattr(reason, "strerror", None) or reason
     return UnreachableError(
-        f"{client.token_url} cannot be asked for a token: {why}.",
+        f"{client.token_url} did not return a token: {why}.",
         hint="Check the URL of the token endpoint.",
     )

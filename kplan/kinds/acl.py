@@ -104,7 +104,7 @@ def _principal_problems(principal: str) -> Iterator[Problem]:
     if not colon or not sort or not name:
         yield Problem(
             "KP223",
-            f'"{principal}" is no principal.',
+            f'"{principal}" is not a principal.',
             f'Write it as "User:{principal or "name"}".',
             ("acl_principal",),
         )
@@ -178,7 +178,7 @@ class Acl:
 
     resource_name: Annotated[
         str,
-        Attribute('Name or prefix of the resource; "*" stands for all.', forces_replacement=True),
+        Attribute('Name or prefix of the resource; "*" means all.', forces_replacement=True),
     ]
     resource_type: Annotated[
         str,

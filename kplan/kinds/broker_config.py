@@ -55,7 +55,9 @@ class BrokerConfig:
     )
     sensitive_config: Annotated[
         ConfigMap,
-        Attribute("Configs whose values nobody may see.", "map(string)", is_sensitive=True),
+        Attribute(
+            "Sensitive configs; their values are never shown.", "map(string)", is_sensitive=True
+        ),
     ] = field(default_factory=dict, repr=False)
     marks: Annotated[ConfigMap, InternalField()] = field(default_factory=dict, repr=False)
     owned_keys: Annotated[tuple[str, ...], InternalField()] = ()
@@ -297,7 +299,7 @@ def _read_known_keys(
     nodes = sorted(str(each) for each in cluster.describe().verifying_node_ids)
     asked = {each: each if each.name else replace(each, name=nodes[0]) for each in resources}
     answers = cluster.configs(list({*asked.values()}))
-    silent = client_refusal(CLIENT_DISCONNECTED, "The broker did not tell its configs.")
+    silent = client_refusal(CLIENT_DISCONNECTED, "The broker did not return its configs.")
     return {each: answers.get(whom, silent) for each, whom in asked.items()}
 
 
@@ -310,7 +312,7 @@ def _find_refusal(spec: ConfigResourceAlteration, keys: KnownKeys) -> Refusal | 
             continue
         told = keys[key]
         if told.is_read_only:
-            way = "set it in the file of the broker and start the broker anew"
+            way = "set it in the broker's server.properties and restart the broker"
             return client_refusal(CLIENT_INVALID, f"{key} is read-only: {way}.")
         if told.type is None or told.entry.is_sensitive:
             continue

@@ -84,7 +84,7 @@ class NamedConfigKind:
         if not value.config:
             yield Problem(
                 "KP226",
-                f"A {self.noun} without any is none for Kafka.",
+                f"A {self.noun} without configs does not exist for Kafka.",
                 "Declare at least one key in config, or remove the block.",
                 ("config",),
             )

@@ -38,7 +38,7 @@ class Quota:
     """Quotas in the words of Terraform's Kafka provider; values are numbers written as text."""
 
     entity_type: Annotated[
-        str, Attribute("What is limited.", forces_replacement=True, choices=ENTITY_TYPES)
+        str, Attribute("The limits.", forces_replacement=True, choices=ENTITY_TYPES)
     ]
     entity_name: Annotated[
         str | None,
@@ -189,7 +189,7 @@ def _config_problems(value: Quota) -> Iterator[Problem]:
     for key, text in sorted(value.config.items()):
         path = ("config", key)
         if key not in allowed:
-            told = f'"{key}" is no quota of {value.entity_type}.'
+            told = f'"{key}" is not a quota of {value.entity_type}.'
             yield Problem("KP224", told, f"There are {', '.join(allowed)}.", path)
         elif (number := _parse_number(text)) is None or number <= 0:
             yield Problem("KP224", f"{key} is {text}, and must be a number above 0.", path=path)

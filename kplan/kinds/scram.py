@@ -38,14 +38,14 @@ class ScramCredential:
     ] = FEWEST
     password: Annotated[
         str | None,
-        Attribute("The password; the state keeps what tells a change.", is_sensitive=True),
+        Attribute("The password; the state stores only a digest of it.", is_sensitive=True),
     ] = field(default=None, repr=False)
     password_wo: Annotated[
         str | None,
-        Attribute("The password, of which the state keeps nothing at all.", is_sensitive=True),
+        Attribute("The password; it is never stored in the state.", is_sensitive=True),
     ] = field(default=None, repr=False)
     password_wo_version: Annotated[
-        str | None, Attribute("Another version sets password_wo anew; nothing else does.")
+        str | None, Attribute("Change the version to set password_wo again.")
     ] = None
     password_mark: Annotated[str, InternalField()] = field(default="", repr=False)
 
@@ -211,7 +211,7 @@ def _password_problems(value: ScramCredential) -> Iterator[Problem]:
     if len(given) != 1:
         yield Problem(
             "KP225",
-            "A credential has one password, and Kafka tells it to nobody."
+            "A credential has one password, and Kafka never returns it."
             if not given
             else "password and password_wo are both declared.",
             "Declare password_wo with password_wo_version, or password.",

@@ -272,7 +272,7 @@ def layout_problems(topic: Topic) -> Iterator[Problem]:
         yield Problem(
             "KP203",
             f'Topic "{topic.name}" declares replica_assignment, and that kplan places replicas.',
-            "Keep one of the two; or declare the strategy static.",
+            "Remove one of the two, or declare the strategy static.",
             path,
         )
     elif strategy != STATIC and not (topic.partitions and topic.replication_factor):
@@ -296,7 +296,7 @@ def check_unknown_layout(name: str, *, has_layout: bool) -> Iterator[Problem]:
     if has_layout:
         yield Problem(
             "KP214",
-            f'Topic "{name}" is there, and controllers do not tell how it is laid out.',
+            f'Topic "{name}" exists, and controllers do not return its layout.',
             "Adopt it through brokers first; or leave its layout out for now.",
             ("partitions",),
         )

@@ -35,7 +35,7 @@ def require_all(
 
     """
     if silent := sorted(set(names) - answers.keys()):
-        raise UnreadableError(f"Topics: the answer says nothing of {', '.join(silent)}.")
+        raise UnreadableError(f"Topics: the response is missing {', '.join(silent)}.")
     return answers
 
 

@@ -81,7 +81,7 @@ def topic_problems(
 def _name_problems(name: str) -> Iterator[Problem]:
     if fault := topic_name_fault(name):
         shown = name if len(name) <= 60 else f"{name[:57]}..."  # noqa: PLR2004 - one line's worth
-        yield Problem("KP201", f'"{shown}" is no topic name: {fault}.', path=("name",))
+        yield Problem("KP201", f'"{shown}" is not a valid topic name: {fault}.', path=("name",))
     elif is_internal_topic(name):
         yield Problem(
             "KP207",
@@ -117,7 +117,7 @@ def _assignment_problems(
             "KP203",
             f'Topic "{name}" declares replica_assignment together with partitions or '
             "replication_factor; the assignment implies both.",
-            "Keep one of the two forms.",
+            "Use only one of the two forms.",
             path,
         )
     if not assignment:
@@ -134,7 +134,7 @@ def _assignment_problems(
             yield Problem(
                 "KP206",
                 f'Partition {partition} of topic "{name}" is assigned to {list(replicas)}; '
-                "broker ids must be given, distinct and not negative.",
+                "broker ids must be distinct and not negative.",
                 path=path,
             )
 

@@ -160,7 +160,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP305": "Unsupported connection setting",
     "KP306": "Connection setting has no effect",
     "KP307": "Two connections to one cluster",
-    "KP308": "Brokers and controllers are both given",
+    "KP308": "Both brokers and controllers are configured",
     # policies
     "KP320": "Refused by policy",
     "KP321": "Policy warning",

@@ -137,7 +137,7 @@ class ObjectStatus(StrEnum):
 
     AS_APPLIED = "as last applied"
     CHANGED = "changed"
-    RECREATED = "created again by somebody else"
+    RECREATED = "created again outside kplan"
     GONE = "gone"
     HIDDEN = "hidden from us"
     UNREAD = "could not be read"

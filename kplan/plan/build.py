@@ -293,9 +293,9 @@ def _blocked_moves(owners: Ownership) -> Iterator[Diagnostic]:
             "KP237",
             Severity.WARNING,
             SUMMARIES["KP237"],
-            f"{owned.address} ({owned.identity}) is said to have moved to {aim}, which owns "
+            f"{owned.address} ({owned.identity}) moves to {aim}, which owns "
             "another object. It stays where it is.",
-            f"To let go of one of the two: kplan state rm '{owned.address}'",
+            f"To forget one of the two: kplan state rm '{owned.address}'",
             owned.address,
         )
 

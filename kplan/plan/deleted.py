@@ -81,7 +81,7 @@ def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[D
             yield _error(
                 "KP232",
                 f"{change.address} ({change.identity}) was declared with prevent_destroy; "
-                "the state remembers this even when the block is gone.",
+                "the state keeps this protection even without the block.",
                 "Declare it with prevent_destroy = false, apply, and then remove it.",
                 change,
             )
@@ -100,7 +100,7 @@ def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[D
         yield _error(
             "KP240",
             f"{deletes} objects would be deleted, and at most {most}{why} may be.",
-            "Look at what is to be destroyed; a higher -max-deletes lets it through.",
+            "Review the deletes; a higher -max-deletes allows them.",
         )
 
 

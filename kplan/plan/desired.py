@@ -48,8 +48,8 @@ def check_replacement(
     if not old.uid:
         yield Problem(
             "KP244",
-            f"{told} holds nothing but what is declared: a new {kind.noun} would be the same, and "
-            "it would be missed for a moment.",
+            f"{told} has no data beside its configuration: a new {kind.noun} would be the same, "
+            "and it would be missing for a moment.",
             "Leave -replace out.",
         )
     elif owned is None or owned.uid not in {"", old.uid}:
@@ -63,7 +63,7 @@ def check_replacement(
             "KP244",
             f'There is a {kind.noun} "{resource.identity}" already, which kplan does not own; '
             f"it cannot take the place of {renamed.identity}.",
-            "Declare another name, or import it to an address of its own.",
+            "Declare another name, or import it to another address.",
             ("name",),
         )
 
@@ -86,9 +86,9 @@ def check_replacements(request: PlanRequest, changes: Sequence[Change]) -> Itera
                 "KP247",
                 Severity.ERROR,
                 SUMMARIES["KP247"],
-                f"{change.address} is to be deleted with all that it holds, and created anew.",
-                f"Where that is meant: -acknowledge-data-loss='{change.address}'. On a terminal "
-                "kplan apply asks for its name instead.",
+                f"{change.address} would be deleted with all its records and created again.",
+                f"To accept this: -acknowledge-data-loss='{change.address}'. On a terminal "
+                "kplan apply asks for the name instead.",
                 change.address,
                 change.declared_at,
             )
@@ -194,9 +194,13 @@ def _resource_problems(
             f"{resource.address} was {before.identity} and now declares {resource.identity}; "
             f"Kafka cannot rename a {kind.noun}"
             + (", and deleting the old one would lose its records." if kind.is_deletable else "."),
-            "Give the new one an address of its own and keep the old block, or let go of the old "
-            f"one with: kplan state rm '{resource.address}'"
-            + (f". To lose it: -replace='{resource.address}'" if kind.is_deletable else ""),
+            "Give the new object another address and keep the old block, or forget the old one: "
+            f"kplan state rm '{resource.address}'"
+            + (
+                f". To delete its records: -replace='{resource.address}'"
+                if kind.is_deletable
+                else ""
+            ),
             ("name",),
         )
     elif (live := reading.objects.get(resource.identity)) is not None:

@@ -105,10 +105,10 @@ def check_moved_providers(request: PlanRequest) -> Iterator[Diagnostic]:
             "KP243",
             Severity.ERROR,
             SUMMARIES["KP243"],
-            f"{resource.address} is owned on {before} and declared on {after}; no object can go "
-            "from one cluster to another.",
-            "Give the new one an address of its own, so that the old one is deleted as what it is; "
-            f"or let go of the old one: kplan state rm '{old.address}'",
+            f"{resource.address} is owned on {before} and declared on {after}; an object cannot "
+            "move from one cluster to another.",
+            "Give the new object another address, so that the old one is planned as a delete, "
+            f"or forget the old one: kplan state rm '{old.address}'",
             resource.address,
             resource.declared_at,
         )

@@ -58,8 +58,8 @@ def _lockout_problems(given: GuardContext) -> Iterator[Diagnostic]:
                 "KP445",
                 Severity.WARNING,
                 SUMMARIES["KP445"],
-                "Somebody loses ALTER on the cluster, and it cannot be told from here which "
-                "principal kplan is to the brokers.",
+                "A principal loses ALTER on the cluster, and kplan does not know its own principal "
+                "on the brokers.",
                 "Make sure that it is another principal.",
             )
         return
@@ -95,9 +95,9 @@ def _last_admin_problems(given: GuardContext) -> Iterator[Diagnostic]:
         yield _refusal(
             given,
             "KP442",
-            f"{_name_list(sorted(before))} could ALTER the cluster, and afterwards nobody can but "
-            "super users of the brokers, of whom kplan knows none.",
-            'Keep one, or name the super users in super_users of provider "kafka".',
+            f"{_name_list(sorted(before))} can ALTER the cluster now; afterwards only super "
+            "users of the brokers can, and kplan knows none.",
+            'Keep one of them, or list the super users in super_users of provider "kafka".',
             _responsible_change(given, *before),
         )
 

@@ -211,8 +211,8 @@ def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
                 Severity.ERROR,
                 SUMMARIES["KP328"],
                 f"{one.name} ({one.source or 'the configuration'}) and {other.name} "
-                f"({other.source or 'the configuration'}) both decide {same}, and nothing says "
-                "which of them is asked first.",
+                f"({other.source or 'the configuration'}) both decide {same}, and their "
+                "order is not defined.",
                 "Give the policies of one of them another order: order = 10",
                 subject=other.declared_at,
                 related=((one.name, one.declared_at),) if one.declared_at else (),

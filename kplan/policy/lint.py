@@ -64,7 +64,7 @@ def _lint_acl(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
             estate,
             acl,
             "KP408",
-            f'"{acl.resource_name}" is taken as it is written, star and all, as a {kind}.',
+            f'"{acl.resource_name}" is a literal name with a star, as a {kind}.',
             f'For all names that begin so: resource_name = "{acl.resource_name.rstrip("*")}" and '
             'resource_pattern_type_filter = "Prefixed".',
         )
@@ -170,9 +170,9 @@ def _acls_without_topic(estate: AclInventory, topics: frozenset[str]) -> Iterato
                 estate,
                 acl,
                 "KP405",
-                f"{describe_binding(acl)}: there is no such topic"
+                f"{describe_binding(acl)}: this topic does not exist"
                 f"{_closest_topic(acl.resource_name, names)}.",
-                "Correct the name, or delete the ACL where the topic is gone for good.",
+                "Correct the name, or delete the ACL if the topic was deleted.",
             )
 
 

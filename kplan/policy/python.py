@@ -189,7 +189,7 @@ def _load_file(file: Path, source: str, settings: Mapping[str, object]) -> Loade
 def _import_file(name: str, file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise ImportError("it is no Python file")
+        raise ImportError("it is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
     try:
@@ -231,7 +231,7 @@ def _load_entry_point(name: str, settings: Mapping[str, object]) -> LoadedPolici
 
     found = [each for each in entry_points(group=ENTRY_POINT_GROUP) if each.name == name]
     if not found:
-        told = f"there is no such file or folder, and no installed package offers {name!r}"
+        told = f"no such file or folder exists, and no installed package provides {name!r}"
         return LoadedPolicies(diagnostics=(_unusable_policy(name, told),))
     try:
         made = found[0].load()
@@ -354,7 +354,7 @@ def _unusable_policy(path: str, why: str, place: SourceRange | None = None) -> D
         Severity.ERROR,
         SUMMARIES["KP327"],
         f"{path}: {why}.",
-        "Nothing is planned without the policies that were asked for.",
+        "kplan does not plan without the requested policies.",
         subject=place,
     )
 

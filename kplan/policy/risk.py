@@ -141,7 +141,7 @@ def _topic_finding(change: Change, attribute: AttributeChange) -> Iterator[Findi
         case ("partitions",) if _is_compacted(change.before):
             yield (
                 Risk.DANGEROUS,
-                "KP2207 the latest record of a key stays behind in its old partition",
+                "KP2207 the latest record of a key can remain in its old partition",
             )
         case ("partitions",):
             yield Risk.REVIEW, "KP2203 keys go to other partitions than before"
@@ -330,7 +330,7 @@ def check_thresholds(
         yield _refusal(
             "KP451",
             f"{len(dangerous)} changes are dangerous, and at most {max_dangerous} may be: {names}.",
-            "Look at them; a higher -max-dangerous lets the plan through.",
+            "Review them; a higher -max-dangerous allows the plan.",
         )
     standing = [each for each in plan.changes if each.action is not Action.CREATE]
     touched = [each for each in standing if each.touches_cluster]

@@ -135,5 +135,5 @@ def _logging_artifacts(versions: dict[str, str]) -> tuple[str, ...]:
 def _resolve_jar(artifact: Any) -> Path:  # noqa: ANN401 - jgo is not typed for us
     jar: Path = artifact.resolve()
     if not zipfile.is_zipfile(jar):
-        raise SandboxError(f"{jar.name} arrived damaged.", hint="Start again to fetch it anew.")
+        raise SandboxError(f"{jar.name} arrived damaged.", hint="Start again to download it again.")
     return jar

@@ -112,7 +112,7 @@ def decode_state(data: bytes) -> State:
 def decode_header(data: bytes) -> StateHeader:
     """Read only what tells the state from another; raises as `decode_state`.
 
-    What stands behind it is not looked at where the checksum says that it is whole: states are
+    What stands behind it is not read where the checksum says that it is whole: states are
     large, and every write asks this of the one before.
     """
     head, follows, _ = data.partition(_AFTER_HEADER)
@@ -180,7 +180,9 @@ def _parse_document(data: bytes) -> Json:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as failure:
-        raise StateCorruptError(f"It is cut or damaged; it is no JSON: {failure}.") from failure
+        raise StateCorruptError(
+            f"It is truncated or damaged; it is not valid JSON: {failure}."
+        ) from failure
     if not isinstance(found, dict) or not isinstance(found.get("format"), int):
         raise StateCorruptError(_foreign_document_detail(found))
     if found["format"] > FORMAT:

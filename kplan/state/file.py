@@ -32,7 +32,7 @@ def save_emergency_copy(reason: StateError, data: bytes, target: Path | None = N
     """
     spare = _write_emergency_copy(data, None if target is None else target.parent)
     if spare is None:
-        hint = "Plan again once that is mended: kplan adopts what it made."
+        hint = "Fix this and plan again: kplan adopts the objects that it created."
         return type(reason)(reason.detail, hint)
     name = shlex.quote(str(spare))
     way = (
@@ -42,7 +42,7 @@ def save_emergency_copy(reason: StateError, data: bytes, target: Path | None = N
     )
     return type(reason)(
         f"{reason.detail} The new state is in {spare}.",
-        f"Once that is mended, put it in place: {way}",
+        f"Fix this, then move it into place: {way}",
     )
 
 
@@ -243,7 +243,7 @@ def check_successor(found: StateHeader, new: StateHeader, where: str) -> None:
         )
     if found.serial >= new.serial:
         raise StateError(
-            f"{where} was written meanwhile: it is at serial {found.serial}, and serial "
+            f"{where} was written by another run: it is at serial {found.serial}, and serial "
             f"{new.serial} is to follow."
         )
 

@@ -63,7 +63,7 @@ def read_backup(path: Path, serial: int) -> State:
     found = {int(each.stem): each for each in list_backups(path)}
     if serial not in found:
         kept = ", ".join(str(each) for each in sorted(found)) or "none"
-        raise StateError(f"There is no backup of serial {serial}; kept are: {kept}.")
+        raise StateError(f"There is no backup of serial {serial}; available: {kept}.")
     return _read_state(found[serial])
 
 

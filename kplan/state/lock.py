@@ -67,10 +67,10 @@ def lock_conflict(holder: LockHolder, note: str = "") -> LockConflict:
 
 def lock_lost_error(now: LockHolder | None) -> StateLockedError:
     """Refuse to go on in a run whose lock was taken away; `now` holds it since."""
-    whose = f"it is held by {now}" if now else "nobody holds it"
+    whose = f"it is held by {now}" if now else "it is not locked"
     return StateLockedError(
-        f"The lock was taken away from this run; {whose}.",
-        "Somebody ran kplan force-unlock. See what stands now: kplan plan",
+        f"This run lost its lock; {whose}.",
+        "Another user ran kplan force-unlock. Run kplan plan to see the current state.",
     )
 
 
@@ -169,7 +169,7 @@ def force_unlock(path: Path, id: str) -> LockHolder:  # noqa: A002 - the word on
     """Take the lock away from the run with this id, dead or alive, and tell who that was.
 
     Raises:
-        StateError: nobody holds it, a run with another id does, or the files cannot be removed.
+        StateError: it is not locked, a run with another id does, or the files cannot be removed.
 
     """
     holder, is_noted = _read_note(path)

@@ -246,12 +246,12 @@ def _unzip_members(path: Path, data: bytes) -> Mapping[str, bytes]:
             found = {name: archive.read(name) for name in names & {META, PLAN, SHOW}}
     except _ZIP_ERRORS as failure:
         raise KplanError(
-            f"{path} is no saved plan, or a damaged one: {failure}.", _PLAN_AGAIN_HINT
+            f"{path} is not a saved plan, or is damaged: {failure}.", _PLAN_AGAIN_HINT
         ) from failure
     if "tfplan" in names:
         raise KplanError(f"{path} is a plan of Terraform, not of kplan.", _PLAN_AGAIN_HINT)
     if META not in found:
-        raise KplanError(f"{path} is an archive, but no saved plan.", _PLAN_AGAIN_HINT)
+        raise KplanError(f"{path} is an archive, but not a saved plan.", _PLAN_AGAIN_HINT)
     return found
 
 

@@ -88,9 +88,7 @@ def current_manifest(view: RecordView) -> Manifest | None:
     """
     if CURRENT_RECORD not in view:
         if any(each.startswith(_STATES) for each in view):
-            raise StateCorruptError(
-                "The record is missing that says which state is the current one."
-            )
+            raise StateCorruptError("The record that names the current state is missing.")
         return None
     if to := decode_move_note(view[CURRENT_RECORD]):
         raise moved_state_error(to)
@@ -222,7 +220,7 @@ def read_version(view: RecordView, serial: int, place: str) -> State:
     kept = stored_serials(view)
     if serial not in kept:
         told = ", ".join(str(each) for each in kept) or "none"
-        raise StateError(f"There is no state of serial {serial} in {place}; kept are: {told}.")
+        raise StateError(f"There is no state of serial {serial} in {place}; available: {told}.")
     try:
         return _read_state(view, serial)
     except StateCorruptError as fault:
@@ -237,7 +235,7 @@ def restore_hint(view: RecordView) -> str:
         except StateError:
             continue
         return f"Restore serial {serial}: kplan state restore {serial}"
-    return "No whole state is left; make one anew: kplan state rebuild"
+    return "No complete state is left. Build a new one: kplan state rebuild"
 
 
 def _read_state(view: RecordView, serial: int) -> State:

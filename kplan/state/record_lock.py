@@ -92,7 +92,7 @@ class RecordTransaction:
             self._view = _apply_changes(view, changes)
             return
         raise StateLockedError(
-            f"Another run keeps writing to {self.location}, or it cannot be written: {reason}.",
+            f"Another run is writing to {self.location}, or it cannot be written: {reason}.",
             "See who holds the lock: kplan lock status",
         )
 
@@ -209,7 +209,7 @@ class RecordLock:
         """Take it away from the run with this id.
 
         Raises:
-            StateError: nobody holds it, or a run with another id does.
+            StateError: it is not locked, or a run with another id does.
 
         """
         gone: list[LockHolder] = []
@@ -297,5 +297,5 @@ def _find_conflict(view: RecordView) -> LockConflict | None:
         return None
     if is_dead(holder):
         left = MIN_SILENCE_S - silence_s(holder)
-        return lock_conflict(holder, f" Its process is gone: the lock is free in {left:.0f} s.")
+        return lock_conflict(holder, f" Its process has ended: the lock is free in {left:.0f} s.")
     return lock_conflict(holder)

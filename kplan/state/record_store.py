@@ -262,7 +262,7 @@ class RecordStore:
 
         def step(view: RecordView) -> RecordChanges:
             if self._seen_manifest not in (_NOT_READ, view.get(CURRENT_RECORD)):
-                raise StateError(f"{self.location} was written meanwhile by another run.")
+                raise StateError(f"{self.location} was written by another run.")
             previous = _intact_manifest(before, view)
             if previous is not None:
                 if previous.sha256 == digest:

@@ -94,8 +94,7 @@ def unknown_connection_error(key: str, keys: Iterable[str]) -> UsageError:
     """Say that nobody declares a connection, and which ones there are."""
     return UsageError(
         f"There is no connection {connection_name(key)}.",
-        hint=f"There are {', '.join(map(connection_name, keys))}; "
-        "-provider=west stands for kafka.west.",
+        hint=f"There are {', '.join(map(connection_name, keys))}; -provider=west means kafka.west.",
     )
 
 
@@ -220,7 +219,7 @@ def _check_declared(
     raise StateError(
         f"The state owns {count} objects on {name} (cluster {state.cluster_id_of(key)}), and the "
         "configuration declares no such connection.",
-        f"Declare {name} again until they are deleted; or let go of them: kplan state rm ADDRESS",
+        f"Declare {name} again until they are deleted, or forget them: kplan state rm ADDRESS",
     )
 
 

@@ -169,7 +169,7 @@ def test_of_two_writers_the_older_one_is_shut_out(
         first.write(small(3))
         thief.force_unlock(holder.id)
         with thief.hold_lock(current_holder("apply"), 0, nobody):
-            with pytest.raises(StateLockedError, match="taken away from this run"):
+            with pytest.raises(StateLockedError, match="This run lost its lock"):
                 first.write(small(4))
             assert thief.read() == small(3)
             thief.write(small(4, "thief"))

@@ -169,7 +169,7 @@ def test_plaintext_at_a_tls_port_is_told(
     for settings in (mtls, sasl_tls):
         error = told(replace(settings, tls=None))
         assert isinstance(error, AuthError)
-        assert error.detail.endswith("speaks TLS, and kplan was told not to.")
+        assert error.detail.endswith("uses TLS, and TLS is disabled for this connection.")
         assert "tls_enabled = true" in error.hint
 
 
@@ -179,7 +179,7 @@ def test_tls_at_a_plaintext_port_is_told(
     for settings in (plaintext, sasl):
         error = told(replace(settings, tls=Tls()))
         assert isinstance(error, AuthError)
-        assert error.detail.endswith("does not speak TLS, and kplan was told to.")
+        assert error.detail.endswith("does not use TLS, and TLS is enabled for this connection.")
         assert "tls_enabled = false" in error.hint
 
 

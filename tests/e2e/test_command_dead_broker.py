@@ -166,7 +166,7 @@ def _elect(place: Place) -> None:
     (row,) = found["tables"]["partitions"]["rows"]
     assert (row["leader"], row["outcome"], row["end_offset"]) == (2, "elected", 5)
     told = " ".join(found["notes"])
-    assert "lossy:0 goes on at offset 5: what a former leader had from there on is lost." in told
+    assert "lossy:0 continues at offset 5: what a former leader had from there on is lost." in told
 
 
 def _write(cluster: Sandbox, count: int) -> None:

@@ -32,7 +32,7 @@ LOGIN = """
     ("cluster", "arguments", "told"),
     [
         ("tls_broker", 'ca_cert_file = "other.pem"', "is not trusted (CERTIFICATE_VERIFY_FAILED"),
-        ("tls_broker", "tls_enabled = false", "speaks TLS, and kplan was told not to"),
+        ("tls_broker", "tls_enabled = false", "uses TLS, and TLS is disabled for this connection"),
         ("broker", "tls_enabled = true", "does not speak TLS, and kplan was told to"),
         ("broker", f"tls_enabled = false{LOGIN}", "takes no SASL login"),
         ("sasl_broker", "tls_enabled = false", "wants a SASL login, and kplan has none"),

@@ -5,7 +5,7 @@ hundreds. What a fork runs is `kplan.cli.main` with the arguments, folder, envir
 of the command, in a process of its own that ends as python ends. How kplan starts is for the
 tests that start it.
 
-`python -m tests.e2e.warmed FD` answers at the socket FD until nobody holds its other end.
+`python -m tests.e2e.warmed FD` answers at the socket FD until it is not lockeds other end.
 """
 
 import atexit

@@ -391,8 +391,8 @@ def test_a_topic_that_offsets_show_in_use_is_no_candidate(
     assert listed(
         clusters_without_log(objects([*rows, about("ap")]), used.unionByName(denied)), "*"
     ) == [
-        ("ap", "no authorizer log of it is kept"),
-        ("us", "its log tells denials only"),
+        ("ap", "no authorizer log was ingested"),
+        ("us", "its log has denials only"),
     ]
 
 

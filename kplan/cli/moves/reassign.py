@@ -96,7 +96,7 @@ def _report_lock_holder(session: Session, inputs: InputOptions, states: StateOpt
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs it not
     from kplan.model.errors import KplanError  # noqa: PLC0415
 
-    with suppress(KplanError):  # no state that can be read: nobody holds its lock
+    with suppress(KplanError):  # no state that can be read: it is not lockeds lock
         found = build_project(session, states, inputs).store.lock_status()
         if found.is_held:
             session.terminal.write_stderr(

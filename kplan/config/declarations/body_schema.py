@@ -41,7 +41,7 @@ def body_problems(block: ast.Block, origin: Origin, shape: BodySchema) -> Iterat
     for name in shape.required:
         if name not in names:
             subject = origin.range(block.start, _header_end(block))
-            told = f'The argument "{name}" is required, but there is none.'
+            told = f'The argument "{name}" is required.'
             yield error("KP122", subject, told)
 
 

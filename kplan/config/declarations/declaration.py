@@ -178,12 +178,12 @@ def _name_problems(found: Declaration, label: ast.Label) -> Iterable[Diagnostic]
     subject = found.origin.range(label.start, label.end)
     if not _NAME(label.text):
         told = (
-            f'"{label.text}" is no name: names are of letters, digits, underscores and dashes, '
-            "and begin with a letter or underscore."
+            f'"{label.text}" is not a valid name. Names consist of letters, digits, underscores '
+            "and dashes, and start with a letter or underscore."
         )
         yield error("KP124", subject, told)
     elif found.block.type == "variable" and label.text in RESERVED_VARIABLES:
-        told = f'"{label.text}" has a meaning of its own in module blocks; no variable may have it.'
+        told = f'"{label.text}" is reserved in module blocks; a variable cannot have this name.'
         yield error("KP124", subject, told)
 
 
@@ -241,7 +241,7 @@ def _add_terraform(result: ModuleDeclarations, found: Declaration) -> None:
     for inner in found.block.blocks:
         if inner.type in {"backend", "cloud"}:
             subject = found.origin.range(inner.start, inner.start + len(inner.type))
-            told = f'The block "{inner.type}" is left aside: kplan keeps its state itself.'
+            told = f'The block "{inner.type}" is ignored: kplan manages its own state.'
             result.diagnostics.append(warning("KP195", subject, told))
 
 

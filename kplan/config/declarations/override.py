@@ -49,7 +49,7 @@ def _override_block(
 ) -> Iterator[Diagnostic]:
     subject = over.origin.range(block.start, block.start + len(block.type))
     if block.type in _NOT_OVERRIDABLE:
-        told = f'Blocks of type "{block.type}" stand in other files than those that override.'
+        told = f'Blocks of type "{block.type}" are allowed only in files that do not override.'
         yield error("KP131", subject, told, hint="Move it to a file of another name.")
         return
     for inner in block.blocks:

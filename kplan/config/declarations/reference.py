@@ -198,7 +198,7 @@ def _bare_root_problem(
 ) -> Diagnostic:
     subject = _reference_range(reference, origin)
     if root in REFERENCE_ROOTS:
-        told = f'"{root}" has no value of its own; take one of its attributes: {root}.NAME.'
+        told = f'"{root}" is not a value; use one of its attributes: {root}.NAME.'
         return error("KP116", subject, told)
     kinds = {each for each, _ in declared.resources}
     if root in kinds:
@@ -230,7 +230,7 @@ def ephemeral_problems(declared: ModuleDeclarations, *, is_root: bool) -> Iterat
     names = _ephemeral_names(declared)
     for found in declared.outputs.values():
         if is_root and is_ephemeral(found):
-            told = "The outputs of the root module are kept in the state."
+            told = "Outputs of the root module are stored in the state."
             yield error("KP148", found.declared_at, told, hint="Only other modules may have such.")
         elif names and not is_ephemeral(found):
             yield from _block_problems(found, names, "An output", _OUTPUT_HINT)
@@ -300,7 +300,7 @@ def _attribute_problems(
     if all((each.root, *each.steps[:1]) not in names for each in attribute.references):
         return
     for reference in _ephemeral_references(attribute.value, names):
-        told = f"{what} would keep the value, and it comes of an ephemeral variable."
+        told = f"{what} would store the value, which comes from an ephemeral variable."
         yield error("KP148", origin.range(reference.start, reference.end), told, hint=hint)
 
 

@@ -198,7 +198,7 @@ def get_element(value: Value, key: Value) -> Value:
 
 def _not_indexable_error(value: Value) -> OperandError:
     if isinstance(value, TSet):
-        told = "The elements of a set have no place and no key by which one could be taken."
+        told = "Elements of a set have no index and no key."
         return OperandError("KP151", told, "Turn it into a list first: tolist(...).")
     return OperandError("KP151", f"A {type_name(type_of(value))} has no elements.")
 
@@ -230,7 +230,7 @@ def _element_at_index(value: tuple[Value, ...], key: Value) -> Value:
     if 0 <= place < len(value):
         return value[place]
     if place < 0:
-        told = "Indexes count from the start; there are no negative ones."
+        told = "Indexes count from the start and cannot be negative."
         raise OperandError("KP151", told, "The last element is value[length(value) - 1].")
     count = "1 element" if len(value) == 1 else f"{len(value)} elements"
     raise OperandError("KP151", f"There is no element {place}: the collection has {count}.")
@@ -254,7 +254,9 @@ def element_pairs(value: Value) -> tuple[Iterable[tuple[Value, Value]], bool]:
         return enumerate(bare), marked
     if bare is None:
         raise OperandError("KP157", "The value is null, so there is nothing to go over.")
-    told = f"A {type_name(type_of(bare))} is no collection; a list, set, map or the like is needed."
+    told = (
+        f"A {type_name(type_of(bare))} is not a collection; use a list, set, map, tuple or object."
+    )
     raise OperandError("KP157", told)
 
 

@@ -192,13 +192,13 @@ class ModuleNames:
 
     def _each(self, name: str, subject: Spot) -> Value:
         if self.repetition.each is None:
-            told = '"each" stands for an element of for_each, and this block has none.'
+            told = '"each" is an element of for_each, which this block does not have.'
             raise EvaluationError([error("KP179", subject.range(), told)], is_final=True)
         return _get_member("each", self.repetition.each, name, subject)
 
     def _count(self, name: str, subject: Spot) -> Value:
         if self.repetition.count is None:
-            told = '"count" stands for the place of an instance, and this block has no count.'
+            told = '"count" is the index of an instance, and this block has no count.'
             raise EvaluationError([error("KP179", subject.range(), told)], is_final=True)
         return _get_member("count", {"index": self.repetition.count}, name, subject)
 

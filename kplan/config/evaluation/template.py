@@ -143,7 +143,7 @@ def _collection_pairs(
     if scope.iterations.remaining < 0:
         subject = scope.origin.range(node.start, node.end)
         told = f'All "for" together go round more than {MAX_ITERATIONS} times.'
-        hint = "Where one looks for the elements of another, make an object by key and look there."
+        hint = "To look up elements of one collection in another, build an object by key first."
         raise EvaluationError([error("KP169", subject, told, hint=hint)], is_final=True)
     return found
 

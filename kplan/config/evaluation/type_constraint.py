@@ -34,7 +34,7 @@ def parse_type_constraint(node: ast.Node, scope: Scope) -> Type:
     """Read the expression of a type; `scope` evaluates the defaults of optional attributes.
 
     Raises:
-        Failure: it is no type.
+        Failure: it is not a type.
 
     """
     match node:
@@ -63,10 +63,10 @@ def _unknown_type_error(node: ast.Node, scope: Scope) -> EvaluationError:
         return _type_error(node, scope, f'The type "{name}" needs its parts in parentheses.')
     if name == "optional":
         return _type_error(
-            node, scope, "optional(...) stands only at an attribute of an object type."
+            node, scope, "optional(...) is allowed only for an attribute of an object type."
         )
     text = scope.origin.text(node.start, node.end)
-    return _type_error(node, scope, f"{text} is no type.", suggestion(name, known))
+    return _type_error(node, scope, f"{text} is not a type.", suggestion(name, known))
 
 
 def _type_error(node: ast.Node, scope: Scope, detail: str, hint: str = "") -> EvaluationError:

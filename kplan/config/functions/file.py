@@ -190,7 +190,7 @@ class _Search:
             return []
         self._seen += len(names)
         if self._seen > MAX_FILES:
-            raise GlobError(f"more than {MAX_FILES} files and folders to look at")
+            raise GlobError(f"more than {MAX_FILES} files and folders to search")
         return names
 
 

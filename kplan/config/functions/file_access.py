@@ -66,7 +66,7 @@ class FileAccess:
         try:
             mode = path.stat().st_mode
             if not stat.S_ISREG(mode):
-                sort = "is a directory" if stat.S_ISDIR(mode) else "is no regular file"
+                sort = "is a directory" if stat.S_ISDIR(mode) else "is not a regular file"
                 raise FileRefused(f"read {text or '.'}: {sort}")
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)

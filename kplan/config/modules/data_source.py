@@ -115,7 +115,7 @@ class DataNode(Deferred):
         try:
             return self._value(asked, self._reader)
         except NoClusterError as fault:
-            told = f"{self._label} is read from a cluster, and this command asks none."
+            told = f"{self._label} is read from a cluster, and this command connects to none."
             raise EvaluationError(
                 [error("KP167", self._found.declared_at, told, hint=str(fault))]
             ) from None

@@ -65,7 +65,7 @@ def _parse_ignored_path(node: ast.Node, plan: ResourceBlock, scope: Scope) -> Pa
         case ast.GetAttr(target=ast.Name(_, _, name), name=key):
             path = (name, key)
         case _:
-            told = 'This is no argument. Write its name, or one key as config["retention.ms"].'
+            told = 'This is not an argument. Write its name, or one key as config["retention.ms"].'
             raise _lifecycle_error("KP178", told, node, scope)
     if path[0] not in {each.name for each in kind_fields(plan.kind)}:
         told = f'A {plan.kind.name} has no argument "{path[0]}".'

@@ -30,7 +30,7 @@ def evaluate_instances(found: Declaration, scope: Scope) -> Instances:
     if "for_each" in arguments and "count" in arguments:
         subject = scope.origin.range(arguments["count"].start, arguments["count"].name_end)
         told = "count and for_each exclude each other: both say which instances there are."
-        raise EvaluationError([error("KP129", subject, told, hint="Keep one of the two.")])
+        raise EvaluationError([error("KP129", subject, told, hint="Remove one of the two.")])
     if "for_each" in arguments:
         return _for_each(found, scope)
     if "count" in arguments:
@@ -43,7 +43,7 @@ def _for_each(found: Declaration, scope: Scope) -> Instances:
     if unmark(value)[1] or (isinstance(value, TSet) and has_sensitive(value)):
         told = "The value is sensitive, and the keys of instances are shown everywhere."
         raise _repetition_error(
-            found, "for_each", scope, told, "Use nonsensitive() if the keys are no secret."
+            found, "for_each", scope, told, "Use nonsensitive() if the keys are not secret."
         )
     match value:
         case TSet():
@@ -77,7 +77,7 @@ def _count(found: Declaration, scope: Scope) -> Instances:
     if marked:
         told = "The value is sensitive, and the number of instances is shown everywhere."
         raise _repetition_error(
-            found, "count", scope, told, "Use nonsensitive() if it is no secret."
+            found, "count", scope, told, "Use nonsensitive() if it is not secret."
         )
     try:
         number = convert(value, NUMBER)

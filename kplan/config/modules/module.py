@@ -376,7 +376,7 @@ class Module:
         if not isinstance(source, str):
             raise EvaluationError([error("KP194", subject, "The source of a module is a string.")])
         if not source.startswith(("./", "../")) and source not in {".", ".."}:
-            told = f'"{source}" is no local folder, and kplan fetches no modules.'
+            told = f'"{source}" is not a local folder, and kplan does not download modules.'
             hint = "Copy the module beside the configuration and write its path: ./modules/NAME"
             raise EvaluationError([error("KP194", subject, told, hint=hint)])
         folder = join_path(self._place.folder, source)

@@ -87,6 +87,6 @@ def _duplicate_aliases(blocks: Sequence[ProviderBlock]) -> Iterator[Diagnostic]:
         if other != place:
             what = f'alias "{each.alias}"' if each.alias else "no alias"
             told = f'There is another provider "kafka" with {what}, at {other}.'
-            hint = "Tell the connections apart with alias = ...; one may have none."
+            hint = "Give each connection an alias = ...; one can be without."
             related = (("declared first", other),)
             yield error("KP128", place, told, hint=hint, related=related)

@@ -28,7 +28,7 @@ _MISPLACED_HINTS = (
     *((each, f"Write it as lifecycle {{ {each} = ... }}") for each in LIFECYCLE_SCHEMA.arguments),
     (
         "acl_order",
-        'It stands in provider "kafka"; for one ACL lifecycle { create_before_destroy = true }',
+        'Set it in provider "kafka"; for one ACL use lifecycle { create_before_destroy = true }',
     ),
 )
 """Arguments that are written in a resource by mistake, and where they belong."""

@@ -225,7 +225,7 @@ class _Collector:
         if name in self._variables:
             self._add_text(name, raw, told)
             return
-        detail = f'{told} gives a value for "{name}", but no such variable is declared.'
+        detail = f'{told} gives a value for "{name}", but this variable is not declared.'
         hint = suggestion(name, self._variables)
         self.diagnostics.append(error("KP174", None, detail, hint=hint))
 
@@ -286,7 +286,7 @@ class _Collector:
         )
 
     def _report_undeclared(self, name: str, place: SourceRange) -> None:
-        told = f'A value is given for "{name}", but no such variable is declared.'
+        told = f'A value is set for "{name}", but this variable is not declared.'
         hint = suggestion(name, self._variables)
         self.diagnostics.append(warning("KP174", place, told, hint=hint))
 
@@ -296,10 +296,12 @@ class _Collector:
             found = json_loads(text)
         except json.JSONDecodeError as fault:
             subject = SourceRange(told, fault.lineno, fault.colno, fault.lineno, fault.colno + 1)
-            self.diagnostics.append(error("KP119", subject, f"{told} is no JSON: {fault.msg}."))
+            self.diagnostics.append(
+                error("KP119", subject, f"{told} is not valid JSON: {fault.msg}.")
+            )
             return
         except (ValueError, RecursionError) as fault:
-            self.diagnostics.append(error("KP119", start, f"{told} is no JSON: {fault}."))
+            self.diagnostics.append(error("KP119", start, f"{told} is not valid JSON: {fault}."))
             return
         if not isinstance(found, dict):
             detail = "A variables file in JSON is an object of variable names and values."

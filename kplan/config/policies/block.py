@@ -93,7 +93,7 @@ def _references(
         elif reference.steps:
             yield from _member_problems(reference, subject, kinds)
         elif reference.root == CLUSTER:
-            told = '"cluster" has no value of its own; take one of its attributes: cluster.NAME.'
+            told = '"cluster" is not a value; use one of its attributes: cluster.NAME.'
             yield error("KP116", subject, told)
 
 
@@ -173,7 +173,7 @@ def evaluate_policy(
     operations = read.choices("on", [each.value for each in Operation], "an operation")
     if not operations:
         raise read.argument_error(
-            "on", '"on" names no operation, so the policy would never be asked.'
+            "on", '"on" names no operation, so the policy would never be evaluated.'
         )
     head = PolicyHeader(
         found.name,
@@ -210,7 +210,9 @@ def _read_order(read: _ArgumentReader) -> int:
     if order is None:
         return 0
     if not (is_number(order) and isinstance(order, int)):
-        raise read.argument_error("order", '"order" is a whole number; the lowest is asked first.')
+        raise read.argument_error(
+            "order", '"order" must be a whole number; the lowest is evaluated first.'
+        )
     return order
 
 
@@ -234,12 +236,12 @@ def _read_waiver(read: _ArgumentReader, given: Value, node: ast.Node) -> Waiver:
             raise EvaluationError([error("KP137", place, f"A waiver names its {name}.")])
     patterns = given["applies_to"]
     if not isinstance(patterns, tuple) or not patterns:
-        told = "A waiver says what it applies to, as names or patterns with *."
+        told = "A waiver requires applies_to with names or patterns with *."
         raise EvaluationError([error("KP137", place, told)])
     try:
         until = date.fromisoformat(str(given["expires"]))
     except ValueError:
-        told = f'"{given["expires"]}" is no day. A waiver ends with a day: expires = "2027-01-31".'
+        told = f'"{given["expires"]}" is not a date. Write it as expires = "2027-01-31".'
         raise EvaluationError([error("KP137", place, told)]) from None
     return Waiver(
         str(given["owner"]), str(given["reason"]), until, tuple(map(str, patterns)), place
@@ -290,7 +292,7 @@ def evaluate_policies(
                 )
                 found += [] if each is None else [each]
         if child.path and declared.policy_settings:
-            told = "What holds for the whole plan is said where the plan is made."
+            told = "Settings of the whole plan belong in the root module."
             ledger.report([error("KP138", declared.policy_settings[0].declared_at, told)])
     return tuple(found)
 
@@ -310,7 +312,7 @@ def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySetti
         told = f'The mode is "{each}" (each change by itself) or "{whole}" (all or none).'
         ledger.report([error("KP137", found.value_range("mode"), told)])
     if settings is not None and not isinstance(settings, dict):
-        told = "Settings are an object; every Python policy is given it."
+        told = "Settings must be an object; every Python policy receives it."
         ledger.report([error("KP137", found.value_range("settings"), told)])
         settings = None
     plain = to_json_value(bare(settings)) if settings is not None else {}

@@ -91,7 +91,7 @@ class FactNames:
         """Say that `cluster` is no value of its own, or what the module says."""
         if root != CLUSTER:
             return self.module.unresolved_error(root, subject)
-        told = '"cluster" has no value of its own; take one of its attributes: cluster.NAME.'
+        told = '"cluster" is not a value; use one of its attributes: cluster.NAME.'
         return EvaluationError([error("KP116", subject.range(), told)])
 
 
@@ -205,7 +205,7 @@ def _message_text(value: Value) -> str:
         text = convert(bare(value), STRING)
         return "" if is_null(text) else str(text)
     except ConversionError:
-        return "(the message of the policy is no text)"
+        return "(the message of the policy is not text)"
 
 
 def _failure_finding(failure: EvaluationError, scope: Scope, node: ast.Node | None) -> Finding:

@@ -89,7 +89,7 @@ class _Reader:
     def part(self, at: int, depth: int) -> Part:
         """Read the value at an offset."""
         if depth > MAX_DEPTH:
-            told = f"Values may stand {MAX_DEPTH} deep in each other."
+            told = f"Values can be nested {MAX_DEPTH} deep in each other."
             raise SyntaxProblem("KP114", at, at + 1, told)
         match self._text[at : at + 1]:
             case "{":

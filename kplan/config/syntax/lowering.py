@@ -290,7 +290,7 @@ class Lowering:
             taken += 1
         if taken < len(rest) and rest[taken] == ".*":
             nested = rest[taken]
-            told = "One .* cannot stand behind another."
+            told = "One .* cannot follow another."
             hint = "Write [*] for both."
             raise self._broken("KP101", self._start(nested), self._end(nested), told, hint)
         splat = ast.Splat(target.start, each.end, target, each)

@@ -348,7 +348,7 @@ class Scanner:
     def _enter(self, at: int) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            told = f"Brackets, blocks and templates may stand {MAX_DEPTH} deep in each other."
+            told = f"Brackets, blocks and templates can be nested {MAX_DEPTH} deep in each other."
             raise SyntaxProblem("KP114", at, at + 1, told, "Move the inner part to a local value.")
 
     def _refuse_glued(self, start: int) -> None:

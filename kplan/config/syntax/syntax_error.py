@@ -87,8 +87,8 @@ def bad_header(header: Header, match: re.Match[str]) -> SyntaxProblem:
 
 def bad_inner_block(header: Header) -> SyntaxProblem:
     """Say that a block cannot stand on the line of the block around it."""
-    told = f'The block "{header.type}" stands on the line of the block around it.'
-    hint = f"Give it a line of its own, or write {header.type} = ... if it is an argument."
+    told = f'The block "{header.type}" is on the line of the enclosing block.'
+    hint = f"Put it on its own line, or write {header.type} = ... if it is an argument."
     return SyntaxProblem("KP103", header.start, header.end, told, hint)
 
 
@@ -96,14 +96,14 @@ def bad_one_line(match: re.Match[str]) -> SyntaxProblem:
     """Say that a block on one line goes on where it should end."""
     start = match.start(match.lastgroup or 0)
     told = "A block that begins with an argument on its first line ends behind it."
-    hint = "Close it with } at once, or give each argument a line of its own."
+    hint = "Close it with } on the same line, or put each argument on its own line."
     return SyntaxProblem("KP103", start, start + 1, told, hint)
 
 
 def bad_same_line(match: re.Match[str]) -> SyntaxProblem:
     """Say that a line goes on behind what has ended on it."""
     start = match.start(match.lastgroup or 0)
-    told = "Each argument and each block begins and ends on lines of its own."
+    told = "Put each argument and each block on its own lines."
     return SyntaxProblem("KP111", start, start + 1, told, "Put a line break before it.")
 
 
@@ -169,7 +169,7 @@ def bad_line_end(match: re.Match[str]) -> SyntaxProblem:
             "KP101", start, start + 1, "A name is expected, found the end of the line."
         )
     told = "A value is expected, found the end of the line."
-    hint = "Put what goes over several lines in parentheses."
+    hint = "Put an expression of several lines in parentheses."
     return SyntaxProblem("KP101", start, start + 1, told, hint)
 
 

@@ -272,9 +272,7 @@ def assemble_template(
     builder = _Builder(draft, pieces, items)
     parts, stopped = builder.parts(frozenset())
     if stopped is not None:
-        raise builder.broken(
-            stopped, f'There is no directive open that "{stopped.kind}" could end.'
-        )
+        raise builder.broken(stopped, f'No directive is open that "{stopped.kind}" could end.')
     return ast.Template(start, quoted.end, parts)
 
 
@@ -302,7 +300,7 @@ class _Builder:
                 case kind if kind in stops or not stops:
                     return tuple(parts), piece
                 case _:
-                    raise self.broken(piece, f'"{piece.kind}" does not end what is open here.')
+                    raise self.broken(piece, f'"{piece.kind}" does not end the open directive.')
         return tuple(parts), None
 
     def _if(self, piece: TemplatePiece) -> ast.Node:

@@ -131,7 +131,7 @@ def _evaluate_case(block: ast.Block, origin: Origin, module: Module) -> PolicyCa
     operation, expect = str(given.pop("on")), str(given.pop("expect"))
     for word, known in ((operation, [each.value for each in Operation]), (expect, EXPECTATIONS)):
         if word not in known:
-            told = f'"{word}" is none of {", ".join(known)}.'
+            told = f'"{word}" is not one of {", ".join(known)}.'
             raise EvaluationError([error("KP137", place, told, hint=suggestion(word, known))])
     if "today" in given:
         given["today"] = _parse_date(str(given["today"]), place)
@@ -179,5 +179,5 @@ def _parse_date(text: str, place: SourceRange) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        told = f'"{text}" is no day. Write it as in today = "2027-01-31".'
+        told = f'"{text}" is not a date. Write it as today = "2027-01-31".'
         raise EvaluationError([error("KP137", place, told)]) from None

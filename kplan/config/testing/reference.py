@@ -37,7 +37,7 @@ def parse_expected_failures(
             told = "A list of references is needed: objects with conditions that shall fail."
             problems.append(error("KP704", subject, told, hint=_FORM_HINT))
         elif not _is_declared(name, declared):
-            told = f"{name} is no variable, output, check or resource of the configuration."
+            told = f"{name} is not a variable, output, check or resource of the configuration."
             problems.append(error("KP704", subject, told, hint=_FORM_HINT))
         else:
             found.append(ExpectedFailure(name, subject))
@@ -147,7 +147,7 @@ def variable_problems(
     """Find what is wrong with a value of a variable: those of a whole file refer to nothing."""
     if attribute.name not in declared.variables:
         subject = origin.range(attribute.start, attribute.name_end)
-        told = f'A value is given for "{attribute.name}", but no such variable is declared.'
+        told = f'A value is set for "{attribute.name}", but this variable is not declared.'
         yield warning("KP174", subject, told, hint=suggestion(attribute.name, declared.variables))
     for reference in attribute.references:
         subject = origin.range(reference.start, reference.end)
@@ -170,7 +170,7 @@ def _result_problem(
     """Say why a result cannot be referred to, or nothing."""
     root = reference.root
     if not reference.steps:
-        return f'"{root}" has no value of its own; take one of its attributes: {root}.NAME.'
+        return f'"{root}" is not a value; use one of its attributes: {root}.NAME.'
     name = reference.steps[0]
     if root == "output" and name not in declared.outputs and not declared.is_incomplete:
         hint = suggestion(name, declared.outputs)

@@ -260,15 +260,15 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
         'Order of a replaced ACL: "delete_first" (KIP-4), or "add_first" where none may be missing.'
     ),
     "allow_direct": Attribute(
-        "Whether anything may be changed at controllers that are asked directly.", "bool"
+        "Allow changes through controllers that are connected directly.", "bool"
     ),
     "allow_everyone_if_no_acl_found": Attribute(
-        "What brokers are set to, where they do not tell: access is worked out with it.", "bool"
+        "The setting of the brokers, where it cannot be read; used for the access analysis.", "bool"
     ),
     "bootstrap_controllers": Attribute(
-        "Controllers to ask in place of brokers, host:port each (KIP-919).", "list(string)"
+        "Controllers to connect to instead of brokers, as host:port (KIP-919).", "list(string)"
     ),
-    "bootstrap_servers": Attribute("Brokers to ask first, host:port each.", "list(string)"),
+    "bootstrap_servers": Attribute("Brokers to connect to first, as host:port.", "list(string)"),
     "ca_cert": Attribute("Certificate authority of the brokers, as PEM text."),
     "ca_cert_file": Attribute("File with the certificate authority of the brokers, as PEM."),
     "client_cert": Attribute("Certificate that kplan shows, as PEM text."),
@@ -279,11 +279,13 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
     "config": Attribute(
         "Further settings under the names of librdkafka or of Java clients.", "map(string)"
     ),
-    "kafka_version": Attribute("Accepted for Terraform's sake; kplan asks the brokers."),
+    "kafka_version": Attribute("Accepted for Terraform; kplan reads it from the brokers."),
     "properties_file": Attribute("Java properties file with connection settings."),
     "sasl_aws_access_key": Attribute("Access key of AWS, where not AWS's own settings count."),
     "sasl_aws_profile": Attribute("Profile in AWS's own settings."),
-    "sasl_aws_region": Attribute("Region of the MSK cluster; their names tell it too."),
+    "sasl_aws_region": Attribute(
+        "Region of the MSK cluster; by default it comes from the broker names."
+    ),
     "sasl_aws_role_arn": Attribute("Role of AWS to take on."),
     "sasl_aws_secret_key": Attribute("Secret key of AWS.", is_sensitive=True),
     "sasl_aws_token": Attribute("Session token of AWS, with temporary keys.", is_sensitive=True),
@@ -291,15 +293,15 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
         "How to log in.",
         choices=("plain", "scram-sha256", "scram-sha512", "oauthbearer", "aws-iam"),
     ),
-    "sasl_oauth_scopes": Attribute("Scopes to ask a token for.", "list(string)"),
+    "sasl_oauth_scopes": Attribute("Scopes of the token.", "list(string)"),
     "sasl_password": Attribute(
         "Password for SASL; with oauthbearer the secret of the client.", is_sensitive=True
     ),
-    "sasl_token_url": Attribute("Where to ask for tokens, with oauthbearer."),
+    "sasl_token_url": Attribute("URL of the token endpoint, for oauthbearer."),
     "sasl_username": Attribute("User name for SASL; with oauthbearer the id of the client."),
     "skip_tls_verify": Attribute("Trust any certificate. For trying only.", "bool"),
     "super_users": Attribute(
-        "Principals in super.users of the brokers, which do not tell: as in User:admin.",
+        "Principals in super.users of the brokers, such as User:admin; brokers do not return them.",
         "list(string)",
     ),
     "timeout": Attribute("Seconds to wait for an answer; more than 0.", "number"),

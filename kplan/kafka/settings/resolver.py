@@ -50,9 +50,9 @@ def resolve_endpoints(found: RawSettings, controllers: str = "") -> tuple[Endpoi
         found.report(
             "KP308",
             direct[1],
-            f'"{brokers[1].name}" and "{direct[1].name}" are both given; a connection is made to '
-            "one sort of node.",
-            f"Take one of them out; {CONTROLLERS_OPTION} leaves all brokers out for one run.",
+            f'"{brokers[1].name}" and "{direct[1].name}" are both set; a connection uses one '
+            "type of node.",
+            f"Remove one of them; {CONTROLLERS_OPTION} leaves all brokers out for one run.",
         )
     if direct:
         return (), _parse_endpoints(found, direct[1])
@@ -61,7 +61,7 @@ def resolve_endpoints(found: RawSettings, controllers: str = "") -> tuple[Endpoi
     found.report(
         "KP303",
         None,
-        "No bootstrap servers are given.",
+        "No bootstrap servers are configured.",
         'Set bootstrap_servers in provider "kafka", or KPLAN_BOOTSTRAP_SERVERS.',
     )
     return (), ()
@@ -140,7 +140,9 @@ def _security_protocol(found: RawSettings) -> str:
     name = nearest[1].text.upper()
     if name not in _PROTOCOLS:
         known = ", ".join(_PROTOCOLS)
-        found.report("KP302", nearest[1], f'"{name}" is no security protocol.', f"One of {known}.")
+        found.report(
+            "KP302", nearest[1], f'"{name}" is not a security protocol.', f"One of {known}."
+        )
     return name
 
 
@@ -168,7 +170,7 @@ def _tls(found: RawSettings) -> Tls:
         found.report(
             "KP303",
             (identity or given_key or (None, None))[1],
-            f"A client {have} is given without its {lack}.",
+            f"A client {have} is set without its {lack}.",
             "Give both client_cert and client_key.",
         )
     authority = found.find(Setting.CA)

@@ -65,7 +65,7 @@ def _report_mechanism(found: RawSettings, name: str) -> None:
     if name in UNSUPPORTED_MECHANISMS:
         found.report("KP305", given, f"kplan cannot log in by {name} yet.", f"It can by {known}.")
     else:
-        detail = f'"{name}" is no SASL mechanism.'
+        detail = f'"{name}" is not a SASL mechanism.'
         found.report("KP302", given, detail, f"Set sasl_mechanism to one of {known}.")
 
 
@@ -102,7 +102,7 @@ def _client_credentials(found: RawSettings, login: JaasLogin | None) -> ClientCr
     """Read an OAuth client (KIP-768); name and password of the block are its id and secret."""
     grant = found.find(Setting.GRANT)
     if grant and grant[1].text.lower() != "client_credentials":
-        detail = f'kplan asks for tokens by client credentials, not by "{grant[1].text}".'
+        detail = f'kplan requests tokens with client credentials, not with "{grant[1].text}".'
         found.report("KP305", grant[1], detail)
     authority = found.find(Setting.TOKEN_CA)
     is_url_encoded = found.find(Setting.URL_ENCODED)
@@ -194,14 +194,14 @@ def _aws_msk_iam(
         (host[1] for host in hosts if host), ""
     )
     if not region:
-        hint = "Set sasl_aws_region; it cannot be told from the names of the brokers."
+        hint = "Set sasl_aws_region; the broker names do not contain it."
         found.report("KP303", None, f"No {Setting.AWS_REGION} is given.", hint)
     access_key, secret_key = (
         _setting_text(found, each) for each in (Setting.AWS_ACCESS_KEY, Setting.AWS_SECRET_KEY)
     )
     if bool(access_key) != bool(secret_key):
         hint = "Give both sasl_aws_access_key and sasl_aws_secret_key, or neither."
-        found.report("KP303", None, "One half of an AWS key is given.", hint)
+        found.report("KP303", None, "Only one half of an AWS key is set.", hint)
     return AwsMskIam(
         region,
         profile=_setting_text(found, Setting.AWS_PROFILE) or options.get("awsProfileName", ""),

@@ -60,10 +60,10 @@ def _describe_controllers(node: Connection, deadline: Deadline) -> tuple[Cluster
     if answer.error_code in _UNSUPPORTED_CODES:
         raise UnsupportedError(
             f"{node.endpoint} is a controller of a cluster whose metadata.version "
-            f"({_node_release(node) or 'unknown'}) is too old to be asked directly: "
+            f"({_node_release(node) or 'unknown'}) is too old for a direct connection: "
             f"{broker_refusal(answer.error_code, answer.error_message)}",
-            hint="It takes metadata.version 3.7; until it is raised, ask brokers with "
-            "bootstrap_servers.",
+            hint="Direct connections require metadata.version 3.7; until then connect to brokers "
+            "with bootstrap_servers.",
         )
     if answer.error_code:
         raise ClusterError(f"{broker_refusal(answer.error_code, answer.error_message)}")

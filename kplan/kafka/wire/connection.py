@@ -247,8 +247,8 @@ def _check_node_type(connection: Connection, *, is_direct: bool) -> None:
         raise WrongEndpointError(
             f"{connection.endpoint} is a broker; a controller was expected "
             "(MISMATCHED_ENDPOINT_TYPE).",
-            hint="Give addresses of controllers, those of the listeners in "
-            "controller.listener.names; or ask brokers with bootstrap_servers.",
+            hint="Use addresses of controllers, from the listeners in controller.listener.names, "
+            "or connect to brokers with bootstrap_servers.",
         )
     if not is_broker and not is_direct:
         raise WrongEndpointError(

@@ -30,7 +30,7 @@ from kplan.model.errors import ClusterError, NotListableError, Refusal, Unreadab
 CONTROLLER_CHANGES: Mapping[str, str] = {
     "create_acls": "ACLs",
     "delete_acls": "ACLs",
-    "alter_topic_configs": "configs of topics that are there",
+    "alter_topic_configs": "configs of existing topics",
     "alter_configs": "configs of all brokers together, of groups and of metrics subscriptions",
     "update_features": "features",
     "unregister_broker": "the registration of brokers",
@@ -45,14 +45,14 @@ They take some others too; left out is what cannot be read back there (decision 
 CONTROLLER_READS: Mapping[str, str] = {
     "describe": "the controllers, in place of brokers",
     "rights": "those on the cluster; none on topics",
-    "topics": "whether a named topic is there, as its configs tell",
+    "topics": "whether a named topic exists, from its configs",
     "topic_configs": "as brokers do",
     "acls": "as brokers do",
-    "config_names": "nothing: what is wanted is asked for by name",
+    "config_names": "nothing: topics are requested by name",
     "configs": "all but those of a single broker",
     "versions": "as brokers do",
-    "quorum": "as brokers do; the one that leads tells it",
-    "missing_apis": "what is not among the changes above",
+    "quorum": "as brokers do; the active controller returns it",
+    "missing_apis": "everything that is not among the changes above",
 }
 """Methods that read, with what controllers tell."""
 
@@ -60,31 +60,31 @@ BROKER_ONLY: Mapping[str, str] = {
     "preview_topics": "the topic could not be read back",
     "create_topics": "the topic could not be read back",
     "create_partitions": "partitions could not be read back",
-    "delete_topics": "what would be lost is not told",
+    "delete_topics": "controllers do not return what would be lost",
     "quotas": "DescribeClientQuotas is not offered",
-    "alter_quotas": "what it would change is not told",
+    "alter_quotas": "controllers do not return what it would change",
     "scram_users": "DescribeUserScramCredentials is offered and answered with -1",
-    "alter_scram_users": "what it would change is not told",
+    "alter_scram_users": "controllers do not return what it would change",
     "topic_use": "offsets and groups are with brokers",
     "group_names": "groups are with brokers",
     "groups": "groups are with brokers",
     "describe_groups": "groups are with brokers",
     "delete_records": "records are with brokers",
     "reassignments": "replicas are with brokers",
-    "reassign": "where replicas stand is not told",
+    "reassign": "controllers do not return the replicas",
     "replica_sizes": "replicas are with brokers",
     "elect_leaders": "leaders are brokers",
     "delegation_tokens": "Kafka's own tool refuses it too",
-    "create_token": "what there is is not told",
-    "renew_token": "what there is is not told",
-    "expire_token": "what there is is not told",
+    "create_token": "controllers do not list them",
+    "renew_token": "controllers do not list them",
+    "expire_token": "controllers do not list them",
 }
 """Methods that take a broker, and why: as measured on Kafka 4.3."""
 
 CHANGEABLE = ", ".join(dict.fromkeys(CONTROLLER_CHANGES.values()))
 """What controllers can be asked to change, in words."""
 
-_BROKERS_HINT = "Ask brokers for it, with bootstrap_servers."
+_BROKERS_HINT = "Connect to brokers with bootstrap_servers."
 
 
 class ControllerCluster(WireCluster):
@@ -130,13 +130,11 @@ class ControllerCluster(WireCluster):
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:  # noqa: ARG002
         """Refuse: controllers take quotas, and do not tell which there are (K919-16)."""
-        raise UnreadableError("A controller does not tell the quotas.", hint=_BROKERS_HINT)
+        raise UnreadableError("Controllers do not return quotas.", hint=_BROKERS_HINT)
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:  # noqa: ARG002
         """Refuse: they offer DescribeUserScramCredentials, and answer -1 (measured on 4.3)."""
-        raise UnreadableError(
-            "A controller does not tell the SCRAM credentials.", hint=_BROKERS_HINT
-        )
+        raise UnreadableError("Controllers do not return SCRAM credentials.", hint=_BROKERS_HINT)
 
     def configs(
         self, resources: Collection[ConfigResource], *, broker: int | None = None
@@ -145,7 +143,7 @@ class ControllerCluster(WireCluster):
         known = {str(each) for each in self._known_addresses()}
         foreign = [each for each in resources if _is_single_broker(each) and each.name not in known]
         untold = client_refusal(
-            CLIENT_INVALID, "A controller does not tell the configs of a single broker."
+            CLIENT_INVALID, "Controllers do not return the configs of a single broker."
         )
         told = super().configs([each for each in resources if each not in foreign], broker=broker)
         return {**dict.fromkeys(foreign, untold), **told}
@@ -176,7 +174,9 @@ class ControllerCluster(WireCluster):
 def _broker_only_lack(method: str) -> MissingApi:
     api = cluster.METHOD_APIS.get(method)
     why = BROKER_ONLY.get(method, "it is not served")
-    reason = f"This takes a broker: {why}. Asked directly, controllers change {CHANGEABLE}"
+    reason = (
+        f"This takes a broker: {why}. Through a direct connection controllers change {CHANGEABLE}"
+    )
     return MissingApi(api.name if api else method, (0, 0), None, reason)
 
 

@@ -28,12 +28,12 @@ def diagnose_opening(
     probe = deadline.within(_PROBE_TIMEOUT_S)
     if context is None and _speaks_tls(endpoint, failure, probe):
         return AuthError(
-            f"{endpoint} speaks TLS, and kplan was told not to.",
+            f"{endpoint} uses TLS, and TLS is disabled for this connection.",
             hint="Set tls_enabled = true, or security.protocol to SSL or SASL_SSL.",
         )
     if context is not None and _speaks_plaintext(endpoint, settings, probe):
         return AuthError(
-            f"{endpoint} does not speak TLS, and kplan was told to.",
+            f"{endpoint} does not use TLS, and TLS is enabled for this connection.",
             hint="Set tls_enabled = false, or security.protocol to PLAINTEXT or SASL_PLAINTEXT.",
         )
     if context is not None and (rejection := _tls_rejection(endpoint, context, probe)):

@@ -118,7 +118,7 @@ def add_voter(gateway: Gateway, voter: Voter) -> ItemResult:
     try:
         directory = messages.parse_uuid(voter.directory)
     except ValueError:
-        return invalid_refusal(f'"{voter.directory}" is no id of a directory.')
+        return invalid_refusal(f'"{voter.directory}" is not a directory id.')
     listener = ADD_VOTER.request.Listener(name=voter.listener, host=voter.host, port=voter.port)
     request = ADD_VOTER.request(
         cluster_id=None,
@@ -135,7 +135,7 @@ def remove_voter(gateway: Gateway, voter: int, directory: str) -> ItemResult:
     try:
         found = messages.parse_uuid(directory)
     except ValueError:
-        return invalid_refusal(f'"{directory}" is no id of a directory.')
+        return invalid_refusal(f'"{directory}" is not a directory id.')
     request = REMOVE_VOTER.request(cluster_id=None, voter_id=voter, voter_directory_id=found)
     return _send_change(gateway, REMOVE_VOTER, request)
 

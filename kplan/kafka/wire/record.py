@@ -243,10 +243,10 @@ class TopicTable:
         who = self._settings.principal or "This user"
         if found.error == "TOPIC_AUTHORIZATION_FAILED":
             return StateError(
-                f"{who} may not read the topic {self._topic}, where the state is kept.",
+                f"{who} may not read the topic {self._topic}, which stores the state.",
                 f"Grant {who} READ on it, and WRITE to change the state.",
             )
-        return StateError(f"The topic {self._topic}, where the state is kept: {found}")
+        return StateError(f"The topic {self._topic}, which stores the state: {found}")
 
     def _pause(self, deadline: Deadline, why: str) -> None:
         try:

@@ -66,7 +66,7 @@ def access_blocks(diff: AccessDiff | None) -> Iterator[Block]:
     title = line(strong_span("Effective access:"))
     unknown = [Row(line(faint_span(each))) for each in diff.unknown]
     if not diff.shifts:
-        yield Rows((Row(line("nobody gains or loses anything")), *unknown), title=title)
+        yield Rows((Row(line("no access is gained or lost")), *unknown), title=title)
         return
     shown = [
         Row(access_change_line(each), _MARKS[each.effect]) for each in diff.shifts[:_MAX_CHANGES]
@@ -138,8 +138,8 @@ def access_data(diff: AccessDiff | None) -> Data:
 
 ACCESS_TITLE = "kplan access"
 UNKNOWN_SUPER_USERS = (
-    "Note: the brokers have super users, and do not tell who; name them in super_users of provider "
-    '"kafka".'
+    "Note: the brokers have super users, which kplan cannot read; list them in super_users of "
+    'provider "kafka".'
 )
 
 
@@ -153,7 +153,7 @@ def allowed_principals_document(
     on = f"{operation} on {' '.join(resource)}"
     notes = _notes(unknown)
     if not holders:
-        return Document((*notes, Totals((line(f"Nobody may {on}."),))), ACCESS_TITLE)
+        return Document((*notes, Totals((line(f"No principal can {on}."),))), ACCESS_TITLE)
     rows = tuple(
         TableRow(
             (
@@ -201,12 +201,13 @@ def permissions_document(
 ) -> Document:
     """List what somebody may do, by pattern; `unknown` is what is not known."""
     if is_super:
-        everything = f"{principal} is a super user and may do everything."
+        everything = f"{principal} is a super user and is allowed everything."
         return Document((Totals((line(everything),)),), ACCESS_TITLE)
     notes = _notes(unknown)
     if not found:
         return Document(
-            (*notes, Totals((line(f"{subject_text(principal)} may do nothing."),))), ACCESS_TITLE
+            (*notes, Totals((line(f"{subject_text(principal)} is allowed nothing."),))),
+            ACCESS_TITLE,
         )
     rows = tuple(
         TableRow(
@@ -219,7 +220,7 @@ def permissions_document(
         )
         for each in found
     )
-    title = (Row(line(strong_span(f"What {subject_text(principal)} may do:")), column=0),)
+    title = (Row(line(strong_span(f"What {subject_text(principal)} is allowed:")), column=0),)
     table = Table(rows, ("resource", "operations", "from", "live"), title, column=2)
     return Document((table, *notes), ACCESS_TITLE)
 
@@ -265,7 +266,7 @@ def access_document(diff: AccessDiff | None) -> Document:
 def access_cases(diff: AccessDiff | None) -> tuple[Case, ...]:
     """Make a case of each shift; to take a right away is no failure by itself."""
     found = [_access_case(each) for each in (diff.shifts if diff else ())]
-    return tuple(found) or (Case("Nobody gains or loses anything", "access", RunStatus.PASS),)
+    return tuple(found) or (Case("No access is gained or lost", "access", RunStatus.PASS),)
 
 
 def _access_case(shift: AccessChange) -> Case:

@@ -84,7 +84,7 @@ def _refusal_findings(outcome: Outcome) -> Iterator[Finding]:
             refused.error if refused else _NO_ANSWER,
             Level.ERROR,
             "Refused by the cluster" if refused else "No answer came",
-            str(refused) if refused else "Reading the cluster tells whether it was done.",
+            str(refused) if refused else "The next plan reads whether it was done.",
             outcome_hint(refused) if refused else "Plan again.",
             change.declared_at,
             str(change.address),
@@ -93,7 +93,10 @@ def _refusal_findings(outcome: Outcome) -> Iterator[Finding]:
 
 def drift_cases(changes: Sequence[Change], coverage: DriftCoverage) -> tuple[Case, ...]:
     """Make a failure of each object that drifted, and an error of each kind that stayed dark."""
-    dark = {**coverage.unread, **dict.fromkeys(coverage.hidden, "the cluster hides it from us")}
+    dark = {
+        **coverage.unread,
+        **dict.fromkeys(coverage.hidden, "the principal of kplan cannot see it"),
+    }
     found = [
         *map(_drift_case, changes),
         *(

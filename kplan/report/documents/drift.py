@@ -108,7 +108,7 @@ def _notes(coverage: DriftCoverage) -> Iterator[Block]:
     if coverage.hidden:
         names_ = ", ".join(coverage.hidden[:20]) + (" ..." if len(coverage.hidden) > 20 else "")  # noqa: PLR2004 - a line's worth
         count = count_text(len(coverage.hidden), "object")
-        yield Paragraph(f"Note: the cluster hides {count} from us: {names_}.", Tone.WARNING)
+        yield Paragraph(f"Note: kplan cannot see {count}: {names_}.", Tone.WARNING)
 
 
 def _managed_counts(coverage: DriftCoverage) -> Iterator[str]:

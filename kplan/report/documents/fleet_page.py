@@ -29,16 +29,16 @@ _BARS = 15
 _GB = 10**9
 _TITLES: Mapping[str, str] = {
     "drift": "Drift and problems",
-    "violations": "What breaks policies",
-    "to_do": "What there is to do",
-    "inventory": "What is where",
+    "violations": "Policy violations",
+    "to_do": "Pending changes",
+    "inventory": "Inventory",
     "largest": "Largest topics",
-    "owners": "Who owns what",
-    "idle_acls": "ACLs that do nothing",
-    "unused_acls": "ACLs that no request of the logs met",
-    "unused_topics": "Topics that nobody uses",
-    "unheard": "Clusters of whose unused ACLs nothing is known",
-    "undeclared": "Clusters of whose drift nothing is known",
+    "owners": "Owners",
+    "idle_acls": "ACLs without effect",
+    "unused_acls": "ACLs that no logged request used",
+    "unused_topics": "Unused topics",
+    "unheard": "Clusters with unknown ACL use",
+    "undeclared": "Clusters with unknown drift",
 }
 """In the order in which they are shown: what is wrong comes first."""
 _NAMES: Mapping[str, str] = {
@@ -55,8 +55,8 @@ _REDUNDANT_COLUMNS: Mapping[str, frozenset[str]] = {"unused_acls": frozenset({"i
 """Columns whose parts have columns of their own."""
 _WORDS: Mapping[str, str] = {
     "change": "to apply",
-    "obstacle": "in the way",
-    "drift": "changed by hand",
+    "obstacle": "obstacle",
+    "drift": "changed outside kplan",
     "shadowed": "covered by another",
     "matches_nothing": "matches no topic",
     "log": "in no log",
@@ -100,10 +100,11 @@ def fleet_page(found: Figures) -> Document:
     blocks += [_page_table(each) for each in tables if each.rows]
     nothing = [_lowercase_title(_title(each)) for each in tables if not each.rows]
     if nothing:
-        blocks.append(Paragraph(f"Nothing was found of: {'; '.join(nothing)}.", Tone.FAINT))
+        blocks.append(Paragraph(f"Nothing found: {'; '.join(nothing)}.", Tone.FAINT))
     if "unused_topics" not in by_name:
         told = (
-            "No authorizer log is kept: what nobody uses is not known (kplan fleet audit ingest)."
+            "No authorizer log was ingested, so unused topics are unknown "
+            "(kplan fleet audit ingest)."
         )
         blocks.append(Paragraph(told, Tone.FAINT))
     return Document(
@@ -124,12 +125,14 @@ def _verdict(found: TablesByName) -> Iterator[tuple[Span, ...]]:
         _nonzero_count_text(drifted.count(finding="drift").total(), "drifted object"),
         _nonzero_count_text(drifted.count(finding="problem").total(), "problem"),
         _nonzero_count_text(dangerous, "dangerous change"),
-        _nonzero_count_text(len(found.get("violations", _EMPTY_ROWS).table.rows), "broken rule"),
+        _nonzero_count_text(
+            len(found.get("violations", _EMPTY_ROWS).table.rows), "policy violation"
+        ),
     ]
     undeclared = len(found.get("undeclared", _EMPTY_ROWS).table.rows)
     compared = clusters.sum("clusters") - undeclared
-    sound = f"in {count_text(compared, 'cluster')}, and {undeclared:,} not looked at"
-    nothing = f"Nothing is wrong {sound if undeclared else 'that kplan looks for'}."
+    sound = f"in {count_text(compared, 'cluster')}, and {undeclared:,} not read"
+    nothing = f"No problems found {sound if undeclared else 'that kplan checks'}."
     yield line(", ".join(filter(None, problems)) or nothing)
     yield line(
         ", ".join(
@@ -144,34 +147,34 @@ def _verdict(found: TablesByName) -> Iterator[tuple[Span, ...]]:
     )
     if undeclared:
         told = count_text(undeclared, "cluster")
-        yield line(f"{told} without a configuration: what drifted there is not known")
+        yield line(f"{told} without a configuration: drift is unknown")
     own, foreign = (counts.total() for counts in _by_owner(found))
     if foreign:
         share = 100 * foreign / (own + foreign)
-        told = f"{count_text(foreign, 'object')} ({share:.0f} %) that no configuration owns"
+        told = f"{count_text(foreign, 'object')} ({share:.0f} %) without an owner"
         yield line(told)
     unused = found.get("unused_topics", _EMPTY_ROWS)
     if unused.table.rows:
         held = size_text(unused.sum("bytes"))
-        told = f"{count_text(len(unused.table.rows), 'topic')} that nobody uses"
-        yield line(f"{told}, holding {held}" if held else told)
+        told = f"{count_text(len(unused.table.rows), 'topic')} unused"
+        yield line(f"{told}, {held}" if held else told)
 
 
 _NEXT_STEPS: Mapping[str, tuple[str, str]] = {
-    "drift": ("See what was changed by hand, and by how much", "kplan fleet drift"),
-    "violations": ("See what breaks which policy", "kplan fleet lint"),
-    "to_do": ("Look at each change before somebody applies it", "kplan fleet plan"),
-    "idle_acls": ("Take out ACLs that do nothing", "kplan fleet lint"),
+    "drift": ("Show objects that were changed outside kplan", "kplan fleet drift"),
+    "violations": ("Show policy violations", "kplan fleet lint"),
+    "to_do": ("Review each change before it is applied", "kplan fleet plan"),
+    "idle_acls": ("Take out ACLs without effect", "kplan fleet lint"),
     "unused_topics": (
-        "Write HCL that removes what nobody uses",
+        "Write HCL that removes unused objects",
         "kplan fleet audit usage -removed=DIR",
     ),
     "unused_acls": (
-        "Write HCL that removes what nobody uses",
+        "Write HCL that removes unused objects",
         "kplan fleet audit usage -removed=DIR",
     ),
-    "unheard": ("Let brokers log what they allow, and name the logs", "kplan help fleets"),
-    "undeclared": ("Declare what should be there", "kplan import -all -generate-config=FILE"),
+    "unheard": ("Let brokers log allowed requests, and configure the logs", "kplan help fleets"),
+    "undeclared": ("Declare the existing objects", "kplan import -all -generate-config=FILE"),
 }
 """What to do about each table with rows, and the command that begins it."""
 
@@ -183,7 +186,7 @@ def _next_steps(found: TablesByName) -> Iterator[Block]:
     )
     if steps:
         rows = tuple(TableRow((line(strong_span(command)), line(told))) for told, command in steps)
-        title = (Row(line(strong_span("What to do next")), column=0),)
+        title = (Row(line(strong_span("Next steps")), column=0),)
         yield Table(rows, ("command", "what for"), title=title)
 
 
@@ -231,7 +234,7 @@ def _charts(found: TablesByName) -> Iterator[Tally]:
     )
     drifted = found.get("drift", _EMPTY_ROWS)
     yield _tally(
-        "What there is to do",
+        "Pending changes",
         (
             (Span("dangerous", Tone.REMOVE), _by_risk(found, Risk.DANGEROUS)),
             (Span("to review", Tone.CHANGE), _by_risk(found, Risk.REVIEW)),
@@ -272,7 +275,7 @@ def _title(table: FigureTable) -> str:
 
 
 def _lowercase_title(title: str) -> str:
-    """Write a title within a sentence: `drift and problems`, `ACLs that do nothing`."""
+    """Write a title within a sentence: `drift and problems`, `ACLs without effect`."""
     return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 

@@ -17,7 +17,7 @@ def run_gauges(verb: str, at: str, *, is_whole: bool) -> Iterator[Gauge]:
     labels = {"verb": verb}
     ended = datetime.fromisoformat(at).timestamp()
     yield Gauge("kplan_run_timestamp_seconds", "When the last run ended.", ended, labels)
-    yield Gauge("kplan_run_success", "Whether the last run could tell all.", is_whole, labels)
+    yield Gauge("kplan_run_success", "Whether the last run was complete.", is_whole, labels)
 
 
 def plan_gauges(plan: Plan, at: str) -> tuple[Gauge, ...]:
@@ -44,7 +44,7 @@ def outcome_gauges(cluster_id: str, outcomes: Sequence[Outcome], at: str) -> tup
         *(
             Gauge(
                 "kplan_apply_outcomes",
-                "Changes of the last apply by what became of them.",
+                "Changes of the last apply by outcome.",
                 statuses.count(each),
                 {"cluster": cluster_id, "status": each.value},
             )

@@ -127,7 +127,7 @@ def impact_gauges(plan: Plan) -> Iterator[Gauge]:
     """Count records and bytes at risk; what is not known of one change is not known of all."""
     found, of = _impacts(plan), {"cluster": plan.based_on.cluster_id}
     dangerous = sum(1 for change, _ in found if change.risk is Risk.DANGEROUS)
-    yield Gauge("kplan_plan_dangerous", "Changes that destroy what is in use.", dangerous, of)
+    yield Gauge("kplan_plan_dangerous", "Changes that destroy objects in use.", dangerous, of)
     for name, said, parts in (
         ("records", "Records that the plan destroys.", [each.records for _, each in found]),
         ("bytes", "Bytes that the plan destroys.", [each.size_bytes for _, each in found]),

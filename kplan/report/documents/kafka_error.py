@@ -18,7 +18,7 @@ def _error_lines(row: KafkaError) -> Iterator[str]:
     yield f"What kplan does: {row.handling}."
     yield f"Retriable: {'yes' if row.is_retriable else 'no'}."
     if row.may_mean_size_limit:
-        yield "Where its message speaks of the size of the request: send in smaller requests."
+        yield "If its message is about the size of the request: send smaller requests."
     if row.remedy:
         yield f"Fix: {row.remedy}"
 

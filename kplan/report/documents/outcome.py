@@ -56,14 +56,14 @@ _APPLIED_WORDS: Mapping[Action, str] = {
     Action.NO_OP: "unchanged",
 }
 _HINTS: Mapping[Handling, str] = {
-    Handling.RETRY: "Apply again; this passes by itself.",
+    Handling.RETRY: "Apply again; the condition is temporary.",
     Handling.THROTTLED: "Apply again later, or raise controller_mutation_rate for this principal.",
     Handling.SPLIT: "Apply again with fewer records in a request.",
-    Handling.IN_DOUBT: "Plan again: reading the cluster tells whether it was done.",
-    Handling.COMPARE: "Plan again: somebody else changed the object meanwhile.",
-    Handling.STALE: "Plan again: the object is another one than planned.",
+    Handling.IN_DOUBT: "Plan again: kplan reads whether it was done.",
+    Handling.COMPARE: "Plan again: another client changed the object.",
+    Handling.STALE: "Plan again: the object is not the planned one.",
     Handling.DENIED: "Grant the right to the principal kplan runs as.",
-    Handling.CONVERGED: "Plan again: the goal is reached already.",
+    Handling.CONVERGED: "Plan again: the object already has the planned value.",
     Handling.REJECTED: "Change the configuration: the same request will be refused again.",
 }
 _RETRIABLE = frozenset({Handling.RETRY, Handling.THROTTLED, Handling.SPLIT, Handling.IN_DOUBT})
@@ -156,7 +156,7 @@ def _count_cells(
 def _failures_block(bad: Sequence[Outcome]) -> Rows:
     rows = [row for each in bad[:MAX_FAILURES] for row in failure_rows(each)]
     if (more := len(bad) - MAX_FAILURES) > 0:
-        rows.append(Row(line(faint_span(f"and {more:,} more; -json tells each of them"))))
+        rows.append(Row(line(faint_span(f"and {more:,} more; -json lists all of them"))))
     return Rows(tuple(rows), title=line(strong_span("What was not done:")))
 
 
@@ -219,7 +219,7 @@ def _incomplete_lines(outcomes: Sequence[Outcome], again: str) -> tuple[Line, ..
     )
     return (
         line(Span(f"Apply incomplete: {told}.", Tone.ERROR)),
-        line("To go on: ", strong_span(again), "  (what is done is not done again)"),
+        line("To go on: ", strong_span(again), "  (completed changes are not repeated)"),
     )
 
 
@@ -247,7 +247,7 @@ def _elapsed_text(outcome: Outcome) -> str:
     return f" [{outcome.elapsed_ms:,} ms{sends}]"
 
 
-_COLUMNS = ("partition", "first offset", "end", "first to stay", "records to go", "bytes to go")
+_COLUMNS = ("partition", "first offset", "end", "first remaining", "records to go", "bytes to go")
 _WORDS: Mapping[OutcomeStatus, tuple[str, Tone]] = {
     OutcomeStatus.APPLIED: ("ok", Tone.ADD),
     OutcomeStatus.FAILED: ("failed", Tone.ERROR),

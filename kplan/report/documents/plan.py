@@ -46,7 +46,7 @@ _LEGEND: Mapping[Action, str] = {
     Action.REPLACE: "destroy and then create replacement",
     Action.UPDATE: "update in-place",
     Action.CREATE: "create",
-    Action.FORGET: "forget: stays on the cluster, kplan lets go of it",
+    Action.FORGET: "forget: remains on the cluster, kplan no longer owns it",
 }
 
 
@@ -292,8 +292,8 @@ def _notes(plan: Plan) -> Iterator[Block]:
         yield Paragraph(f"{said} for them.", Tone.WARNING)
     if not plan.is_complete and not plan.unread:
         yield Paragraph(
-            "Note: This plan is partial: -target narrows it, and what is not targeted stays as it "
-            "is. Plan without -target before you rely on it.",
+            "Note: This plan is partial because of -target. Plan without -target before you rely "
+            "on it.",
             Tone.WARNING,
         )
     if plan.has_errors:

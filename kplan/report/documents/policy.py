@@ -193,4 +193,4 @@ def policy_gauges(violations: Sequence[Violation], cluster_id: str) -> Iterator[
     counts = Counter(each.standing for each in violations)
     for each in _STATUS_ORDER:
         labels = {"cluster": cluster_id, "standing": each.value}
-        yield Gauge("kplan_plan_policy_verdicts", "What policies said.", counts[each], labels)
+        yield Gauge("kplan_plan_policy_verdicts", "Findings of policies.", counts[each], labels)

@@ -334,6 +334,6 @@ def import_document(owned: Sequence[OwnedObject], notes: Sequence[str]) -> Docum
     """Count what was taken over, per kind, with what is to be said about it."""
     counts = Counter(each.address.kind for each in owned)
     told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    total = f"Import successful: {told} owned now." if owned else "There was nothing to take over."
+    total = f"Import successful: {told} owned now." if owned else "There was nothing to import."
     said = tuple(Row(line(each), column=0) for each in notes)
     return Document((*((Rows(said),) if said else ()), Totals((line(strong_span(total)),))))

@@ -35,7 +35,7 @@ def figures_document(found: Figures) -> Document:
     if len(empty) == len(found.tables):
         blocks.append(Paragraph("Nothing was found."))
     elif nothing := [each for each in empty if each not in _NOTE_ONLY_TABLES]:
-        blocks.append(Paragraph(f"Nothing was found of: {', '.join(nothing)}.", Tone.FAINT))
+        blocks.append(Paragraph(f"Nothing found: {', '.join(nothing)}.", Tone.FAINT))
     blocks += [Paragraph(f"Note: {each}", Tone.WARNING) for each in found.notes]
     if found.lineage:
         told = ", ".join(f"{name} {value}" for name, value in found.lineage.items())

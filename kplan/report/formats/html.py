@@ -108,7 +108,7 @@ _MARKS: tuple[tuple[Mark, str], ...] = (
     (Mark.CHANGE, "Update in place"),
     (Mark.ADD, "Create"),
     (Mark.FORGET, "Forget"),
-    (Mark.NONE, "Move or take over"),
+    (Mark.NONE, "Move or import"),
 )
 _MARK_PREFIX = re.compile(f" *({'|'.join(re.escape(mark) for mark in Mark if mark)}) ")
 PageSection = tuple[str, Sequence[Block]]

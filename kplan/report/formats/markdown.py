@@ -268,7 +268,7 @@ _WORDS: Mapping[Mark, str] = {
     Mark.CHANGE: "to update in place",
     Mark.ADD: "to create",
     Mark.FORGET: "to forget",
-    Mark.NONE: "to move or take over",
+    Mark.NONE: "to move or import",
 }
 """What becomes of those that are not grave, in the order of the sections."""
 
@@ -354,7 +354,7 @@ def _section_key(block: Block) -> tuple[int, str] | None:
 def _section(section: _Section, told: Sequence[str], fence: str) -> str:
     body = _join_pieces([each for each in told if each], fence)
     if left_out := sum(1 for each in told if not each):
-        body += f"\n\n**and {left_out:,} more, for which there is no room here**"
+        body += f"\n\n**and {left_out:,} more, left out for size**"
     if not section.title:
         return body
     if section.is_folded:

@@ -149,7 +149,7 @@ def import_all(project: Project, file: Path, prefix: str, ports: Ports) -> Impor
     cluster changes, and the next plan is empty.
 
     Raises:
-        UsageError: the file exists, or is no configuration file of the project's folder; or the
+        UsageError: the file exists, or is not a configuration file of the project's folder; or the
             configuration has no connection without alias.
 
     """
@@ -175,8 +175,8 @@ def _create_file(project: Project, file: Path) -> Iterator[None]:
         or file.absolute().parent.resolve() != project.folder.resolve()
     ):
         raise UsageError(
-            f"{file} is no configuration file of {project.folder}.",
-            "Name a .tf or .hcl file in the folder, so that what is owned is declared.",
+            f"{file} is not a configuration file of {project.folder}.",
+            "Use a .tf or .hcl file in the folder, so that the imported objects are declared.",
         )
     try:
         file.open("x").close()
@@ -206,7 +206,7 @@ def _select_objects(
     connection = found.clusters.connections.get("")
     if connection is None:
         raise UsageError(
-            "There is no cluster to read: what is written uses the connection without alias.",
+            "No cluster is read: the new blocks use the connection without alias.",
             'Declare it: provider "kafka" {}',
         )
     cluster, description = connection.cluster, connection.description
@@ -251,7 +251,7 @@ def _import_obstacle(kind: ResourceKind, identity: Identity, snapshot: Snapshot)
     if live is None or (isinstance(live.value, Topic) and is_internal_topic(identity)):
         return ""
     if not is_writable(live.value):
-        return "HCL keeps text in composed form (NFC), and its is not"
+        return "HCL stores text in composed form (NFC), and this name is not"
     faults = [each for each in kind.check(declarable_value(live.value)) if not each.is_warning]
     return faults[0].detail if faults else None
 

@@ -77,13 +77,13 @@ def _parse_document(path: Path, data: bytes) -> Mapping[str, Any]:
         found = None
     if not isinstance(found, dict) or "terraform_version" not in found:
         raise UsageError(
-            f"{path} is no state of Terraform.",
+            f"{path} is not a Terraform state.",
             "For a remote backend: terraform state pull > terraform.tfstate",
         )
     if found.get("version") != TFSTATE_VERSION:
         raise UsageError(
             f"{path} has the format {found.get('version')}; kplan reads {TFSTATE_VERSION}.",
-            "Terraform 0.12 or later, or OpenTofu, writes it anew with its next apply.",
+            "Terraform 0.12 or later, or OpenTofu, upgrades it in its next apply.",
         )
     return found
 
@@ -153,7 +153,7 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
     secret is taken over, and Terraform's file is only read.
 
     Raises:
-        UsageError: the file is no state of Terraform.
+        UsageError: the file is not a Terraform state.
 
     """
     found_claims, others = read_tfstate(file, data, KINDS)
@@ -190,7 +190,7 @@ def _adopt_or_reject(
     for claim in found_claims:
         resource = declared.get(claim.address)
         if resource is None and found.clusters.has_aliases:
-            told = "it is not declared, so nothing says on which cluster it is"
+            told = "it is not declared, so its cluster is unknown"
             yield UnsupportedEntry(str(claim.address), told)
             continue
         provider = "" if resource is None else resource.provider

@@ -263,7 +263,7 @@ def resume_apply(
     """
     with open_project(project, ports) as found:
         if found.journal is None:
-            raise UsageError("No apply was interrupted; there is nothing to resume.")
+            raise UsageError("No apply was interrupted, so there is nothing to resume.")
         check_policy_principal(found.configuration, options.policies)
         approved = found.journal.changes
         options = replace(
@@ -277,7 +277,7 @@ def resume_apply(
         if others := tuple(_unapproved_changes(made.plan, approved)):
             raise StalePlanError(
                 f"Not what the interrupted apply was approved for: {', '.join(others)}.",
-                "kplan apply plans what is declared now, and asks.",
+                "kplan apply plans the current configuration and asks for approval.",
             )
         return execute_plan(project, found, made, options, (ports, hands))
 

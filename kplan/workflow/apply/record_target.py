@@ -37,7 +37,7 @@ def parse_targets(
 
     """
     if file is not None and (words or before):
-        raise UsageError("-offset-json-file says it all: leave topics and -before out.")
+        raise UsageError("-offset-json-file cannot be combined with topics or -before.")
     found = tuple(
         _read_file(file) if file is not None else (_parse_word(each, before) for each in words)
     )
@@ -55,7 +55,7 @@ def _check_unique(targets: Iterable[DeletionTarget]) -> None:
         others = seen.setdefault(each.topic, set())
         if each.partition in others or (others and None in {*others, each.partition}):
             number = "" if each.partition is None else f":{each.partition}"
-            raise UsageError(f"{each.topic}{number} is asked for twice.")
+            raise UsageError(f"{each.topic}{number} is listed twice.")
         others.add(each.partition)
 
 
@@ -68,7 +68,7 @@ def _parse_word(word: str, before: str) -> DeletionTarget:
     if not offset:
         raise UsageError(
             f"Up to which offset are records of {word} to go?",
-            hint='Give -before=OFFSET, or -before=end for "all that is there now".',
+            hint="Use -before=OFFSET, or -before=end for all current records.",
         )
     number = None if partition is None else _parse_number(partition, f'The partition in "{word}"')
     return DeletionTarget(found["topic"], number, _parse_offset(offset))

@@ -84,7 +84,7 @@ def check_record_policies(
 
 _TOPICS = "kafka_topic"
 _LEADER_PAUSE_S = 1.0
-_HIDDEN_TOPIC = TopicUse(unread=("the topic is not there, or hidden from us",))
+_HIDDEN_TOPIC = TopicUse(unread=("the topic does not exist, or the principal cannot see it",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _partition_deletion(
 ) -> PartitionDeletion | Diagnostic:
     at = f"{target.topic}:{number}"
     if held is None or held.start is None or held.end is None:
-        why = "; ".join(unread) or "there is no such partition"
+        why = "; ".join(unread) or "the partition does not exist"
         return _deletion_diagnostic("KP462", f"{at}: {why}.")
     before = held.end if target.before_offset is None else target.before_offset
     if before > held.end:
@@ -200,7 +200,7 @@ def _partition_deletion(
 
 
 _HINTS: Mapping[str, str] = {
-    "KP461": "Give an offset up to the end, or end for all that is there.",
+    "KP461": "Use an offset up to the end, or end for all current records.",
     "KP462": "Look whether it exists and has a leader, and whether kplan may describe it.",
 }
 

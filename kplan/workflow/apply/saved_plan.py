@@ -40,7 +40,7 @@ class Staleness(StrEnum):
     UNREAD = "it could not be read"
     RECREATED = "it was deleted and created again since the plan"
     CHANGED = "it was changed on the cluster since the plan"
-    DELETED = "it is gone from the cluster since the plan"
+    DELETED = "it was deleted from the cluster since the plan"
     CREATED = "it has been created since the plan, and differs"
     OWNER_CHANGED = "the state owns it otherwise since the plan"
 
@@ -141,7 +141,7 @@ def _restore_change_secrets(change: Change, declared: Mapping[Address, Resource]
 
 _PLAN_AGAIN_HINT = "Plan again."
 _CONFIGURATION_HINT = (
-    "Plan again; a saved plan keeps the values of its variables, so give it no others."
+    "Plan again; a saved plan contains the values of its variables and accepts no others."
 )
 
 
@@ -213,7 +213,7 @@ def _check_applicable(saved: SavedPlan, found: OpenProject, options: PlanOptions
     """Check what no way of dealing with stale plans can make up for."""
     if found.journal is not None and found.journal.header.nonce == saved.metadata.nonce:
         raise StalePlanError(
-            "The plan was begun already, and its apply was interrupted.",
+            "An apply of this plan was started and interrupted.",
             "Do the rest of it: kplan apply -resume",
         )
     _check_not_applied(saved, found.state)

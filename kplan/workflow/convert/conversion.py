@@ -125,7 +125,7 @@ class Conversion:
             self.skip(at, what, "it is declared before, and not alike")
         elif faults or not is_writable(value):
             del self.values[kind.name][kind.identify(value)]
-            told = faults[0].detail if faults else "HCL keeps text in composed form (NFC)"
+            told = faults[0].detail if faults else "HCL stores text in composed form (NFC)"
             self.skip(at, what, told)
 
 

@@ -16,7 +16,7 @@ _QUOTA_ENTITIES: Mapping[str, tuple[str, bool, bool]] = {
 """What Jikkou's quotas limit: the type, whether it has a name, and whether a client id."""
 _EXCLUSION_REASONS = {
     "delete": "it is marked to be deleted",
-    "ignore": "Jikkou is told to ignore it too",
+    "ignore": "Jikkou ignores it too",
 }
 _CREDENTIAL_REASON = "secrets are not carried over; declare a kafka_user_scram_credential"
 
@@ -196,7 +196,7 @@ def _read_strimzi_user(name: str, spec: YamlNode, found: Conversion) -> None:
         told = (
             _CREDENTIAL_REASON
             if sort.startswith("scram")
-            else "keep the certificate that Strimzi made"
+            else "keep the certificate that Strimzi created"
         )
         found.skip(spec.get("authentication").source_range, f"{sort} credential of {name}", told)
     authorization = spec.get("authorization")

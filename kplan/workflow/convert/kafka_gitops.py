@@ -191,7 +191,7 @@ def _add_custom_acls(owner: str, principal: str, rules: YamlNode, found: Convers
         with found.collect_problems():
             whom = rule.get("principal").text(principal)
             if not whom:
-                found.skip(rule.source_range, f"ACL {name} of {owner}", "nobody says whose it is")
+                found.skip(rule.source_range, f"ACL {name} of {owner}", "no owner is named")
                 continue
             to = AclGrant(
                 whom,

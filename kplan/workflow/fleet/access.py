@@ -106,7 +106,7 @@ def _unknown_effects(
     unheard = concerned - clusters_with_log(history)
     return (
         *(f"{name}: the run does not know its ACLs." for name in sorted(concerned & blind)),
-        *(f"{name}: the logs do not tell what was allowed there." for name in sorted(unheard)),
+        *(f"{name}: the logs do not contain allowed requests." for name in sorted(unheard)),
     )
 
 

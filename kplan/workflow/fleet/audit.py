@@ -34,11 +34,11 @@ from kplan.workflow.fleet.fleet import (
 )
 
 _OWNED_HEADER = """\
-# Nobody used these. Delete their resource blocks, add this file, and plan: the plan deletes them. A
-# block with for_each loses the key instead.
+# These objects are unused. Delete their resource blocks, add this file, and plan: the plan deletes
+# them. Of a block with for_each delete only the key.
 """
 _UNOWNED_HEADER = """\
-# Nobody used these, and kplan does not own them, so that it deletes none of them. To have it delete
+# These objects are unused, and kplan does not own them, so it does not delete them. To delete
 # some, add their blocks and apply: that changes nothing but makes kplan their owner. Then take the
 # blocks out again and plan.
 """
@@ -197,7 +197,7 @@ def _ingest_topic(
     fleet, cluster, topic = what
     if cluster.provider is None:
         raise UsageError(
-            f"Nothing says how topic {topic} of cluster {cluster.name} is read.",
+            f"No file describes how topic {topic} of cluster {cluster.name} is read.",
             'Give the cluster a provider "kafka" block.',
         )
     connect, problems = ports.connector(cluster)

@@ -135,7 +135,7 @@ def load_desired(
             requests[name] = _plan_request(project, configuration)
             others = {each.provider for each in configuration.resources} - {""}
             notes += [
-                f"{name}: what is on {connection_name(each)} is not looked at."
+                f"{name}: what is on {connection_name(each)} is not read."
                 for each in sorted(others)
             ]
         except KplanError as failure:
@@ -146,7 +146,7 @@ def load_desired(
 def load_policies(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
 ) -> tuple[FleetPolicies, tuple[str, ...]]:
-    """Gather the policies of each cluster's configuration, and say which are not asked."""
+    """Gather the policies of each cluster's configuration, and say which are not evaluated."""
     policies: dict[str, tuple[Policy, ...]] = {}
     owned: dict[str, dict[tuple[str, Identity], Address]] = {}
     problems: dict[str, str] = {}
@@ -158,7 +158,7 @@ def load_policies(
             policies[name] = (*configuration.policies, *more)
             held = _read_state(project).for_provider("").owned.values()
             owned[name] = {(each.address.kind, each.identity): each.address for each in held}
-            left_out += [f"{name}: policies of {each} are not asked." for each in others]
+            left_out += [f"{name}: policies of {each} are not evaluated." for each in others]
         except KplanError as failure:
             problems[name] = _failure_text(failure)
     return FleetPolicies(policies, owned, problems, ports.now().date()), tuple(left_out)
@@ -234,7 +234,7 @@ def list_owners(
         try:
             owned = read_owned(each, options, ports).owned.values()
         except KplanError as failure:
-            unknown.append(f"{each.name}: who owns what is not known: {_failure_text(failure)}")
+            unknown.append(f"{each.name}: the owner is unknown: {_failure_text(failure)}")
             continue
         name = str(each.configuration)
         found += [
@@ -319,9 +319,7 @@ class _SnapshotReader:
         """Return objects by name; None stands for all there are. Raises Unread."""
         snapshot = self._snapshot(provider)
         if kind not in snapshot.readings:
-            raise UnreadableError(
-                f"{kind}: {snapshot.unread.get(kind, 'the run does not speak of it')}"
-            )
+            raise UnreadableError(f"{kind}: {snapshot.unread.get(kind, 'it is not in the run')}")
         reading = snapshot.readings[kind]
         if names is None:
             return reading

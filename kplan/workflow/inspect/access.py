@@ -64,7 +64,7 @@ def parse_question(operation: str, text: str) -> tuple[str, tuple[str, str]]:
     wanted = operation.strip().upper().replace("-", "_")
     if wanted not in OPERATIONS[sort]:
         raise UsageError(
-            f'Kafka never asks for "{operation}" on a {sort.lower()}.',
+            f'Kafka never requires "{operation}" on a {sort.lower()}.',
             hint=f"Operations are {', '.join(each.lower() for each in OPERATIONS[sort])}.",
         )
     return wanted, (sort, name)
@@ -81,7 +81,7 @@ def parse_resource(text: str) -> tuple[str, str]:
     sort = sort.strip().upper().replace("-", "_")
     if sort not in OPERATIONS:
         raise UsageError(
-            f'"{text}" is no resource.',
+            f'"{text}" is not a resource.',
             hint=f"Write it as TYPE:NAME, for example topic:orders; types are "
             f"{', '.join(each.lower() for each in OPERATIONS)}.",
         )

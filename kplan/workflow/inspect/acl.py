@@ -43,7 +43,8 @@ class AclFilter:
                 parse_resource(each)
         if self.principal and ":" not in self.principal:
             raise UsageError(
-                f'"{self.principal}" is no principal.', hint=f"Write it as User:{self.principal}."
+                f'"{self.principal}" is not a principal.',
+                hint=f"Write it as User:{self.principal}.",
             )
 
 

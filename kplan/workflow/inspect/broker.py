@@ -29,7 +29,7 @@ class BrokerStatus:
         if self.is_live:
             told.append("it is running, and would be cut off")
         if self.topics is None:
-            told.append("controllers do not tell whether it has replicas")
+            told.append("controllers do not return whether it has replicas")
         elif self.topics:
             more = len(self.topics) - _MAX_NAMES
             named = ", ".join(self.topics[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
@@ -63,7 +63,7 @@ def unregister_broker(
         standing = read_broker_status(cluster, broker)
         if standing.objections and not is_forced:
             raise PolicyDeniedError(
-                f"Broker {broker} is to stay: {'; '.join(standing.objections)}.",
+                f"Broker {broker} cannot be removed: {'; '.join(standing.objections)}.",
                 "Stop it, and move its replicas away; or take it out as it is with -force.",
             )
         if not approve(standing):
@@ -95,7 +95,7 @@ def check_controller_access(described: ClusterDescription) -> None:
     """Refuse changes at controllers unless they are allowed (K919-06). Raises PolicyDenied."""
     if described.controller_access is not None and not described.controller_access.is_allowed:
         raise PolicyDeniedError(
-            "Controllers are asked directly, and allow_direct is not set.",
+            "The connection is directly to controllers, and allow_direct is not set.",
             'Set allow_direct = true in provider "kafka", or KPLAN_ALLOW_DIRECT=true.',
         )
 
@@ -120,6 +120,6 @@ def raise_refusal(verdict: ItemResult, broker: int) -> None:
     """Report a refusal as what stops the run. Raises ClusterError."""
     if verdict is not None:
         raise ClusterError(
-            f"Broker {broker} was not taken out: {verdict}",
-            "kplan cluster describe tells the brokers that run." if verdict.code == 102 else "",  # noqa: PLR2004 - BROKER_ID_NOT_REGISTERED
+            f"Broker {broker} was not unregistered: {verdict}",
+            "kplan cluster describe lists the running brokers." if verdict.code == 102 else "",  # noqa: PLR2004 - BROKER_ID_NOT_REGISTERED
         )

@@ -66,7 +66,7 @@ def describe_groups(cluster: Cluster, names: Sequence[str]) -> Figures:
         if isinstance(each, Refusal)
     ]
     if refused:
-        raise ClusterError(" ".join(refused), "kplan groups list tells the groups that we may see.")
+        raise ClusterError(" ".join(refused), "kplan groups list shows the visible groups.")
     found = [each for each in told.values() if isinstance(each, GroupDescription)]
     notes = [f"Group {each.name}: {why.rstrip('.')}." for each in found for why in each.unread]
     return Figures(

@@ -106,7 +106,7 @@ def check_majority(change: VoterChange) -> None:
     left = f"{_format_nodes(tuple(live))} of them run" if live else "none of them runs"
     left = f"{live[0]} alone of them runs" if len(live) == 1 else left
     raise PolicyDeniedError(
-        f"Without controller {change.node} there is no majority: voters would be "
+        f"Without controller {change.node} there would be no majority: voters would be "
         f"{_format_nodes(change.after) or 'none'}, of which {needed} have to run, and {left}.",
         "Add a voter first, or bring one back.",
     )
@@ -138,7 +138,7 @@ def _find_observer(found: Quorum, node: int) -> QuorumReplica:
         raise PolicyDeniedError(
             f"Controller {node} does not follow the metadata, so it cannot vote on it.",
             "Format its storage with --no-initial-controllers, start it, and wait until kplan "
-            "quorum describe tells it as an observer.",
+            "quorum describe lists it as an observer.",
         )
     return observer
 

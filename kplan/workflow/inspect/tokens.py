@@ -51,7 +51,7 @@ def create_token(cluster: Cluster, order: TokenRequest) -> DelegationToken:
     """
     for each in filter(None, (order.owner, *order.renewers)):
         if not each.startswith("User:") or each == "User:":
-            raise UsageError(f'"{each}" is no owner or renewer.', "Write it as User:NAME.")
+            raise UsageError(f'"{each}" is not an owner or renewer.', "Write it as User:NAME.")
     check_api(cluster, {"create_token"})
     found = cluster.create_token(order)
     if isinstance(found, Refusal):
@@ -109,5 +109,5 @@ def _read_secret(cluster: Cluster, token: str) -> bytes:
         if each.id == token:
             return each.hmac
     raise ClusterError(
-        f"There is no token {token} that we may see.", "kplan tokens list tells those there are."
+        f"There is no token {token} that we may see.", "kplan tokens list shows all of them."
     )

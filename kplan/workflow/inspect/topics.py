@@ -97,7 +97,7 @@ def _find_topics(cluster: Cluster, wanted: Sequence[str]) -> list[TopicDescripti
     """Find topics by name; raises UsageError and ClusterError."""
     for name in wanted:
         if fault := topic_name_fault(name):
-            raise UsageError(f'"{name}" is no name of a topic: {fault}.')
+            raise UsageError(f'"{name}" is not a topic name: {fault}.')
     answers = cluster.topics(wanted)
     if refused := [*_unread_notes(answers)]:
         raise ClusterError(" ".join(refused), _VISIBLE_TOPICS_HINT)
@@ -105,8 +105,7 @@ def _find_topics(cluster: Cluster, wanted: Sequence[str]) -> list[TopicDescripti
 
 
 _VISIBLE_TOPICS_HINT = (
-    "kplan topics list tells the topics that we may see; kplan errors explain tells what an "
-    "answer of Kafka means."
+    "kplan topics list shows the visible topics; kplan errors explain describes an error of Kafka."
 )
 
 

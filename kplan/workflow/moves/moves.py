@@ -151,7 +151,7 @@ def added_replicas(before: object, after: object) -> Mapping[int, Collection[int
 
 
 _MAX_PARTITIONS = 20
-UNKNOWN_LOSS = "Nobody who runs can tell how many records are lost."
+UNKNOWN_LOSS = "No running broker knows how many records are lost."
 
 
 def read_end_offsets(
@@ -172,14 +172,14 @@ def describe_losses(cluster: Cluster, ends: Mapping[TopicPartition, int | None])
     for (name, number), end in list(ends.items())[:_MAX_PARTITIONS]:
         at = f"{name}:{number}"
         if end is None:
-            yield f"{at} has lost what its new leader lacks; where that begins is not told."
+            yield f"{at} has lost records that its new leader lacks; their first offset is unknown."
             continue
-        yield f"{at} goes on at offset {end:,}: what a former leader had from there on is lost."
+        yield f"{at} continues at offset {end:,}: what a former leader had from there on is lost."
         group, offset = read.get((name, number), ("", 0))
         if offset > end:
             yield (
                 f"Group {group} had read {at} up to {offset:,}: at least {offset - end:,} records "
-                "are lost, and it will skip as many new ones or begin anew (auto.offset.reset)."
+                "are lost, and it will skip as many new ones or start again (auto.offset.reset)."
             )
     if len(ends) > _MAX_PARTITIONS:
         yield f"And so do {len(ends) - _MAX_PARTITIONS:,} more partitions."

@@ -37,7 +37,7 @@ _EXPORT_HINT = "See kplan reassign export for the form."
 
 
 def read_assignment(path: Path) -> dict[TopicPartition, Replicas]:
-    """Read a file as kafka-reassign-partitions.sh takes it; folders of logs are not looked at.
+    """Read a file as kafka-reassign-partitions.sh takes it; folders of logs are not read.
 
     Raises:
         UsageError: it cannot be read, or names a partition twice, or no replicas.
@@ -81,7 +81,7 @@ def _read_rows(path: Path) -> Iterator[tuple[str, TopicPartition, Mapping[str, o
     for place, row in enumerate(_read_list(path), 1):
         at = f"{path}: partition {place} of the list"
         if not isinstance(row, dict):
-            raise UsageError(f"{at} is no object.", hint=_EXPORT_HINT)
+            raise UsageError(f"{at} is not an object.", hint=_EXPORT_HINT)
         name, number = row.get("topic"), row.get("partition")
         if not isinstance(name, str) or not name or not _is_number(number):
             raise UsageError(f"{at} has no topic, or no number.", hint=_EXPORT_HINT)
@@ -98,7 +98,7 @@ def _read_list(path: Path) -> list[object]:
     except OSError as failure:
         raise UsageError(f"{path} cannot be read: {failure.strerror}.") from None
     except (ValueError, RecursionError) as failure:
-        raise UsageError(f"{path} is no JSON: {failure}.") from None
+        raise UsageError(f"{path} is not valid JSON: {failure}.") from None
     rows = document.get("partitions") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not rows:
         raise UsageError(f'{path} has no list "partitions".', hint=_EXPORT_HINT)
@@ -220,7 +220,7 @@ def _check_assignment(rows: TopicAssignments, snapshot: Snapshot) -> None:
     for name, wanted in sorted(rows.items()):
         live = snapshot.live_object(_TOPICS, Identity(name))
         if live is None:
-            faults.append(f"topic {name} is not there, or hidden from us")
+            faults.append(f"topic {name} does not exist, or the principal cannot see it")
             continue
         held: Topic = live.value  # type: ignore[assignment] # a Reading of topics holds them
         stands = {each for row in held.replica_assignment or () for each in row}
@@ -228,7 +228,7 @@ def _check_assignment(rows: TopicAssignments, snapshot: Snapshot) -> None:
             if number >= (held.partitions or 0):
                 faults.append(f"{name} has no partition {number}")
             faults += [
-                f"{name}:{number} names broker {each}, which is not there"
+                f"{name}:{number} names broker {each}, which does not exist"
                 for each in replicas
                 if each not in brokers | stands
             ]

@@ -81,14 +81,14 @@ def _partition_progress(
     if key in moving:
         if moving[key].target == target:
             return MoveProgress.IN_PROGRESS, ""
-        return MoveProgress.FAILED, f"it goes to {_format_ids(moving[key].target)}"
+        return MoveProgress.FAILED, f"it is moving to {_format_ids(moving[key].target)}"
     if not isinstance(topic, TopicDescription):
         return MoveProgress.FAILED, str(topic or "no answer")
     if key[1] >= len(topic.assignment):
-        return MoveProgress.FAILED, "there is no such partition"
+        return MoveProgress.FAILED, "the partition does not exist"
     stands = topic.assignment[key[1]]
     if stands != target:
-        return MoveProgress.FAILED, f"it stands at {_format_ids(stands)}"
+        return MoveProgress.FAILED, f"it is on {_format_ids(stands)}"
     if missing := sorted(set(target) - set(topic.in_sync[key[1]])):
         return MoveProgress.IN_PROGRESS, f"not in sync: {_format_ids(tuple(missing))}"
     return MoveProgress.COMPLETED, ""

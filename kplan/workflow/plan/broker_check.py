@@ -281,7 +281,7 @@ def _broker_violation(change: Change, refused: Refusal) -> Violation:
         Severity.ERROR,
         SUMMARIES["KP331"],
         f"{change.identity}: {message}",
-        "This is the broker's own policy; its text says what it wants.",
+        "This is a policy of the broker; its message says what it requires.",
         change.address,
         change.declared_at,
     )
@@ -318,5 +318,5 @@ _HINTS = {
     "INVALID_CONFIG": "The broker names the key or value it does not take.",
     "TOPIC_AUTHORIZATION_FAILED": "Grant the right on the topic to the principal kplan runs as.",
     "CLUSTER_AUTHORIZATION_FAILED": "Grant the right on the cluster to this principal.",
-    "POLICY_VIOLATION": "This is no policy: the one change is larger than the controller takes.",
+    "POLICY_VIOLATION": "This is not a policy: the change is larger than the controller accepts.",
 }

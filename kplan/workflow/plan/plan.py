@@ -71,7 +71,7 @@ def _missing_api_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnos
                 Severity.ERROR,
                 SUMMARIES["KP229"],
                 f"{lack}. {count} of the planned changes take it.",
-                "" if lack.reason else "kplan cluster versions tells what the brokers offer.",
+                "" if lack.reason else "kplan cluster versions lists what the brokers support.",
                 first.address,
                 first.declared_at,
             )
@@ -107,7 +107,7 @@ def _controller_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnost
                 Severity.ERROR,
                 SUMMARIES[FORBIDDEN],
                 _prefix_connection(
-                    key, "Controllers are asked directly, and allow_direct is not set."
+                    key, "The connection is directly to controllers, and allow_direct is not set."
                 ),
                 'Set allow_direct = true in provider "kafka", or KPLAN_ALLOW_DIRECT=true.',
             )
@@ -121,7 +121,7 @@ def _controllers_text(direct: ControllerAccess) -> str:
     at = {each.id: f"{each.id} at {each.host}:{each.port}" for each in direct.controllers}
     others = [told for number, told in at.items() if number != direct.active]
     rest = f"; inactive: {', '.join(others)}" if others else ""
-    return f"Controllers are asked directly. Active: {at[direct.active]}{rest}."
+    return f"Connected directly to controllers. Active: {at[direct.active]}{rest}."
 
 
 def add_impact(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Ports) -> Plan:

@@ -40,9 +40,13 @@ def _parse_request(request: str) -> str | Diagnostic:
         found = json.loads(request)
     except json.JSONDecodeError as fault:
         place = SourceRange(CONSOLE_FILE, 1, fault.colno, 1, fault.colno + 1)
-        return error("KP119", place, f"The line is no JSON: {fault.msg}.", hint=_REQUEST_HINT)
+        return error(
+            "KP119", place, f"The line is not valid JSON: {fault.msg}.", hint=_REQUEST_HINT
+        )
     except (ValueError, RecursionError):
         return error("KP119", whole, "The line holds a number or nesting without measure.")
     if isinstance(found, dict) and isinstance(found.get("expr"), str):
         return str(found["expr"])
-    return error("KP119", whole, 'The line is no object with a string "expr".', hint=_REQUEST_HINT)
+    return error(
+        "KP119", whole, 'The line is not an object with a string "expr".', hint=_REQUEST_HINT
+    )

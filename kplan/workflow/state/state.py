@@ -208,7 +208,7 @@ def _check_later(pushed: State, current: State) -> None:
         )
     if pushed.serial < current.serial or (pushed.serial == current.serial and pushed != current):
         raise StateError(
-            f"It is no later state: its serial is {pushed.serial}, and here it is "
+            f"It is not a later state: its serial is {pushed.serial}, and here it is "
             f"{current.serial}.",
             forced,
         )

@@ -163,7 +163,7 @@ def _check_case(
         return
     heard = "\n".join(f"{each.policy} {_answer_word(each)}: {each.message}" for each in said)
     wanted = f'"{case.expect}"' + (f' with "{case.message}"' if case.message else "")
-    yield error("KP701", case.place, f"Expected {wanted}, got {heard or 'nothing said'}.")
+    yield error("KP701", case.place, f"Expected {wanted}, got {heard or 'no finding'}.")
 
 
 def _answer_word(each: Violation) -> str:
@@ -212,7 +212,7 @@ def _case_change(case: PolicyCase, setting: QuestionContext) -> Change:
         live = setting.live(case.kind, identity)
         if live is None:
             raise ValueError(
-                f"{identity or case.kind} is not on the cluster, and current is not given"
+                f"{identity or case.kind} is not on the cluster, and current is not set"
             )
         current = to_document(live.value)  # type: ignore[assignment] # plain data
     if case.operation is Operation.ALTER:

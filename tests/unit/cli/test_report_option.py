@@ -283,8 +283,8 @@ def test_an_answer_about_access_is_written_for_people_and_programs(desk: MemoryC
     desk.run("apply", "-auto-approve")
     asked = ("access", "of", "User:nobody", "-report=md=a.md", "-report=html=a.html")
     told = desk.run(*asked, "-report=json=a.json", "-report=ndjson=a.ndjson", "-report=txt=a.txt")
-    assert "may do nothing" in told
-    assert "may do nothing" in text(desk, "a.md")
+    assert "is allowed nothing" in told
+    assert "is allowed nothing" in text(desk, "a.md")
     assert text(desk, "a.html").startswith("<!doctype html>")
     assert json.loads(text(desk, "a.json"))["holdings"] == []
     (_, answer) = map(json.loads, text(desk, "a.ndjson").splitlines())

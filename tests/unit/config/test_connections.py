@@ -41,7 +41,7 @@ resource "kafka_topic" "x" {
 """
     found = load_files(tmp_path, {"main.tf": text})
     assert [(each.code, str(each.subject), each.hint) for each in found.diagnostics] == [
-        ("KP128", "main.tf:2:1", "Tell the connections apart with alias = ...; one may have none."),
+        ("KP128", "main.tf:2:1", "Give each connection an alias = ...; one can be without."),
         ("KP192", "main.tf:7:14", 'Did you mean "kafka.eu"?'),
     ]
 
@@ -179,7 +179,7 @@ def test_modules_inherit_the_connection_without_alias_and_are_handed_others(
         ('kafka.west["eu"]', "It has no for_each, so it has no instances.", ""),
         ("aws.west", "This names no connection.", "Write kafka, kafka.ALIAS or kafka.ALIAS[KEY]."),
         ("kafka.by_region[local.no]", 'named "no"', "Define it in a block: locals { no = ... }"),
-        ("kafka.by_region[each.key]", '"each" stands for an element of for_each', ""),
+        ("kafka.by_region[each.key]", '"each" is an element of for_each', ""),
     ],
 )  # fmt: skip
 def test_a_choice_that_is_none_is_told(tmp_path: Path, chosen: str, detail: str, hint: str) -> None:

@@ -27,7 +27,7 @@ def test_what_is_no_regular_file_is_not_read(tmp_path: Path, call: str) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in ("pipe", "/dev/zero"):
         (told,) = load_local(tmp_path, call.format(path)).diagnostics
-        assert "is no regular file" in told.detail
+        assert "is not a regular file" in told.detail
         assert told.subject
 
 

@@ -81,8 +81,8 @@ def test_a_block_on_one_line_that_goes_on_is_told_with_a_way_out() -> None:
     (problem,) = parse("a { b { c = 1 } }\n").diagnostics
     assert diagnostic_text(problem) == (
         "error KP103 main.tf:1:5-1:6 Invalid block definition\n"
-        '  The block "b" stands on the line of the block around it.\n'
-        "  hint: Give it a line of its own, or write b = ... if it is an argument."
+        '  The block "b" is on the line of the enclosing block.\n'
+        "  hint: Put it on its own line, or write b = ... if it is an argument."
     )
 
 

@@ -25,7 +25,7 @@ def test_of_any_other_failure_the_first_line_is_told() -> None:
     assert _error_line("[PATH_NOT_FOUND] There is no x.\n\nJVM stacktrace:\nat y") == (
         "[PATH_NOT_FOUND] There is no x."
     )
-    assert _error_line("") == "no reason given"
+    assert _error_line("") == "no reason was returned"
 
 
 def test_the_cause_of_a_failure_comes_before_all() -> None:

@@ -48,7 +48,7 @@ def test_an_ending_that_nobody_knows_is_refused() -> None:
 
 
 def test_a_place_below_a_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no writing to"):
+    with pytest.raises(UsageError, match="does not write to"):
         check_output(f"{_csv(tmp_path)}/table")
 
 

@@ -328,7 +328,7 @@ def test_what_is_on_other_connections_is_told(tmp_path: Path) -> None:
         "west.tf",
     )
     found = load_desired(*fleet(here), None)  # type: ignore[arg-type] # for data only
-    assert found.notes == ("eu: what is on kafka.west is not looked at.",)
+    assert found.notes == ("eu: what is on kafka.west is not read.",)
     rows = taken(here)
     assert "kafka_topic.west" not in {row[1] for row in of("change", plan_cluster(rows, found))}
 

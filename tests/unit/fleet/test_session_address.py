@@ -40,7 +40,7 @@ def test_one_master_of_several_is_enough() -> None:
 @pytest.mark.parametrize("remote", ["host:15002", "s3cret"])
 def test_what_is_no_address_is_told(remote: str) -> None:
     with (
-        pytest.raises(FleetError, match="no address of Spark Connect"),
+        pytest.raises(FleetError, match="not an address of Spark Connect"),
         open_session(SparkSettings(remote=remote)),
     ):
         pass

@@ -127,8 +127,8 @@ def test_a_saved_snapshot_is_read_as_it_was_written(tmp_path: Path, name: str) -
 
 DAMAGES: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
     "cut in half": (lambda data: data[: len(data) // 2], "cut or damaged"),
-    "empty": (lambda data: data[:0], "no snapshot"),
-    "foreign": (lambda data: b'{"kind": "tfstate"}\n' + data, "no snapshot"),
+    "empty": (lambda data: data[:0], "not a snapshot"),
+    "foreign": (lambda data: b'{"kind": "tfstate"}\n' + data, "not a snapshot"),
     "newer": (lambda data: data.replace(b'"format": 1', b'"format": 99'), "format 99"),
     "overwritten": (lambda data: b"\x00" + data, "cut or damaged"),
     "without its end": (lambda data: data.rsplit(b"\n", 2)[0] + b"\n", "cut or damaged"),

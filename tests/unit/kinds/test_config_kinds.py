@@ -201,7 +201,7 @@ def test_a_secret_that_is_not_the_planned_one_is_not_sent() -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"node.id": "7"}, "read-only: set it in the file of the broker"),
+        ({"node.id": "7"}, "read-only: set it in the broker's server.properties"),
         ({"log.cleaner.threads": "two"}, "(INT)"),
         ({"log.cleaner.thread": "2"}, "Did you mean log.cleaner.threads?"),
         ({"quite.something.else": "2"}, "stored and never used."),

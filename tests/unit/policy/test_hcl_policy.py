@@ -456,7 +456,7 @@ def test_a_policy_may_be_written_in_json(site: ProjectHarness) -> None:
 
 @pytest.mark.parametrize(
     ("message", "told"),
-    [("12", "12"), ("null", "(the policy gives no message)"), ("[1]", "is no text)")],
+    [("12", "12"), ("null", "(the policy gives no message)"), ("[1]", "is not text)")],
 )
 def test_a_message_is_text_whatever_was_written(
     site: ProjectHarness, message: str, told: str

@@ -293,4 +293,4 @@ def test_a_package_offers_policies_by_name(
     plan = site.plan(policies=PolicyOptions(paths=("acme-topics",))).plan
     assert [(each.policy, each.message) for each in plan.violations] == [("acme", "not at acme")]
     plan = site.plan(policies=PolicyOptions(paths=("acme-topic",))).plan
-    assert "no installed package offers 'acme-topic'" in plan.diagnostics[0].detail
+    assert "no installed package provides 'acme-topic'" in plan.diagnostics[0].detail

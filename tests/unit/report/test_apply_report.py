@@ -109,7 +109,7 @@ def test_an_incomplete_apply_never_says_complete_and_tells_how_to_go_on() -> Non
     )
     assert "complete!" not in text
     assert "Apply incomplete: 1 ok, 1 failed, 0 unknown, 0 not attempted.\n" in text
-    assert "To go on: kplan apply -target=x  (what is done is not done again)\n" in text
+    assert "To go on: kplan apply -target=x  (completed changes are not repeated)\n" in text
 
 
 def test_an_unknown_outcome_is_not_a_failure_and_says_how_to_find_out() -> None:
@@ -120,7 +120,7 @@ def test_an_unknown_outcome_is_not_a_failure_and_says_how_to_find_out() -> None:
     text = views.apply_text([no_answer], PLAIN_STYLE)
     assert "kafka_topic.new create unknown" in text
     assert "(retriable, 1 attempt, 9 ms)" in text
-    assert "hint: Plan again: reading the cluster tells whether it was done." in text
+    assert "hint: Plan again: kplan reads whether it was done." in text
     noted = views.apply_text(
         [Outcome(change("new"), OutcomeStatus.FAILED, note="half done")], PLAIN_STYLE
     )
@@ -132,7 +132,7 @@ def test_an_unknown_outcome_is_not_a_failure_and_says_how_to_find_out() -> None:
 def test_only_the_first_twenty_failures_are_shown() -> None:
     text = views.apply_text([failed("new")] * 25, PLAIN_STYLE)
     assert text.count("  ! kafka_topic.new") == 20
-    assert "and 5 more; -json tells each of them" in text
+    assert "and 5 more; -json lists all of them" in text
 
 
 def test_what_was_done_is_named_and_what_is_gone_comes_first() -> None:

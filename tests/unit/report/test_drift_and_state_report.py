@@ -63,7 +63,7 @@ def test_no_drift_is_said_only_of_what_was_seen() -> None:
     assert views.drift_text((), dark, PLAIN_STYLE) == (
         "Note: kafka_acl objects could not be read (no right).\n"
         "\n"
-        "Note: the cluster hides 1 object from us: orders.\n"
+        "Note: kplan cannot see 1 object: orders.\n"
         "\n"
         "No drift in what could be read.\n"
     )
@@ -72,7 +72,7 @@ def test_no_drift_is_said_only_of_what_was_seen() -> None:
 def test_many_hidden_objects_are_cut() -> None:
     dark = DriftCoverage(hidden=tuple(f"t{number:02}" for number in range(30)))
     text = views.drift_text((), dark, PLAIN_STYLE)
-    assert "hides 30 objects" in text
+    assert "cannot see 30 objects" in text
     assert "t19 ..." in text.replace("\n", " ")
     assert "t20" not in text
     assert "No drift in what could be read." in text

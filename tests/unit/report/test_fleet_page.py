@@ -34,7 +34,7 @@ def test_what_is_wrong_is_said_before_anything_is_counted() -> None:
     drift = table("drift", "cluster finding identity", ("eu", "drift", "a"), ("eu", "drift", "b"))
     to_do = table("to_do", "cluster finding risk count", ("us", "change", "dangerous", 3))
     found = page(inventory(("eu", 1200, 0), ("us", 1, 1)), drift, to_do, notes=("us is down",))
-    assert found.index("Drift and problems") < found.index("What is where")
+    assert found.index("Drift and problems") < found.index(">Inventory")
     assert found.rindex(">eu<") < found.rindex(">us<"), "the greatest is first"
     wrong = found.index("1 cluster not read, 2 drifted objects, 3 dangerous changes")
     assert wrong < found.index("2 clusters, 1,201 topics, 3,603 partitions, 14 ACLs")
@@ -44,10 +44,10 @@ def test_what_is_wrong_is_said_before_anything_is_counted() -> None:
 
 def test_a_fleet_without_a_fault_is_told_so() -> None:
     found = page(inventory(("eu", 1, 0)), table("drift", "cluster finding identity"))
-    assert "Nothing is wrong that kplan looks for." in found
-    assert "Nothing was found of: drift and problems." in found
-    assert "No authorizer log is kept" in found
-    assert "of: ACLs that do nothing." in page(inventory(("eu", 1, 0)), table("idle_acls", "by"))
+    assert "No problems found that kplan checks." in found
+    assert "Nothing found: drift and problems." in found
+    assert "No authorizer log was ingested" in found
+    assert "found: ACLs without effect." in page(inventory(("eu", 1, 0)), table("idle_acls", "by"))
 
 
 def test_each_thing_has_a_chart_of_its_own_with_the_greatest_first() -> None:
@@ -66,7 +66,7 @@ def test_figures_are_written_for_people_and_set_to_the_right() -> None:
     assert "<td>in no log</td>" in found
     assert '<td class="number">12,345</td>' in found
     assert '<td class="number">3 GiB</td>' in found
-    assert "1 topic that nobody uses, holding 3 GiB" in found
+    assert "1 topic unused, 3 GiB" in found
     assert "old&lt;1&gt;" in found
     assert ">records</th>" not in found, "a column that says nothing is left out"
 
@@ -79,7 +79,7 @@ def test_what_nobody_owns_is_counted_and_drawn() -> None:
         ("eu", "(nobody)", 1, 0, 0, 10.0),
     )
     found = page(inventory(("eu", 6, 0)), owners)
-    assert "1 object (10 %) that no configuration owns" in found
+    assert "1 object (10 %) without an owner" in found
     assert '<td class="number">90 %</td>' in found
     (chart,) = (
         each
@@ -94,26 +94,26 @@ def test_a_text_names_what_nothing_was_found_of() -> None:
     shadowed = table("findings", "cluster", ("eu",))
     tables = (shadowed, table("violations", "cluster"), table("unread", "cluster"))
     told = figures_text(Figures("Lint", tables), PLAIN_STYLE)
-    assert "Nothing was found of: violations." in told
+    assert "Nothing found: violations." in told
     assert "Nothing was found.\n" in figures_text(Figures("Lint", tables[1:]), PLAIN_STYLE)
 
 
 def test_a_fleet_of_which_little_is_declared_is_not_said_to_be_as_it_should() -> None:
     others = table("undeclared", "cluster reason", ("us", "none"), ("ap", "none"))
     found = page(inventory(("eu", 1, 0), ("us", 1, 0), ("ap", 1, 0)), others)
-    assert "Nothing is wrong in 1 cluster, and 2 not looked at." in found
-    assert "2 clusters without a configuration: what drifted there is not known" in found
-    assert "Clusters of whose drift nothing is known" in found
+    assert "No problems found in 1 cluster, and 2 not read." in found
+    assert "2 clusters without a configuration: drift is unknown" in found
+    assert "Clusters with unknown drift" in found
 
 
 def test_each_finding_has_a_next_step() -> None:
     acls = table("unused_acls", "cluster identity principal", ("eu", "User:x|*|Read", "User:x"))
     topics = table("unused_topics", "cluster topic", ("eu", "old"))
     found = page(inventory(("eu", 1, 0)), acls, topics)
-    assert found.index("What to do next") < found.index("What is where")
+    assert found.index("Next steps") < found.index(">Inventory")
     assert found.count("kplan fleet audit usage -removed=DIR") == 1
     assert "User:x|*|Read" not in found, "its parts are told"
-    assert "What to do next" not in page(inventory(("eu", 1, 0)))
+    assert "Next steps" not in page(inventory(("eu", 1, 0)))
 
 
 ATTRIBUTES = {

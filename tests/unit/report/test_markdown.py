@@ -64,7 +64,7 @@ def test_what_has_no_room_is_named_and_what_cannot_be_named_is_counted() -> None
     assert len(text) <= 30_000
     named = len(re.findall(r"^- `kafka_topic\.new\d+`$", text, re.MULTILINE))
     whole = text.count('+ resource "kafka_topic"')
-    (left_out,) = re.findall(r"and ([\d,]+) more, for which there is no room here", text)
+    (left_out,) = re.findall(r"and ([\d,]+) more, left out for size", text)
     assert named + whole + int(left_out.replace(",", "")) == 3000
     assert named > 300
 
@@ -73,7 +73,7 @@ def test_more_deletes_than_any_comment_can_name_are_counted_in_sight() -> None:
     text = comment(big_plan(2000, 10), 20_000)
     assert len(text) <= 20_000
     before_folds = text.partition("<details>")[0]
-    assert re.search(r"\*\*and [\d,]+ more, for which there is no room here\*\*", before_folds)
+    assert re.search(r"\*\*and [\d,]+ more, left out for size\*\*", before_folds)
     assert "Plan: 10 to add, 0 to change, 2000 to destroy." in text
 
 

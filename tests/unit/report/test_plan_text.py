@@ -267,7 +267,7 @@ def test_the_legend_lists_only_symbols_in_use() -> None:
         "-/+ destroy and then create replacement\n"
         "  ~ update in-place\n"
         "  + create\n"
-        "  . forget: stays on the cluster, kplan lets go of it\n"
+        "  . forget: remains on the cluster, kplan no longer owns it\n"
         "  ! needs review\n"
     ) in shown(one_of_each())
     created = shown(make_plan([resource(ORDERS, topic())], state(), snapshot()))
@@ -404,7 +404,7 @@ def test_a_kind_that_could_not_be_read_is_never_no_changes() -> None:
 
 def test_a_targeted_plan_says_that_it_is_partial() -> None:
     text = shown(nothing(targets=(ORDERS,)))
-    assert "Note: This plan is partial: -target narrows it" in text
+    assert "Note: This plan is partial because of -target" in text
     assert ATLANTIS_NOTHING.search(text)
 
 

@@ -60,7 +60,7 @@ def test_a_backup_is_read_by_its_serial(tmp_path: Path) -> None:
     path = tmp_path / "kplan.json"
     written(path, state(ORDERS), state(AUDIT))
     assert set(read_backup(path, 1).owned) == {Address("kafka_topic", "orders")}
-    with pytest.raises(StateError, match="no backup of serial 7; kept are: 1"):
+    with pytest.raises(StateError, match="no backup of serial 7; available: 1"):
         read_backup(path, 7)
     list_backups(path)[0].write_text("")
     with pytest.raises(StateCorruptError, match=r"1\.json: It is empty"):

@@ -148,10 +148,10 @@ def test_a_damaged_plan_is_refused_or_the_same_never_another(
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "no saved plan"),
-        (b'{"resource": {}}', "no saved plan"),
+        (b"", "not a saved plan"),
+        (b'{"resource": {}}', "not a saved plan"),
         (archive(tfplan=b"", tfstate=b""), "plan of Terraform"),
-        (archive(readme_txt=b"hello"), "no saved plan"),
+        (archive(readme_txt=b"hello"), "not a saved plan"),
         (archive(meta_json=b"[]"), "misplaces"),
         (archive(meta_json=b"{"), "misplaces"),
         (archive(meta_json=b'{"format": 1}', plan_json=b"{}"), "misplaces"),

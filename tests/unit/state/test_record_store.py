@@ -176,7 +176,7 @@ def test_two_runs_without_lock_that_read_the_same_state_do_not_both_write(
     first.write(state(owned(), serial=1))
     assert first.read() == second.read()
     second.write(state(owned("second"), serial=2))
-    with pytest.raises(StateError, match="written meanwhile by another run"):
+    with pytest.raises(StateError, match="written by another run"):
         first.write(state(owned("first"), serial=3))
     assert first.read() == state(owned("second"), serial=2)
     first.write(state(owned("first"), serial=3))
@@ -190,7 +190,7 @@ def test_a_writer_that_comes_between_the_look_and_the_write_is_seen(
     store, other = RecordStore(records), RecordStore(records.connect())
     assert store.read() is None
     records.run_before_write(lambda: other.write(state(owned("other"), serial=1)))
-    with pytest.raises(StateError, match="written meanwhile"):
+    with pytest.raises(StateError, match="written by another run"):
         store.write(state(owned(), serial=1))
     assert store.read() == state(owned("other"), serial=1)
 
@@ -200,7 +200,7 @@ def test_writers_that_come_between_for_ever_are_told() -> None:
     store = RecordStore(records)
     for _ in range(5):
         records.lose_next_response(is_written=False)
-    with pytest.raises(StateLockedError, match="keeps writing"):
+    with pytest.raises(StateLockedError, match="is writing"):
         store.write_move_note("x")
 
 
@@ -219,7 +219,7 @@ def test_a_run_that_lost_its_lock_cannot_write_any_more(
     a = creation("a")
     with at_once(first, holder), first.open_journal(plan(a)) as journal:
         second.force_unlock(holder.id)
-        with pytest.raises(StateLockedError, match="taken away from this run; nobody holds it"):
+        with pytest.raises(StateLockedError, match="This run lost its lock; it is not locked"):
             journal.on_send(plan(a).batches[0], [a])
         with at_once(second, current_holder("plan")):
             with pytest.raises(StateLockedError, match="it is held by plan"):
@@ -276,7 +276,7 @@ def test_the_first_apply_takes_the_lock_with_its_first_change() -> None:
         with first.open_journal(plan(creation("a"))):
             assert second.lock_status().is_held
         with (
-            pytest.raises(StateLockedError, match="taken away from this run; it is held by apply"),
+            pytest.raises(StateLockedError, match="This run lost its lock; it is held by apply"),
             second.open_journal(plan(creation("b"))),
         ):
             pass
@@ -299,7 +299,7 @@ def test_the_lock_of_a_dead_run_is_taken_over_once_it_has_been_silent(
         with at_once(store, current_holder("plan")):
             assert store.lock_status().is_held
         return
-    with pytest.raises(StateLockedError, match=r"process is gone: the lock is free in \d+ s"):
+    with pytest.raises(StateLockedError, match=r"process has ended: the lock is free in \d+ s"):
         at_once(store, current_holder("plan")).__enter__()
 
 

@@ -115,9 +115,9 @@ def test_any_truncation_is_damage(what: State) -> None:
     [
         (b"", "empty"),
         (b" \n", "empty"),
-        (b"{", "no JSON"),
-        (b"\xff\xfe\x00", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe\x00", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
         (b"[1]", "no state of kplan"),
         (b'{"version": 4, "terraform_version": "1.11.4", "serial": 3}', "Terraform"),
         (b'{"format": "1"}', "no state of kplan"),

@@ -169,7 +169,7 @@ def test_a_state_written_meanwhile_is_not_written_over_and_ours_is_not_lost(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "there" / "state.json"
     write_state(path, state(owned("theirs"), serial=42))
-    with pytest.raises(StateError, match="written meanwhile: it is at serial 42") as told:
+    with pytest.raises(StateError, match="written by another run: it is at serial 42") as told:
         write_state(path, state(owned("ours"), serial=42))
     assert "kplan apply -resume" in told.value.hint
     assert "cp " not in told.value.hint
@@ -205,7 +205,7 @@ def test_where_no_other_folder_takes_the_new_state_the_error_says_what_to_do(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with files_limited_to(100), pytest.raises(StateError) as caught:
         write_state(tmp_path / "state.json", many(1, serial=1))
-    assert "Plan again" in caught.value.hint
+    assert "plan again" in caught.value.hint
 
 
 def test_a_write_to_where_no_file_can_be_leaves_no_litter(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_earlier_states_are_kept_and_told(store: StateStore, again: Open) -> Non
     ]
     assert again().read_version(2) == state(owned("a"), owned("b"), serial=2)
     assert again().newest_serial() == 3
-    with pytest.raises(StateError, match="kept are: 1, 2"):
+    with pytest.raises(StateError, match="available: 1, 2"):
         again().read_version(7)
 
 
@@ -96,8 +96,8 @@ def test_writing_the_same_again_does_nothing(store: StateStore, again: Open) -> 
 @pytest.mark.parametrize(
     ("later", "why"),
     [
-        (state(owned("other"), serial=41), "written meanwhile"),
-        (state(owned("other"), serial=40), "written meanwhile"),
+        (state(owned("other"), serial=41), "written by another run"),
+        (state(owned("other"), serial=40), "written by another run"),
         (replace(state(serial=42), lineage="other"), "another state"),
     ],
 )
@@ -178,10 +178,10 @@ def test_a_run_whose_lock_was_taken_away_sends_nothing_more(store: StateStore, a
         with store.open_journal(made, holder=holder) as journal:
             journal.on_send(made.batches[0], [a])
             again().force_unlock(holder.id)
-            with pytest.raises(StateLockedError, match="taken away from this run; nobody holds it"):
+            with pytest.raises(StateLockedError, match="This run lost its lock; it is not locked"):
                 journal.on_send(made.batches[0], [b])
         with (
-            pytest.raises(StateLockedError, match="taken away from this run"),
+            pytest.raises(StateLockedError, match="This run lost its lock"),
             store.open_journal(made, holder=holder),
         ):
             pass
@@ -221,7 +221,7 @@ def test_a_state_is_taken_over_byte_by_byte(store: StateStore, again: Open) -> N
     later = encode_state(many(301, 8), "0.9")
     again().write_document(later)
     assert again().read_document() == later
-    with pytest.raises(StateError, match="written meanwhile"):
+    with pytest.raises(StateError, match="written by another run"):
         again().write_document(document)
 
 

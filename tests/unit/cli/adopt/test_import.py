@@ -31,7 +31,7 @@ def test_a_whole_cluster_is_taken_over_into_an_empty_folder(desk: MemoryCommand)
     )
     assert NO_CHANGES in desk.run("plan", "-detailed-exitcode")
     again = desk.run("import", "-all", "-generate-config=more.tf")
-    assert again == "There was nothing to take over.\n"
+    assert again == "There was nothing to import.\n"
 
 
 def test_what_was_left_out_is_told(desk: MemoryCommand) -> None:

@@ -89,7 +89,7 @@ def test_what_somebody_may_do_is_told_with_live_topics(desk: MemoryCommand) -> N
     assert "TOPIC orders" in told
     assert "READ, DESCRIBE" in told
     assert "1 live topic" in told
-    assert "may do nothing" in desk.run("access", "of", "User:nobody")
+    assert "is allowed nothing" in desk.run("access", "of", "User:nobody")
     assert "is a super user" in desk.run("access", "of", "User:root")
     data = json.loads(desk.run("access", "of", "User:billing", "-json"))
     assert data["holdings"][0]["operations"] == ["READ", "DESCRIBE"]
@@ -98,9 +98,9 @@ def test_what_somebody_may_do_is_told_with_live_topics(desk: MemoryCommand) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("who-can", "read", "orders"), '"orders" is no resource'),
+        (("who-can", "read", "orders"), '"orders" is not a resource'),
         (("who-can", "read", "topic:"), "Which topic?"),
-        (("who-can", "fly", "topic:orders"), 'Kafka never asks for "fly" on a topic'),
+        (("who-can", "fly", "topic:orders"), 'Kafka never requires "fly" on a topic'),
         (("of", "billing"), "Write it as User:billing"),
     ],
 )

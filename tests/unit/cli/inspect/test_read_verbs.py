@@ -98,8 +98,8 @@ def test_topics_are_described_with_replicas_and_configs(desk: MemoryCommand) -> 
     [
         ("nope", "Topic nope cannot be read: UNKNOWN_TOPIC_OR_PARTITION"),
         ("secret", "Topic secret cannot be read: TOPIC_AUTHORIZATION_FAILED"),
-        ("a b", '"a b" is no name of a topic: it contains'),
-        ("", '"" is no name of a topic: it is empty'),
+        ("a b", '"a b" is not a topic name: it contains'),
+        ("", '"" is not a topic name: it is empty'),
     ],
 )
 def test_topics_that_are_not_there_or_hidden_are_told(
@@ -152,7 +152,7 @@ def test_acls_are_listed_by_what_they_say_and_what_they_apply_to(
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("-match=orders", '"orders" is no resource'),
+        ("-match=orders", '"orders" is not a resource'),
         ("-resource=topic:", "Which topic?"),
         ("-principal=app", "Write it as User:app"),
         ("-provider=west", "There is no connection kafka.west"),

@@ -152,11 +152,11 @@ def test_what_moves_is_taken_back(desk: MemoryCommand) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("nothing", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
+        ("nothing", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
         ("[]", 'has no list "partitions"'),
         ('{"partitions": []}', 'has no list "partitions"'),
-        ('{"partitions": [3]}', "is no object"),
+        ('{"partitions": [3]}', "is not an object"),
         ('{"partitions": [{"topic": "a", "partition": -1}]}', "has no topic, or no number"),
         ('{"partitions": [{"topic": "a", "partition": 0}]}', "has no list of broker ids"),
         (
@@ -168,7 +168,7 @@ def test_what_moves_is_taken_back(desk: MemoryCommand) -> None:
                 '{"partitions": [{"topic": "a", "partition": 9, "replicas": [1, 8]},'
                 ' {"topic": "c", "partition": 0, "replicas": [1]}]}'
             ),
-            "a has no partition 9; a:9 names broker 8, which is not there; topic c is not there",
+            "a has no partition 9; a:9 names broker 8, which does not exist; topic c does not",
         ),
     ],
 )
@@ -221,8 +221,11 @@ def test_an_unclean_election_tells_what_is_lost_as_far_as_anybody_knows(
     monkeypatch.setattr(desk.cluster, "elect_leaders", lambda keys, _: dict.fromkeys(keys))
     args = ("elect", "unclean", file(desk, [move("a", 0)]), "-allow-unclean", "-auto-approve")
     told = desk.run(*args)
-    assert "a:0 goes on at offset 10: what a former leader had from there on is lost." in told
-    assert "Nobody who runs can tell how many records are lost." in told
+    assert (
+        "a:0 continues at offset 10: what a former leader had from there on is lost."
+        in " ".join(told.split())
+    )
+    assert "No running broker knows how many records are lost." in told
     group = GroupDescription("billing", "classic", "consumer", "Empty", 1)
     desk.cluster.add_described_group(replace(group, committed_offsets={("a", 0): 25, ("b", 0): 1}))
     found = json.loads(desk.run(*args, "-json"))
@@ -231,7 +234,7 @@ def test_an_unclean_election_tells_what_is_lost_as_far_as_anybody_knows(
     assert "had read a:0 up to 25: at least 15 records are lost" in said
     assert not [each for each in found["notes"] if "Nobody" in each]
     desk.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="group_names")
-    assert "Nobody who runs can tell" in desk.run(*args)
+    assert "No running broker knows" in desk.run(*args)
 
 
 TOPIC = """

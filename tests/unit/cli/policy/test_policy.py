@@ -71,7 +71,7 @@ def test_cases_pass_and_fail_and_ci_gets_a_report(desk: MemoryCommand) -> None:
     desk.write(CASES.replace("EXPECT", "warn"), "tests/cap.policytest.hcl")
     assert "Failure! 1 passed, 1 failed." in desk.run("policy", "test", code=1)
     told = desk.run_failing("policy", "test")
-    assert 'Expected "warn", got nothing said.' in told
+    assert 'Expected "warn", got no finding.' in told
     assert "tests/cap.policytest.hcl line 8" in told
     assert desk.cluster.calls == []
 
@@ -85,11 +85,11 @@ def test_without_test_files_that_is_said(desk: MemoryCommand) -> None:
     [
         ('case "a" {\n on = "creates"\n expect = "pass"\n}', 'Did you mean "create"?'),
         ('case "a" {\n on = "create"\n}', "KP122"),
-        ('case "a" {\n on = "create"\n expect = "no"\n}', "is none of pass, deny"),
+        ('case "a" {\n on = "create"\n expect = "no"\n}', "is not one of pass, deny"),
         ('cas "a" {\n}', 'Did you mean "case"?'),
         ("x = 1", "cluster and case blocks"),
         ('case "a" {\n on = "create"\n expect = "pass"\n requested = 1\n}', "holds the attributes"),
-        ('case "a" {\n on = "create"\n expect = "pass"\n today = "x"\n}', "is no day"),
+        ('case "a" {\n on = "create"\n expect = "pass"\n today = "x"\n}', "is not a date"),
         ('case "a" {\n on = "create"\n expect = "pass"\n requested = var.no\n}', "KP140"),
         ('case "a" {\n on = "create"\n expect = "pass"\n requested = {}\n}', "cannot be made"),
         ('case "a" {\n on = "create"\n expect = "pass"\n kind = "x"\n}', "no kind"),

@@ -33,7 +33,7 @@ def test_a_state_is_pulled_and_pushed(desk: MemoryCommand, monkeypatch: pytest.M
         "The state is at serial 1 and owns 3 objects.\n"
     )
     desk.run("state", "rm", "kafka_acl.read")
-    assert "It is no later state" in desk.run_failing("state", "push", "copy.json")
+    assert "It is not a later state" in desk.run_failing("state", "push", "copy.json")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(told.encode())))
     assert desk.run("state", "push", "-force", "-") == (
         "Ownership:\n  + kafka_acl.read\n\nThe state is at serial 3 and owns 3 objects.\n"

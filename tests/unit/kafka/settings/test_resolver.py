@@ -206,7 +206,7 @@ def test_a_scram_login_module_without_a_mechanism_is_a_problem() -> None:
     login = 'a.b.ScramLoginModule required username="u" password="p";'
     config = {"bootstrap.servers": "a:1", "sasl.jaas.config": login}
     assert problems({"config": config, "tls_enabled": False}) == [
-        'KP302 "SCRAM" is no SASL mechanism.'
+        'KP302 "SCRAM" is not a SASL mechanism.'
     ]
 
 
@@ -312,7 +312,7 @@ def test_an_unknown_mechanism_is_told_with_the_known_ones() -> None:
     block = {**PLAIN_BLOCK, "sasl_mechanism": "scram", "sasl_username": "a", "sasl_password": "b"}
     found = resolved(block)
     (problem,) = found.diagnostics
-    assert problem.detail == '"SCRAM" is no SASL mechanism.'
+    assert problem.detail == '"SCRAM" is not a SASL mechanism.'
     assert problem.hint == (
         "Set sasl_mechanism to one of "
         "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, AWS_MSK_IAM."
@@ -360,7 +360,7 @@ def test_every_bad_value_is_told_at_once() -> None:
             }
         )
     ) == [
-        'KP302 "TLS" is no security protocol.',
+        'KP302 "TLS" is not a security protocol.',
         'KP302 "bootstrap_servers" is a list of host:port.',
         'KP302 "timeout" is a time above 0 and at most an hour.',
         'KP302 "tls_enabled" is true or false.',
@@ -374,16 +374,16 @@ def test_a_config_that_is_no_map_is_a_problem() -> None:
 
 
 def test_nothing_given_is_a_missing_server() -> None:
-    assert problems() == ["KP303 No bootstrap servers are given."]
+    assert problems() == ["KP303 No bootstrap servers are configured."]
 
 
 def test_a_certificate_without_its_key_is_a_problem() -> None:
     block = {"bootstrap_servers": ["a:1"]}
     assert problems({**block, "client_cert": CERTIFICATE}) == [
-        "KP303 A client certificate is given without its key."
+        "KP303 A client certificate is set without its key."
     ]
     assert problems({**block, "client_key": KEY}) == [
-        "KP303 A client key is given without its certificate."
+        "KP303 A client key is set without its certificate."
     ]
 
 

@@ -133,7 +133,7 @@ def test_all_that_an_oauth_client_lacks_is_told_at_once() -> None:
         ("token.endpoint.url", "https://ci:hush@login/", "is a URL that begins with"),
         ("extensions", "auth=x", "is name=value, with commas between."),
         ("extensions", "a", "is name=value, with commas between."),
-        ("grant.type", "urn:jwt", 'by client credentials, not by "urn:jwt".'),
+        ("grant.type", "urn:jwt", 'with client credentials, not with "urn:jwt".'),
         ("metadata.authentication.type", "aws_iam", "kplan cannot honour"),
         ("cliend.id", "x", 'There is no setting "sasl.oauthbearer.cliend.id".'),
         ("header.urlencode", "perhaps", "is true or false."),
@@ -213,7 +213,7 @@ def test_what_cannot_be_signed_for_aws_is_told() -> None:
     }
     assert problems(block) == [
         "KP303 No AWS region is given.",
-        "KP303 One half of an AWS key is given.",
+        "KP303 Only one half of an AWS key is set.",
         'KP305 kplan does not hand "sasl_aws_external_id" to AWS.',
     ]
 

@@ -133,13 +133,13 @@ def test_a_tls_port_spoken_to_in_plaintext_is_told(
 ) -> None:
     for each in (broker, strict_broker):
         told = refusal(settings(each, None))
-        assert told.endswith("speaks TLS, and kplan was told not to.")
+        assert told.endswith("uses TLS, and TLS is disabled for this connection.")
 
 
 def test_a_plaintext_port_spoken_to_in_tls_is_told() -> None:
     with fake_broker() as plaintext:
         told = refusal(settings(plaintext, Tls()))
-    assert told.endswith("does not speak TLS, and kplan was told to.")
+    assert told.endswith("does not use TLS, and TLS is enabled for this connection.")
 
 
 def scram(broker: FakeBroker, last: bytes) -> ConnectionSettings:

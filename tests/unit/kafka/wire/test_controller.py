@@ -219,9 +219,9 @@ def test_what_a_controller_does_not_tell_is_unread_and_never_empty() -> None:
     with controllers(1) as (_, cluster):
         with pytest.raises(NotListableError, match="does not list topics"):
             cluster.topics()
-        with pytest.raises(UnreadableError, match="does not tell the quotas"):
+        with pytest.raises(UnreadableError, match="do not return quotas"):
             cluster.quotas()
-        with pytest.raises(UnreadableError, match="does not tell the SCRAM credentials"):
+        with pytest.raises(UnreadableError, match="do not return SCRAM credentials"):
             cluster.scram_users()
         one = ConfigResource(ConfigScope.BROKER, "1")
         refused = cluster.configs([one])[one]

@@ -129,7 +129,7 @@ def test_a_file_is_never_written_over_and_lies_in_the_folder(
         imported(site, "there.tf")
     for elsewhere in ("sub/x.tf", "../x.tf", "x.txt"):
         (tmp_path / "sub").mkdir(exist_ok=True)
-        with pytest.raises(UsageError, match="is no configuration file of"):
+        with pytest.raises(UsageError, match="is not a configuration file of"):
             imported(site, elsewhere)
 
 

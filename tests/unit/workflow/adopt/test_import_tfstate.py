@@ -119,10 +119,10 @@ def test_no_secret_is_copied(site: ProjectHarness) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "is no state of Terraform"),
-        ("[]", "is no state of Terraform"),
-        ("[" * 100_000, "is no state of Terraform"),
-        ('{"format": 1}', "is no state of Terraform"),
+        ("", "is not a Terraform state"),
+        ("[]", "is not a Terraform state"),
+        ("[" * 100_000, "is not a Terraform state"),
+        ('{"format": 1}', "is not a Terraform state"),
         ('{"version": 3, "terraform_version": "0.11.14"}', "has the format 3; kplan reads 4"),
     ],
 )

@@ -218,7 +218,7 @@ def test_a_saved_plan_whose_apply_was_killed_counts_as_applied_once_it_is_finish
     outside = (site.ports, ApplyHandlers(lambda _: True, site.watcher))
     with pytest.raises(Killed):
         apply_saved(site.project, file, PlanOptions(), outside)
-    with pytest.raises(StalePlanError, match="begun already") as told:
+    with pytest.raises(StalePlanError, match="was started and interrupted") as told:
         apply_saved(site.project, file, PlanOptions(), outside)
     assert told.value.hint == "Do the rest of it: kplan apply -resume"
     goes_on(site)

@@ -93,7 +93,7 @@ def test_the_environment_of_the_apply_changes_nothing_and_an_option_is_refused(
     path = saved(site, variants(site.folder)["options"])
     with pytest.raises(StalePlanError) as told:
         applied(site, path, Inputs((VariableText("prefix", "us", "-var"),)))
-    assert "keeps the values of its variables" in told.value.hint
+    assert "contains the values of its variables" in told.value.hint
     applied(site, path, Inputs(environ={"TF_VAR_prefix": "us"}))
     assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
 

@@ -132,7 +132,7 @@ def test_deletes_of_what_is_gone_are_done(site: ProjectHarness) -> None:
 def test_what_is_to_be_changed_and_is_gone_is_stale(site: ProjectHarness) -> None:
     path = saved(site)
     site.cluster.delete_topics([TopicRef("orders")])
-    with pytest.raises(StalePlanError, match="it is gone from the cluster"):
+    with pytest.raises(StalePlanError, match="it was deleted from the cluster"):
         applied(site, path)
 
 

@@ -403,15 +403,15 @@ def test_what_kafka_would_refuse_is_left_out(tmp_path: Path) -> None:
     ("text", "code", "line", "told"),
     [
         ("topics:\n  a: [1", "KP149", 2, "expected"),
-        ("topics:\n  a: 1\n  a: 2\n", "KP149", 3, 'The key "a" stands here twice.'),
+        ("topics:\n  a: 1\n  a: 2\n", "KP149", 3, 'The key "a" is set twice.'),
         ("topics:\n  é: \x01\n", "KP149", 2, "ontrol characters are not allowed"),
         ("topics: &x [*x]\n", "KP149", 1, "levels"),
         ("topics:\n  a: {partitions: many}\n", "KP181", 2, 'a whole number, and there is "many"'),
         ("services:\n  a: {produces: [t]}\n", "KP181", 2, '"type" is missing here; it is a text.'),
         ("topics:\n  - a\n", "KP181", 2, "Here belongs a mapping, and there is a list."),
         ("? [a]\n: b\n", "KP149", 1, "A key has to be a text."),
-        ("", "KP181", 1, "is of none of the formats"),
-        ("some: thing\n", "KP181", 1, "is of none of the formats"),
+        ("", "KP181", 1, "is in none of the formats"),
+        ("some: thing\n", "KP181", 1, "is in none of the formats"),
         ("just text\n", "KP181", 1, "Here belongs a mapping"),
     ],
 )

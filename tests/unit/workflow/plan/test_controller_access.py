@@ -46,7 +46,7 @@ class Controllers(MemoryCluster):
         }
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:  # noqa: ARG002
-        raise UnreadableError("A controller does not tell the quotas.")
+        raise UnreadableError("Controllers do not return quotas.")
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         return {
@@ -77,7 +77,7 @@ def test_nothing_is_to_be_done_where_nothing_changed_and_what_is_not_told_is_sai
     plan = site.plan().plan
     assert {each.action for each in plan.changes} == {Action.NO_OP}
     assert plan.drift == ()
-    assert plan.unread == {"kafka_quota": "A controller does not tell the quotas."}
+    assert plan.unread == {"kafka_quota": "Controllers do not return quotas."}
     assert sorted(codes(site)) == ["KP234", "KP245"]
 
 

@@ -215,7 +215,7 @@ def test_the_console_says_that_it_asks_no_cluster(site: ProjectHarness) -> None:
     console = Console(site.folder, Inputs(), KINDS)
     (problem,) = console.evaluate_text("local.partitions").diagnostics
     assert problem.detail == (
-        "data.kafka_topic.orders is read from a cluster, and this command asks none."
+        "data.kafka_topic.orders is read from a cluster, and this command connects to none."
     )
     assert problem.hint == "kplan plan reads it."
     assert console.evaluate_text("1 + 1").text == "2"

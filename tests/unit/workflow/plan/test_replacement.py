@@ -150,7 +150,7 @@ def test_it_is_a_way_to_another_name(site: ProjectHarness) -> None:
 @pytest.mark.parametrize(
     ("at", "said"),
     [
-        ("kafka_acl.read", "holds nothing but what is declared"),
+        ("kafka_acl.read", "has no data beside its configuration"),
         ("kafka_topic.t", "No resource is declared at kafka_topic.t."),
         ('kafka_topic.t["nobody"]', "No resource is declared"),
     ],

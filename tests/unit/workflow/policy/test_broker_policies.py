@@ -64,7 +64,7 @@ def test_a_change_that_is_too_large_is_an_error_and_no_policy(site: ProjectHarne
     made = site.plan().plan
     assert said(made) == []
     assert [each.code for each in made.diagnostics] == ["KP241"]
-    assert "larger than the controller takes" in made.diagnostics[0].hint
+    assert "larger than the controller accepts" in made.diagnostics[0].hint
 
 
 def test_the_refusal_of_the_second_of_two_steps_is_not_lost(site: ProjectHarness) -> None:

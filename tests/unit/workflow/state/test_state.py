@@ -84,8 +84,8 @@ def test_a_later_state_is_taken_and_the_former_one_kept(site: ProjectHarness) ->
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"serial": 0}, "no later state: its serial is 0"),
-        ({"owned": {}}, "no later state: its serial is 1"),
+        ({"serial": 0}, "not a later state: its serial is 0"),
+        ({"owned": {}}, "not a later state: its serial is 1"),
         ({"lineage": "another", "serial": 9}, "its lineage is another"),
     ],
 )
@@ -216,7 +216,7 @@ def test_a_lost_state_is_made_anew_from_what_is_declared_and_live(site: ProjectH
 def test_a_damaged_state_is_replaced_and_kept_beside(site: ProjectHarness) -> None:
     site.project.state_path.write_bytes(b"half of a sta")
     proposal, written = rebuilt(site)
-    assert "no JSON" in proposal.read_error
+    assert "not valid JSON" in proposal.read_error
     assert written
     assert not site.plan().plan.batches
     kept = site.project.state_path.parent / "backup" / site.project.state_path.name

@@ -150,7 +150,7 @@ def test_a_run_whose_lock_is_taken_away_stops_before_its_next_request(site: Remo
         assert holder is not None
         thief.force_unlock(holder.id)
 
-    with pytest.raises(StateLockedError, match="taken away from this run"):
+    with pytest.raises(StateLockedError, match="This run lost its lock"):
         site.apply(approve)
     assert len(site.cluster.topics()) == 2  # what was in flight; it is in the journal
     resume_apply(
