@@ -19,7 +19,7 @@ from kplan.model.plan import Batch, Change, Plan
 
 
 class ApplyEnded(BaseException):
-    """Ends a piece of work that nobody waits for any more, before it sends another request."""
+    """Ends a piece of work that no one waits for any more, before it sends another request."""
 
 
 class SerializedWatcher:
@@ -38,7 +38,7 @@ class SerializedWatcher:
             self._watcher.on_send(batch, changes)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Report what became of changes."""
+        """Report the outcome of changes."""
         with self._lock:
             if not self._is_over:
                 self._watcher.on_outcomes(outcomes)
@@ -65,7 +65,7 @@ class SerializedWatcher:
 def serialize_watcher(watcher: Watcher) -> Iterator[SerializedWatcher]:
     """Lend a watcher to threads; those that outlive this, as after a second signal, send no more.
 
-    What they had in flight has no outcome then: the journal tells that it was sent.
+    What they had in flight has no outcome then: the journal shows that it was sent.
     """
     turns = SerializedWatcher(watcher)
     try:
@@ -147,11 +147,11 @@ def _chain_steps(lane: BatchChain) -> tuple[object, ...]:
 
 
 def apply_plan(plan: Plan, means: ApplyContext) -> tuple[Outcome, ...]:
-    """Send every batch of the plan and tell what became of each change, in order of the batches.
+    """Send every batch of the plan and tell the outcome of each change, in order of the batches.
 
     Batches of the same step go up to `in_flight` at a time; a step begins when the one before it
     is settled. One refused item never stops its neighbours; a stop or the deadline leaves the rest
-    SKIPPED. Nothing is called applied without an answer or a look at the cluster (design law 2),
+    SKIPPED. Nothing is called applied without an answer or a read of the cluster (design law 2),
     and an applied change is verified when every broker serves it (design law 10).
     """
     ledger = ApplyProgress.from_plan(plan)
@@ -171,7 +171,7 @@ def apply_plan(plan: Plan, means: ApplyContext) -> tuple[Outcome, ...]:
 def _send_chain(
     lane: BatchChain, ledger: ApplyProgress, means: ApplyContext, deadline: float
 ) -> None:
-    """Send the batches of a lane, each with what the one before it carried out.
+    """Send the batches of a lane, each with what the one before it executed.
 
     A lane that was begun is finished, whatever asks to stop: an ACL that was deleted for another
     one is not left missing.

@@ -28,7 +28,7 @@ Doubt = tuple[Change, Refusal]
 def settle_doubts(
     batch: Batch, doubts: Sequence[Doubt], ledger: ApplyProgress, means: ApplyContext
 ) -> tuple[Change, ...]:
-    """Find out what became of items, and give back those that are worth another send.
+    """Find out the outcome of items, and give back those that are worth another send.
 
     An item that may still come about (no answer, K4-24) is looked for until `settle_s` is over,
     sent once more, looked for again, and only then called unknown.
@@ -56,7 +56,7 @@ def _read_objects(
     try:
         return means.kind(batch.kind).read(means.cluster, [change.identity for change, _ in doubts])
     except ClusterError:
-        return None  # nobody answers now: look again until the time is over
+        return None  # no one answers now: look again until the time is over
 
 
 def _decide(
@@ -69,7 +69,7 @@ def _decide(
     how = handling(refused)
     is_there = change.identity in reading.objects
     waits = how is Handling.IN_DOUBT or (
-        # The answer speaks of a topic that this broker has not heard of yet, or has still.
+        # The answer is about a topic that this broker has not heard of yet, or has still.
         how is Handling.COMPARE
         and (is_there is not _knows_object(refused) or _is_being_deleted(change, refused, reading))
     )
@@ -99,7 +99,7 @@ def _done_note(change: Change, refused: Refusal) -> str:
 
 
 def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) -> Refusal:
-    """Say what the look at the cluster showed."""
+    """Say what the inspect the cluster showed."""
     if handling(refused) is Handling.STALE and change.identity in reading.objects:
         return add_hint(refused, "It was created again since the plan; plan again.")
     if refused.error == "TOPIC_ALREADY_EXISTS":
@@ -151,7 +151,7 @@ def send_batch(batch: Batch, ledger: ApplyProgress, means: ApplyContext, deadlin
     """Send the batch until each of its items has an outcome for this step.
 
     Items that ask for patience are sent again together; a request that is too large, or spoilt by
-    one of its items, is halved until the guilty item stands alone (traps 3 and 4). So is one that
+    one of its items, is halved until the guilty item is alone (traps 3 and 4). So is one that
     is refused whole for what may be its size; an item that is refused alone for the same reason
     proves that it was not, and speaks for all of them.
     """
@@ -185,7 +185,7 @@ def _fail_late(changes: Chunk, ledger: ApplyProgress, means: ApplyContext) -> No
 
 
 def _is_under_way(changes: Chunk, ledger: ApplyProgress) -> bool:
-    """Whether all of it was begun and only looked at: that is no sending, and has no deadline."""
+    """Whether all of it was begun and only inspected: that is no sending, and has no deadline."""
     return all(ledger.get(each).is_under_way for each in changes)
 
 
@@ -237,7 +237,7 @@ _SIZE_ERRORS = frozenset(("POLICY_VIOLATION", "INVALID_REQUEST"))
 
 
 def _single_refusal(changes: Chunk, ledger: ApplyProgress) -> Refusal | None:
-    """Return the refusal of an item that stood alone, unless it speaks of size all the same."""
+    """Return the refusal of an item that stood alone, unless it is about size all the same."""
     refused = ledger.get(changes[0]).refusal
     if len(changes) > 1 or refused is None or refused.error not in _SIZE_ERRORS:
         return None
@@ -263,7 +263,7 @@ def _classify(
     attempts = ledger.get(change).tries
     match handling(refused):
         case Handling.RETRY | Handling.THROTTLED as how if (
-            # Who is throttled is told when to come back, and may do so until the time is over.
+            # Who is throttled is reported when to come back, and may do so until the time is over.
             how is Handling.THROTTLED or attempts < means.limits.max_attempts
         ):
             found.retry.append(change)

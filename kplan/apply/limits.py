@@ -12,7 +12,7 @@ from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change
 
 MAX_IN_FLIGHT = 2
-"""Requests under way at a time: one is carried out, and the next is there when it is done.
+"""Requests under way at a time: one is executed, and the next is there when it is done.
 
 The controller works on one at a time, so more of them only wait there (decision 0010).
 """
@@ -70,7 +70,7 @@ class Watcher(Protocol):
         ...
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Hear what became of changes: all that one answer, or one look at the cluster, told."""
+        """Hear the outcome of changes: all that one answer, or one inspect the cluster, told."""
         ...
 
     def on_visibility(self, waiting: int, total: int) -> None:
@@ -100,7 +100,7 @@ class ApplyContext:
     jitter: random.Random = field(default_factory=random.Random)
 
     def wait(self, seconds: float) -> None:
-        """Wait, unless somebody asks to stop meanwhile."""
+        """Wait, unless someone asks to stop meanwhile."""
         until = self.clock.now() + seconds
         while (left := until - self.clock.now()) > 0 and not self.is_stopped():
             self.clock.sleep(min(left, _STOP_CHECK_S))

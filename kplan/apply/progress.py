@@ -17,10 +17,10 @@ ChangeKey = tuple[str, Identity]
 
 @dataclass(slots=True)
 class ChangeProgress:
-    """One change: what is still to be sent for it, and what became of what was sent.
+    """One change: what is still to be sent for it, and the outcome of what was sent.
 
-    `tries` counts the sends of the step that is being carried out, and `attempts` those of the step
-    that took the most. What is `is_under_way` was begun, and is only looked at until it is done.
+    `tries` counts the sends of the step that is being executed, and `attempts` those of the step
+    that took the most. What is `is_under_way` was begun, and is only inspected until it is done.
     """
 
     change: Change
@@ -43,7 +43,7 @@ class ChangeProgress:
         return self.status is OutcomeStatus.APPLIED and self.steps_left > 0
 
     def outcome(self) -> Outcome:
-        """Say what became of the change; steps that are left to do make it SKIPPED."""
+        """Say the outcome of the change; steps that are left to do make it SKIPPED."""
         status, note = self.status, self.note
         if self.has_steps_left and self.is_under_way:
             status = OutcomeStatus.IN_PROGRESS
@@ -97,7 +97,7 @@ class ApplyProgress:
             line.started = now if line.started is None else line.started
 
     def complete_step(self, change: Change, now: float, *, note: str = "") -> ChangeProgress:
-        """Note that a step was carried out."""
+        """Note that a step was executed."""
         line = self.get(change)
         line.steps_left -= 1
         line.steps_done += 1
@@ -111,7 +111,7 @@ class ApplyProgress:
         return line
 
     def defer(self, change: Change, refusal: Refusal) -> None:
-        """Note why a step is to be sent again; where that never comes to be, it is told."""
+        """Note why a step is to be sent again; where that never comes to be, it is reported."""
         line = self.get(change)
         line.is_under_way = isinstance(refusal, InProgress)
         plain = refusal.without_progress() if isinstance(refusal, InProgress) else refusal
@@ -120,14 +120,14 @@ class ApplyProgress:
     def fail(
         self, change: Change, now: float, status: OutcomeStatus, refusal: Refusal
     ) -> ChangeProgress:
-        """Note that a step was refused, or that nobody knows."""
+        """Note that a step was refused, or that no one knows."""
         line = self.get(change)
         line.ended, line.status = now, status
         line.refusal = redact_refusal(refusal, change)
         return line
 
     def outcomes(self) -> tuple[Outcome, ...]:
-        """Say what became of every change, in order of the plan's batches."""
+        """Say the outcome of every change, in order of the plan's batches."""
         return tuple(line.outcome() for line in self.changes.values())
 
 

@@ -22,7 +22,7 @@ _MIN_WAIT_S = 0.05
 def ask_concurrently(
     questions: Mapping[int, Callable[[], Answer]], means: ApplyContext, until: float
 ) -> dict[int, Answer]:
-    """Ask all at once; what has no answer at `until`, or when somebody asks to stop, is left out.
+    """Ask all at once; what has no answer at `until`, or when someone asks to stop, is left out.
 
     A request that hangs is left behind with its thread, which ends with the process. What a
     question raises is raised.
@@ -93,7 +93,7 @@ def _pause_s(waited_s: float) -> float:
 
 
 _NO_BROKER = (-1,)
-"""There is nobody to ask now: what was applied stays unverified."""
+"""There is no one to ask now: what was applied stays unverified."""
 
 
 def _read_brokers(means: ApplyContext) -> tuple[int, ...]:

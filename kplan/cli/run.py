@@ -49,7 +49,7 @@ class CommandLine:
     """A command line as typer reads it, with typer's command to run it.
 
     `args` is all of it. The command takes `own` of them: a verb what is typed behind it, for to
-    read what stands before it typer would load a library that takes longer than all else.
+    read what is before it typer would load a library that takes longer than all else.
     """
 
     command: Any  # a class typer keeps to itself

@@ -107,7 +107,7 @@ def skip_conversion(command: Any) -> Any:  # noqa: ANN401 - a class typer keeps 
     listed = command.get_params
 
     def params(context: Any) -> list[Any]:  # noqa: ANN401 - as above
-        found: list[Any] = listed(context)  # with -help, which is none of the command's own
+        found: list[Any] = listed(context)  # with -help, which is not one of the command's own
         for each in found:
             if convert := getattr(type(each), "get_runtime_param", None):
                 each.get_runtime_param = DeclaredTypeConverter(partial(convert, each)).converter

@@ -63,7 +63,7 @@ def required_operation(method: str, item: object = "") -> tuple[str, str, str]:
 
 
 def missing_operation_message(principal: str, method: str, item: object = "") -> str:
-    """Say who lacks what; "" is a principal that cannot be told from here."""
+    """Say who lacks what; "" is a principal that cannot be known from here."""
     operation, resource_type, name = required_operation(method, item)
     on = f"{resource_type} {name}".rstrip()
     return f"Principal {principal or 'of this connection'} needs {operation} on {on}."

@@ -42,7 +42,7 @@ class KafkaError:
 
     @property
     def may_mean_size_limit(self) -> bool:
-        """Whether the error also stands for a request that is too large (KAFKA-14996)."""
+        """Whether the error also means a request that is too large (KAFKA-14996)."""
         return self.name in _SIZE_ERRORS
 
 
@@ -298,8 +298,8 @@ def client_refusal(name: str, message: str = "") -> Refusal:
 def handling(refused: Refusal) -> Handling:
     """Return what to do with a refused item.
 
-    POLICY_VIOLATION and INVALID_REQUEST also stand for "request too large" (KAFKA-14996), which
-    only the message tells apart from a real refusal.
+    POLICY_VIOLATION and INVALID_REQUEST also mean "request too large" (KAFKA-14996), which
+    only the message distinguishes from a real refusal.
     """
     if refused.error in _SIZE_ERRORS and is_size_limit(refused):
         return Handling.SPLIT
@@ -326,7 +326,7 @@ def find_error(text: str) -> KafkaError:
 
 
 def remedy_for(refused: Refusal) -> str:
-    """Return the way out of an error, "" where none is known."""
+    """Return the hint of an error, "" where none is known."""
     row = ERRORS.get(refused.error)
     return row.remedy if row else ""
 
@@ -337,6 +337,6 @@ def is_policy_violation(refused: Refusal) -> bool:
 
 
 def is_size_limit(refused: Refusal) -> bool:
-    """Whether the text of the refusal speaks of the size of the request."""
+    """Whether the text of the refusal is about the size of the request."""
     text = refused.message.lower()
     return any(words in text for words in _SIZE_LIMIT_WORDS)

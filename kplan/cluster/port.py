@@ -42,7 +42,7 @@ class Cluster(Protocol):
     Every method is one request (or as few as the protocol allows) for all of its items; answers
     are matched by name, never by position. An item that is missing from an answer had none. Names
     in one call are unique: the caller sees to that. Reads raise `Unread` when the list as a whole
-    was refused, `Unreachable` and `AuthError` when nobody can be asked. Writes and previews never
+    was refused, `Unreachable` and `AuthError` when no one can be asked. Writes and previews never
     raise for a broken connection or an expired timeout: their items are then answered with an
     in-doubt refusal (`CLIENT_TIMED_OUT`, `CLIENT_DISCONNECTED` of `cluster/errors.py`). An item
     that cannot be sent is answered `CLIENT_INVALID`, and its neighbours are sent. Methods may be
@@ -69,7 +69,7 @@ class Cluster(Protocol):
         that is hidden from us TOPIC_AUTHORIZATION_FAILED. Nothing is ever created by asking.
 
         Raises:
-            Unlisted: a controller is asked, which lists none. It tells that a named topic is there,
+            Unlisted: a controller is asked, which lists none. It shows that a named topic is there,
                 with an assignment of no partition, as it does not know them either.
 
         """
@@ -142,7 +142,7 @@ class Cluster(Protocol):
         ...
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
-        """List the iterations of all SCRAM credentials; passwords are told to nobody (KIP-554).
+        """List the iterations of all SCRAM credentials; passwords are told to no one (KIP-554).
 
         Raises:
             Unread: no right to describe the cluster.
@@ -171,7 +171,7 @@ class Cluster(Protocol):
         """Read every effective config (DescribeConfigs); a broker is asked about its own.
 
         The cluster's defaults hold only what is set. One broker that does not answer is refused
-        with a client error, and the others are told. `broker` asks that very broker instead.
+        with a client error, and the others are reported. `broker` asks that very broker instead.
         """
         ...
 
@@ -195,7 +195,7 @@ class Cluster(Protocol):
         ...
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Return what stands in topics and who uses it, in a handful of requests to each broker.
+        """Return what is in topics and who uses it, in a handful of requests to each broker.
 
         (ListOffsets, DescribeLogDirs, DescribeProducers, ListGroups, OffsetFetch, DescribeGroups.)
         What cannot be read is None, with the reason, and never zero.
@@ -222,7 +222,7 @@ class Cluster(Protocol):
     def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
         """Describe groups (ConsumerGroupDescribe of KIP-848, DescribeGroups; OffsetFetch).
 
-        Nothing is created by asking. What cannot be read of a group stands in its `unread`.
+        Nothing is created by asking. What cannot be read of a group is in its `unread`.
         """
         ...
 

@@ -29,7 +29,7 @@ class ControllerAccess:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
-    """Who answers. `principal` is how the cluster sees us, "" where that cannot be told.
+    """Who answers. `principal` is how the cluster sees us, "" where that cannot be known.
 
     Where controllers are asked directly, nothing is known of brokers.
     """
@@ -108,7 +108,7 @@ class ConfigEntry:
 class NewTopic:
     """A topic to create.
 
-    With `assignment` the counts follow from it and stay None; None counts stand for the broker's
+    With `assignment` the counts follow from it and stay None; None counts mean the broker's
     defaults (KIP-464).
     """
 
@@ -121,7 +121,7 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class TopicPreview:
-    """What a broker would make of a `NewTopic`; counts are None where it does not tell."""
+    """What a broker would make of a `NewTopic`; counts are None where it does not return."""
 
     partitions: int | None = None
     replication_factor: int | None = None
@@ -168,4 +168,4 @@ class AclBinding:
 
 
 ItemResult = Refusal | None
-"""None: carried out. A missing entry in a mapping of verdicts: no answer came, outcome unknown."""
+"""None: executed. A missing entry in a mapping of verdicts: no answer came, outcome unknown."""

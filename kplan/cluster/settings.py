@@ -13,7 +13,7 @@ from kplan.model.dataclass import dataclass
 class QuotaEntity:
     """Whom a quota is for (KIP-546, KIP-612): a user, a client id, both at once, or an address.
 
-    None leaves a part out; "" is its default, which stands for all without a quota of their own.
+    None leaves a part out; "" is its default, which means all without a quota of their own.
     """
 
     user: str | None = None
@@ -21,7 +21,7 @@ class QuotaEntity:
     ip: str | None = None
 
     def __str__(self) -> str:
-        """Write the parts that are there, in one order."""
+        """Write the parts that exist, in one order."""
         parts = (("user", self.user), ("client-id", self.client_id), ("ip", self.ip))
         return ", ".join(
             f"{name} {part or '<default>'}" for name, part in parts if part is not None
@@ -70,7 +70,7 @@ class ConfigScope(IntEnum):
 class ConfigResource:
     """A broker by its id, a group or a metrics subscription by its name.
 
-    The broker "" stands for all brokers: what it is set to is the default of the cluster.
+    The broker "" means all brokers: what it is set to is the default of the cluster.
     """
 
     scope: ConfigScope
@@ -269,8 +269,8 @@ class TokenRequest:
 class DelegationToken:
     """A token. Times are milliseconds since 1970; it cannot be renewed past `last_ms`.
 
-    `requester` made it, "" where brokers do not tell (before Kafka 3.3). `hmac` is the secret: with
-    the id as the name, base 64 of it is the password of a login by SCRAM.
+    `requester` made it, "" where brokers do not return it (before Kafka 3.3). `hmac` is the secret:
+    with the id as the name, base 64 of it is the password of a login by SCRAM.
     """
 
     id: str

@@ -161,7 +161,7 @@ TOPIC_CONFIGS: Mapping[str, ConfigDefinition] = {
 def config_fault(config: Mapping[str, str]) -> str:
     """Say what a broker finds wrong with a topic's configs, "" where nothing is.
 
-    Only the first fault is told, as Kafka does.
+    Only the first fault is reported, as Kafka does.
     """
     for key, value in config.items():
         if key not in TOPIC_CONFIGS:

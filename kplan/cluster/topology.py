@@ -11,7 +11,7 @@ from kplan.model.dataclass import dataclass
 
 Replicas = tuple[int, ...]
 TargetReplicas = Mapping[TopicPartition, Replicas | None]
-"""Where replicas are to stand; None cancels what is under way."""
+"""Where replicas are to be; None cancels what is under way."""
 
 
 class ElectionType(IntEnum):
@@ -31,7 +31,7 @@ class Reassignment:
 
     @property
     def target(self) -> Replicas:
-        """Where replicas will stand."""
+        """Where replicas will be."""
         return tuple(each for each in self.replicas if each not in self.removing)
 
     @property
@@ -110,7 +110,7 @@ class StateTopic:
 class UncertainWriteError(Exception):
     """A write has no certain outcome: another writer came between, or no answer did.
 
-    Whoever claims the records again sees what became of it.
+    Whoever claims the records again sees the outcome of it.
     """
 
 
@@ -120,13 +120,13 @@ class Records(Protocol):
     A writer claims them and sees all that was ever written; from then on writers from before are
     shut out. So what a writer concludes from what it saw still holds when its write succeeds.
 
-    Every method raises `Unreachable` or `AuthError` where nobody can be asked, and `StateError`
+    Every method raises `Unreachable` or `AuthError` where no one can be asked, and `StateError`
     where a right is missing or the place is not fit to keep a state.
     """
 
     @property
     def state_topic(self) -> StateTopic:
-        """Where they stand."""
+        """Where they are."""
         ...
 
     def peek(self) -> Mapping[str, bytes] | None:

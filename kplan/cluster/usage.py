@@ -59,7 +59,7 @@ class TopicUse:
 class GroupListing:
     """A group as its coordinator lists it.
 
-    `type` is classic, consumer (KIP-848), share or streams; "" where the broker does not tell
+    `type` is classic, consumer (KIP-848), share or streams; "" where the broker does not return
     (before Kafka 3.8). `protocol` is what members of a classic group have agreed on: consumer,
     connect, or nothing.
     """

@@ -66,7 +66,7 @@ class ConsoleResult:
         """The value with its type as one line of JSON, every digit of its numbers there.
 
         `{"ok":true,"type":"string","value":"a"}`; where a part is sensitive, `(sensitive value)`
-        stands for it and `"sensitive":true` beside.
+        means it and `"sensitive":true` beside.
         """
         with deep_recursion():
             of = json.dumps(type_json(type_of(self.value)), separators=(",", ":"))
@@ -95,7 +95,7 @@ def _mask_sensitive(value: Value) -> Value:
 
 
 class _NoClusterReader:
-    """Whoever asks for a data source is told why there is none."""
+    """A reference to a data source that cannot be read reports the reason."""
 
     def describe(self, provider: str) -> NoReturn:
         """Refuse."""
@@ -111,7 +111,7 @@ class _NoClusterReader:
 class Console:
     """The root module of a folder, for expressions to be evaluated in.
 
-    What it names is worked out on demand: problems come with the expression that meets them.
+    What it names is computed on demand: problems come with the expression that meets them.
     `diagnostics` holds those that were there before. A folder without files is an empty module.
     """
 
@@ -147,7 +147,7 @@ class Console:
         node = _type_call_argument(attribute.value)
         value, told = _evaluate_node(self._root, node or attribute.value, origin)
         if value is _NO_VALUE and not has_errors(told):
-            # It failed before, and was told then: with nothing worked out it is told once more.
+            # It failed before, and was reported then: now it is reported once more.
             value, told = _evaluate_node(self._root.fresh_copy(), node or attribute.value, origin)
         if isinstance(value, _NoValue):
             return ConsoleResult(

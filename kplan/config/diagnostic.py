@@ -21,9 +21,9 @@ def warning(code: str, subject: SourceRange | None, detail: str, **more: Any) ->
 class EvaluationError(Exception):
     """An expression has no value.
 
-    `diagnostics` says why; it is empty where the reason has been told elsewhere already, as for
+    `diagnostics` says why; it is empty where the reason has been reported elsewhere already, as for
     everything that depends on a local value that failed. `is_final` says that `try` and `can` must
-    not make up for it: it is a mistake in the text itself, or has been told.
+    not make up for it: it is a mistake in the text itself, or has been reported.
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic] = (), *, is_final: bool = False) -> None:

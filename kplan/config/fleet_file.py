@@ -140,7 +140,7 @@ class _FleetFolder(ModuleFolders):
         return [each for each in self.blocks if each.block.type == kind and not each.is_broken]
 
     def single_block(self, kind: str) -> Declaration | None:
-        """Return the block of a type that stands once."""
+        """Return the block of a type that is once."""
         return next(iter(self.blocks_of(kind)), None)
 
     def _read_file(self) -> ModuleDeclarations:
@@ -181,7 +181,7 @@ class _FleetFolder(ModuleFolders):
 
 
 def _with_suggestion(told: Diagnostic, items: Sequence[ast.Item]) -> Diagnostic:
-    """Suggest which block of a fleet file may be meant by one that nobody knows."""
+    """Suggest which block of a fleet file may be meant by one that no one knows."""
     if told.code != "KP120" or told.hint:
         return told
     types = (each.content.type for each in items if isinstance(each.content, ast.Block))

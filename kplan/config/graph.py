@@ -270,7 +270,7 @@ class _GraphBuilder:
             self.add_module(inner)
 
     def called_module(self, place: _ModulePlace, name: str) -> _ModulePlace | None:
-        """Find the module that a block calls, unless it is not there or calls itself."""
+        """Find the module that a block calls, unless it does not exist or calls itself."""
         found = place.declarations.modules.get(name)
         source = found.arguments.get("source") if found else None
         if source is None or not isinstance(source.value, ast.Literal):

@@ -81,7 +81,7 @@ def load_configuration(
 def evaluate_configuration(
     root: RootModule, inputs: Inputs, kinds: Sequence[ResourceKind]
 ) -> Configuration:
-    """Work out everything that an opened folder declares."""
+    """Compute everything that an opened folder declares."""
     with deep_recursion():
         module, ledger = root.module, root.context.results
         module.evaluate_all()

@@ -125,13 +125,13 @@ _REQUIRED_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _DeclaredAddresses:
-    """What is declared: addresses of blocks, and of instances unless some could not be told."""
+    """What is declared: addresses of blocks, and of instances unless some could not be reported."""
 
     blocks: frozenset[str]
     instances: frozenset[str] | None
 
     def contains(self, found: Target) -> bool:
-        """Whether the address is declared, as far as that can be told."""
+        """Whether the address is declared, as far as that can be reported."""
         if found.text == found.block:
             return found.text in self.blocks
         return self.instances is not None and found.text in self.instances
@@ -171,7 +171,7 @@ def evaluate_refactorings(
             if found.is_broken or any(
                 name not in found.arguments for name in _required_arguments(found)
             ):
-                continue  # which was told when the text was checked
+                continue  # which was reported when the text was checked
             match found.block.type:
                 case "moved":
                     moves += ledger.attempt(partial(_evaluate_moved, found, module, known)) or ()

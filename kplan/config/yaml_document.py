@@ -22,7 +22,7 @@ _MERGE: Final = "tag:yaml.org,2002:merge"
 class YamlNode:
     """A part of a document: a text as it is written, None, a list or a mapping in order.
 
-    What is not there is None at the place of the mapping, with `missing` for its key. All methods
+    What does not exist is None at the place of the mapping, with `missing` for its key. All methods
     raise Failure where something of another sort is there.
     """
 

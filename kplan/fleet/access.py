@@ -26,7 +26,7 @@ _RESOURCE_COLUMNS = ("cluster", "resource_type", "resource_name")
 WHO_CAN_SCHEMA = "cluster string, principal string, host string, because string"
 _LOOKUP_COLUMNS = ["cluster", "resource_type", "key", "acl_principal"]
 _ANY_PRINCIPAL = ""
-"""No principal's name: stands for all ACLs on a pattern, whoever they are for."""
+"""No principal's name: means all ACLs on a pattern, whoever they are for."""
 
 
 def acl_rows(objects: "DataFrame") -> "DataFrame":
@@ -197,10 +197,10 @@ def _pattern_rows(acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]) -
 
 
 def expand_prefix_keys(resources: "DataFrame", acls: "DataFrame", more: "Column") -> "DataFrame":
-    """Repeat every resource under each `key` that an ACL on it may stand under.
+    """Repeat every resource under each `key` that an ACL on it may be under.
 
     In: cluster, resource_type, resource_name and what else there is; `more` are keys beside those
-    of its prefixes, of which only the lengths that the ACLs of its cluster have are looked at.
+    of its prefixes, of which only the lengths that the ACLs of its cluster have are inspected.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -266,7 +266,7 @@ def who_can(
     """List who may do something to a resource, in every cluster, and why: WHO_CAN.
 
     Spark finds the ACLs that are on it; they are few, and what they say together is said by the
-    code of `kplan access`. `User:*` stands for everybody whom none of them names.
+    code of `kplan access`. `User:*` means everybody whom none of them names.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 USAGE_COLUMNS = (*REQUEST_COLUMNS, "is_allowed", "request")
-"""What one row of usage speaks of; beside it stand `count`, `first_at` and `last_at`."""
+"""What one row of usage is about; beside it stand `count`, `first_at` and `last_at`."""
 
 _USAGE_SCHEMA = (
     "cluster string, source string, principal string, host string, operation string, "
@@ -25,7 +25,7 @@ _USAGE_SCHEMA = (
     "first_at timestamp, last_at timestamp"
 )
 AUDIT_SCHEMA = f"{_USAGE_SCHEMA}, line string, file string, stamp string"
-"""What is kept of logs. `line` is one that is none of the authorizer's, and nothing but counted."""
+"""Rows of a log. `line` counts lines that are not the authorizer's."""
 _MARK, _PART_COUNT = "\x01", 7
 _TEXT, _WORD = r"([^\x01]*?)", r"([^\x01\s]*)"
 _LINE = (
@@ -34,7 +34,7 @@ _LINE = (
     rf" on resource = ([^\x01\s:]*):[^:]*:(?>{_TEXT} for request = ){_WORD}"
     r" with resourceRefCount = \d{1,18}\s*(?: based on rule .*)?\z"
 )
-"""Java's; what stands in (?>...) is looked for once, so that no line takes long."""
+"""Java's; what is in (?>...) is looked for once, so that no line takes long."""
 
 
 def parse_lines(found: "DataFrame") -> "DataFrame":
@@ -42,7 +42,7 @@ def parse_lines(found: "DataFrame") -> "DataFrame":
 
     Out: cluster, source, text, is_whole, count, first_at, last_at. A whole `text` has what a line
     says but for its time, between marks. Everything a line takes is done once, before anything is
-    asked of it: what Spark can move or copy, it works out anew in each place. Times are as lines
+    asked of it: what Spark can move or copy, it computes again in each place. Times are as lines
     tell them.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
@@ -159,7 +159,7 @@ def unused_topics(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     Who asks a topic for its producers, as a snapshot of kplan's does, needs a right to read it but
     reads nothing. Out: cluster, topic, evidence, records, bytes, groups (with offsets, without
     members).
-    `evidence` is `log`: nobody read or wrote it in the time of the log, nothing in it is younger,
+    `evidence` is `log`: no one read or wrote it in the time of the log, nothing in it is younger,
     and no group with members has offsets in it; or `offsets`, of clusters whose log tells nothing
     that was allowed: there is no record in it, and no group has offsets in it.
     """
@@ -244,7 +244,7 @@ def log_lineage(used: "DataFrame") -> dict[str, str]:
 
 
 def clusters_with_log(used: "DataFrame") -> frozenset[str]:
-    """Name the clusters whose log tells what was allowed."""
+    """Name the clusters whose log shows what was allowed."""
     return frozenset(row["cluster"] for row in _log_coverage(used).select("cluster").collect())
 
 
@@ -259,7 +259,7 @@ def _time_range() -> "tuple[Column, Column]":
 
 
 def _log_coverage(used: "DataFrame") -> "DataFrame":
-    """List the clusters whose log tells what was allowed: cluster, since."""
+    """List the clusters whose log shows what was allowed: cluster, since."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return used.where("is_allowed").groupBy("cluster").agg(F.min("first_at").alias("since"))

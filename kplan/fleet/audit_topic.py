@@ -2,8 +2,8 @@
 
 A record is the line of a log as text, or JSON: an event of log4j 2 (`JsonLayout`,
 `JsonTemplateLayout`) or of whatever ships logs, with the line or its message in `message`; or an
-event of Confluent's audit log (CloudEvents). What is none of these keeps its text and is no line of
-the authorizer's.
+event of Confluent's audit log (CloudEvents). Everything else keeps its text and does not count as a
+line of the authorizer.
 """
 
 import json

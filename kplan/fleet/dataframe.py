@@ -75,7 +75,7 @@ def _offset_buffer(lengths: Iterable[int]) -> "pa.Buffer":
 
 
 def _validity_buffer(values: Sequence[object]) -> "pa.Buffer | None":
-    """Return a bit for each value that is there, the first one lowest; nothing where all are."""
+    """Return a bit for each value that exists, the first one lowest; nothing where all are."""
     import pyarrow as pa  # noqa: PLC0415
 
     if None not in values:
@@ -126,7 +126,7 @@ def map_clusters(
     """Return what is found in the rows of each cluster that `owns` names.
 
     The schema has strings and longs. All of `owns` goes to every executor, but packed: a task
-    unpacks what its own clusters need. Rows come with what `rows.snapshot_of` looks at.
+    unpacks what its own clusters need. Rows come with what `rows.snapshot_of` inspects.
     """
     from pyspark import cloudpickle
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
@@ -155,12 +155,12 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1_000
 MAX_QUERIES = 3
-"""Answers that are worked out together: while Spark plans one, its tasks work on another."""
+"""Answers that are computed together: while Spark plans one, its tasks work on another."""
 OUTPUT_FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", "": "parquet"}
 
 
 def collect_table(name: str, found: "DataFrame", limit: int = MAX_ROWS) -> FigureTable:
-    """Bring at most `limit` rows over; that there are more is told, never how many."""
+    """Bring at most `limit` rows over; that there are more is reported, never how many."""
     rows = found.limit(limit + 1).collect()
     cells: tuple[tuple[Cell, ...], ...] = tuple(tuple(row) for row in rows[:limit])
     return FigureTable(name, tuple(found.columns), cells, is_truncated=len(rows) > limit)
@@ -211,7 +211,7 @@ def check_output(path: str) -> None:
     """Refuse what rows cannot be written to, before any work; "" is nowhere.
 
     Raises:
-        UsageError: the ending is not known, or what is there is not of Spark's making: it would be
+        UsageError: the ending is not known, or what exists is not of Spark's making: it would be
             deleted.
 
     """

@@ -172,7 +172,7 @@ def unread_kinds(objects: "DataFrame") -> "DataFrame":
 
 
 def clusters_without_log(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
-    """List the clusters of which no log tells what was allowed: cluster, reason.
+    """List the clusters of which no log shows what was allowed: cluster, reason.
 
     Nothing can be said there of unused ACLs.
     """

@@ -22,9 +22,9 @@ from kplan.sandbox.artifact import cache_folder
 from kplan.sandbox.runtime import MIN_JAVA, MIN_JAVA_WITH_AOT, Java, read_java_version
 
 ARCHIVE_TIMEOUT_S = 60.0
-"""What the first Java may take to make it when its work is done: somebody waits for that."""
+"""What the first Java may take to make it when its work is done: someone waits for that."""
 STALE_AFTER_S = 3600.0
-"""What is half made goes after this time: somebody killed its kplan."""
+"""What is half made goes after this time: someone killed its kplan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ _COMPILER_THRESHOLDS = (
     "-XX:Tier4BackEdgeThreshold=4000000",
 )
 """A hundred times as often as usual is code run before it is compiled for long use: most commands
-are short, and a fifth of their work would be that. What looks at millions of rows comes there."""
+are short, and a fifth of their work would be that. What inspects millions of rows comes there."""
 
 
 def find_java(environ: Mapping[str, str]) -> Path:

@@ -147,7 +147,7 @@ def plan_clusters(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFrame"
 
 
 def finding_counts(found: "DataFrame") -> "DataFrame":
-    """Count findings, and the objects that they stand for: cluster, finding, count."""
+    """Count findings, and the objects that they mean: cluster, finding, count."""
     from pyspark.sql import functions as F  # noqa: N812
 
     meant = F.sum(F.coalesce("count", F.lit(1))).alias("count")
@@ -166,7 +166,7 @@ def coverage(found: "DataFrame") -> "DataFrame":
 
 
 def undeclared_clusters(objects: "DataFrame", declared: Collection[str]) -> "DataFrame":
-    """List the clusters that nothing can be held against: cluster, reason."""
+    """List the clusters that nothing can be compared with: cluster, reason."""
     from pyspark.sql import functions as F  # noqa: N812
 
     others = objects.where((F.col("kind") == CLUSTER) & ~F.col("cluster").isin(*declared))
@@ -175,7 +175,7 @@ def undeclared_clusters(objects: "DataFrame", declared: Collection[str]) -> "Dat
 
 
 def plan_cluster(rows: Iterable[Row], wanted: FleetPlanRequest) -> list[dict[str, Any]]:
-    """Plan one cluster: everything that is to be told of it, each a row of FINDINGS."""
+    """Plan one cluster: everything that is to be reported of it, each a row of FINDINGS."""
     held = list(rows)
     cluster = held[0].cluster
     if problem := wanted.problems.get(cluster):
@@ -259,7 +259,7 @@ def _attributes_json(change: Change) -> str:
 
 
 def _public_document(value: object, change: Change) -> dict[str, Any]:
-    """Write a value without what nobody may see."""
+    """Write a value without what no one may see."""
     found: dict[str, Any] = to_document(value)
     for *parents, name in change.sensitive:
         held: Any = found

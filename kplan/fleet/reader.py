@@ -37,7 +37,7 @@ from kplan.policy.risk import topic_impact
 
 
 def read_use_rows(name: str, cluster: Cluster, topics: Collection[str]) -> Iterator[Row]:
-    """Read the use of topics and all groups; what cannot be read is told."""
+    """Read the use of topics and all groups; what cannot be read is reported."""
     try:
         used = cluster.topic_use(topics) if topics else {}
         yield from (
@@ -165,7 +165,7 @@ def replace_labels(row: Row, about: Mapping[str, str]) -> Row:
 
 
 def _read_snapshot(cluster: Cluster, wanted: NamesByKind) -> Snapshot:
-    """Read all kinds; those that nobody declares are for the inventory (decision 0023)."""
+    """Read all kinds; those that no one declares are for the inventory (decision 0023)."""
     description = cluster.describe()
     readings: dict[str, KindSnapshot] = {}
     unread: dict[str, str] = {}
@@ -190,7 +190,7 @@ def _read_kind(kind: ResourceKind, cluster: Cluster, wanted: Collection[Identity
 
 
 def _absent_names_json(found: Snapshot, wanted: NamesByKind) -> str:
-    """Write down what was asked for by name and is not there."""
+    """Write down what was asked for by name and does not exist."""
     absent = {
         kind: sorted(set(wanted.get(kind, ())) - reading.objects.keys() - reading.hidden.keys())
         for kind, reading in found.readings.items()

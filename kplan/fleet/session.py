@@ -139,7 +139,7 @@ def _import_pyspark() -> None:
 
 
 def _silence_pyspark() -> None:
-    """Keep PySpark from writing failures to stderr: some only tell that a table is not there."""
+    """Keep PySpark from writing failures to stderr: some only show that a table does not exist."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
@@ -172,7 +172,7 @@ def _translate_errors() -> Iterator[None]:
     """Turn what Spark complains of into an error of kplan: its tracebacks are of no use to users.
 
     Raises:
-        FleetError: with the first line that tells what happened.
+        FleetError: with the first line that shows what happened.
 
     """
     from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
@@ -276,7 +276,7 @@ def _connect_gateway(
 
 
 def check_reachable(address: str) -> None:
-    """Refuse a Connect server or a standalone master to which nobody listens.
+    """Refuse a Connect server or a standalone master to which no one listens.
 
     Spark itself would try again for minutes. What follows the port may be a token, and is not told.
     Raises FleetError.

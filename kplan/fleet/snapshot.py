@@ -5,7 +5,7 @@ object as JSON under the attribute names of its kind, or null for what is no kin
 holds the same flat (`config.retention.ms`), for jobs that go by attribute. A cluster as a whole has
 a row of kind `cluster`, with its labels. What could not be read is a row of kind `unread`: its
 identity is the kind, or `*` for everything, and it says why. An object that the cluster would not
-show is a row of kind `hidden`. What stands in a topic and who uses it is a row of kind `use`, a
+show is a row of kind `hidden`. What is in a topic and who uses it is a row of kind `use`, a
 consumer group one of kind `group`.
 """
 
@@ -89,7 +89,7 @@ def snapshot_rows(name: str, snapshot: Snapshot, about: Mapping[str, str]) -> It
 
 
 def object_row(cluster: str, kind: ResourceKind, value: object) -> Row:
-    """Write one object that is not there yet, but will be."""
+    """Write one object that does not exist yet, but will be."""
     return _object_row(cluster, kind.name, (str(kind.identify(value)), ""), value)
 
 
@@ -186,7 +186,7 @@ def read_snapshot(path: Path) -> Iterator[Row]:
     """Read what `write_file` wrote.
 
     Raises:
-        FleetError: it is not there, cut, damaged, newer, or something else.
+        FleetError: it does not exist, or is truncated, damaged, newer, or something else.
 
     """
     try:

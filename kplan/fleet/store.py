@@ -42,7 +42,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One look at the fleet. `at` is when it began, ISO 8601 in UTC."""
+    """One inspect the fleet. `at` is when it began, ISO 8601 in UTC."""
 
     run: str
     attempt: str
@@ -69,7 +69,7 @@ class Store:
         self._tables = open_tables(spark, self.root, form)
 
     def add_run(self, objects: "DataFrame", run: str, at: datetime) -> Run:
-        """Store the rows of a run; nobody sees any of them before all are there.
+        """Store the rows of a run; no one sees any of them before all are there.
 
         Raises:
             FleetError: they could not be written.
@@ -264,7 +264,7 @@ class Store:
 
 
 def _read_if_exists(read: Callable[[], Found]) -> Found | None:
-    """Read a table; None is that it is not there yet.
+    """Read a table; None is that it does not exist yet.
 
     Raises:
         FleetError: the Spark at work does not know its form, and would see none.

@@ -30,7 +30,7 @@ _CONFLICT_ERRORS = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_C
 
 
 class Tables(Protocol):
-    """The tables of a store. What is not there yet raises PySpark's AnalysisException."""
+    """The tables of a store. What does not exist yet raises PySpark's AnalysisException."""
 
     def add_objects(self, objects: "DataFrame", attempt: str) -> int:
         """Write the rows of one attempt at a run; returns how many there are."""

@@ -216,7 +216,7 @@ class KafkaCluster:
         return self._wire.update_features(updates, validate_only=validate_only)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Return what stands in topics and who uses it."""
+        """Return what is in topics and who uses it."""
         return self._wire.topic_use(names)
 
     def group_names(self) -> frozenset[str]:
@@ -305,7 +305,7 @@ class KafkaCluster:
         return self._has_mutation_quota
 
     def _connect_writer(self) -> None:
-        with suppress(ClusterError):  # the first write tells what is wrong
+        with suppress(ClusterError):  # the first write shows what is wrong
             self._writer().prepare_writes()
 
     def _writer(self) -> "ConfluentCluster":
@@ -328,7 +328,7 @@ def open_cluster(settings: ConnectionSettings) -> Cluster:
     cannot talk to them.
 
     Raises:
-        Unreachable: nobody answers.
+        Unreachable: no one answers.
         AuthError: TLS or the login failed.
         WrongEndpoint: a broker was given as a controller, or the other way round.
         Unsupported: it is too old.

@@ -159,7 +159,7 @@ Futures = Mapping[str, "Future[object]"]
 class ConfluentCluster:
     """The part of the `Cluster` port that confluent-kafka serves: see `kafka/cluster.py`.
 
-    Items are checked before a call and codes are kplan's own: `reference/kafka-admin.md` tells what
+    Items are checked before a call and codes are kplan's own: `reference/kafka-admin.md` shows what
     confluent-kafka makes of duplicates, missing values and timeouts of zero. May be used from
     several threads.
     """

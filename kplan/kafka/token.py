@@ -28,7 +28,7 @@ _BEARER_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, 2.1
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token; `expires_at_s` in seconds since 1970. `principal` is "" where it does not tell."""
+    """A token; `expires_at_s` in seconds since 1970. `principal` is "" where it does not return."""
 
     text: str = field(repr=False)
     expires_at_s: float
@@ -51,7 +51,7 @@ class TokenCache:
 
         Raises:
             AuthError: none is given to us.
-            Unreachable: nobody who gives any answers.
+            Unreachable: no one who gives any answers.
 
         """
         with self._lock:
@@ -63,7 +63,7 @@ class TokenCache:
 
     @property
     def principal(self) -> str:
-        """How an authorizer sees us by the last token, "" where it cannot be told."""
+        """How an authorizer sees us by the last token, "" where it cannot be known."""
         return self._token.principal if self._token else ""
 
 
@@ -104,7 +104,7 @@ def token_claims(token: str) -> Mapping[str, object]:
 
 def _claim_number(value: object) -> float | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None  # type: ignore[arg-type] # just looked at
+    return float(value) if is_number else None  # type: ignore[arg-type] # just inspected
 
 
 def sign_token(identity: AwsMskIam) -> tuple[str, float]:
@@ -133,7 +133,7 @@ def sign_token(identity: AwsMskIam) -> tuple[str, float]:
 
 
 def _generate_token(identity: AwsMskIam) -> tuple[str, int]:
-    """Sign with the credentials that are told most plainly: keys, role, profile, AWS's settings."""
+    """Sign with the most explicit credentials: keys, role, profile, or AWS's own settings."""
     from aws_msk_iam_sasl_signer import MSKAuthTokenProvider as Signer
     from botocore.credentials import CredentialProvider, Credentials
 
@@ -160,7 +160,7 @@ def _signing_error(why: str) -> AuthError:
 
 
 _MAX_RESPONSE_BYTES = 1_000_000
-_DEFAULT_LIFETIME_S = 300.0  # of a token that does not tell, which OAuth allows
+_DEFAULT_LIFETIME_S = 300.0  # of a token that does not return, which OAuth allows
 
 
 class _NoRedirect(HTTPRedirectHandler):

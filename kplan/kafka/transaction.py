@@ -114,7 +114,7 @@ _MISSING_RIGHTS = {
 
 
 class TransactionalWriter:
-    """The one writer of a transactional id; a later one shuts it out for good."""
+    """The one writer of a transactional id; a later one shuts it out permanently."""
 
     def __init__(self, settings: Mapping[str, str], transactional_id: str, topic: str) -> None:
         """Make the producer.

@@ -259,7 +259,7 @@ class AclKind:
         declared: Collection[Identity],  # noqa: ARG002 - ACLs do not get in each other's way
         live: Collection[Identity] = (),  # noqa: ARG002
     ) -> Iterator[tuple[Identity, Problem]]:
-        """Find nothing: ACLs stand beside each other."""
+        """Find nothing: ACLs are beside each other."""
         return iter(())
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:  # noqa: ARG002 - one list holds all

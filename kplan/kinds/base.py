@@ -57,7 +57,7 @@ class ResourceKind(Protocol):
 
     @property
     def is_replaceable(self) -> bool:
-        """Whether deleting and creating anew loses nothing but a moment (an ACL, not a topic)."""
+        """Whether deleting and creating again loses nothing but a moment (an ACL, not a topic)."""
         ...
 
     @property
@@ -71,7 +71,7 @@ class ResourceKind(Protocol):
         ...
 
     def identify(self, value: Any) -> Identity:  # noqa: ANN401 - each kind has its own value type
-        """Name the object that the value stands for."""
+        """Name the object that the value means."""
         ...
 
     def normalize(self, value: Any) -> Any:  # noqa: ANN401
@@ -98,7 +98,7 @@ class ResourceKind(Protocol):
         ...
 
     def fill_from_state(self, live: Any, applied: Any) -> Any:  # noqa: ANN401
-        """Add to an owned object what Kafka does not tell, from what was last applied to it."""
+        """Add to an owned object what Kafka does not return, from what was last applied to it."""
         ...
 
     def align(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
@@ -129,11 +129,11 @@ class ResourceKind(Protocol):
     def validate(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
     ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
-        """Ask the cluster whether it would carry out the step; {} where Kafka cannot be asked."""
+        """Ask the cluster whether it would execute the step; {} where Kafka cannot be asked."""
         ...
 
     def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
-        """Whether the cluster stands where the step would have brought it."""
+        """Whether the cluster is where the step would have brought it."""
         ...
 
     def find_visible(
@@ -224,7 +224,7 @@ def secret_mark(secret: str, salt: str) -> str:
 
 
 def redact_refusal(refused: Refusal, change: Change) -> Refusal:
-    """Take what stands at the sensitive paths of the change out of the broker's message."""
+    """Take what is at the sensitive paths of the change out of the broker's message."""
     if not change.sensitive:
         return refused
     message = refused.message

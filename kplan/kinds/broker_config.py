@@ -292,7 +292,7 @@ KnownKeys = Mapping[str, ConfigDetail]
 def _read_known_keys(
     cluster: Cluster, resources: Collection[ConfigResource]
 ) -> Mapping[ConfigResource, KnownKeys | Refusal]:
-    """Let every broker tell its keys; those for all brokers are told by any node.
+    """Let every broker tell its keys; those for all brokers are reported by any node.
 
     Controllers take any key and any value of these without a look (K919-06), and know the keys.
     """

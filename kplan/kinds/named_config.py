@@ -78,7 +78,7 @@ class NamedConfigKind:
         return value
 
     def check(self, value: Any) -> Iterator[Problem]:  # noqa: ANN401
-        """Hold values against the types that are known here; the broker knows all keys."""
+        """Compare values with the types that are known here; the broker knows all keys."""
         if not self.identify(value):
             yield Problem("KP226", f"A {self.noun} has a name.", path=(self.key,))
         if not value.config:
@@ -95,7 +95,7 @@ class NamedConfigKind:
 
     def check_all(
         self,
-        declared: Collection[Identity],  # noqa: ARG002 - they stand beside each other
+        declared: Collection[Identity],  # noqa: ARG002 - they are beside each other
         live: Collection[Identity] = (),  # noqa: ARG002
     ) -> Iterator[tuple[Identity, Problem]]:
         """Find nothing: they do not get in each other's way."""

@@ -44,7 +44,7 @@ class BrokerLoad:
 
 
 class PlacementError(Exception):
-    """The brokers that are there cannot hold the topic so. The text says why."""
+    """The brokers that exist cannot hold the topic so. The text says why."""
 
 
 def place_replicas(
@@ -53,7 +53,7 @@ def place_replicas(
     current: Assignment = (),
     others: BrokerLoad | None = None,
 ) -> Assignment:
-    """Place the replicas of a topic whose partitions stand at `current`; no partition goes away.
+    """Place the replicas of a topic whose partitions are at `current`; no partition goes away.
 
     Where brokers are equally good for the topic, those with the least of the `others` get it.
     Brokers that hold replicas and are not among `brokers` are down: what they have stays, and they
@@ -89,7 +89,7 @@ class _Layout:
     load: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Order brokers so that neighbours stand in different racks, from a place of the topic."""
+        """Order brokers so that neighbours are in different racks, from a place of the topic."""
         members: dict[str, list[int]] = {}
         for broker in sorted(self.racks):
             members.setdefault(self.racks[broker], []).append(broker)
@@ -151,7 +151,7 @@ class _Layout:
         return self.racks.get(broker) or f"\0{broker}"
 
     def _count(self, broker: int, more: int) -> None:
-        """Count the replicas of a broker; those of one that is down are nobody's concern."""
+        """Count the replicas of a broker; those of one that is down are no one's concern."""
         if broker in self.load:
             self.load[broker] += more
 
@@ -219,7 +219,7 @@ class _Layout:
         return min(roomy, key=lambda each: (held[each], led[each] / size[each], order.index(each)))
 
     def _keep_one_rack(self, row: list[int]) -> None:
-        """Drop replicas that stand in another rack than most of their partition do."""
+        """Drop replicas that are in another rack than most of their partition do."""
         if not row or any(each not in self.racks for each in row):
             return
         size = Counter(self._rack(each) for each in self.ring)

@@ -117,7 +117,7 @@ class QuotaKind:
         declared: Collection[Identity],  # noqa: ARG002 - quotas do not get in each other's way
         live: Collection[Identity] = (),  # noqa: ARG002
     ) -> Iterator[tuple[Identity, Problem]]:
-        """Find nothing: entities stand beside each other."""
+        """Find nothing: entities are beside each other."""
         return iter(())
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:  # noqa: ARG002 - one list holds all

@@ -32,7 +32,7 @@ from kplan.model.resource import Identity
 
 _FOLLOWERS, _LEADERS = THROTTLED_REPLICAS
 _MAX_MISSED_READS = 120
-"""Looks in a row that nobody answers, before a move is given up; it goes on in the cluster."""
+"""Looks in a row that no one answers, before a move is given up; it goes on in the cluster."""
 
 
 _MAX_VANISHED_READS = 6
@@ -51,7 +51,7 @@ class ReassignmentLimits:
 
 @dataclass(frozen=True, slots=True)
 class TopicTargets:
-    """Where partitions of a topic are to stand; of another incarnation than `uid` nothing moves."""
+    """Where partitions of a topic are to be; of another incarnation than `uid` nothing moves."""
 
     topic: str
     uid: str
@@ -94,7 +94,7 @@ class Reassigner:
 
     `begun` are the targets of moves that were seen or accepted, and are not in place yet;
     `vanished` counts the reads in a row in which such a move was neither going on nor done.
-    `limited_brokers` have a rate of ours, `foreign_brokers` one of somebody else. `inspected` are
+    `limited_brokers` have a rate of ours, `foreign_brokers` one of someone else. `inspected` are
     the topics that were searched for what a former run left on them.
     """
 
@@ -109,9 +109,9 @@ class Reassigner:
     def advance(
         self, cluster: Cluster, wanted: Sequence[TopicTargets]
     ) -> Mapping[Identity, ItemResult]:
-        """Take all moves one step on; what is not there yet is refused as `UnderWay`.
+        """Take all moves one step on; what does not exist yet is refused as `UnderWay`.
 
-        A topic that stands as wanted has its throttle taken away and its first replicas elected.
+        A topic that is as wanted has its throttle taken away and its first replicas elected.
         """
         try:
             found = self._advance(cluster, wanted)
@@ -207,7 +207,7 @@ class Reassigner:
         chosen: Sequence[tuple[TopicTargets, TopicPartition]],
         seen: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
-        """Throttle and begin; topics that are refused for good come with their refusal.
+        """Throttle and begin; topics that are refused permanently come with their refusal.
 
         What cannot be throttled is not begun.
         """
@@ -297,7 +297,7 @@ def _is_in_place(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSn
 
 
 def _is_waiting(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot) -> bool:
-    """Whether nobody has begun to move the partition where it is to stand."""
+    """Whether no one has begun to move the partition where it is to be."""
     if key in seen.reassignments:
         return seen.reassignments[key].target != wanted.targets[key[1]]
     return not _is_in_place(wanted, key, seen)
@@ -308,7 +308,7 @@ def _is_done(wanted: TopicTargets, seen: ReassignmentSnapshot) -> bool:
 
 
 def _has_other_reassignments(seen: ReassignmentSnapshot, wanted: Sequence[TopicTargets]) -> bool:
-    """Whether somebody else moves replicas, who may need the rates."""
+    """Whether someone else moves replicas, who may need the rates."""
     ours = {key for each in wanted for key in each.keys}
     return any(key not in ours for key in seen.reassignments)
 

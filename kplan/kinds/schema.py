@@ -11,7 +11,7 @@ from kplan.model.resource import Path
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What stands in `Annotated[...]` of a field.
+    """What is in `Annotated[...]` of a field.
 
     `type` is the type in HCL's own notation ("string", "number", "map(string)",
     "list(list(number))"). `replaces` marks what names the object: another value is another object.
@@ -29,7 +29,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class InternalField:
-    """Stands in `Annotated[...]` of a field that nobody declares and nobody is shown.
+    """Stands in `Annotated[...]` of a field that no one declares and no one is shown.
 
     It holds what only kplan knows of an object, for the next plan: the state keeps it.
     """

@@ -94,7 +94,7 @@ class ScramKind:
 
     def check_all(
         self,
-        declared: Collection[Identity],  # noqa: ARG002 - credentials stand beside each other
+        declared: Collection[Identity],  # noqa: ARG002 - credentials are beside each other
         live: Collection[Identity] = (),  # noqa: ARG002
     ) -> Iterator[tuple[Identity, Problem]]:
         """Find nothing: credentials do not get in each other's way."""
@@ -131,7 +131,7 @@ class ScramKind:
         return live, desired
 
     def check_change(self, live: LiveObject, desired: ScramCredential) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
-        """Refuse nothing: any credential may be set anew."""
+        """Refuse nothing: any credential may be set again."""
         return iter(())
 
     def steps(self, change: Change) -> tuple[Step, ...]:

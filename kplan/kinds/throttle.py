@@ -35,7 +35,7 @@ def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tupl
     moves, it keeps its throttle: whoever finishes the move takes it away.
 
     Raises:
-        ClusterError: the cluster does not answer, or refuses to tell what moves.
+        ClusterError: the cluster does not answer, or refuses to show what moves.
 
     """
     throttled = topic_throttles(cluster, topics) if topics else {}
@@ -72,7 +72,7 @@ def throttled_brokers(throttles: Mapping[str, tuple[str, ...]]) -> set[int]:
 
 
 def brokers_with_rates(cluster: Cluster, brokers: Collection[int]) -> set[int]:
-    """Find brokers that have a rate of their own: somebody set it, and it stays."""
+    """Find brokers that have a rate of their own: someone set it, and it stays."""
     found = cluster.configs([broker_resource(each) for each in sorted(brokers)]) if brokers else {}
     return {
         int(resource.name)

@@ -44,7 +44,7 @@ REPLACE_CREATE = Step(97, "create_topics")
 class TopicKind:
     """Topics: created, reconfigured, grown and deleted by topic id; never shrunk or renamed.
 
-    Only where somebody asks for it one is replaced, with all its records lost.
+    Only where someone asks for it one is replaced, with all its records lost.
     """
 
     name = "kafka_topic"
@@ -99,7 +99,7 @@ class TopicKind:
         return read_topics(cluster, wanted)
 
     def fill_from_state(self, live: Topic, applied: Topic) -> Topic:
-        """Keep what is live; a layout that controllers do not tell is the one last applied."""
+        """Keep what is live; a layout that controllers do not return is the one last applied."""
         return live if live.partitions else replace(applied, config=live.config)
 
     def align(
@@ -323,13 +323,15 @@ def _is_visible(change: Change, answers: Mapping[str, TopicDescription | Refusal
     if described is None or isinstance(described, Refusal):
         return False
     after: Topic = change.after  # type: ignore[assignment] # neither DELETE nor FORGET
-    is_told = bool(described.assignment)  # controllers do not tell, and are not asked to change it
+    is_told = bool(
+        described.assignment
+    )  # controllers do not return, and are not asked to change it
     enough = not is_told or len(described.assignment) >= (_partitions(after) or 1)
     return enough and described.leaderless == 0
 
 
 def _is_deleted(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:
-    """Whether the topic that goes is not there, or another one has its name."""
+    """Whether the topic that goes does not exist, or another one has its name."""
     described = answers.get(_deleted_name(change))
     if isinstance(described, Refusal):
         return described.error == "UNKNOWN_TOPIC_OR_PARTITION"

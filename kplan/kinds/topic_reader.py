@@ -79,9 +79,9 @@ def read_topics(cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
 
 
 def read_missing_configs(cluster: Cluster, reading: KindSnapshot) -> KindSnapshot:
-    """Read the configs of topics that nobody declares, in one request.
+    """Read the configs of topics that no one declares, in one request.
 
-    Those that the cluster does not tell are hidden afterwards.
+    Those that the cluster does not return are hidden afterwards.
 
     Raises:
         ClusterError: the cluster does not answer.
@@ -105,7 +105,7 @@ def _live(described: TopicDescription, config: Mapping[str, ConfigEntry]) -> Top
     sizes = [len(replicas) for replicas in described.assignment]
     return Topic(
         described.name,
-        partitions=len(sizes) or None,  # controllers do not tell
+        partitions=len(sizes) or None,  # controllers do not return
         replication_factor=sizes[0] if sizes else None,
         replica_assignment=described.assignment or None,
         config=_overrides(config),

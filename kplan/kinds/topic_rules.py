@@ -162,7 +162,7 @@ THROTTLED_REPLICAS = (
     "follower.replication.throttled.replicas",
     "leader.replication.throttled.replicas",
 )
-"""Configs that a reassignment sets and takes away again; nobody means them to last."""
+"""Configs that a reassignment sets and takes away again; no one means them to last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +170,8 @@ class Topic:
     """A topic. Counts left out are the broker's choice (KIP-464); an assignment implies them.
 
     A live topic has all of them, `config` then holds only the keys the topic itself overrides.
-    `is_generated` says that kplan worked the assignment out: it is planned, and nobody declared it.
-    A live topic whose replicas are being moved stands where it stood before, and `moving_to` says
+    `is_generated` says that kplan worked the assignment out: it is planned, and no one declared it.
+    A live topic whose replicas are being moved is where it was before, and `moving_to` says
     where it goes.
     """
 

@@ -72,7 +72,7 @@ def _parse_key(raw: str | None) -> str | int | None:
 
 
 def instance_key(key: str | int | None) -> str:
-    """Write an instance key as it stands in an address: `["eu"]`, `[0]`, or nothing."""
+    """Write an instance key as it is in an address: `["eu"]`, `[0]`, or nothing."""
     if key is None:
         return ""
     return f"[{key}]" if isinstance(key, int) else f"[{_encode_json(key)}]"

@@ -34,7 +34,7 @@ class Diagnostic:
     """One problem, told the same way everywhere.
 
     `summary` is a fixed sentence per code, without names, so that a reader learns it by sight;
-    `detail` says what and why with the particulars; `hint` is the way out. `related` holds further
+    `detail` says what and why with the particulars; `hint` is the hint. `related` holds further
     spans with a short label each (the first declaration of a duplicate, the hops of a cycle).
     `values` holds `(expression, description)` pairs of what the failing expression saw; sensitive
     values are never in it.

@@ -27,7 +27,7 @@ class KplanError(Exception):
 
 
 class UsageError(KplanError):
-    """A command line that cannot be carried out."""
+    """A command line that cannot be executed."""
 
     code = "KP901"
     summary = "Invalid command line"
@@ -63,7 +63,7 @@ class ClusterError(KplanError):
 
 
 class UnreachableError(ClusterError):
-    """Nobody answers at the bootstrap addresses within the timeout."""
+    """No one answers at the bootstrap addresses within the timeout."""
 
     code = "KP911"
     summary = "Cannot reach the cluster"
@@ -180,7 +180,7 @@ class RefusalOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer of one item that was not carried out.
+    """The answer of one item that was not executed.
 
     `error` is Kafka's own name (`TOPIC_ALREADY_EXISTS`), `code` its number in the protocol; a
     client-side failure has a name of `cluster/errors.py` and a code below -1.

@@ -17,7 +17,7 @@ class GroupImpact:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What stands in a topic and who uses it; None is what could not be read, never zero.
+    """What is in a topic and who uses it; None is what could not be read, never zero.
 
     `records` counts offsets, `size_bytes` the leaders' logs, `age_ms` the time since the newest
     record, None also where there is no record. `unread` says why something is not known.
@@ -32,7 +32,7 @@ class Impact:
 
     @property
     def is_unused(self) -> bool:
-        """Whether it is known that nothing is in there and nobody uses it."""
+        """Whether it is known that nothing is in there and no one uses it."""
         return self.records == 0 and self.groups == () and self.producers == 0
 
 
@@ -68,7 +68,7 @@ class AccessChange:
 
 @dataclass(frozen=True, slots=True)
 class AccessDiff:
-    """The effective difference; `unknown` says what it could not be told for, and why."""
+    """The effective difference; `unknown` says what it could not be reported for, and why."""
 
     shifts: tuple[AccessChange, ...] = ()
     unknown: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class AccessDiff:
 
 @dataclass(frozen=True, slots=True)
 class AllowedPrincipal:
-    """Somebody who may do what was asked, and the ACL it rests on, in words.
+    """Someone who may do what was asked, and the ACL it rests on, in words.
 
     `principal` "User:*" is everyone; `host` "*" is every host but those told apart.
     """

@@ -13,7 +13,7 @@ from kplan.model.policy import Violation, ViolationStatus
 class OutcomeStatus(StrEnum):
     """UNKNOWN: no answer came, so only reading the cluster tells. SKIPPED: never sent.
 
-    IN_PROGRESS: replicas are being moved by the cluster, and nobody waited for the end.
+    IN_PROGRESS: replicas are being moved by the cluster, and no one waited for the end.
     """
 
     APPLIED = "applied"
@@ -25,7 +25,7 @@ class OutcomeStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one change. `elapsed_ms` counts from the first send to the last answer.
+    """The outcome of one change. `elapsed_ms` counts from the first send to the last answer.
 
     `note` says how a success came about when that is worth a word ("already absent"); `is_verified`
     that every broker was seen to serve the new state. `uid` is the topic id after the change.
@@ -73,7 +73,7 @@ class PartitionDeletion:
 class RecordDeletionPlan:
     """All that is to go, in order, and what policies said of it.
 
-    `topic_ids` tell whether a topic is still the one that was looked at. With `is_whole` one
+    `topic_ids` show whether a topic is still the one that was inspected. With `is_whole` one
     refusal stops all of it.
     """
 
@@ -99,7 +99,7 @@ class RecordDeletionPlan:
 
 @dataclass(frozen=True, slots=True)
 class PartitionDeletionOutcome:
-    """What became of one partition; `start` is its first offset now, None where nobody told."""
+    """The outcome of one partition; `start` is its first offset now, None where no one told."""
 
     deletion: PartitionDeletion
     status: OutcomeStatus

@@ -99,7 +99,7 @@ class Change:
     identity is that of `after`. `uid` is the topic id that the plan saw, "" where there is none:
     apply touches no other incarnation. `previous` is the address before a move. With `adds_first`
     what goes is deleted after what comes is there. `impact` says what is destroyed, where that was
-    looked at. `provider` is the key of the connection to its
+    inspected. `provider` is the key of the connection to its
     cluster, as in `Resource`.
     """
 
@@ -134,7 +134,7 @@ class Change:
 
     @property
     def is_recreated(self) -> bool:
-        """Whether an object with an id of its own is deleted and created anew: its data goes."""
+        """Whether an object with an id of its own is deleted and created again: its data goes."""
         return self.action is Action.REPLACE and bool(self.uid)
 
 
@@ -169,7 +169,7 @@ class OutputChange:
 
 @dataclass(frozen=True, slots=True)
 class PlanBasis:
-    """The evidence the plan stands on; apply refuses when one of these moved.
+    """The evidence the plan is on; apply refuses when one of these moved.
 
     `cluster_id` is that of the connection without alias, `clusters` has those of the others by key.
     """
@@ -255,7 +255,7 @@ class Plan:
 
     @property
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:
-        """List all that is to be told: diagnostics, and what policies said."""
+        """List all that is to be reported: diagnostics, and what policies said."""
         said = (each.diagnostic for each in self.violations if each.effect is not RuleEffect.ADVISE)
         return sort_diagnostics([*self.diagnostics, *said])
 
@@ -291,7 +291,7 @@ class Plan:
 
     @property
     def has_adoptions(self) -> bool:
-        """Whether apply would take ownership of equal objects, or note what became of others."""
+        """Whether apply would take ownership of equal objects, or note the outcome of others."""
         quiet = {Reason.ADOPTED, Reason.MOVED, Reason.RECREATED_OUTSIDE, Reason.PROTECTION}
         return any(change.reason in quiet for change in self.changes)
 

@@ -1,4 +1,4 @@
-"""Policies: what they are asked, what they find, and what came of it."""
+"""Policies: what they are asked, what they find, and the result of it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
@@ -40,7 +40,7 @@ class RuleEffect(StrEnum):
 
 
 class ViolationStatus(StrEnum):
-    """What came of a finding. Only REFUSED keeps a change from being carried out."""
+    """What came of a finding. Only REFUSED keeps a change from being executed."""
 
     REFUSED = "refused"
     OVERRIDDEN = "overridden"
@@ -54,7 +54,7 @@ class UnknownFactError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """An exception from a policy that somebody answers for, up to and with the day `until`.
+    """An exception from a policy that someone answers for, up to and with the day `until`.
 
     `applies_to` are patterns (`*`, `?`) of names on the cluster or addresses.
     """
@@ -66,7 +66,7 @@ class Waiver:
     declared_at: SourceRange | None = None
 
     def covers(self, identity: Identity, address: Address | None, today: date) -> bool:
-        """Whether the waiver is in force, and speaks of the object."""
+        """Whether the waiver is in force, and is about the object."""
         names = (identity, str(address or identity))
         is_meant = any(
             fnmatchcase(name, pattern.replace("[", "[[]"))
@@ -132,7 +132,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that struck. `fix` is the way out; `subject` the rule, `values` what it saw."""
+    """A rule that struck. `fix` is the hint; `subject` the rule, `values` what it saw."""
 
     effect: RuleEffect
     message: str
@@ -140,7 +140,7 @@ class Finding:
     subject: SourceRange | None = None
     values: tuple[tuple[str, str], ...] = ()
     is_failure: bool = False
-    """Whether the policy could not be worked out: what it would have said is unknown."""
+    """Whether the policy could not be computed: what it would have said is unknown."""
 
 
 class Policy(Protocol):
@@ -162,7 +162,7 @@ class Policy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """What a policy said about a change, and what came of it.
+    """What a policy said about a change, and the result of it.
 
     `reason` says who overrode or waived it and why. `diagnostic` tells it with its places.
     """

@@ -31,7 +31,7 @@ class Lifecycle:
 class Resource:
     """One instance of a resource block, evaluated and decoded.
 
-    `value` is the frozen dataclass of the kind. `ranges` tells where each top-level attribute (and
+    `value` is the frozen dataclass of the kind. `ranges` shows where each top-level attribute (and
     each key of a map attribute, as a two-step path) was written; `sensitive` names the paths whose
     values must not be shown. `provider` is the key of the connection to its cluster: "" for the
     provider block without alias, else `west` or `by_region["eu"]`.
@@ -76,7 +76,7 @@ class Refactorings:
     """All `moved`, `removed` and `import` blocks.
 
     `moved` holds pairs of old and new address: of a resource block, one of its instances, or a
-    module. `removed` holds such addresses whose objects are let go of and stay on the cluster.
+    module. `removed` holds such addresses whose objects are forgotten and stay on the cluster.
     """
 
     moved: tuple[tuple[str, str], ...] = ()

@@ -133,7 +133,7 @@ def _sort_addresses(addresses: Iterable[Address]) -> tuple[Address, ...]:
 
 
 class ObjectStatus(StrEnum):
-    """What a look at the cluster says of an object that the state owns."""
+    """The live status of an object that the state owns."""
 
     AS_APPLIED = "as last applied"
     CHANGED = "changed"
@@ -223,7 +223,7 @@ class KindSnapshot:
     """All objects of one kind, as far as the cluster shows them to us.
 
     `hidden` holds declared objects that the cluster would not show, with its answer; they are not
-    absent (K4-34, K117-15). `partial` are objects that nobody declares: their configs were not
+    absent (K4-34, K117-15). `partial` are objects that no one declares: their configs were not
     read, and are empty here.
     """
 
@@ -246,7 +246,7 @@ class Broker:
 class Snapshot:
     """The cluster at one moment.
 
-    A kind that could not be read in full stands in `unread` with the reason and never in
+    A kind that could not be read in full is in `unread` with the reason and never in
     `readings`: nothing is planned from it. `taken_at` is ISO 8601 in UTC, given by the caller.
     """
 

@@ -42,7 +42,7 @@ class Figures:
 
 
 class NodeType(StrEnum):
-    """What a node of the graph stands for."""
+    """What a node of the graph means."""
 
     VARIABLE = "variable"
     LOCAL = "local"
@@ -57,7 +57,7 @@ class NodeType(StrEnum):
 class Node:
     """One block or local value, all its instances together.
 
-    `module` holds the names of the module blocks it stands under; `label` is its name in there.
+    `module` holds the names of the module blocks it is under; `label` is its name in there.
     """
 
     module: tuple[str, ...]
@@ -71,7 +71,7 @@ class Node:
 
     @property
     def enclosing_module(self) -> tuple[str, ...]:
-        """The module that it is drawn in: a module block stands beside what it calls."""
+        """The module that it is drawn in: a module block is beside what it calls."""
         if self.type is NodeType.MODULE:
             return (*self.module, self.label.removeprefix("module."))
         return self.module
@@ -100,7 +100,7 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What became of one run. `path` is its file as shown; `reason` says why it was skipped.
+    """The outcome of one run. `path` is its file as shown; `reason` says why it was skipped.
 
     `plan` is what it planned, if it came so far, and `owned` what it owned after an apply.
     """

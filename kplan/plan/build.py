@@ -301,7 +301,7 @@ def _blocked_moves(owners: Ownership) -> Iterator[Diagnostic]:
 
 
 def _unread_kinds(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
-    """Keep the unread kinds that somebody asked for."""
+    """Keep the unread kinds that someone asked for."""
     addresses = {*(each.address for each in request.resources), *request.state.owned}
     asked = {each.kind for each in addresses if is_targeted(each, request.targets)}
     if request.only is not None:

@@ -20,8 +20,8 @@ def plan_deletes(
 ) -> Findings:
     """Delete what is owned and not declared, and forget what is not ours any more.
 
-    Only the very incarnation that the state knows is deleted: a topic that was created anew
-    outside of kplan is somebody else's (design law 3, K4-36).
+    Only the very incarnation that the state knows is deleted: a topic that was created again
+    outside of kplan is someone else's (design law 3, K4-36).
     """
     replaced = {each.identity for each in owners.renamed.values()}
     return Findings(

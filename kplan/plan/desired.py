@@ -24,8 +24,8 @@ def object_to_replace(
 ) -> LiveObject | None:
     """Return the live object that is to be replaced by what is declared; None where none is.
 
-    What is not there is created as it would be anyway. So is what was meant in another incarnation:
-    then it was replaced already.
+    An object that does not exist is created anyway. So is one whose topic id is another by now: it
+    was replaced already.
     """
     uid = owners.replaced.get(str(resource.address))
     renamed = owners.renamed.get(resource.address)
@@ -69,7 +69,7 @@ def check_replacement(
 
 
 def check_replacements(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
-    """Refuse to replace what is not declared, and to lose data that nobody gave up."""
+    """Refuse to replace what is not declared, and to lose data that no one gave up."""
     declared = {str(each.address) for each in request.resources}
     for address in sorted(request.replaced.keys() - declared):
         yield Diagnostic(
@@ -127,7 +127,7 @@ def check_import(
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Changes, and problems that stand in their way."""
+    """Changes, and problems that are in their way."""
 
     changes: tuple[Change, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -246,7 +246,7 @@ def _note_protection(change: Change, owned: OwnedObject | None) -> Change:
 def _replace_change(
     kind: ResourceKind, resource: Resource, owners: Ownership, old: LiveObject
 ) -> Change:
-    """Delete an object and create it anew; protection counts that only the state remembers too."""
+    """Delete an object and create it again; protection counts that only the state remembers too."""
     owned = owners.renamed.get(resource.address) or owners.by_identity[resource.identity]
     pair = kind.align(old.value, resource.value, resource.lifecycle.ignore_changes)
     made = _build_change(kind, resource, pair, Action.REPLACE, owned, old)

@@ -16,7 +16,7 @@ def attribute_changes(
 ) -> tuple[AttributeChange, ...]:
     """List what differs, one entry per attribute or key of a map attribute, in order of schema.
 
-    Equal values are told by `==` alone: deepdiff costs a thousand times as much per pair.
+    Equal values are reported by `==` alone: deepdiff costs a thousand times as much per pair.
     """
     if before == after:
         return ()
@@ -78,7 +78,7 @@ def _value_at(found: Mapping[str, object], path: Path) -> object:
 
 
 def _visible_value(found: Mapping[str, object], path: Path, secret: frozenset[Path]) -> object:
-    """Return what stands at a path; of a secret only that it is there."""
+    """Return what is at a path; of a secret only that it is there."""
     value = _value_at(found, path)
     return HIDDEN_VALUE if value is not None and path[:1] in secret else value
 

@@ -118,7 +118,7 @@ def check_moved_providers(request: PlanRequest) -> Iterator[Diagnostic]:
 class Ownership:
     """The owned and the declared objects of one kind.
 
-    `renamed` holds the addresses whose owned object lives on under a name that nobody declares any
+    `renamed` holds the addresses whose owned object lives on under a name that no one declares any
     more, while the address now declares an object that kplan does not own. `blocked` holds moves
     that found another object at their end. `imports` are those at addresses that own nothing yet.
     `adds_first` and `replaced` are those of the request.

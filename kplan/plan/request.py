@@ -19,12 +19,12 @@ class PlanRequest:
     """The three sides but for the live one, and what narrows the plan.
 
     `moved`, `removed` and `imports` are those of `Refactorings`. `targets` are addresses, block
-    addresses, module prefixes or glob patterns; none stands for all. `only` narrows the plan to
+    addresses, module prefixes or glob patterns; none means all. `only` narrows the plan to
     objects by their keys. More than `max_deletes` deletes are refused; None leaves it at
     the limit that guards against a lost part of the configuration.
     `adds_first` names the connections where ACLs that replace others come before those go, if
     nothing speaks against it. `replaced` are the addresses of objects that are to be deleted and
-    created anew, each with the uid that it must still have, "" for any; that they lose what they
+    created again, each with the uid that it must still have, "" for any; that they lose what they
     hold must be `acknowledged`. `cluster` and `clusters` are those of the plan.
     """
 

@@ -40,7 +40,7 @@ class AclStages:
 
     @property
     def changed_acls(self) -> frozenset[AclBinding]:
-        """Return the ACLs that are not there all the time."""
+        """Return the ACLs that do not exist all the time."""
         return (self.before | self.between | self.after) - (self.before & self.between & self.after)
 
 
@@ -51,7 +51,7 @@ Coverage = tuple[bool, bool, bool]
 def compare_access(
     stages: AclStages, rules: AuthorizerRules, names: Mapping[str, Collection[str]]
 ) -> tuple[AccessChange, ...]:
-    """Work out the effective difference.
+    """Compute the effective difference.
 
     `names` lists the live resources by type; a type that is left out has no list.
     """

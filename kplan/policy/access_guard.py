@@ -28,7 +28,7 @@ _MAX_NAMES = 5
 
 @dataclass(frozen=True, slots=True)
 class GuardContext:
-    """What the guards look at. `principal` is ours, "" where it is not known.
+    """What the guards inspect. `principal` is ours, "" where it is not known.
 
     `changes` are those of ACLs, to say which of them is to blame; `accepted` are codes of guards
     that let the plan through with a warning.
@@ -42,7 +42,7 @@ class GuardContext:
 
 
 def check_access(given: GuardContext) -> Iterator[Diagnostic]:
-    """Refuse to lock kplan out, to leave nobody in charge, and to surprise everyone."""
+    """Refuse to lock kplan out, to leave no one in charge, and to surprise everyone."""
     yield from _lockout_problems(given)
     yield from _last_admin_problems(given)
     yield from _first_acl_problems(given)
@@ -143,7 +143,7 @@ def _is_covered(acls: AclIndex, sort: str, name: str, pattern: str) -> bool:
 
 
 def _is_allowed(acls: AclIndex, principal: str, operation: str) -> bool:
-    """Ask for a host that no ACL names: which one ours is to the brokers cannot be told."""
+    """Ask for a host that no ACL names: which one ours is to the brokers cannot be known."""
     asked = AccessRequest(principal, WILDCARD_HOST, operation, "CLUSTER", CLUSTER_NAME)
     return acls.authorize(asked).is_allowed
 
@@ -162,7 +162,7 @@ def _cluster_admins(bindings: Collection[AclBinding], rules: AuthorizerRules) ->
 
 
 def _responsible_change(given: GuardContext, *principals: str) -> Change | None:
-    """Find a change of an ACL on the cluster that speaks of one of them."""
+    """Find a change of an ACL on the cluster that is about one of them."""
     for change in given.changes:
         sides = [
             acl_binding(each) for each in (change.before, change.after) if isinstance(each, Acl)

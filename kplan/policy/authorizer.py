@@ -8,7 +8,7 @@ from kplan.cluster.request import AclBinding
 from kplan.model.dataclass import dataclass
 
 WILDCARD_PRINCIPAL = "User:*"
-"""The principal of an ACL that speaks of everybody, whatever their type."""
+"""The principal of an ACL that is about everybody, whatever their type."""
 
 WILDCARD_HOST = "*"
 WILDCARD_RESOURCE = "*"

@@ -86,7 +86,7 @@ def records_question(
 
 
 def _live_before(change: Change, setting: QuestionContext) -> object | None:
-    """Return the object as it stands; the plan has left out of it what is not compared."""
+    """Return the object as it is; the plan has left out of it what is not compared."""
     if change.before is None:
         return None
     live = setting.live(change.kind, setting.kind(change.kind).identify(change.before))
@@ -143,9 +143,9 @@ def evaluate_changes(
     setting: QuestionContext,
     terms: EvaluationOptions,
 ) -> tuple[Violation, ...]:
-    """Ask about each change, in the order in which they will be carried out.
+    """Ask about each change, in the order in which they will be executed.
 
-    Every policy is asked, so that all that is wrong is told at once. What is refused does not
+    Every policy is asked, so that all that is wrong is reported at once. What is refused does not
     count in the totals that later changes see.
     """
     asked = sort_policies(policies)

@@ -25,8 +25,8 @@ def object_facts(
 ) -> Mapping[str, object] | None:
     """Write an object as policies see it: its attributes, without the secrets of its kind.
 
-    A topic has its whole state (K201-03, K201-04). `live` is the topic as it stands, if it does:
-    partitions that are there stay where they are. Assignments that are not declared are those
+    A topic has its whole state (K201-03, K201-04). `live` is the live topic, if there is one:
+    partitions that exist stay where they are. Assignments that are not declared are those
     that a generator would make, so that limits per broker can be checked.
     """
     if value is None:
@@ -110,7 +110,7 @@ class ClusterFacts(Mapping[str, object]):
     """The cluster as `cluster` in a policy: one snapshot, so that all of it fits together.
 
     `topics`, `acls` and every kind by its name (`kafka_topic`): objects by identity. `brokers`,
-    `racks`, `size`. `totals` counts what is there, `planned` what will be after the whole plan,
+    `racks`, `size`. `totals` counts what exists, `planned` what will be after the whole plan,
     `so_far` what will be after this change and those before it that were not refused (K201-16).
 
     A snapshot has the configs of declared topics only; `read_configs` reads those of the others
@@ -173,7 +173,7 @@ class ClusterFacts(Mapping[str, object]):
         }
 
     def _complete(self, reading: KindSnapshot) -> KindSnapshot:
-        """Read the configs of the topics that nobody declares; raises UnknownFactError."""
+        """Read the configs of the topics that no one declares; raises UnknownFactError."""
         if self._read_configs is None:
             raise UnknownFactError(f"The configs of {len(reading.partial):,} topics were not read.")
         try:
@@ -258,7 +258,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """The cluster before the plan is carried out, and what the plan makes of its totals.
+    """The cluster before the plan is executed, and what the plan makes of its totals.
 
     `facts` has every member that `cluster` has in HCL policies: topics, acls, brokers, racks,
     size, totals, so_far, planned, and every kind by its name.
@@ -267,7 +267,7 @@ class ClusterState:
     facts: Mapping[str, object]
 
     def topic_state(self, name: str) -> TopicState | None:
-        """Return a topic as it stands, None where there is none."""
+        """Return a topic as it is, None where there is none."""
         found = self._topics().get(name)
         return None if found is None else _request_topic_state(found)
 

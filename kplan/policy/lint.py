@@ -29,7 +29,7 @@ class Declaration:
 class AclInventory:
     """All ACLs, and the topics, None where they could not be listed.
 
-    `places` tells where ACLs are declared, `topic_places` topics; the others are live only.
+    `places` shows where ACLs are declared, `topic_places` topics; the others are live only.
     `principal` is our own, "" where it is not known: its shape is that which logins get.
     """
 
@@ -55,7 +55,7 @@ def lint_acls(estate: AclInventory) -> tuple[Diagnostic, ...]:
 
 def _lint_acl(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
     """Find what is odd about an ACL whatever else there is."""
-    if acl not in estate.declarations:  # what is declared is told of when it is checked
+    if acl not in estate.declarations:  # declared ACLs are reported when they are checked
         for problem in AclKind().check(acl_from_binding(acl)):
             yield _warning(estate, acl, "KP401", problem.detail, problem.hint)
     if acl.resource_name.endswith("*") and acl.resource_name != "*":
@@ -183,7 +183,7 @@ def _closest_topic(name: str, names: SortedNames) -> str:
 
 
 def _topics_without_access(estate: AclInventory, topics: frozenset[str]) -> Iterator[Diagnostic]:
-    """Find topics that nobody may read, or write, if there are ACLs on them or on others."""
+    """Find topics that no one may read, or write, if there are ACLs on them or on others."""
     index = AclIndex(estate.acls)
     has_acls = any(each.resource_type == "TOPIC" for each in estate.acls)
     for topic in sorted(topics):

@@ -26,7 +26,7 @@ LEGACY_METHODS = ("create", "alter")
 class CreateMetadata:
     """What a CreateTopicPolicy sees: counts are None beside assignments, and the other way round.
 
-    Kafka leaves out what the request does: so do we, or old policies would judge anew.
+    Kafka leaves out what the request does: so do we, or old policies would judge again.
     """
 
     topic: str
@@ -81,7 +81,7 @@ class LegacyPolicyAdapter:
         self._call("create", meta)
 
     def validate_alter_topic(self, request: Request, cluster: ClusterState) -> None:
-        """Ask about configs only: Kafka asks nobody about partitions."""
+        """Ask about configs only: Kafka asks no one about partitions."""
         del cluster
         after, before = request.requested_state, request.current_state
         assert isinstance(after, TopicState)  # noqa: S101 - as above
@@ -122,7 +122,7 @@ class LoadedPolicies:
 
 @dataclass(frozen=True, slots=True)
 class PythonPolicy:
-    """An instance of a policy class. What it raises is its refusal, and its text what is told."""
+    """An instance of a policy class. An exception is its refusal, with its text as the message."""
 
     header: PolicyHeader
     instance: Any
@@ -139,7 +139,7 @@ class PythonPolicy:
             yield _finding(raised, self.header)
 
     def close(self) -> None:
-        """Let the policy free what it holds; what goes wrong then concerns nobody any more."""
+        """Let the policy free what it holds; what goes wrong then concerns no one any more."""
         closing = getattr(self.instance, "close", None)
         if callable(closing):
             with suppress(Exception):

@@ -72,7 +72,7 @@ def _tightens(attribute: AttributeChange) -> bool:
 
 
 def layout_findings(change: Change, attribute: AttributeChange) -> Iterator[Finding]:
-    """Judge a change of the replication factor or of where replicas stand."""
+    """Judge a change of the replication factor or of where replicas are."""
     if attribute.path == ("replica_assignment",) and _adds_replica(change):
         yield Risk.REVIEW, "KP2211 replicas of partitions move between brokers"
     if attribute.path == ("replication_factor",) and _is_less(attribute):

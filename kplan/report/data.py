@@ -10,7 +10,7 @@ from kplan.model.table import RunStatus
 from kplan.report.document import Document
 
 Data = None | bool | int | float | str | Sequence["Data"] | Mapping[str, "Data"]
-"""What JSON can say. Mappings are written in the order in which they stand."""
+"""What JSON can say. Mappings are written in the order in which they are."""
 
 
 def as_data(value: object) -> Data:
@@ -31,7 +31,7 @@ EMPTY_DOCUMENT = Document(())
 
 
 class Level(StrEnum):
-    """How much a finding counts: an ERROR stops something, a WARNING wants to be looked at."""
+    """How much a finding counts: an ERROR stops something, a WARNING needs review."""
 
     NOTE = "note"
     WARNING = "warning"

@@ -21,7 +21,7 @@ class Tone(StrEnum):
 
 
 class Mark(StrEnum):
-    """What happens to the line it stands before."""
+    """What happens to the line it is before."""
 
     NONE = ""
     ADD = "+"
@@ -54,7 +54,7 @@ def line(*parts: str | Span) -> Line:
 
 
 def strong_span(text: str) -> Span:
-    """Make a span that stands out."""
+    """Make a span that is out."""
     return Span(text, Tone.STRONG)
 
 
@@ -125,7 +125,7 @@ class TableRow:
 class Table:
     """Aligned cells, starting at `column`; without `columns` there is no head.
 
-    `title` and `foot` stand above and below, outside the grid. `numbers` are the places of columns
+    `title` and `foot` are above and below, outside the grid. `numbers` are the places of columns
     of numbers.
     """
 
@@ -141,7 +141,7 @@ class Table:
 class Snippet:
     """A line of a source with a span to point at: `start` and `end` count characters from 0.
 
-    `has_more` tells that the span goes on below the line.
+    `has_more` shows that the span goes on below the line.
     """
 
     number: int
@@ -162,7 +162,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A diagnostic with its place, what the expression saw, and the way out."""
+    """A diagnostic with its place, what the expression saw, and the hint."""
 
     tone: Tone
     severity: str
@@ -189,8 +189,8 @@ Block = Heading | Paragraph | Rows | Item | Table | Problem | Totals
 class Tally:
     """Numbers for a chart or a small table: each bar has a name and a number per column.
 
-    `columns` say what is counted; their tones tell how good or bad that is. `noun` names what the
-    bars stand for; `title` says what it is about, where that is not changes.
+    `columns` say what is counted; their tones show how good or bad that is. `noun` names what the
+    bars mean; `title` says what it is about, where that is not changes.
     """
 
     noun: str
@@ -203,7 +203,7 @@ class Tally:
 class Document:
     """What is said, before it is written in a format.
 
-    `title` and `tallies` are for formats that stand alone, as a page or a comment; among the
+    `title` and `tallies` are for formats that are alone, as a page or a comment; among the
     lines of a terminal they would only repeat what the blocks say.
     """
 
@@ -219,8 +219,8 @@ _ALARM_TONES = frozenset({Tone.DANGER, Tone.ERROR})
 def needs_attention(block: Block) -> bool:
     """Whether something goes away, may lose data, or is an error.
 
-    Of an `Item` that is told by what happens to it as a whole: an attribute that is taken away is
-    no reason for alarm by itself.
+    An `Item` is judged by what happens to it as a whole: an attribute that is removed is no reason
+    for alarm by itself.
     """
     match block:
         case Problem():

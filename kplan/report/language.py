@@ -61,12 +61,12 @@ def result_file_line(path: str, grade: RunStatus | None, look: TextStyle) -> str
 
 
 def result_run_line(result: RunResult, look: TextStyle) -> str:
-    """Say what became of a run."""
+    """Say the outcome of a run."""
     return render_line(test_result.run_words(result), look)
 
 
 def result_summary_line(results: Sequence[RunResult], look: TextStyle) -> str:
-    """Count what became of the runs."""
+    """Count the outcome of the runs."""
     return render_line(test_result.summary_words(results), look)
 
 
@@ -76,7 +76,7 @@ def result_abstract_json(names: Mapping[str, Sequence[str]], at: str) -> str:
 
 
 def result_file_json(path: str, grade: RunStatus | None, at: str) -> str:
-    """Write the message that a file begins, or what became of it."""
+    """Write the message that a file begins, or the outcome of it."""
     return json_line(test_result.file_message(path, grade, at))
 
 

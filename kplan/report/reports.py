@@ -24,7 +24,7 @@ from kplan.report.report import Counts, Report
 
 
 class PlanPart(StrEnum):
-    """A matter that a plan speaks of."""
+    """A matter that a plan is about."""
 
     ACCESS = "access"
     POLICIES = "policies"
@@ -144,7 +144,7 @@ def plan_report(plan: Plan, sources: Sources, at: str, *, group_acls: bool = Tru
 def apply_report(
     plan: Plan, outcomes: Sequence[Outcome], sources: Sources, at: str, again: str
 ) -> Report:
-    """Report what became of a plan; `again` is the command that goes on after an incomplete one."""
+    """Report the outcome of a plan; `again` is the command that goes on after an incomplete one."""
     done = [each.change for each in outcomes if each.status is OutcomeStatus.APPLIED]
 
     def document() -> Document:
@@ -172,7 +172,7 @@ def apply_report(
 
 
 def drift_report(changes: Sequence[Change], coverage: DriftCoverage, at: str) -> Report:
-    """Report what changed behind kplan's back."""
+    """Report what changed outside kplan."""
     return Report(
         lambda: drift.drift_document(changes, coverage),
         lambda: drift.drift_data(changes, coverage),

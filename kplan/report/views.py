@@ -44,7 +44,7 @@ from kplan.report.formats.text import render_line, render_text
 def diagnostics_text(
     diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], look: TextStyle
 ) -> str:
-    """Show every problem with the line it stands on. `sources` maps file to its text."""
+    """Show every problem with the line it is on. `sources` maps file to its text."""
     return render_text(diagnostics_document(diagnostics, sources), look)
 
 
@@ -61,7 +61,7 @@ def expression_error_line(diagnostics: Iterable[Diagnostic], sources: Mapping[st
 def plan_text(plan: Plan, look: TextStyle, *, group_acls: bool = True) -> str:
     """Show a plan for review.
 
-    With `group_acls` ACLs stand in one table per principal; without, each has a comment line of
+    With `group_acls` ACLs are in one table per principal; without, each has a comment line of
     its own, as tools that parse plans expect (the choice for automation).
     """
     return render_text(plan_document(plan, group_acls=group_acls), look)
@@ -90,7 +90,7 @@ def apply_text(
 
 
 def outcome_line(outcome: Outcome, look: TextStyle = PLAIN_STYLE) -> str:
-    """Say what became of one change: `kafka_topic.orders: created [31 ms]`, no line break."""
+    """Say the outcome of one change: `kafka_topic.orders: created [31 ms]`, no line break."""
     return render_line(outcome_words(outcome), look)
 
 
@@ -126,7 +126,7 @@ def diagnostic_line(diagnostic: Diagnostic, sources: Mapping[str, str], at: str)
 
 
 def drift_text(changes: Sequence[Change], coverage: DriftCoverage, look: TextStyle) -> str:
-    """Show what changed behind kplan's back, and how much of the cluster this speaks of."""
+    """Show what changed outside kplan, and how much of the cluster this is about."""
     return render_text(drift.drift_document(changes, coverage), look)
 
 
@@ -187,7 +187,7 @@ def verification_text(
 def verification_json(
     state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> str:
-    """Write how every owned object stands as one JSON document."""
+    """Write how every owned object is as one JSON document."""
     return json_text(verification_data(state, standings, has_journal=has_journal))
 
 

@@ -34,7 +34,7 @@ def fetch_jars(version: str, cache: Path, progress: Progress) -> tuple[Path, ...
     """Return Kafka's class path, fetching it when `cache` does not hold it whole.
 
     The folder is renamed into place when the last jar is there, so a cut fetch is never taken for
-    a whole one; no network is touched for a version that is there. Another process that fetches
+    a whole one; no network is touched for a version that exists. Another process that fetches
     the same version is waited for. Raises SandboxError.
     """
     folder = kafka_folder(cache, version)

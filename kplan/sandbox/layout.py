@@ -26,7 +26,7 @@ class Security(StrEnum):
 class SandboxSpec:
     """What to start.
 
-    `controllers=None` stands for the usual number: none of their own beside one broker (one node
+    `controllers=None` means the usual number: none of their own beside one broker (one node
     is both), three beside several. `authorizer=False` leaves StandardAuthorizer out, so that the
     cluster refuses every ACL request. `metadata_version` (`3.9-IV0`) formats an older cluster than
     the jars would. With `dynamic_quorum` voters can be added and removed (KIP-853); all controllers

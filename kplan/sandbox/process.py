@@ -155,7 +155,7 @@ def _read_status(pid: int) -> _ProcessStatus | None:
 
 
 def _boot_id() -> str:
-    """Name this boot: start times count from it, and begin anew with it."""
+    """Name this boot: start times count from it, and begin again with it."""
     return (PROC_FOLDER / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 

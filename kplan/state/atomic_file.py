@@ -17,7 +17,7 @@ def real_path(path: Path) -> Path:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the file as a whole, mode 0600; on an error what stood there before is untouched.
+    """Replace the file as a whole, mode 0600; on an error what was there before is untouched.
 
     Raises:
         OSError: the disk is full, the folder may not be written, and so on.

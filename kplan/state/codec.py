@@ -1,7 +1,7 @@
 """The state as a JSON document, and back.
 
 In this order: format, kplan_version, lineage, serial, cluster_id, clusters, outputs, resources,
-applied_plans if there are any, sha256. Resources stand in order of address, maps in order of key,
+applied_plans if there are any, sha256. Resources are in order of address, maps in order of key,
 so that two states differ where the things they describe differ.
 
 Format 2 is that of several clusters: it has `clusters`, ids by key of connection, and resources may
@@ -112,7 +112,7 @@ def decode_state(data: bytes) -> State:
 def decode_header(data: bytes) -> StateHeader:
     """Read only what tells the state from another; raises as `decode_state`.
 
-    What stands behind it is not read where the checksum says that it is whole: states are
+    What is behind it is not read where the checksum says that it is whole: states are
     large, and every write asks this of the one before.
     """
     head, follows, _ = data.partition(_AFTER_HEADER)
@@ -161,7 +161,7 @@ def decode_owned(found: Json) -> OwnedObject:
 
 @contextmanager
 def _raise_corrupt_errors() -> Iterator[None]:
-    """Turn the errors of looking for what is not there into one about the file."""
+    """Turn the errors of looking for what does not exist into one about the file."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as failure:

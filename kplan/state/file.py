@@ -27,7 +27,7 @@ EMERGENCY_COPY_NAME = "errored.state"
 def save_emergency_copy(reason: StateError, data: bytes, target: Path | None = None) -> StateError:
     """Keep the state in another folder than the one of `target`, and say so after the reason.
 
-    The error is of the same class. Where nothing can be written at all, the way out is to plan
+    The error is of the same class. Where nothing can be written at all, the hint is to plan
     again.
     """
     spare = _write_emergency_copy(data, None if target is None else target.parent)
@@ -103,7 +103,7 @@ def write_state(path: Path, state: State) -> None:
 
     Raises:
         StateError: the file holds another lineage or was written meanwhile; or it cannot be
-            written (disk full): then it still is what it was, and the new state stands in a file
+            written (disk full): then it still is what it was, and the new state is in a file
             `errored.state` in another folder, which the hint names.
 
     """
@@ -179,7 +179,7 @@ def check_free_space(path: Path, changes: int = 0) -> None:
     size = target.stat().st_size if target.is_file() else 0
     needed = 2 * size + changes * _BYTES_PER_CHANGE + _MIN_BYTES
     usage = shutil.disk_usage(folder)
-    if usage.total and usage.free < needed:  # some network file systems do not tell
+    if usage.total and usage.free < needed:  # some network file systems do not return
         raise StateError(
             f"{folder} has {usage.free // 1024} KiB left; state and journal may take "
             f"{needed // 1024} KiB.",

@@ -141,7 +141,7 @@ def decode_journal(data: bytes, where: str, way_out: str) -> Journal:
 
 
 def replay_journal(state: State, journal: Journal) -> tuple[State, frozenset[ObjectKey]]:
-    """Bring into the state what the apply had done, and tell what only the cluster knows.
+    """Bring into the state what the apply had done, and show what only the cluster knows.
 
     The serial stays: the caller raises it when it writes. Folding the same journal again into what
     came of it changes nothing.
@@ -225,7 +225,7 @@ def _encode_source_range(declared_at: SourceRange | None) -> object:
 
 
 def outcome_line(number: int, outcome: Outcome) -> dict[str, object]:
-    """Write what became of the change with that number."""
+    """Write the outcome of the change with that number."""
     return {
         "item": number,
         "status": outcome.status,

@@ -77,7 +77,7 @@ class JournalWriter:
             known.update(news)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Note what became of changes; it is durable before the next request goes out."""
+        """Note the outcome of changes; it is durable before the next request goes out."""
         told = [outcome_line(self._numbers[each.change.key], each) for each in outcomes]
         with self._mutex:
             self._sink.add(b"".join([self._chain.encode_line(each) for each in told]))
@@ -86,7 +86,7 @@ class JournalWriter:
         """Note nothing: what is not visible yet is marked in the state."""
 
     def on_reassignment(self, left: int, total: int) -> None:
-        """Note nothing: the cluster tells what moves."""
+        """Note nothing: the cluster shows what moves."""
 
     def on_state_write(self, serial: int) -> None:
         """Note that the state is about to be written with this serial and all outcomes so far."""

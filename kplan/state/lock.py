@@ -39,7 +39,7 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class LockStatus:
-    """`is_held` and no `holder`: somebody holds it and left no readable note."""
+    """`is_held` and no `holder`: someone holds it and left no readable note."""
 
     is_held: bool
     holder: LockHolder | None = None
@@ -48,7 +48,7 @@ class LockStatus:
 
 @dataclass(frozen=True, slots=True)
 class LockConflict:
-    """Somebody has it: `who` says so in a sentence, `way` what can be done about it."""
+    """Someone has it: `who` says so in a sentence, `way` what can be done about it."""
 
     holder: LockHolder | None
     detail: str
@@ -79,10 +79,10 @@ def acquire_lock(
     timeout_s: float,
     waiting: Callable[[LockHolder], None],
 ) -> LockT:
-    """Try for up to `timeout_s` (0: once); `waiting` is told once of each holder waited for.
+    """Try for up to `timeout_s` (0: once); `waiting` is reported once of each holder waited for.
 
     Raises:
-        StateLocked: somebody still has it.
+        StateLocked: someone still has it.
 
     """
     deadline = time.monotonic() + timeout_s
@@ -130,7 +130,7 @@ def lock_state_file(
 ) -> Iterator[Lock]:
     """Hold the lock of the state at `path`, waiting for it up to `timeout_s` (0: not at all).
 
-    `waiting` is told who holds it, once for each holder that is waited for.
+    `waiting` is reported who holds it, once for each holder that is waited for.
 
     Raises:
         StateLocked: another run still holds it.
@@ -149,7 +149,7 @@ def check_held(path: Path, holder: LockHolder) -> None:
     """Check that `holder` still holds the lock of the state at `path`.
 
     Raises:
-        StateLocked: somebody took it away.
+        StateLocked: someone took it away.
 
     """
     if not _is_ours(path, holder):
@@ -166,7 +166,7 @@ def lock_status(path: Path) -> LockStatus:
 
 
 def force_unlock(path: Path, id: str) -> LockHolder:  # noqa: A002 - the word on the command line
-    """Take the lock away from the run with this id, dead or alive, and tell who that was.
+    """Take the lock away from the run with this id, dead or alive, and return who that was.
 
     Raises:
         StateError: it is not locked, a run with another id does, or the files cannot be removed.

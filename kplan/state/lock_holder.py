@@ -96,7 +96,7 @@ def renew_heartbeat(holder: LockHolder) -> LockHolder:
 
 
 def silence_s(holder: LockHolder) -> float:
-    """Return for how long the run has not shown life; 0 where it cannot be told.
+    """Return for how long the run has not shown life; 0 where it cannot be known.
 
     A last sign from the future is as old as it is far away: the clock was moved since.
     """
@@ -116,7 +116,7 @@ def encode_holder(holder: LockHolder) -> bytes:
 
 
 def decode_holder(data: bytes) -> LockHolder | None:
-    """Read a holder; None where the bytes are none of ours: somebody, but nobody knows who."""
+    """Read a holder; None where the bytes are none of ours: someone, but no one knows who."""
     try:
         found = json.loads(data)
         names = {each.name for each in fields(LockHolder)}

@@ -1,4 +1,4 @@
-"""A saved plan: a zip with the plan as JSON, and what tells whether it may be applied."""
+"""A saved plan: a zip with the plan as JSON, and what shows whether it may be applied."""
 
 import hashlib
 import io
@@ -111,7 +111,7 @@ _ZIP_ERRORS = (
 class PlanMetadata:
     """What a saved plan is about. Times are ISO 8601 with offset; `nonce` is never used twice.
 
-    `cluster_id` and `clusters` are those of its `BasedOn`. `expires_at` "" stands for never.
+    `cluster_id` and `clusters` are those of its `BasedOn`. `expires_at` "" means never.
     `checksum` identifies the actions of the plan. `variables` are the values it was made with, as
     JSON; sensitive ones are not among them.
     """
@@ -173,7 +173,7 @@ def journal_plan_metadata(journal: Journal) -> PlanMetadata | None:
 
 
 def write_plan(path: Path, plan: Plan, meta: PlanMetadata, show: bytes = b"") -> None:
-    """Save a plan, readable by nobody else (mode 0600); the same input gives the same bytes.
+    """Save a plan, readable by no one else (mode 0600); the same input gives the same bytes.
 
     Raises:
         KplanError: the file cannot be written.

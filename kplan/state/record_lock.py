@@ -30,7 +30,7 @@ from kplan.state.record_document import RecordChanges, RecordView
 _MAX_ATTEMPTS = 5
 
 RecordUpdate = Callable[[RecordView], RecordChanges]
-"""Works out changes from what is there, or raises: then nothing is changed."""
+"""Works out changes from what exists, or raises: then nothing is changed."""
 
 
 class RecordTransaction:
@@ -60,7 +60,7 @@ class RecordTransaction:
             return found
 
     def update(self, step: RecordUpdate) -> None:
-        """Take a step on what is there at that moment, once more if another writer came between.
+        """Take a step on what exists at that moment, once more if another writer came between.
 
         Raises:
             StateLocked: other writers came between again and again.
@@ -97,7 +97,7 @@ class RecordTransaction:
         )
 
     def _current_view(self) -> tuple[RecordView, bool]:
-        """Return what is there, and whether that was looked up just now."""
+        """Return what exists, and whether that was looked up just now."""
         if self._view is None:
             return self._claim_view(), True
         return self._view, False
@@ -108,7 +108,7 @@ class RecordTransaction:
         return self._view
 
     def _is_written(self, changes: RecordChanges) -> bool:
-        """Look up whether a write without an answer was carried out."""
+        """Look up whether a write without an answer was executed."""
         view = self._claim_view()
         return all(view.get(name) == each for name, each in changes.items())
 
@@ -137,7 +137,7 @@ class _LockRecord:
 
 
 class _LockConflictError(StateLockedError):
-    """Somebody else was faster; never leaves this module."""
+    """Someone else was faster; never leaves this module."""
 
     def __init__(self, taken: LockConflict) -> None:
         super().__init__(taken.detail)

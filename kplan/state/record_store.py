@@ -169,7 +169,7 @@ class RecordStore:
     def hold_lock(
         self, holder: LockHolder | None, timeout_s: float, waiting: Callable[[LockHolder], None]
     ) -> Iterator[None]:
-        """Hold the lock, and let go of the cluster at the end."""
+        """Hold the lock, and forgotten the cluster at the end."""
         try:
             if holder is None:
                 yield
@@ -203,7 +203,7 @@ class RecordStore:
         return has_journal(self._transaction.read() or {})
 
     def check_free_space(self, changes: int) -> None:
-        """Check nothing: a cluster does not tell how much room there is."""
+        """Check nothing: a cluster does not show how much room there is."""
 
     @contextmanager
     def open_journal(
@@ -291,7 +291,7 @@ class RecordStore:
 def _intact_manifest(
     before: Callable[[RecordView], Manifest | None], view: RecordView
 ) -> Manifest | None:
-    """Return the state that is to be replaced; one that is damaged stands in nobody's way."""
+    """Return the state that is to be replaced; one that is damaged is in no one's way."""
     try:
         manifest = before(view)
         if manifest is not None:

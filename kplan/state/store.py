@@ -44,7 +44,7 @@ class StateStore(Protocol):
         ...
 
     def write_move_note(self, to: str) -> None:
-        """Leave a note that the state was moved: nobody takes its absence for no state."""
+        """Leave a note that the state was moved: no one takes its absence for no state."""
         ...
 
     def read_move_note(self) -> str:
@@ -56,7 +56,7 @@ class StateStore(Protocol):
     ) -> AbstractContextManager[None]:
         """Work on the state: under its lock, waited for up to `timeout_s`, or without a holder not.
 
-        `waiting` is told once of each holder that is waited for. Raises StateLocked.
+        `waiting` is reported once of each holder that is waited for. Raises StateLocked.
         """
         ...
 
@@ -65,7 +65,7 @@ class StateStore(Protocol):
         ...
 
     def force_unlock(self, id: str) -> LockHolder:  # noqa: A002 - the word on the command line
-        """Take the lock away from the run with this id, dead or alive, and tell who that was."""
+        """Take the lock away from the run with this id, dead or alive, and return who that was."""
         ...
 
     def read_journal(self) -> Journal | None:

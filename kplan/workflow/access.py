@@ -30,7 +30,7 @@ _LAST_EARLY_RANK = 20
 
 @dataclass(frozen=True, slots=True)
 class AccessContext:
-    """What access is worked out on: the live cluster, and what the configuration says of it.
+    """What access is computed on: the live cluster, and what the configuration says of it.
 
     `provider` is the key of the connection to it.
     """
@@ -57,7 +57,7 @@ def live_acls(snapshot: Snapshot) -> frozenset[AclBinding]:
 
 
 def add_access(plan: Plan, ground: AccessContext, accepted: frozenset[str]) -> Plan:
-    """Add who gains and loses what on one cluster, and refuse what nobody could take back."""
+    """Add who gains and loses what on one cluster, and refuse what no one could take back."""
     batches = [
         each for each in plan.batches if each.kind == KIND and each.provider == ground.provider
     ]
@@ -129,7 +129,7 @@ def list_live_names(ground: AccessContext, types: Collection[str]) -> LiveNames:
 def read_authorizer_rules(ground: AccessContext) -> AuthorizerRules:
     """Find out who is asked for nothing, and what becomes of resources without ACLs.
 
-    What the provider block says wins. Brokers tell which keys are set, but not to what: they take
+    What the provider block says wins. Brokers show which keys are set, but not to what: they take
     every key that is not theirs for a secret. A key that is not set has Kafka's default.
     """
     said: Mapping[str, object] = next(

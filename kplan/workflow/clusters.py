@@ -72,11 +72,11 @@ class Clusters:
         return {key: each.description.cluster_id for key, each in self.connections.items()}
 
     def connection(self, key: str) -> Connection:
-        """Choose the connection that somebody named.
+        """Choose the connection that someone named.
 
         Raises:
             AuthError, Unreachable: its cluster cannot be had.
-            UsageError: nobody declares it.
+            UsageError: no one declares it.
 
         """
         if key in self.connections:
@@ -91,7 +91,7 @@ class Clusters:
 
 
 def unknown_connection_error(key: str, keys: Iterable[str]) -> UsageError:
-    """Say that nobody declares a connection, and which ones there are."""
+    """Say that no one declares a connection, and which ones there are."""
     return UsageError(
         f"There is no connection {connection_name(key)}.",
         hint=f"There are {', '.join(map(connection_name, keys))}; -provider=west means kafka.west.",
@@ -165,9 +165,9 @@ def _open_connections(
 def _query_all(
     keys: Collection[str], ask: Callable[[str], _T], clusters: Iterable[Cluster]
 ) -> tuple[dict[str, _T], dict[str, ClusterError]]:
-    """Ask all clusters at the same time; those that cannot be had stand apart with the reason.
+    """Ask all clusters at the same time; those that cannot be had are apart with the reason.
 
-    `clusters` are closed when that is broken off, so that nobody waits for an answer.
+    `clusters` are closed when that is broken off, so that no one waits for an answer.
     """
 
     def answer(key: str) -> _T | ClusterError:

@@ -47,7 +47,7 @@ class ClusterReader:
         return self._descriptions[provider]
 
     def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
-        """Read objects in full, by name; None stands for all there are."""
+        """Read objects in full, by name; None means all there are."""
         key = (provider, kind, None if names is None else frozenset(names))
         if key not in self._readings:
             self._readings[key] = self._read(self._cluster(provider), kind, names)

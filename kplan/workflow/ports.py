@@ -49,7 +49,7 @@ class Project:
 
 
 class Progress(Protocol):
-    """Where long work tells how far it is; on a terminal a bar, elsewhere plain lines."""
+    """Where long work shows how far it is; on a terminal a bar, elsewhere plain lines."""
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Begin a stage, of `total` items where their number is known."""

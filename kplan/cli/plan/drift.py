@@ -138,7 +138,7 @@ def check_url(option: str, url: str) -> None:
 def _is_http_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        _ = parts.port  # whether it is a number is looked at when it is asked for
+        _ = parts.port  # whether it is a number is checked when it is read
     except ValueError:
         return False
     is_plain = url.isprintable() and " " not in url and "@" not in parts.netloc
@@ -147,7 +147,7 @@ def _is_http_url(url: str) -> bool:
 
 def post_webhook(terminal: Terminal, url: str, message: str) -> bool:
     """Post a message to a webhook and return whether it succeeded."""
-    return _send_request(terminal, "notice", Request(url, message.encode(), _JSON, method="POST"))  # noqa: S310 - `check` has looked at the scheme
+    return _send_request(terminal, "notice", Request(url, message.encode(), _JSON, method="POST"))  # noqa: S310 - `check` has inspected the scheme
 
 
 def push_metrics(terminal: Terminal, url: str, text: str) -> bool:
@@ -168,7 +168,7 @@ def _send_request(terminal: Terminal, what: str, request: Request) -> bool:
     failures: list[str] = []
     sending = Thread(target=_open_request, args=(request, failures), daemon=True)
     sending.start()
-    sending.join(TIMEOUT_S)  # a socket's own bound begins anew with every byte that comes
+    sending.join(TIMEOUT_S)  # a socket's own bound begins again with every byte that comes
     if sending.is_alive():
         failures = [_failure_text(TimeoutError())]
     for why in failures:

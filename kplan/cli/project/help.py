@@ -77,7 +77,7 @@ def explain(
 _MAX_WIDTH = 100
 """Lines longer than this are hard to read, however wide the terminal is."""
 _MIN_WIDTH = 16
-"""Columns that a text takes beside others; where there are fewer it stands below."""
+"""Columns that a text takes beside others; where there are fewer it is below."""
 _INDENT = " " * 8
 _BULLET = re.compile(r"(- |\d+\. )")
 

@@ -1,4 +1,4 @@
-"""`kplan init`: write the files of a new project, or check the one that is there."""
+"""`kplan init`: write the files of a new project, or check the one that exists."""
 
 from collections.abc import Mapping
 from enum import StrEnum

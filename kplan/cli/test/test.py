@@ -110,7 +110,7 @@ class TestSuite(Protocol[T]):
         ...
 
     def run_file(self, script: T, timer: Callable[[], float]) -> Iterator[RunResult]:
-        """Carry out the tests of a file."""
+        """Execute the tests of a file."""
         ...
 
 

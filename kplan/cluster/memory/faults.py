@@ -39,7 +39,7 @@ class Call:
 class CallFaults:
     """What faults make of one call.
 
-    `lost` stands for the answer of every item; with `is_carried_out` the work is done nevertheless.
+    `lost` means the answer of every item; with `is_carried_out` the work is done nevertheless.
     """
 
     refused: dict[Item, Refusal] = field(default_factory=dict)
@@ -131,7 +131,7 @@ class Faults:
     ) -> None:
         """Lose the whole answer of requests that hold an item of `on`; reads raise `Unreachable`.
 
-        `carried_out` tells whether the cluster did the work nevertheless. `error` may also be
+        `carried_out` shows whether the cluster did the work nevertheless. `error` may also be
         CLIENT_DISCONNECTED or REQUEST_TIMED_OUT.
         """
         row = ERRORS[error]
@@ -156,7 +156,7 @@ class Faults:
         self._add(_OmitItems(), on, call, times)
 
     def throttle(self, throttle_ms: int, *, allowed: int = 0, times: int | None = 1) -> None:
-        """Carry out the first `allowed` items of topic writes, answer the rest with code 89."""
+        """Execute the first `allowed` items of topic writes, answer the rest with code 89."""
         struck = refusal(89, throttle_ms=throttle_ms)
         self._add(_Throttle(allowed, struck), None, None, times)
 

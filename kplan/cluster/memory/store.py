@@ -91,7 +91,7 @@ class ClusterSetup:
 
 @dataclass(frozen=True, slots=True)
 class Response(Generic[ItemT]):
-    """Contents after a request, were it to be carried out, and the verdict on each item."""
+    """Contents after a request, were it to be executed, and the verdict on each item."""
 
     contents: Contents
     results: dict[ItemT, ItemResult]
@@ -292,7 +292,7 @@ class MemoryRecords:
         return MemoryRecords(self.log, self.state_topic)
 
     def lose_next_response(self, *, is_written: bool) -> None:
-        """Let the next write end without an answer, carried out or not."""
+        """Let the next write end without an answer, executed or not."""
         self._lost.append(is_written)
 
     def run_before_write(self, action: Callable[[], object]) -> None:

@@ -35,7 +35,7 @@ _TOPOLOGY_METHODS = frozenset(("reassignments", "reassign", "replica_sizes", "el
 class ReassignmentRequests(UsageRequests):
     """Serves reassignments and elections.
 
-    A move makes progress whenever somebody lists reassignments, and is done after as many lists as
+    A move makes progress whenever someone lists reassignments, and is done after as many lists as
     `move_slowly` says; replicas that only go, or change places, do so at once.
     """
 
@@ -115,7 +115,7 @@ class ReassignmentRequests(UsageRequests):
         keys: Collection[TopicPartition],
         work: Callable[[Contents, TopicPartition], Contents | Refusal],
     ) -> Mapping[TopicPartition, ItemResult]:
-        """Carry out one item after the other; faults strike topics by name."""
+        """Execute one item after the other; faults strike topics by name."""
         call = Call(method, _topic_names(keys))
         self._record_call(call)
         with self._store.lock:
@@ -257,7 +257,7 @@ def _advance_reassignments(contents: Contents, keys: Collection[TopicPartition])
 
 
 def _set_replicas(contents: Contents, key: TopicPartition, replicas: Replicas) -> Contents:
-    """Let a partition stand at these replicas, with nothing moving."""
+    """Let a partition are at these replicas, with nothing moving."""
     name, number = key
     held = contents.topics[name]
     rows = (*held.assignment[:number], replicas, *held.assignment[number + 1 :])

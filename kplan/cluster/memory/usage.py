@@ -22,7 +22,7 @@ _EMPTY_PARTITION = PartitionUse(0, 0, None, 0, 0)
 
 
 class UsageRequests(SettingRequests):
-    """Serves what stands in topics and who uses it."""
+    """Serves what is in topics and who uses it."""
 
     def set_topic_use(self, topic: str, used: TopicUse) -> None:
         """Put records, groups and producers there; partitions that are left out are empty."""
@@ -66,7 +66,7 @@ class UsageRequests(SettingRequests):
         return apply_faults(found, struck)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Return what stands in topics and who uses it."""
+        """Return what is in topics and who uses it."""
         contents, struck = self._read(Call("topic_use", tuple(sorted(names))))
         found: dict[str, TopicUse] = {}
         for name in sorted(names):

@@ -17,7 +17,7 @@ RESERVED_VARIABLES = frozenset(
 class BodySchema:
     """Names of arguments and nested blocks that a body takes; `labels` is how many its header has.
 
-    With `is_open` any argument may stand there. `elsewhere` says of arguments where they belong.
+    With `is_open` any argument may be there. `elsewhere` says of arguments where they belong.
     """
 
     arguments: tuple[str, ...] = ()
@@ -166,4 +166,4 @@ BLOCK_SCHEMAS: Mapping[str, BodySchema] = {
     "policy": POLICY_SCHEMA,
     "policies": POLICIES_SCHEMA,
 }
-"""Every block that may stand at the top, but for `resource`."""
+"""Every block that may be at the top, but for `resource`."""

@@ -49,7 +49,7 @@ class Declaration:
         return self.origin.range(self.block.start, end)
 
     def value_range(self, name: str) -> SourceRange:
-        """Return the place of the value of an argument that is there."""
+        """Return the place of the value of an argument that exists."""
         value = self.arguments[name].value
         return self.origin.range(value.start, value.end)
 
@@ -150,7 +150,7 @@ def _add_block(result: ModuleDeclarations, found: Declaration) -> None:
     shape = BLOCK_SCHEMAS[found.block.type]
     problems = list(label_problems(found.block, found.origin, shape))
     if found.is_broken:
-        problems = []  # what broke it has been told
+        problems = []  # what broke it has been reported
     elif not problems:
         problems.extend(body_problems(found.block, found.origin, shape))
         problems.extend(_inner_problems(found))

@@ -58,7 +58,7 @@ def configuration_files(folder: Path) -> list[Path]:
 def read_folder(folder: Path, prefix: str, moulds: BlockPatterns) -> FolderFiles:
     """Read and parse the configuration files of a folder, sorted by name.
 
-    `prefix` stands before their names wherever these are shown.
+    `prefix` is before their names wherever these are shown.
     """
     try:
         names = [each.name for each in configuration_files(folder)]

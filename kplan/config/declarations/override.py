@@ -36,7 +36,7 @@ def merge_overrides(
         if isinstance(content, ast.Attribute) or content.type in _REPEATABLE:
             result.append(each)
         elif each.is_broken:
-            continue  # what broke it has been told
+            continue  # what broke it has been reported
         elif content.type == "locals":
             problems.extend(_override_locals(result, each, content))
         else:

@@ -47,7 +47,7 @@ def undeclared_references(declared: ModuleDeclarations) -> Iterator[Diagnostic]:
 def block_reference_problems(
     found: Declaration, declared: ModuleDeclarations
 ) -> Iterator[Diagnostic]:
-    """Find such references in a block that is none of a configuration's."""
+    """Find such references in a block that is not one of a configuration's."""
     for attribute, origin in _block_attributes(found, found.block, ()):
         yield from reference_problems(attribute.references, origin, declared)
 

@@ -17,7 +17,7 @@ def find_function(node: ast.Call, scope: Scope) -> Function:
     """Find the function that a call names.
 
     Raises:
-        Failure: there is none of that name.
+        Failure: there is not one of that name.
 
     """
     found = scope.functions.get(node.name)
@@ -71,10 +71,10 @@ def call_error(
 
 
 def evaluate_try(node: ast.Call, scope: Scope, evaluate: Evaluator) -> Value:
-    """Carry out `try` or `can`, whose arguments may fail.
+    """Execute `try` or `can`, whose arguments may fail.
 
     Raises:
-        Failure: no argument of `try` has a value, or one failed for good; a wrong call.
+        Failure: no argument of `try` has a value, or one failed permanently; a wrong call.
 
     """
     if node.name == "try":

@@ -96,7 +96,7 @@ def apply_unary(operator: str, operand: Value) -> Value:
 
 
 def to_number(value: Value, place: str) -> tuple[Number, bool]:
-    """Take a value as a number, and tell whether it is sensitive.
+    """Take a value as a number, and show whether it is sensitive.
 
     Raises:
         Misuse: it is null or does not convert.
@@ -109,7 +109,7 @@ def to_number(value: Value, place: str) -> tuple[Number, bool]:
 
 
 def to_bool(value: Value, place: str) -> tuple[bool, bool]:
-    """Take a value as a bool, and tell whether it is sensitive.
+    """Take a value as a bool, and show whether it is sensitive.
 
     Raises:
         Misuse: it is null or does not convert.

@@ -13,7 +13,7 @@ from kplan.model.dataclass import dataclass
 
 
 class Deferred:
-    """Something named that is worked out part by part: a module's outputs, a resource.
+    """Something named that is computed part by part: a module's outputs, a resource.
 
     All three methods raise `Failure` where there is nothing, or where it has no value. It is no
     abstract base class, since whether a value is one of these is asked at every step.
@@ -30,7 +30,7 @@ class Deferred:
         raise NotImplementedError
 
     def value(self, subject: Spot) -> Value:
-        """Work out the whole."""
+        """Compute the whole."""
         raise NotImplementedError
 
 
@@ -41,11 +41,11 @@ class Names(Protocol):
     """The things that references begin with: `var`, `local`, `each`, resource types."""
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Return what `root.name` stands for; raises `Failure`."""
+        """Return what `root.name` means; raises `Failure`."""
         ...
 
     def unresolved_error(self, root: str, subject: Spot) -> Exception:
-        """Make the `Failure` that says why `root` cannot stand alone."""
+        """Make the `Failure` that says why `root` cannot be alone."""
         ...
 
 
@@ -98,7 +98,7 @@ REFERENCE_ROOTS = ("var", "local", "module", "data", "each", "count", "self", *C
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """What `each`, `count` and `self` stand for in one instance; nothing outside of any."""
+    """What `each`, `count` and `self` mean in one instance; nothing outside of any."""
 
     each: Mapping[str, Value] | None = field(default=None, repr=False)
     count: int | None = None
@@ -159,7 +159,7 @@ class ModuleNames:
     repetition: Repetition = NO_REPETITION
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Return what `root.name` stands for; what is not declared has been told by the checks."""
+        """Return what `root.name` means; what is not declared has been reported by the checks."""
         match root:
             case "var":
                 return self.module.variable(name)

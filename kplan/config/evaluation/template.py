@@ -69,7 +69,7 @@ def evaluate_template_if(node: ast.TemplateIf, scope: Scope, evaluate: Evaluator
 
 
 def evaluate_condition(node: ast.Node, scope: Scope, evaluate: Evaluator) -> tuple[bool, bool]:
-    """Evaluate a condition, and tell whether it is sensitive.
+    """Evaluate a condition, and show whether it is sensitive.
 
     Raises:
         Failure: it is neither true nor false.

@@ -36,7 +36,7 @@ class Token(NamedTuple):
 
     @property
     def ends_line(self) -> bool:
-        """Whether the next token stands on another line; comments to the end of a line do too."""
+        """Whether the next token is on another line; comments to the end of a line do too."""
         return self.kind is Kind.NEWLINE or (self.kind is Kind.COMMENT and self.text.endswith("\n"))
 
     @property

@@ -262,7 +262,7 @@ _RULES: Final = {
 
 
 def formatdate(template: str, time: str) -> str:
-    """Timestamp written by a template of letters; text in single quotes stands for itself."""
+    """Timestamp written by a template of letters; text in single quotes means itself."""
     at = _timestamp(time, 1)
     return "".join(_formatted(template, at))
 

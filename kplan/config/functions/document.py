@@ -252,7 +252,7 @@ def json_encode(value: Value) -> str:
 
 
 def json_decode(text: str) -> Value:
-    """Value that JSON text stands for: arrays are tuples, objects are objects."""
+    """Value that JSON text means: arrays are tuples, objects are objects."""
     try:
         return json_loads(text)
     except RecursionError:
@@ -281,7 +281,7 @@ def yaml_encode(value: Value) -> str:
 
 
 def yaml_decode(text: str) -> Value:
-    """Value that a YAML document stands for, with the scalars of YAML 1.1."""
+    """Value that a YAML document means, with the scalars of YAML 1.1."""
     from kplan.config.functions import yaml_reader  # noqa: PLC0415 - brings PyYAML
 
     try:

@@ -103,7 +103,7 @@ def _codec(name: str) -> str:
 
 
 def url_encode(text: str) -> str:
-    """Text as it stands in the query of a URL."""
+    """Text as it is in the query of a URL."""
     return urllib.parse.quote_plus(text)
 
 

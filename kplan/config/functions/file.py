@@ -66,7 +66,7 @@ PATHS: Final = (
 
 
 MAX_FILES: Final = 100_000
-"""Files and folders that one search may look at."""
+"""Files and folders that one search may inspect."""
 
 _MAX_STARS: Final = 3
 """Stars in a part that has choices too: each takes the search over all places once more."""
@@ -83,11 +83,11 @@ class GlobError(Exception):
 def find_files(folder: Path, pattern: str) -> Iterator[str]:
     """Find the files whose path, relative to the folder, fits the pattern; folders do not count.
 
-    `*` and `?` stay within one part of the path, `**` as a whole part stands for any number of
+    `*` and `?` stay within one part of the path, `**` as a whole part means any number of
     folders, `[a-z]`, `[^a-z]` and `{one,other}` are choices within a part.
 
     Raises:
-        GlobError: the pattern has a fault, or there are more than `MAX_FILES` files to look at.
+        GlobError: the pattern has a fault, or there are more than `MAX_FILES` files to inspect.
 
     """
     start, relative = (Path("/"), pattern[1:]) if pattern.startswith("/") else (folder, pattern)
@@ -97,7 +97,7 @@ def find_files(folder: Path, pattern: str) -> Iterator[str]:
 
 
 _Part: TypeAlias = "str | re.Pattern[str]"
-"""A name that stands for itself, `**`, or a pattern for names."""
+"""A name that means itself, `**`, or a pattern for names."""
 
 
 def _compiled(part: str) -> _Part:
@@ -105,7 +105,7 @@ def _compiled(part: str) -> _Part:
         return part
     written = _written(part)
     if "{" not in part:
-        # What stands between two stars is best found where it comes first: no way back is needed.
+        # What is between two stars is best found where it comes first: no way back is needed.
         *inner, last = written.split(_STAR)
         first, *between = inner or [last]
         written = first + "".join(f"(?>{_STAR}?{each})" for each in between)
@@ -158,7 +158,7 @@ def _choice(part: str, position: int) -> tuple[str, int]:
 
 
 class _Search:
-    """Walks folders, and counts what it looks at."""
+    """Walks folders, and counts what it inspects."""
 
     def __init__(self) -> None:
         self._seen = 0

@@ -25,7 +25,7 @@ class FileRefused(Exception):  # noqa: N818 - one reason among several, told by 
 class FileAccess:
     """The files of one run.
 
-    Relative paths start at `root`, the folder in which kplan works, whatever module they stand in
+    Relative paths start at `root`, the folder in which kplan works, whatever module they are in
     (`path.module` leads from there). Never read are kplan's own folders beside the configuration,
     the files and folders in `closed`, and whatever begins like a state or a journal of kplan,
     wherever it lies; symbolic links do not lead there.

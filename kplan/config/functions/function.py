@@ -62,13 +62,13 @@ class Host(Protocol):
 
     @property
     def in_template(self) -> bool:
-        """Whether the call stands in a template that a function renders; those do not nest."""
+        """Whether the call is in a template that a function renders; those do not nest."""
         ...
 
     def render(self, template: str, name: str, variables: Mapping[str, Value]) -> Value:
         """Evaluate the text of a template with nothing in sight but the variables.
 
-        `name` stands for the template in error texts.
+        `name` means the template in error texts.
 
         Raises:
             TemplateError: the template has an error or lacks a variable.
@@ -208,7 +208,7 @@ class Function:
         try:
             return convert(value, self.parameter(place).type)
         except ConversionError as error:
-            # what stands in quotes there is a name in the value
+            # what is in quotes there is a name in the value
             is_secret = has_sensitive(value) and '"' in error.reason
             reason = error.part_reason if is_secret else error.reason
             raise self._bad_argument(place, reason) from None

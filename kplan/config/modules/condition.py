@@ -14,7 +14,7 @@ from kplan.model.diagnostic import Diagnostic, Severity
 
 @dataclass(frozen=True, slots=True)
 class ConditionRule:
-    """One sort of condition: the block it stands in, and the code of its failure."""
+    """One sort of condition: the block it is in, and the code of its failure."""
 
     block_type: str
     code: str
@@ -29,7 +29,7 @@ ASSERTION = ConditionRule("assert", "KP199", is_warning=True)
 
 
 def failed_conditions(holder: ast.Block, rule: ConditionRule, scope: Scope) -> list[Diagnostic]:
-    """Hold what `holder` speaks of against every block of the rule; all that fail are told."""
+    """Hold what `holder` is about against every block of the rule; all that fail are reported."""
     problems: list[Diagnostic] = []
     for block in holder.blocks:
         arguments = {each.name: each.value for each in block.attributes}

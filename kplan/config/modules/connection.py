@@ -26,7 +26,7 @@ _NAME = re.compile(r"[^\W\d][\w-]*").fullmatch
 class Connections:
     """The connections that a module can name: for each alias, "" for none, keys by instance.
 
-    None stands for instances that could not be worked out, which has been told.
+    None means instances that could not be computed, which has been reported.
     """
 
     by_alias: Mapping[str, Mapping[InstanceKey, str] | None]
@@ -158,7 +158,7 @@ class ProviderBlock:
 
 
 def evaluate_provider_block(found: Declaration, scope: Scope, ledger: ResultCache) -> ProviderBlock:
-    """Work out alias and instances of a provider block; what is wrong ends up in the ledger."""
+    """Compute alias and instances of a provider block; what is wrong ends up in the ledger."""
     alias = ledger.attempt(partial(_evaluate_alias, found, scope)) or ""
     return ProviderBlock(
         found, alias, ledger.attempt(partial(_evaluate_provider_instances, found, alias, scope))

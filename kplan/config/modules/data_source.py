@@ -1,4 +1,4 @@
-"""`data` blocks: what is there on a cluster already, read while expressions are worked out.
+"""`data` blocks: what exists on a cluster already, read while expressions are computed.
 
 `kafka_topic` has the attributes of the resource, `kafka_topics` a `list` of what there is, as the
 provider's data sources have. `kafka_acls` is a `list` of the ACLs that fit all its arguments, and
@@ -49,7 +49,7 @@ class DataSourceReader(Protocol):
         ...
 
     def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
-        """Read objects in full, by name; None stands for all there are."""
+        """Read objects in full, by name; None means all there are."""
         ...
 
 
@@ -84,12 +84,12 @@ class DataNode(Deferred):
         return f"data.{self.kind}.{self.name}"
 
     def evaluate_all(self) -> None:
-        """Work out every instance; an error in one does not hide the others."""
+        """Compute every instance; an error in one does not hide the others."""
         for key in self._ledger.attempt(self.instances) or ():
             self._ledger.attempt(partial(self.instance, key))
 
     def instances(self) -> Instances:
-        """Work out the keys of the instances, with what `each` and `count` are in them."""
+        """Compute the keys of the instances, with what `each` and `count` are in them."""
         key = (self._module.path, "data", self.kind, self.name)
         scope = self._module.scope(self._found.origin)
         return self._ledger.get_or_compute(
@@ -121,7 +121,7 @@ class DataNode(Deferred):
             ) from None
 
     def _query(self, key: InstanceKey) -> DataQuery:
-        """Work out the arguments of an instance once."""
+        """Compute the arguments of an instance once."""
         name = (self._module.path, "data", self.kind, self.name, key, "arguments")
         return self._ledger.get_or_compute(
             name, partial(self._result_name, key), partial(self._arguments, key)
@@ -250,7 +250,7 @@ class DataKindNode(Deferred):
         self._node = node
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
-        """Return the block of that name; that there is none has been told by the checks."""
+        """Return the block of that name; that there is none has been reported by the checks."""
         del subject
         return self._node(self._kind, name)
 

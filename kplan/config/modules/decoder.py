@@ -120,7 +120,7 @@ def _evaluate_arguments(
         rules = _instance_lifecycle(plan, scope)
     except EvaluationError as failure:
         failures.append(failure)
-    if failures or plan.lacks_required:  # the latter was told when the text was checked
+    if failures or plan.lacks_required:  # the latter was reported when the text was checked
         diagnostics = [told for each in failures for told in each.diagnostics]
         raise EvaluationError(_with_address(diagnostics, address))
     return values, sensitive, rules

@@ -20,7 +20,7 @@ MAX_COUNT = 1_000_000
 
 
 def evaluate_instances(found: Declaration, scope: Scope) -> Instances:
-    """Work out the keys of a block's instances, and what `each` or `count` is in each.
+    """Compute the keys of a block's instances, and what `each` or `count` is in each.
 
     Raises:
         Failure: for_each or count is not what it must be.
@@ -93,7 +93,7 @@ def _count(found: Declaration, scope: Scope) -> Instances:
 
 
 def find_instance(found: Instances, key: Value) -> InstanceKey:
-    """Find the instance that an index names; strings and numbers stand for each other.
+    """Find the instance that an index names; strings and numbers mean each other.
 
     Raises:
         Misuse: there is none.

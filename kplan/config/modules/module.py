@@ -109,7 +109,7 @@ class Module:
     def _get_or_compute(
         self, kind: str, name: str, found: HasDeclaredAt, compute: Callable[[], Value]
     ) -> Value:
-        """Work out a variable, local or output; values are kept at hand, for they are many."""
+        """Compute a variable, local or output; values are kept at hand, for they are many."""
         known = self._values.get((kind, name), _NOT_COMPUTED)
         if known is not _NOT_COMPUTED:
             return known  # type: ignore[return-value] # what is not the stand-in is a value
@@ -132,7 +132,7 @@ class Module:
     # ---- everything
 
     def evaluate_all(self) -> None:
-        """Work out all there is; every problem ends up in the ledger."""
+        """Compute all there is; every problem ends up in the ledger."""
         ledger = self._context.results
         ledger.report(self._static_problems())
         ledger.report(ephemeral_problems(self.declarations, is_root=not self.path))
@@ -183,7 +183,7 @@ class Module:
     # ---- connections
 
     def provider_blocks(self) -> tuple[ProviderBlock, ...]:
-        """Work out which connections the provider blocks declare."""
+        """Compute which connections the provider blocks declare."""
         if not self.declarations.providers:
             return ()
         hop = partial(

@@ -25,7 +25,7 @@ class ChildModule(EnclosingModule, Protocol):
         ...
 
     def evaluate_all(self) -> None:
-        """Work out all there is."""
+        """Compute all there is."""
         ...
 
     def resources(self) -> Iterator[ResourceNode]:
@@ -46,7 +46,7 @@ class ChildModule(EnclosingModule, Protocol):
 
 
 class ModuleCallNode(Deferred):
-    """A module block as references see it. Outputs are worked out one by one."""
+    """A module block as references see it. Outputs are computed one by one."""
 
     __slots__ = ("_found", "_ledger", "_make", "_module")
 
@@ -63,7 +63,7 @@ class ModuleCallNode(Deferred):
         self._make = make
 
     def evaluate_all(self) -> None:
-        """Work out every instance; an error in one does not hide the others."""
+        """Compute every instance; an error in one does not hide the others."""
         for key in self._ledger.attempt(self.instances) or ():
             child = self._ledger.attempt(partial(self.instance, key))
             if child is not None:
@@ -84,7 +84,7 @@ class ModuleCallNode(Deferred):
                 yield from child.modules()
 
     def instances(self) -> Instances:
-        """Work out the keys of the instances, with what `each` and `count` are in them."""
+        """Compute the keys of the instances, with what `each` and `count` are in them."""
         if self._found.is_broken:
             raise EvaluationError
         key = (self._module.path, "module", self._found.name)

@@ -26,7 +26,7 @@ from kplan.model.resource import Identity, Path, Resource
 
 
 class EnclosingModule(Protocol):
-    """The module that a block stands in."""
+    """The module that a block is in."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -61,13 +61,13 @@ class ResourceNode(Deferred):
         self.name = name.text
 
     def evaluate_all(self) -> None:
-        """Work out every instance; an error in one does not hide the others."""
+        """Compute every instance; an error in one does not hide the others."""
         keys = self._ledger.attempt(self.instances)
         for key in keys or ():
             self._ledger.attempt(partial(self.instance, key))
 
     def instances(self) -> Instances:
-        """Work out the keys of the instances, with what `each` and `count` are in them."""
+        """Compute the keys of the instances, with what `each` and `count` are in them."""
         key = (self._module.path, self.kind, self.name)
         return self._ledger.get_or_compute(key, self._result_name, self._instances)
 
@@ -79,7 +79,7 @@ class ResourceNode(Deferred):
         return ResultName(label, self._plan.declared_at)
 
     def instance(self, key: InstanceKey) -> Resource:
-        """Work out one instance; raises `Failure`."""
+        """Compute one instance; raises `Failure`."""
         name = (self._module.path, self.kind, self.name, key)
         return self._ledger.get_or_compute(
             name, partial(self._result_name, key), partial(self._instance, key)

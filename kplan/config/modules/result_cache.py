@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class ResultName(NamedTuple):
-    """Something being worked out: its name as references write it, and where it is declared."""
+    """Something being computed: its name as references write it, and where it is declared."""
 
     label: str
     declared_at: SourceRange

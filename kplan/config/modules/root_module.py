@@ -59,7 +59,7 @@ class RootModule:
         return replace(self, context=replace(self.context, reader=reader)).fresh_copy()
 
     def fresh_copy(self, given: Mapping[str, InputValue] | None = None) -> "RootModule":
-        """Return the same with nothing worked out yet; `given` replaces values of the same name."""
+        """Return the same with nothing computed yet; `given` replaces values of the same name."""
         run = replace(self.context, results=ResultCache(list(self.problems)))
         values = {**self.input_values, **(given or {})}
         module = Module(run, self.module.declarations, ModulePlace(), values)
@@ -71,7 +71,7 @@ def open_folder(
 ) -> RootModule:
     """Read and parse the files of a folder, and gather the values given to its variables.
 
-    `shown` stands before the names of its files in messages, where it is not the folder at work.
+    `shown` is before the names of its files in messages, where it is not the folder at work.
     """
     known = KnownKinds(tuple(kind.name for kind in kinds), inputs.skips_foreign)
     library = ModuleFolders(folder, known, shown)
@@ -147,7 +147,7 @@ def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
 
 
 def _is_reported(place: SourceRange, ledger: ResultCache) -> bool:
-    """Whether it was told already that an ephemeral value stands there."""
+    """Whether it was reported already that an ephemeral value is there."""
     return any(
         each.code == "KP148"
         and each.subject is not None

@@ -162,7 +162,7 @@ def evaluate_input_value(
 
 
 def got_phrase(value: Value, fault: ConversionError, *, is_secret: bool) -> str:
-    """Say what stood where a conversion failed: `, got string "twelve"`; nothing of secrets."""
+    """Say what was where a conversion failed: `, got string "twelve"`; nothing of secrets."""
     part, was_marked = unmark(value)
     for step in fault.path:
         if was_marked or is_secret:
@@ -177,7 +177,7 @@ def got_phrase(value: Value, fault: ConversionError, *, is_secret: bool) -> str:
 
 
 def takes_plain_text(found: Declaration) -> bool:
-    """Return whether text from the command line or environment is the value as it stands.
+    """Return whether text from the command line or environment is the value as it is.
 
     As in Terraform: it is for variables without a type and for primitive types; for others the
     text is an expression.
@@ -208,7 +208,7 @@ class _Collector:
         return Scope(NoNames(), origin, {}, self._host, {})
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
-        """Take `TF_VAR_name`, then `KPLAN_VAR_name`; names that nobody declares are no mistake."""
+        """Take `TF_VAR_name`, then `KPLAN_VAR_name`; names that no one declares are no mistake."""
         for prefix in ENVIRONMENT_PREFIXES:
             for key in sorted(environ):
                 name = key.removeprefix(prefix)

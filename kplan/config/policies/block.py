@@ -79,7 +79,7 @@ def _references(
     declared: ModuleDeclarations,
     kinds: KindsByName | None,
 ) -> Iterator[Diagnostic]:
-    """Hold references against what there is; without kinds facts of a change are none of it."""
+    """Compare references with what there is; without kinds facts of a change are none of it."""
     for reference in attribute.references:
         if reference.root not in FACT_ROOTS or (reference.root, *reference.steps[:1]) in (
             declared.resources
@@ -161,7 +161,7 @@ class _ArgumentReader:
 def evaluate_policy(
     found: Declaration, scope: Scope, kinds: KindsByName, source: str, converted: FactCache
 ) -> HclPolicy:
-    """Work out a policy block.
+    """Compute a policy block.
 
     Raises:
         Failure: one of its arguments is not what it must be.
@@ -278,7 +278,7 @@ class PolicyFolder:
 def evaluate_policies(
     module: Module, ledger: ResultCache, kinds: Mapping[str, ResourceKind], source: str = ""
 ) -> tuple[Policy, ...]:
-    """Work out the policy blocks of a module and of those it calls, in order of their text."""
+    """Compute the policy blocks of a module and of those it calls, in order of their text."""
     found: list[Policy] = []
     converted = FactCache()
     for child in module.modules():
@@ -298,7 +298,7 @@ def evaluate_policies(
 
 
 def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySettings:
-    """Work out the `policies` block of the root module."""
+    """Compute the `policies` block of the root module."""
     if not module.declarations.policy_settings:
         return PolicySettings()
     found = module.declarations.policy_settings[0]

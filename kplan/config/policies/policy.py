@@ -72,7 +72,7 @@ class FactNames:
     cache: FactCache
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Return what `root.name` stands for."""
+        """Return what `root.name` means."""
         if root != CLUSTER:
             return self.module.resolve(root, name, subject)
         try:

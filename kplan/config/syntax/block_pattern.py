@@ -16,9 +16,9 @@ _Part: TypeAlias = tuple[str, int]
 
 
 class TreeBuilder:
-    """Steps that make a tree from what stands in its holes, and from where these end.
+    """Steps that make a tree from what is in its holes, and from where these end.
 
-    Everything made lies in one list: what stands in the holes, the offsets, what never changes, and
+    Everything made lies in one list: what is in the holes, the offsets, what never changes, and
     then the nodes, inner ones first. A node is made of the places where its parts lie.
     """
 
@@ -39,7 +39,7 @@ class TreeBuilder:
         ]
 
     def cast(self, texts: _Made, ends: Sequence[int]) -> Any:  # noqa: ANN401 - a node like the first
-        """Make the tree, given what stands in each hole and where it ends."""
+        """Make the tree, given what is in each hole and where it ends."""
         ends = [0, *ends]
         made = [*texts, *[ends[at] + more for at, more in self._anchors], *self._constants]
         new, add = tuple.__new__, made.append
@@ -113,7 +113,7 @@ LONGEST = 5_000
 """Characters; longer items are hardly ever alike."""
 
 MOST = 64
-"""Moulds that are kept; a text is held against each of them before it is parsed."""
+"""Moulds that are kept; a text is compared with each of them before it is parsed."""
 
 _CHARACTER = r"[ !#&-\[\]-~]"  # no quote and no escape, no template and no control character
 _GROUPS = {
@@ -205,7 +205,7 @@ def _holes(content: Content, text: str) -> Iterator[VariablePart]:
     pending: list[Any] = [content]
     while pending:
         node = pending.pop()
-        if not isinstance(node, ast.Reference):  # it says again what stands in the nodes
+        if not isinstance(node, ast.Reference):  # it says again what is in the nodes
             pending.extend(each for each in node if isinstance(each, tuple))
             yield from _own_holes(node, text)
 

@@ -18,7 +18,7 @@ class TemplatePiece(NamedTuple):
     """One part of a template in the order of the text.
 
     `kind` is one of text, value, if, else, endif, for, endfor. Offsets count from the item's start.
-    A value, if or for stands for one expression, which the parser sees as an element of a list.
+    A value, if or for means one expression, which the parser sees as an element of a list.
     """
 
     kind: str
@@ -91,7 +91,7 @@ _WANTED = (
 def _keep_grammar_cache() -> None:
     """Let python-hcl2 keep its grammar cache in the user's folder if its own cannot be written.
 
-    It writes into its installed package and, where that fails, builds the grammar anew at each
+    It writes into its installed package and, where that fails, builds the grammar again at each
     start, which takes 1.7 s (python-hcl2 8.1.4, hcl2/parser.py).
     """
     own: Path = _hcl2_parser.PARSER_FILE

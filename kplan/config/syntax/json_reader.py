@@ -46,7 +46,7 @@ class Member(NamedTuple):
 
 
 class Record(NamedTuple):
-    """`{...}`, with names as often as they stand there."""
+    """`{...}`, with names as often as they are there."""
 
     start: int
     end: int
@@ -177,7 +177,7 @@ _EXPRESSIONS = frozenset({("variable", "type"), ("moved", "from"), ("moved", "to
 
 
 def parse_json(source: Source) -> ParsedFile:
-    """Parse a file in JSON syntax. Every problem is told at the string or value it is in."""
+    """Parse a file in JSON syntax. Every problem is reported at the string or value it is in."""
     try:
         whole = read_json(source.text)
     except SyntaxProblem as broken:
@@ -305,7 +305,7 @@ _Parse = Callable[[Source], tuple[ast.Attribute | None, tuple[Diagnostic, ...]]]
 
 
 def _records(part: Part) -> Iterator[Record]:
-    """Return the objects that stand for blocks: one, or an array of them."""
+    """Return the objects that mean blocks: one, or an array of them."""
     if isinstance(part, Array):
         for each in part.items:
             yield from _records(each)

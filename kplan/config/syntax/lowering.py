@@ -246,7 +246,7 @@ class Lowering:
             node = ast.Unary(start, node.end, sign, node)
         return node
 
-    # ---- what stands behind a term
+    # ---- what is behind a term
 
     def _postfix(self, found: Tree) -> Node:
         """Lower a chain of attributes, indexes and splats: `a[*].b.c[0]`."""

@@ -31,7 +31,7 @@ class ParsedFile:
 def parse_file(
     source: Source, moulds: BlockPatterns | None = None, *, is_body: bool = False
 ) -> ParsedFile:
-    """Parse HCL text; `is_body` where arguments may stand at the top, as in a variables file.
+    """Parse HCL text; `is_body` where arguments may be at the top, as in a variables file.
 
     `moulds` are of items parsed before; what they learn from this text stays in them.
     """

@@ -66,7 +66,7 @@ class Scanner:
         return self._statement(self._token(self.draft.base), is_top=True)
 
     def line_end(self, at: int) -> None:
-        """Make sure that nothing stands behind the item on its line.
+        """Make sure that nothing is behind the item on its line.
 
         Raises:
             Broken: something does.
@@ -178,7 +178,7 @@ class Scanner:
                     at, is_fresh = self._statement(match), False
 
     def _only_argument(self, word: re.Match[str]) -> int:
-        """Scan what stands on the line of an opening brace: one argument, and then the closing."""
+        """Scan what is on the line of an opening brace: one argument, and then the closing."""
         at = self._statement(word, is_argument=True)
         while (match := self._token(at)).lastgroup == "comment":
             at = match.end()
@@ -191,7 +191,7 @@ class Scanner:
     def _expression(self, at: int, mode: Mode, closer: str) -> tuple[int, bool]:
         """Scan up to `closer` or, as an argument, up to where the line ends.
 
-        Gives the offset behind the closer, or of the end of the line, and whether `~` stands before
+        Gives the offset behind the closer, or of the end of the line, and whether `~` is before
         the closer.
         """
         is_for = closer in {"]", "}"} and mode is Mode.LIST and _FOR(self._text, at) is not None
@@ -336,7 +336,7 @@ class Scanner:
         self.draft.quoted[start - self.draft.base] = QuotedText(end - self.draft.base, text)
 
     def _separated(self, match: re.Match[str]) -> None:
-        """Put a blank before a label that stands at once behind a word or another label."""
+        """Put a blank before a label that is at once behind a word or another label."""
         start, end = match.span("text")
         if self._text[start - 1].isspace():
             self._plain(match)

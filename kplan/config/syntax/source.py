@@ -135,7 +135,7 @@ OPERAND_ENDS = frozenset(
 
 OPERAND_STARTS = frozenset({"word", "chain", "foreign", "text", "number", "quote", "heredoc"})
 
-# What the parser reads rightly as it stands, inside expressions.
+# What the parser reads rightly as it is, inside expressions.
 PLAIN = frozenset({"word", "number", "comma", "equals", "operator", "dots"})
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}

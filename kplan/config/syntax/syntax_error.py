@@ -26,10 +26,10 @@ class Level:
         self.mode = mode
         self.closer = closer
         self.start = start  # offset behind the opening bracket
-        self.is_for = is_for  # whether words stand beside each other: for x in y : z if w
+        self.is_for = is_for  # whether words are beside each other: for x in y : z if w
         self.last = "open"  # kind of the last token that means something
         self.signed = -1  # offset of the last sign that negates
-        self.strips = False  # whether ~ stands before the closer
+        self.strips = False  # whether ~ is before the closer
 
 
 class Header:
@@ -86,7 +86,7 @@ def bad_header(header: Header, match: re.Match[str]) -> SyntaxProblem:
 
 
 def bad_inner_block(header: Header) -> SyntaxProblem:
-    """Say that a block cannot stand on the line of the block around it."""
+    """Say that a block cannot be on the line of the block around it."""
     told = f'The block "{header.type}" is on the line of the enclosing block.'
     hint = f"Put it on its own line, or write {header.type} = ... if it is an argument."
     return SyntaxProblem("KP103", header.start, header.end, told, hint)
@@ -116,7 +116,7 @@ def bad_open_block(header: Header) -> SyntaxProblem:
 
 
 def bad_adjacent(match: re.Match[str], level: Level) -> SyntaxProblem:
-    """Say that two values stand beside each other."""
+    """Say that two values are beside each other."""
     kind = match.lastgroup or ""
     start = match.start(kind)
     found = f"found {match[kind]}" if kind in {"word", "chain", "number"} else "found another value"
@@ -200,7 +200,7 @@ def bad_character(match: re.Match[str]) -> SyntaxProblem:
 
 
 MAX_PROBLEMS = 20
-"""Problems of one item that are told."""
+"""Problems of one item that are reported."""
 
 _MAX_READ = 400_000
 """Characters that are read again in all, at most, for one item."""

@@ -13,7 +13,7 @@ _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 
 def unescaped(raw: str, at: int) -> str:
-    """Resolve the escapes of quoted text that stands at offset `at` of the file.
+    """Resolve the escapes of quoted text that is at offset `at` of the file.
 
     Raises:
         Broken: an escape that HCL does not know.

@@ -2,8 +2,8 @@
 
 Nodes are named tuples: they are made by the ten thousand, and these are the cheapest frozen values
 that Python has. `start` and `end` are character offsets, the end exclusive, counted from the start
-of the top-level item that the node stands in (`Item.origin`): so the tree of an item does not
-depend on what stands above it in the file.
+of the top-level item that the node is in (`Item.origin`): so the tree of an item does not
+depend on what is above it in the file.
 """
 
 from typing import NamedTuple, TypeAlias

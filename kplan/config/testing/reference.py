@@ -98,7 +98,7 @@ def split_expected(
 
 
 def _failed_names(diagnostic: Diagnostic, declared: ModuleDeclarations) -> Iterator[str]:
-    """Name the object that a problem speaks of: an instance of a resource, and its block."""
+    """Name the object that a problem is about: an instance of a resource, and its block."""
     if diagnostic.address is not None and diagnostic.is_error:
         yield str(diagnostic.address)
         yield diagnostic.address.block_address
@@ -130,7 +130,7 @@ RESULT_ROOTS = frozenset({"output", "run", "plan", "cluster"})
 def assertion_problems(
     attribute: ast.Attribute, origin: Origin, declared: ModuleDeclarations, earlier: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Find references to what is not there; `earlier` names the runs before this one."""
+    """Find references to what does not exist; `earlier` names the runs before this one."""
     for reference in attribute.references:
         if reference.root not in RESULT_ROOTS:
             yield from reference_problems([reference], origin, declared)

@@ -58,7 +58,7 @@ class PreparedRun:
     earlier: Mapping[str, OutputValues] = field(repr=False)
 
     def outputs(self) -> OutputValues:
-        """Work out the outputs, for later runs to refer to."""
+        """Compute the outputs, for later runs to refer to."""
         module = self.root.module
         with deep_recursion():
             return {
@@ -66,7 +66,7 @@ class PreparedRun:
             }
 
     def check_assertions(self, facts: RunResults) -> tuple[Diagnostic, ...]:
-        """Hold every assertion of the run; all that fail are told."""
+        """Hold every assertion of the run; all that fail are reported."""
         module, origin = self.root.module, self.run.origin
         names = _ResultNames(module, self.earlier, facts)
         scope = Scope(names, origin, self.root.context.functions, self.root.context.host, {})
@@ -111,7 +111,7 @@ def prepare_run(
     }
     root = outer.fresh_copy(own)
     found = evaluate_configuration(root, inputs, kinds)
-    # What the values of the run refer to has been worked out apart, with those of the file only.
+    # What the values of the run refer to has been computed apart, with those of the file only.
     told = sort_diagnostics([*found.diagnostics, *outer.context.results.diagnostics])
     return PreparedRun(run, root, replace(found, diagnostics=told), earlier)
 
@@ -144,7 +144,7 @@ class _ResultNames:
     results: RunResults
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Return what `root.name` stands for."""
+        """Return what `root.name` means."""
         match root:
             case "output":
                 return _output_value(self.module, name)
@@ -223,7 +223,7 @@ class ClusterObjects:
 
 
 def evaluate_cluster_block(root: RootModule, fixture: ClusterBlock | None) -> ClusterObjects:
-    """Work out a fixture. Its resources see nothing of the configuration, only each other."""
+    """Compute a fixture. Its resources see nothing of the configuration, only each other."""
     if fixture is None:
         return ClusterObjects()
     kinds = root.context.kinds

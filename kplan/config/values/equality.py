@@ -121,7 +121,7 @@ def _bucket(value: Value) -> tuple[type, SortKey]:
 def make_set(items: Iterable[Value], element: Type) -> TSet | Sensitive:
     """Sort and de-duplicate items of the type `element`.
 
-    A set cannot tell which of its elements is secret, so one marked element marks the set.
+    A set cannot show which of its elements is secret, so one marked element marks the set.
     """
     unmarked = [unmark_deep(each) for each in items]
     values = [value for value, _ in unmarked]

@@ -62,7 +62,7 @@ def without_ephemeral(value: Value) -> Value:
 
 
 def unmark(value: Value) -> tuple[Value, bool]:
-    """Take the mark off the value itself, and tell whether there was one.
+    """Take the mark off the value itself, and show whether there was one.
 
     A null becomes None, whatever its type: what asks for what is inside finds nothing in either.
     """
@@ -72,7 +72,7 @@ def unmark(value: Value) -> tuple[Value, bool]:
 
 
 def unmark_deep(value: Value) -> tuple[Value, bool]:
-    """Take every mark off the value and its parts, and tell whether there was one."""
+    """Take every mark off the value and its parts, and show whether there was one."""
     return (bare(value), True) if has_sensitive(value) else (value, False)
 
 

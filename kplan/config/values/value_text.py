@@ -33,10 +33,10 @@ from kplan.config.values.value import (
 )
 
 SENSITIVE: Final = "(sensitive value)"
-"""What stands for a value that is not to be shown."""
+"""What means a value that is not to be shown."""
 
 EPHEMERAL: Final = "(ephemeral value)"
-"""What stands for the value of an ephemeral variable."""
+"""What means the value of an ephemeral variable."""
 
 _STEP: Final = 2
 _MARKER: Final = "EOT"
@@ -176,7 +176,7 @@ _SHOWN_CHARACTERS = 120
 def describe_value(value: Value) -> str:
     """Describe a value for the line `local.want ...` of a diagnostic: `is "payments"`.
 
-    Collections are told by type and size, objects by their attributes; secrets never.
+    Collections are reported by type and size, objects by their attributes; secrets never.
     """
     match value:
         case Sensitive():

@@ -11,7 +11,7 @@ _MAX_SHOWN = 120
 
 
 class PemError(ValueError):
-    """Neither PEM text nor a file with it; the message says why, `hint` the way out."""
+    """Neither PEM text nor a file with it; the message says why, `hint` the hint."""
 
     def __init__(self, why: str, hint: str = "") -> None:
         super().__init__(why)

@@ -192,7 +192,7 @@ class ConnectionSettings:
     """All that is needed to connect.
 
     With `bootstrap_controllers` controllers are asked, and no broker at all (KIP-919); changes are
-    carried out there only where `allows_direct`. `librdkafka` holds settings that concern only
+    executed there only where `allows_direct`. `librdkafka` holds settings that concern only
     librdkafka, under its own names.
     """
 
@@ -220,7 +220,7 @@ class ConnectionSettings:
 
     @property
     def principal(self) -> str:
-        """How an authorizer sees us, "" where that cannot be told from here."""
+        """How an authorizer sees us, "" where that cannot be known from here."""
         if self.sasl is not None:
             return self.sasl.principal
         if self.tls is not None and self.tls.certificate:

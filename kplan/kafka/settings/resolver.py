@@ -103,7 +103,7 @@ def resolve_settings(
     properties_file: Path | None = None,
     controllers: str = "",
 ) -> ResolvedSettings:
-    """Work out how to connect.
+    """Compute how to connect.
 
     Where a thing is given twice an argument of the block wins over its `config`, that over the
     properties file, that over the environment (`KPLAN_` over `KAFKA_`). Relative paths in the block

@@ -53,7 +53,7 @@ class Precedence(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RawSetting:
-    """A setting as somebody gave it. Relative paths in it start in `folder`."""
+    """A setting as someone gave it. Relative paths in it start in `folder`."""
 
     name: str
     value: object = field(repr=False)
@@ -63,7 +63,7 @@ class RawSetting:
 
     @property
     def text(self) -> str:
-        """The value as it would stand in a file."""
+        """The value as it would be in a file."""
         return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
 
 
@@ -72,7 +72,7 @@ _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0"
 
 @dataclass(slots=True)
 class RawSettings:
-    """All settings by what they stand for, best first; and what was wrong with their names."""
+    """All settings by what they mean, best first; and what was wrong with their names."""
 
     settings: dict[Setting, list[RawSetting]] = field(default_factory=dict)
     librdkafka: dict[str, RawSetting] = field(default_factory=dict)

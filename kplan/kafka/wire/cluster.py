@@ -115,7 +115,7 @@ _OPERATIONS = (
     "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
 )  # fmt: skip
 _FIRST_BIT = 3
-"""The bit of READ; those below stand for unknown, any and all (Kafka: AclOperation)."""
+"""The bit of READ; those below mean unknown, any and all (Kafka: AclOperation)."""
 _FIRST_VERSION_WITH_BITS = 8
 """The first version of Metadata that tells the bits."""
 
@@ -124,7 +124,7 @@ def read_rights(gateway: Gateway, topics: Collection[str]) -> AuthorizedOperatio
     """Ask what we may do on the cluster and on these topics, as far as we see them.
 
     Raises:
-        Unreachable: nobody answers.
+        Unreachable: no one answers.
         AuthError: a node refused us.
 
     """
@@ -183,7 +183,7 @@ def read_versions(gateway: Gateway, at: Endpoint | None) -> NodeVersions:
 
 
 def _read_node_versions(node: Connection, deadline: Deadline) -> NodeVersions:
-    # Asked anew: levels of features change while a connection lives.
+    # Asked again: levels of features change while a connection lives.
     answer = _ask_versions(node, deadline)
     supported = {
         each.name: (each.min_version, each.max_version) for each in answer.supported_features or ()

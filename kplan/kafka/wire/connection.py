@@ -67,7 +67,7 @@ class Connection:
         """Ask and read the answer.
 
         Raises:
-            Broken: no answer came, and the request may have been carried out.
+            Broken: no answer came, and the request may have been executed.
             Unsupported: the node does not speak the API.
 
         """
@@ -131,7 +131,7 @@ def log_in(
 
     Raises:
         AuthError: the mechanism is not offered, or name, password or token is wrong.
-        Unreachable: nobody who gives tokens answers.
+        Unreachable: no one who gives tokens answers.
         Broken: the connection broke.
 
     """
@@ -222,7 +222,7 @@ def open_connection(
     """Open a connection that may be asked anything.
 
     Raises:
-        Unreachable: nobody listens, or not a Kafka node.
+        Unreachable: no one listens, or not a Kafka node.
         WrongEndpoint: it is a controller and no broker, or the other way round.
         AuthError: TLS or SASL refused us.
         Broken: the other side went away, or did not understand us.

@@ -129,7 +129,7 @@ class ControllerCluster(WireCluster):
         }
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:  # noqa: ARG002
-        """Refuse: controllers take quotas, and do not tell which there are (K919-16)."""
+        """Refuse: controllers take quotas, and do not show which there are (K919-16)."""
         raise UnreadableError("Controllers do not return quotas.", hint=_BROKERS_HINT)
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:  # noqa: ARG002

@@ -162,7 +162,7 @@ def renew_token(gateway: Gateway, hmac: bytes, span_ms: int) -> int | Refusal:
 
 
 def expire_token(gateway: Gateway, hmac: bytes, span_ms: int) -> int | Refusal:
-    """Let a token end so long from now, at once where that is below 0; tells when it does."""
+    """Let a token end so long from now, at once where that is below 0; shows when it does."""
     request = EXPIRE_TOKEN.request(hmac=hmac, expiry_time_period_ms=span_ms)
     return _change_expiry(gateway, EXPIRE_TOKEN, request)
 

@@ -51,10 +51,10 @@ from kplan.model.errors import Refusal, UnreachableError
 
 
 def preflight(settings: ConnectionSettings) -> ClusterDescription:
-    """Connect, log in and ask who answers: what is wrong with settings is told in a moment.
+    """Connect, log in and ask who answers: what is wrong with settings is reported in a moment.
 
     Raises:
-        Unreachable: nobody listens there, or not a Kafka broker.
+        Unreachable: no one listens there, or not a Kafka broker.
         AuthError: TLS or SASL refused us, with the reason.
 
     """
@@ -213,7 +213,7 @@ class WireCluster:
         return self._name_missing_rights("update_features", found)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Return what stands in topics and who uses it."""
+        """Return what is in topics and who uses it."""
         from kplan.kafka.wire import usage  # noqa: PLC0415 - few commands ask
 
         return usage.read_topic_use(self._gateway, names) if names else {}
@@ -345,7 +345,7 @@ class WireCluster:
         return name_missing_operations(method, answers, self.principal)
 
     def _address(self, broker: int | None) -> Endpoint | None:
-        """Find where a broker listens; asked anew where it is not known yet."""
+        """Find where a broker listens; asked again where it is not known yet."""
         if broker is None:
             return None
         if broker not in self._addresses:

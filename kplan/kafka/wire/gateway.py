@@ -27,7 +27,7 @@ from kplan.model.errors import Refusal, UnreachableError, UnsupportedError
 class ConnectionPool:
     """Connections per node. There are as many as threads that ask at the same time.
 
-    A broker closes connections that idle for ten minutes, so one is looked at before it is lent.
+    A broker closes connections that idle for ten minutes, so one is inspected before it is lent.
     """
 
     def __init__(self, settings: ConnectionSettings) -> None:
@@ -125,7 +125,7 @@ RETRY_PAUSE_S = 0.2
 
 _NOT_CONTROLLER = 41
 _ITEM_LISTS = ("results", "responses", "entries", "filter_results", "topics")
-"""Where answers to changes hold what became of each item."""
+"""Where answers to changes hold the outcome of each item."""
 
 
 def find_active_controller(

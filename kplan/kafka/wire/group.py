@@ -46,14 +46,14 @@ BrokerGroups = Mapping[int, tuple[GroupListing, ...] | Refusal]
 _OFFSETS_TOPIC = "__consumer_offsets"
 _BROKER_NOT_AVAILABLE, _GROUP_ID_NOT_FOUND = 8, 69
 _GROUPS_PER_REQUEST = 500
-_UNREAD_TYPES = ("share",)  # their members and offsets are told by other APIs
+_UNREAD_TYPES = ("share",)  # their members and offsets are reported by other APIs
 
 
 def list_groups(gateway: Gateway) -> BrokerGroups:
     """List the groups that each broker coordinates; for one that does not answer, why.
 
     Raises:
-        Unreachable, AuthError: nobody answers.
+        Unreachable, AuthError: no one answers.
 
     """
     live, down = _find_brokers(gateway)
@@ -107,7 +107,7 @@ def describe_groups(
     """Describe groups; one that no broker lists is refused, with the brokers that did not answer.
 
     Raises:
-        Unreachable, AuthError: nobody answers.
+        Unreachable, AuthError: no one answers.
 
     """
     live, down = _find_brokers(gateway)

@@ -80,7 +80,7 @@ def _defer_packages(packages: Iterable[str]) -> None:
 
 def _lazy_package(package: ModuleType) -> ModuleType:
     def run_first(name: str) -> Any:  # noqa: ANN401 - whatever the package has
-        if name.startswith("__"):  # what imports look at
+        if name.startswith("__"):  # what imports inspect
             raise AttributeError(name)
         del package.__dict__["__getattr__"]
         package.__spec__.loader.exec_module(package)  # type: ignore[union-attr] # as found
@@ -234,7 +234,7 @@ LIST_REASSIGNMENTS = define_api("ListPartitionReassignments", 46, range(1), "adm
 ELECT_LEADERS = define_api("ElectLeaders", 43, range(1, 3), "admin.topics")
 
 
-# Version 1 tells when nodes fetched last (KIP-836), version 2 where controllers listen (KIP-853).
+# Version 1 shows when nodes fetched last (KIP-836), version 2 where controllers listen (KIP-853).
 DESCRIBE_QUORUM = define_api("DescribeQuorum", 55, range(3), "admin.cluster")
 # kafka-python does not ship those of KIP-631 and KIP-853.
 UNREGISTER_BROKER = define_api("UnregisterBroker", 64, range(1))
@@ -242,7 +242,7 @@ ADD_VOTER = define_api("AddRaftVoter", 80, range(2))
 REMOVE_VOTER = define_api("RemoveRaftVoter", 81, range(1))
 
 
-# Version 3 makes tokens for others, and tells who made one (KIP-373).
+# Version 3 makes tokens for others, and shows who made one (KIP-373).
 CREATE_TOKEN = define_api("CreateDelegationToken", 38, range(1, 4))
 RENEW_TOKEN = define_api("RenewDelegationToken", 39, range(1, 3))
 EXPIRE_TOKEN = define_api("ExpireDelegationToken", 40, range(1, 3))
@@ -272,7 +272,7 @@ def parse_uuid(written: str) -> UUID:
 def broker_refusal(code: int, message: str | None, *, throttle_ms: int = 0) -> Refusal:
     """Make the refusal for an error code other than 0.
 
-    Where a right is missing brokers print the whole request object of theirs, which tells nobody
+    Where a right is missing brokers print the whole request object of theirs, which tells no one
     anything: the meaning of the code stands instead.
     """
     if message and "Request(" in message:

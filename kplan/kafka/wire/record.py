@@ -121,7 +121,7 @@ class TopicTable:
         is waited for, as its end decides what follows it. Without, that is left out.
 
         Raises:
-            Unreachable, AuthError: nobody can be asked.
+            Unreachable, AuthError: no one can be asked.
             StateError: the topic cannot be read as it is, or not by us.
             ClusterError: it did not come to rest in time.
 
@@ -177,7 +177,7 @@ class TopicTable:
         return self._next > before
 
     def _find_leader(self, gateway: Gateway) -> Endpoint | None:
-        """Find who leads the partition; a topic that was made anew is read from its start."""
+        """Find who leads the partition; a topic that was made again is read from its start."""
         wanted = messages.METADATA.request.MetadataRequestTopic(
             topic_id=messages.ZERO_UUID, name=self._topic
         )
@@ -307,7 +307,7 @@ def _has_leader(key: TopicPartition, led: PartitionLeaders) -> bool:
 
 
 def _unsent_refusal(key: TopicPartition, led: PartitionLeaders) -> Refusal:
-    """Say why nobody can be asked for a partition."""
+    """Say why no one can be asked for a partition."""
     if key[0] in led.refusals:
         return led.refusals[key[0]]
     code = _LEADER_NOT_AVAILABLE if key in led.leaderless else _UNKNOWN_TOPIC_OR_PARTITION

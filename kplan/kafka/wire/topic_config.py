@@ -165,7 +165,7 @@ def _decode_text(data: bytes, at: int) -> tuple[str | None, int]:
 
 
 def _decode_length(data: bytes, at: int) -> tuple[int, int]:
-    """Read a compact length: an unsigned varint that is one too high; -1 stands for null."""
+    """Read a compact length: an unsigned varint that is one too high; -1 means null."""
     size = shift = 0
     while True:
         byte = data[at]

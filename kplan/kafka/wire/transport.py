@@ -20,7 +20,7 @@ MAX_FRAME_BYTES = 100_000_000
 
 
 class ConnectionLost(Exception):  # noqa: N818 - a state of the stream
-    """A request has no answer, and may have been carried out; the stream is of no more use."""
+    """A request has no answer, and may have been executed; the stream is of no more use."""
 
     error: ClassVar[str] = CLIENT_DISCONNECTED
 

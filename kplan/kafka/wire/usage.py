@@ -22,7 +22,7 @@ from kplan.model.errors import ClusterError, UnreadableError
 T = TypeVar("T")
 
 EARLIEST, LATEST, MAX_TIMESTAMP = -2, -1, -3
-"""Times that stand for an offset (ListOffsets)."""
+"""Times that mean an offset (ListOffsets)."""
 
 _LIVE_STATES = frozenset(
     ("Stable", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
@@ -42,10 +42,10 @@ class UsageReadings:
 
 
 def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, TopicUse]:
-    """Find out all that can be told of these topics; what cannot is None, with the reason.
+    """Find out all that can be reported of these topics; what cannot is None, with the reason.
 
     Raises:
-        Unreachable, AuthError: nobody answers.
+        Unreachable, AuthError: no one answers.
 
     """
     found = UsageReadings()
@@ -97,7 +97,7 @@ def read_offsets(
 ) -> None:
     """Ask a leader for offsets: `wish` holds the time, where they go and what they are called.
 
-    What it does not tell goes to `problems` by topic; raises Unreachable.
+    What it does not return goes to `problems` by topic; raises Unreachable.
     """
     timestamp, into, what = wish
     part = LIST_OFFSETS.request.ListOffsetsTopic

@@ -91,7 +91,7 @@ def access_change_line(shift: AccessChange) -> Line:
 
 
 def subject_text(principal: str) -> str:
-    """Name a principal; everyone is told in words too."""
+    """Name a principal; everyone is reported in words too."""
     return "User:* (everyone)" if principal == "User:*" else principal
 
 
@@ -199,7 +199,7 @@ def allowed_principals_data(
 def permissions_document(
     principal: str, found: Sequence[PrincipalPermission], unknown: Sequence[str], *, is_super: bool
 ) -> Document:
-    """List what somebody may do, by pattern; `unknown` is what is not known."""
+    """List what someone may do, by pattern; `unknown` is what is not known."""
     if is_super:
         everything = f"{principal} is a super user and is allowed everything."
         return Document((Totals((line(everything),)),), ACCESS_TITLE)
@@ -235,7 +235,7 @@ def _live_count_text(each: PrincipalPermission) -> str:
 def permissions_data(
     principal: str, found: Sequence[PrincipalPermission], unknown: Sequence[str], *, is_super: bool
 ) -> Data:
-    """Write what somebody may do."""
+    """Write what someone may do."""
     return {
         "principal": principal,
         "super_user": is_super,

@@ -14,7 +14,7 @@ from kplan.report.documents.notation import count_text, hcl_text, quote_hcl, uni
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """A value that is told in words. Two of another `side` differ even with equal words."""
+    """A value that is reported in words. Two of another `side` differ even with equal words."""
 
     text: str
     side: str = ""
@@ -29,7 +29,7 @@ KNOWN_AFTER_APPLY: Final = Verbatim("(known after apply)")
 
 
 class Absent:
-    """The value of what is not there; null is a value."""
+    """The value of what does not exist; null is a value."""
 
 
 ABSENT: Final = Absent()
@@ -39,7 +39,7 @@ ABSENT: Final = Absent()
 class AttributeEntry:
     """One named value, before and after.
 
-    `key` decides the unit of a number; `comment` stands at the end of the line.
+    `key` decides the unit of a number; `comment` is at the end of the line.
     """
 
     name: str
@@ -185,7 +185,7 @@ _BODY_COLUMN = 8
 
 
 def change_mark(change: Change) -> Mark:
-    """Return the mark of a change; a replacement tells which of the two comes first."""
+    """Return the mark of a change; a replacement shows which of the two comes first."""
     is_swap = change.action is Action.REPLACE and change.adds_first
     return Mark.SWAP if is_swap else ACTION_MARKS[change.action]
 
@@ -241,7 +241,7 @@ def _action_text(change: Change) -> tuple[str, Tone | None]:
 
 
 def _state_only_text(change: Change) -> str:
-    """Say what only the state is told."""
+    """Say what only the state is reported."""
     if change.reason in {Reason.ADOPTED, Reason.IMPORTED}:
         return "will be imported"
     if change.reason is Reason.PROTECTION:

@@ -124,7 +124,7 @@ def _excerpt(
 
 
 def block_name(span: SourceRange, text: SourceText | None, address: Address | None) -> str:
-    """Name the block a span stands in: as its source says, else as the address does."""
+    """Name the block a span is in: as its source says, else as the address does."""
     found = text.block_header(span.line) if text else ""
     if not found and address is not None:
         return f'resource "{address.kind}" "{address.name}"'
@@ -153,7 +153,7 @@ def problems_document(
 
 
 def validation_data(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> Data:
-    """Count and list the problems. `valid` tells that none is an error."""
+    """Count and list the problems. `valid` shows that none is an error."""
     found = sort_diagnostics(diagnostics)
     errors = sum(1 for each in found if each.is_error)
     return {

@@ -36,7 +36,7 @@ _NAMED_REASONS = frozenset({Reason.RECREATED_OUTSIDE, Reason.DELETED_OUTSIDE})
 
 @dataclass(frozen=True, slots=True)
 class DriftCoverage:
-    """How much of the cluster the drift speaks of: live objects per kind, and what stayed dark.
+    """How much of the cluster the drift is about: live objects per kind, and what stayed dark.
 
     `ignored` counts objects that patterns left out. `last` is the latest apply, and `serial` that
     of the state. With `lists` what is not managed is named, and not only counted.

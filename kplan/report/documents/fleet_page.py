@@ -1,4 +1,4 @@
-"""One page about a fleet: what is there, what is wrong, and what could go."""
+"""One page about a fleet: what exists, what is wrong, and what could go."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -38,7 +38,7 @@ def plan_gauges(plan: Plan, at: str) -> tuple[Gauge, ...]:
 
 
 def outcome_gauges(cluster_id: str, outcomes: Sequence[Outcome], at: str) -> tuple[Gauge, ...]:
-    """Count what became of an apply, by status."""
+    """Count the outcome of an apply, by status."""
     statuses = [each.status for each in outcomes]
     return (
         *(
@@ -55,7 +55,7 @@ def outcome_gauges(cluster_id: str, outcomes: Sequence[Outcome], at: str) -> tup
 
 
 def drift_gauges(changes: Sequence[Change], coverage: DriftCoverage, at: str) -> tuple[Gauge, ...]:
-    """Count drift, and how much of the cluster it speaks of; no drift is a 0 and not an absence."""
+    """Count drift, and how much of the cluster it is about; no drift is a 0 and not an absence."""
     kinds = sorted(coverage.managed.keys() | coverage.unmanaged.keys() | {x.kind for x in changes})
     drifts = Counter((each.kind, _drift_type(each)) for each in changes)
 

@@ -90,7 +90,7 @@ def start_message(change: Change, at: str) -> StreamMessage:
 
 
 def outcome_messages(outcome: Outcome, at: str) -> Iterator[StreamMessage]:
-    """Return what became of a change: to Terraform's readers, then with Kafka's answer."""
+    """Return the outcome of a change: to Terraform's readers, then with Kafka's answer."""
     if outcome.status not in {OutcomeStatus.SKIPPED, OutcomeStatus.IN_PROGRESS}:
         yield _completion_message(outcome, at)
     is_good = outcome.status in {OutcomeStatus.APPLIED, OutcomeStatus.IN_PROGRESS}
@@ -134,7 +134,7 @@ def summary_message(outcomes: Sequence[Outcome], at: str) -> StreamMessage:
 
 
 def outcomes_data(outcomes: Sequence[Outcome]) -> Data:
-    """Return what became of every change in one value."""
+    """Return the outcome of every change in one value."""
     statuses = [each.status for each in outcomes]
     return {
         "format_version": "1.0",

@@ -15,7 +15,7 @@ _UNLIMITED_KEYS = ("retention.ms", "retention.bytes")
 def unit_meaning(key: str, value: object) -> str:
     """Say a time or size in words (`7d`, `1 GiB`); "" where the key or value is neither.
 
-    Keys ending in `ms` are milliseconds, in `bytes` bytes; -1 and 2^63-1 stand for no limit.
+    Keys ending in `ms` are milliseconds, in `bytes` bytes; -1 and 2^63-1 mean no limit.
     """
     unit = next((each for each in ("ms", "bytes") if key.endswith((f".{each}", f"_{each}"))), "")
     if not unit:

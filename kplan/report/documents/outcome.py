@@ -114,7 +114,7 @@ def _is_destroy(outcomes: Sequence[Outcome]) -> bool:
 
 
 def _counts(outcomes: Sequence[Outcome]) -> Table:
-    """Count by what became of it and by what it was to be; empty columns are left out."""
+    """Count by the outcome of it and by what it was to be; empty columns are left out."""
     used = [each for each in _ACTIONS if any(one.change.action is each for one in outcomes)]
     return Table(
         tuple(
@@ -224,7 +224,7 @@ def _incomplete_lines(outcomes: Sequence[Outcome], again: str) -> tuple[Line, ..
 
 
 def outcome_words(outcome: Outcome) -> Line:
-    """Say on one line what became of a change, as soon as that is known."""
+    """Say on one line the outcome of a change, as soon as that is known."""
     address, action = outcome.change.address, outcome.change.action
     word, tone = _STATUSES[outcome.status]
     if outcome.status is OutcomeStatus.APPLIED:
@@ -307,7 +307,7 @@ def _total_bytes(cuts: Iterable[PartitionDeletion]) -> int | None:
 
 
 def deletion_outcome_document(outcomes: Sequence[PartitionDeletionOutcome]) -> Document:
-    """Return what became of each partition."""
+    """Return the outcome of each partition."""
     done = sum(1 for each in outcomes if each.status is OutcomeStatus.APPLIED)
     rows = tuple(row for each in outcomes for row in _outcome_rows(each))
     if done == len(outcomes):
@@ -330,7 +330,7 @@ def _outcome_rows(each: PartitionDeletionOutcome) -> Iterable[Row]:
 
 
 def deletion_data(plan: RecordDeletionPlan, outcomes: Sequence[PartitionDeletionOutcome]) -> Data:
-    """Write the plan and what became of it; without outcomes nothing was sent."""
+    """Write the plan and the outcome of it; without outcomes nothing was sent."""
     granted = frozenset(plan.allowed)
     return {
         "partitions": [

@@ -51,7 +51,7 @@ _LEGEND: Mapping[Action, str] = {
 
 
 def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
-    """Say everything a reviewer needs. With `group_acls` ACLs stand in a table per principal."""
+    """Say everything a reviewer needs. With `group_acls` ACLs are in a table per principal."""
     shown = [each for each in _sort_changes(plan) if _is_shown(each)]
     return Document(
         (
@@ -190,7 +190,7 @@ def _verdict(plan: Plan) -> Line:
 
 
 def _kplan_line(plan: Plan) -> Line:
-    """Say in one line what counts do not tell."""
+    """Say in one line what counts do not return."""
     parts: list[str | Span] = [part for part in _facts(plan) if part]
     joined: list[str | Span] = ["kplan: "]
     for part in parts:

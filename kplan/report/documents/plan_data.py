@@ -70,7 +70,7 @@ def sensitivity(paths: Iterable[Path]) -> dict[str, Data]:
 
 
 def terraform_address(address: Address) -> dict[str, Data]:
-    """Write an address and its parts; a part that is not there is left out."""
+    """Write an address and its parts; a part that does not exist is left out."""
     found: dict[str, Data] = {"address": str(address)}
     if address.module:
         found["module_address"] = module_address(address.module)

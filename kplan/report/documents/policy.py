@@ -60,7 +60,7 @@ def _violation_rows(each: Violation) -> Iterator[Row]:
 
 
 def effect_word(each: Violation) -> str:
-    """Say in a word what came of it."""
+    """Say in a word the result of it."""
     if each.standing is not ViolationStatus.REPORTED:
         return each.standing.value
     return {
@@ -189,7 +189,7 @@ def _violation_finding(each: Violation) -> Finding:
 
 
 def policy_gauges(violations: Sequence[Violation], cluster_id: str) -> Iterator[Gauge]:
-    """Count verdicts by what came of them; none is a 0 and not an absence."""
+    """Count verdicts by the result of them; none is a 0 and not an absence."""
     counts = Counter(each.standing for each in violations)
     for each in _STATUS_ORDER:
         labels = {"cluster": cluster_id, "standing": each.value}

@@ -21,7 +21,7 @@ META_ARGUMENTS: Mapping[str, str] = {
 
 
 class BlockShape(Protocol):
-    """What the body of a block takes, and how many labels stand before it."""
+    """What the body of a block takes, and how many labels are before it."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ class BlockShape(Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether any argument may stand there."""
+        """Whether any argument may be there."""
         ...
 
 
@@ -149,7 +149,7 @@ def _block_schema(shape: BlockShape) -> Data:
 
 
 def _label_schema(name: str, labels: int = 1) -> Data:
-    """Put a body behind its labels; at every level one may stand for many."""
+    """Put a body behind its labels; at every level one may mean many."""
     found = _one_or_many(_reference(name))
     for _ in range(labels):
         found = _one_or_many({"type": "object", "additionalProperties": found})

@@ -77,7 +77,7 @@ def _table(table: FigureTable) -> Table:
 def attributes_text(told: str) -> str:
     """Write for people what fleet findings tell as JSON: `partitions: 3 -> 6`.
 
-    That is an object as a whole, or `{path: [before, after]}`; null stands for what is sensitive.
+    That is an object as a whole, or `{path: [before, after]}`; null means what is sensitive.
     """
     found: dict[str, Any] = json.loads(told or "{}")
     if all(

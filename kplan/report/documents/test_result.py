@@ -25,12 +25,12 @@ def file_words(path: str, grade: RunStatus | None) -> Line:
 
 
 def run_words(result: RunResult) -> Line:
-    """Say what became of a run."""
+    """Say the outcome of a run."""
     return line(f'  run "{result.name}"... ', _WORDS[result.status])
 
 
 def summary_words(results: Sequence[RunResult]) -> Line:
-    """Count what became of the runs."""
+    """Count the outcome of the runs."""
     return line(strong_span(_verdict(results)), _counts_text(results))
 
 
@@ -67,7 +67,7 @@ def _plural(count: int, word: str) -> str:
 
 
 def file_message(path: str, grade: RunStatus | None, at: str) -> StreamMessage:
-    """Return that a file begins, or what became of it."""
+    """Return that a file begins, or the outcome of it."""
     told: dict[str, Data] = {"path": path, "progress": "starting"}
     if grade is not None:
         told |= {"progress": "complete", "status": grade.value}
@@ -76,7 +76,7 @@ def file_message(path: str, grade: RunStatus | None, at: str) -> StreamMessage:
 
 
 def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list[StreamMessage]:
-    """Return what became of a run, and every problem that it met."""
+    """Return the outcome of a run, and every problem that it met."""
     place: dict[str, Data] = {"@testfile": result.path, "@testrun": result.name}
     told: Data = {
         "path": result.path,

@@ -1,7 +1,7 @@
 """Findings as lines of a log that GitHub and Azure show at the line of a file.
 
 GitHub: "Workflow commands for GitHub Actions"; Azure Pipelines: "Logging commands". GitHub shows
-ten of each sort per step, so no more are written; what stands in no file is shown by the job.
+ten of each sort per step, so no more are written; what is in no file is shown by the job.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

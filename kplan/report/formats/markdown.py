@@ -100,7 +100,7 @@ def table_lines(table: Table) -> Iterator[str]:
 
 
 def row_line(row: Row) -> str:
-    """Write one row: its mark first, its text as far in as it stands."""
+    """Write one row: its mark first, its text as far in as it is."""
     return _diff_line(clean_text(plain_text(row.text)), row.mark, row.column)
 
 
@@ -118,7 +118,7 @@ _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 
 
 def prose_markdown(text: str) -> str:
-    """Write text that means itself: no markup, no HTML, and nobody is called by an @."""
+    """Write text that means itself: no markup, no HTML, and no one is called by an @."""
     lines = [_SPECIAL.sub(r"\\\1", clean_text(each)) for each in text.split("\n")]
     return _MENTION.sub("@\u200b", "\n".join(lines))
 
@@ -275,7 +275,7 @@ _WORDS: Mapping[Mark, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """Pieces under one title; a section without a title stands by itself."""
+    """Pieces under one title; a section without a title is by itself."""
 
     title: str
     pieces: tuple[TextPiece, ...]

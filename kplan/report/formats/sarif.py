@@ -85,7 +85,7 @@ def _result(finding: Finding, rule: int, folder: str) -> Data:
 
 
 def _location(finding: Finding, folder: str) -> Data:
-    """Point at a line; what stands in no file any more is put down to the folder.
+    """Point at a line; what is in no file any more is put down to the folder.
 
     Code scanning refuses a whole file for one result without a physical location.
     """

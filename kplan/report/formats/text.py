@@ -125,7 +125,7 @@ MARK_WORDS: Mapping[Mark, str] = {
     Mark.FORGET: "forget:",
     Mark.ALARM: "caution:",
 }
-"""What stands for a mark where symbols are not to be relied on."""
+"""What means a mark where symbols are not to be relied on."""
 
 
 def paint_text(text: str, tone: Tone, look: TextStyle) -> str:
@@ -150,7 +150,7 @@ def line_columns(text: Line, look: TextStyle) -> int:
 
 @cache
 def row_prefix(mark: Mark, column: int, look: TextStyle) -> str:
-    """Write what stands before a line that starts at `column`: its mark, or the word for it."""
+    """Write what is before a line that starts at `column`: its mark, or the word for it."""
     if look.accessible:
         word = MARK_WORDS[mark]
         return " " * column + (f"{word} " if word else "")
@@ -215,7 +215,7 @@ def _rows(rows: Iterable[Row], look: TextStyle) -> Iterator[str]:
 
 
 def _problem(block: Problem, look: TextStyle) -> Iterator[str]:
-    """Write a problem: its summary, its places with what was seen there, and the way out."""
+    """Write a problem: its summary, its places with what was seen there, and the hint."""
     word = paint_text(f"{block.severity}: ", block.tone, look)
     code = paint_text(f" [{block.code}]", Tone.FAINT, look)
     yield word + paint_text(block.summary, Tone.STRONG, look) + code

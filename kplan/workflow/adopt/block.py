@@ -188,7 +188,7 @@ def _render_topic_block(kind: ResourceKind, alike: Sequence[Topic], names: Block
 
 
 def declarable_value(value: object) -> object:
-    """Return what is declared of a live value: where replicas stand is left to the cluster.
+    """Return what is declared of a live value: where replicas are is left to the cluster.
 
     So are the throttles of a reassignment, which go when it ends.
     """

@@ -31,7 +31,7 @@ def kind_of_address(address: Address) -> ResourceKind:
 def adopt_object(resource: Resource, live: LiveObject) -> OwnedObject:
     """Own a live object at the address of a resource.
 
-    What is recorded is what is live, as far as the resource speaks of it: the next plan tells how
+    What is recorded is what is live, as far as the resource is about it: the next plan shows how
     the two differ.
     """
     kind = kind_of_address(resource.address)
@@ -132,7 +132,7 @@ class UnimportedObject:
 class ImportAllResult:
     """What was written and is owned now; both are empty where there was nothing to take over.
 
-    `unread` tells which kinds could not be read, and why.
+    `unread` shows which kinds could not be read, and why.
     """
 
     text: str
@@ -199,7 +199,7 @@ def _select_objects(
 ) -> tuple[Snapshot, SelectedObjects, list[UnimportedObject]]:
     """Read what there is, then all about what is to be taken.
 
-    What cannot be deleted was made by nobody, and is left out.
+    What cannot be deleted was made by no one, and is left out.
     """
     declared = {each.key for each in found.configuration.resources}
     declared |= {each.key for each in found.state.owned.values()}
@@ -236,7 +236,7 @@ def _select_objects(
 
 
 def _filter_name(identity: Identity, live: LiveObject) -> str:
-    """Return the name that a prefix is held against: of an ACL that of what it is about."""
+    """Return the name that a prefix is compared with: of an ACL that of what it is about."""
     return live.value.resource_name if isinstance(live.value, Acl) else identity
 
 

@@ -36,7 +36,7 @@ class TfstateObject:
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedEntry:
-    """An entry that is none of ours, and why."""
+    """An entry that is not one of ours, and why."""
 
     address: str
     reason: str
@@ -116,7 +116,7 @@ def _parse_object(place: str, kind: ResourceKind, attributes: Mapping[str, Any])
 
 
 def _attribute_value(field: SchemaField, held: object) -> object:
-    """Return the value of an attribute; raises TypeError where it is none of its type."""
+    """Return the value of an attribute; raises TypeError where it is not one of its type."""
     if not _has_type(field.attribute.type, held):
         raise TypeError(repr(field.name))
     return held

@@ -83,7 +83,7 @@ class TeeWatcher:
         self.second.on_send(batch, changes)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Notify both what became of changes."""
+        """Notify both the outcome of changes."""
         self.first.on_outcomes(outcomes)
         self.second.on_outcomes(outcomes)
 
@@ -103,7 +103,7 @@ _MAX_APPLIED_PLANS = 100
 
 @dataclass(frozen=True, slots=True)
 class ApplyHandlers:
-    """Who approves a plan and who watches it being carried out."""
+    """Who approves a plan and who watches it being executed."""
 
     approve: Callable[[PlanResult], bool]
     watcher: Watcher
@@ -239,7 +239,7 @@ __all__ = ["ApplyHandlers", "ApplyResult", "apply", "resume_apply"]
 def apply(
     project: Project, options: PlanOptions, ports: Ports, hands: ApplyHandlers
 ) -> ApplyResult:
-    """Plan, ask for approval, and carry the plan out, all under one lock."""
+    """Plan, ask for approval, and execute the plan, all under one lock."""
     with open_project(project, ports) as found:
         made = plan_open_project(found, replace(options, is_for_apply=True), ports)
         if not made.plan.is_applyable:
@@ -302,7 +302,7 @@ def _unapproved_changes(plan: Plan, approved: Sequence[Change]) -> Iterator[str]
             is_same = goal is after and key in goals
         else:
             # What one of the two leaves to the broker is no other goal.
-            # Nor is where replicas go that kplan places: it follows from what stands by now.
+            # Nor is where replicas go that kplan places: it follows from the current replicas.
             goal, after = without_generated_assignment(goal), without_generated_assignment(after)
             ways = (kinds[change.kind].align(*pair) for pair in ((goal, after), (after, goal)))
             is_same = any(one == other for one, other in ways)

@@ -19,7 +19,7 @@ _FORMAT_HINT = "Write it as TOPIC, TOPIC:PARTITION or TOPIC:PARTITION=OFFSET."
 class DeletionTarget:
     """Records before the offset are to go.
 
-    Without a partition those of every partition of the topic, without an offset all that are there.
+    Without a partition those of every partition of the topic, without an offset all that exist.
     """
 
     topic: str
@@ -85,7 +85,7 @@ def _parse_number(text: str, what: str) -> int:
 
 
 def _read_file(file: Path) -> Iterator[DeletionTarget]:
-    """Read a file as kafka-delete-records.sh takes it; -1 there stands for the end."""
+    """Read a file as kafka-delete-records.sh takes it; -1 there means the end."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as failure:

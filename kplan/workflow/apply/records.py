@@ -98,7 +98,7 @@ class RecordDeletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecordDeletionResult:
-    """What was planned, and what became of each partition; nothing where nobody approved."""
+    """What was planned, and the outcome of each partition; nothing where no one approved."""
 
     plan: RecordDeletionPlan
     outcomes: tuple[PartitionDeletionOutcome, ...] = ()
@@ -113,10 +113,10 @@ def delete_records(
 ) -> RecordDeletionResult:
     """Plan, have the plan approved, and delete at the leader of each partition.
 
-    "All that is there" is what was there when the plan was made: later records stay.
+    "All that exists" is what was there when the plan was made: later records stay.
 
     Raises:
-        ConfigError: something asked for cannot be done; every such problem is told, and nothing
+        ConfigError: something asked for cannot be done; every such problem is reported, and nothing
             is deleted.
         Unread: the topics could not be read.
 
@@ -228,7 +228,7 @@ def _execute_deletion(
     cuts = [each for each in plan.allowed if each.topic not in stale]
     answers = _send_deletions(cluster, cuts)
     again = [cut for cut in cuts if _has_handling(answers[cut], Handling.RETRY)]
-    if again:  # the leader moved; each call finds the leaders anew
+    if again:  # the leader moved; each call finds the leaders again
         ports.clock.sleep(_LEADER_PAUSE_S)
         answers |= _send_deletions(cluster, again)
     in_doubt = {cut for cut in cuts if _has_handling(answers[cut], Handling.IN_DOUBT)}
@@ -258,7 +258,7 @@ def _read_topic_use(cluster: Cluster, names: Collection[str]) -> Mapping[str, To
     try:
         return cluster.topic_use(names) if names else {}
     except ClusterError:
-        return {}  # what became of them stays unknown
+        return {}  # the outcome of them stays unknown
 
 
 def _has_handling(answer: int | Refusal, what: Handling) -> bool:
@@ -268,7 +268,7 @@ def _has_handling(answer: int | Refusal, what: Handling) -> bool:
 def _deletion_outcome(
     cut: PartitionDeletion, answer: int | Refusal, uses: Mapping[str, TopicUse]
 ) -> PartitionDeletionOutcome:
-    """Return what became of a cut; where no answer came, its first offset now tells (`uses`)."""
+    """Return the outcome of a cut; where no answer came, its first offset now tells (`uses`)."""
     if not isinstance(answer, Refusal):
         return PartitionDeletionOutcome(cut, OutcomeStatus.APPLIED, answer)
     if not _has_handling(answer, Handling.IN_DOUBT):
@@ -280,7 +280,7 @@ def _deletion_outcome(
 
 
 def _find_stale_topics(cluster: Cluster, plan: RecordDeletionPlan) -> Mapping[str, Refusal]:
-    """Find topics that are others than those that were looked at (KIP-516)."""
+    """Find topics that are others than those that were inspected (KIP-516)."""
     names = {each.topic for each in plan.allowed}
     now = cluster.topics(names) if names else {}
     found: dict[str, Refusal] = {}

@@ -50,7 +50,7 @@ def find_stale_changes(
 ) -> tuple[tuple[Change, Staleness], ...]:
     """List the changes whose object is not what the plan saw, and not what it is to become either.
 
-    A change that came about by other hands is none of them: it is done already.
+    A change that came about by other hands is not one of them: it is done already.
     """
     by_name = {kind.name: kind for kind in kinds}
     seen = {
@@ -160,10 +160,10 @@ def apply_saved(
     outside: tuple[Ports, ApplyHandlers],
     on_stale: StaleAction = StaleAction.ABORT,
 ) -> ApplyResult:
-    """Carry out a saved plan; it was approved when it was made.
+    """Execute a saved plan; it was approved when it was made.
 
     Where something moved since: ABORT does nothing at all; SKIP refuses just the changes that do
-    not fit any more; REPLAN plans anew, and asks unless the actions are still the same.
+    not fit any more; REPLAN plans again, and asks unless the actions are still the same.
 
     Raises:
         PolicyDenied: it deletes more than `options` let it.
@@ -263,7 +263,7 @@ def _rebase_plan(
 def _apply_current_policies(
     made: PlanResult, clusters: Clusters, options: PlanOptions, ports: Ports
 ) -> PlanResult:
-    """Hold it against the policies and thresholds of today, whatever let it through before."""
+    """Compare it with the policies and thresholds of today, whatever let it through before."""
     former = made.plan
     kept = tuple(each for each in former.violations if each.standing is ViolationStatus.REFUSED)
     problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
@@ -357,7 +357,7 @@ def _replan(
     options: PlanOptions,
     outside: tuple[Ports, ApplyHandlers],
 ) -> ApplyResult:
-    """Plan anew what the saved plan was about; other actions than it had must be approved."""
+    """Plan again what the saved plan was about; other actions than it had must be approved."""
     ports, hands = outside
     former = saved.plan
     options = replace(

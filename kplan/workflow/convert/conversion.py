@@ -30,7 +30,7 @@ _CANONICAL_WORDS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class UnconvertedEntry:
-    """Something that was not carried over: where it stands, what it is, and why."""
+    """Something that was not carried over: where it is, what it is, and why."""
 
     source_range: SourceRange
     subject: str

@@ -39,7 +39,7 @@ READERS: Mapping[SourceFormat, Callable[[Sequence[YamlNode], Conversion], None]]
 
 @dataclass(frozen=True, slots=True)
 class ConversionResult:
-    """The text of the blocks, how many objects of each kind they declare, and what is not there."""
+    """The text of the blocks, the number of objects by kind, and what could not be converted."""
 
     text: str
     counts: Mapping[str, int]
@@ -79,7 +79,7 @@ def convert(files: Sequence[str], format_: SourceFormat | None) -> ConversionRes
 
 
 def write_new_file(file: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises UsageError."""
+    """Write a file that does not exist yet. Raises UsageError."""
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)

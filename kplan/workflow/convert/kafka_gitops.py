@@ -48,7 +48,7 @@ def read_kafka_gitops(documents: Sequence[YamlNode], found: Conversion) -> None:
     """Read state files of kafka-gitops.
 
     A state may name files for its topics, services and users; its settings hold for those too, and
-    its ACLs for owners that stand there.
+    its ACLs for owners that exist.
     """
     with found.collect_problems():
         settings = [each.get("settings") for each in documents if "settings" in each.members()]

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Read the authorizer logs that the fleet file names, and keep their sums.
 
-    A file that grew since it was read is read anew, and takes its own place; of a topic only what
+    A file that grew since it was read is read again, and takes its own place; of a topic only what
     came since is read. What goes wrong with one cluster is a note, unless it goes wrong with all.
     """
     fleet = read_fleet(options)
@@ -122,7 +122,7 @@ def _ingest_all(
     logging: Sequence[tuple[FleetConfiguration, FleetCluster]],
     ports: FleetPorts,
 ) -> list[str]:
-    """Read all logs; returns what is to be told of those that were not. Raises KplanError."""
+    """Read all logs; returns what is to be reported of those that were not. Raises KplanError."""
     failures: list[tuple[str, KplanError]] = []
     stopped = 0
     for what in logging:
@@ -228,7 +228,7 @@ def _offset_ranges(
 
 
 def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) -> Figures:
-    """Return who used what last, and which ACLs and topics nobody used.
+    """Return who used what last, and which ACLs and topics no one used.
 
     With `removed` HCL is written there for review, for each cluster with a configuration: `removed`
     blocks for what kplan owns of them, and for the others resource blocks to own them first.
@@ -249,7 +249,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
 
 
 def unused_objects(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
-    """Return what nobody uses, and the clusters of whose ACLs that cannot be said."""
+    """Return what no one uses, and the clusters of whose ACLs that cannot be said."""
     return {
         "unused_acls": audit.unused_acls(objects, history),
         "unused_topics": audit.unused_topics(objects, history),

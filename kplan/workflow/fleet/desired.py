@@ -76,7 +76,7 @@ class FleetOptions:
 
 
 class FleetProgress(Progress, Protocol):
-    """Where a fleet command tells how far it is: its stage, and the tasks of Spark in it."""
+    """Where a fleet command shows how far it is: its stage, and the tasks of Spark in it."""
 
     def tasks(self, done: int, total: int) -> None:
         """Say how far the stage is: `done` of `total`, or nothing where there are 0."""
@@ -122,7 +122,7 @@ def load_desired_names(
 def load_desired(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
 ) -> FleetPlanRequest:
-    """Load the configuration and state of each cluster; one with errors is told by itself.
+    """Load the configuration and state of each cluster; one with errors is reported by itself.
 
     Data sources are answered from the rows of the run, so that a plan is about one moment.
     """
@@ -316,7 +316,7 @@ class _SnapshotReader:
         )
 
     def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
-        """Return objects by name; None stands for all there are. Raises Unread."""
+        """Return objects by name; None means all there are. Raises Unread."""
         snapshot = self._snapshot(provider)
         if kind not in snapshot.readings:
             raise UnreadableError(f"{kind}: {snapshot.unread.get(kind, 'it is not in the run')}")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class OpenSnapshot:
     """A stored run open for questions. `spark` is the session that answers.
 
-    What every answer tells is worked out while configurations are read.
+    What every answer tells is computed while configurations are read.
     """
 
     fleet: FleetConfiguration
@@ -129,7 +129,7 @@ def read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataF
 
 
 def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None) -> Figures:
-    """Read every cluster on the executors and store a run; what could not be read is told.
+    """Read every cluster on the executors and store a run; what could not be read is reported.
 
     `options.run` names the run, else the time does. With `save` each cluster is written to a file
     as well, for `snapshot = "FILE"`.
@@ -245,7 +245,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
 
 
 def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
-    """Return what is different from an earlier run, and since when everything stands as it does."""
+    """Return what is different from an earlier run, and since when everything is as it does."""
     with open_snapshot(options, ports) as found:
         earlier = found.store.run(since)
         before = filter_clusters(options, found.store.objects(earlier))

@@ -1,4 +1,4 @@
-"""Use case: tell who may do what, on the live cluster or as it will be after the plan."""
+"""Use case: show who may do what, on the live cluster or as it will be after the plan."""
 
 from dataclasses import replace
 
@@ -93,7 +93,7 @@ def parse_resource(text: str) -> tuple[str, str]:
 
 
 def answer_question(project: Project, question: AccessQuestion, ports: Ports) -> AccessAnswer:
-    """Work out the answer; changes nothing anywhere.
+    """Compute the answer; changes nothing anywhere.
 
     Raises:
         Unread: the ACLs could not be read.

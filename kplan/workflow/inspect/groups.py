@@ -9,13 +9,13 @@ from kplan.model.errors import ClusterError, Refusal
 from kplan.model.table import Cell, Figures, FigureTable
 
 UNREAD = "unread"
-"""The finding that something could not be read, so that what is told is not all there is."""
+"""The finding that something could not be read, so that what is reported is not all there is."""
 
 
 def list_groups(cluster: Cluster, match: str = "*") -> Figures:
     """List the groups whose names fit a pattern, with `*` and `?`.
 
-    Brokers that could not be asked are named, and the groups of the others are told.
+    Brokers that could not be asked are named, and the groups of the others are reported.
 
     Raises:
         ClusterError: the cluster does not answer, or no broker lists its groups.
@@ -55,7 +55,7 @@ def describe_groups(cluster: Cluster, names: Sequence[str]) -> Figures:
     """Return members, offsets and lag of groups.
 
     Raises:
-        ClusterError: a group is not there or hidden from us; all such groups are named.
+        ClusterError: a group does not exist or hidden from us; all such groups are named.
 
     """
     wanted = sorted(set(names))

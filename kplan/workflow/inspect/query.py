@@ -32,7 +32,7 @@ def query_cluster(
 
 
 def _connection_key(configuration: Configuration, provider: str) -> str:
-    """Choose the connection; one that stands alone need not be named."""
+    """Choose the connection; one that is alone need not be named."""
     keys = sorted({each.key for each in configuration.providers}) or [""]
     if provider in keys:
         return provider

@@ -60,7 +60,7 @@ def create_token(cluster: Cluster, order: TokenRequest) -> DelegationToken:
 
 
 def token_details(token: DelegationToken) -> Mapping[str, str | list[str]]:
-    """Return all of a token that was made, the secret too: the one place where it is told."""
+    """Return all of a token that was made, the secret too: the one place where it is reported."""
     return {
         "token": token.id,
         "secret": b64encode(token.hmac).decode("ascii"),
@@ -86,7 +86,7 @@ def renew_token(cluster: Cluster, token: str, span_ms: int) -> int:
 
 
 def expire_token(cluster: Cluster, token: str, span_ms: int) -> int:
-    """Let a token end, below 0 at once; tells when, in milliseconds since 1970.
+    """Let a token end, below 0 at once; shows when, in milliseconds since 1970.
 
     Raises:
         ClusterError: there is no such token, or the cluster refused.

@@ -16,7 +16,7 @@ Configs = Mapping[str, Mapping[str, ConfigEntry] | Refusal]
 def list_topics(cluster: Cluster, match: str = "*", *, shows_internal: bool = False) -> Figures:
     """List the topics that we may see and whose names fit a pattern, with `*` and `?`.
 
-    Topics that could not be read are noted, and the others are told.
+    Topics that could not be read are noted, and the others are reported.
 
     Raises:
         ClusterError: the cluster does not answer, or refuses to.
@@ -39,7 +39,7 @@ def describe_topics(cluster: Cluster, names: Sequence[str]) -> Figures:
 
     Raises:
         UsageError: a name is none that a topic can have.
-        ClusterError: a topic is not there or hidden from us; all such topics are named.
+        ClusterError: a topic does not exist or hidden from us; all such topics are named.
 
     """
     wanted = sorted(set(names))
@@ -57,7 +57,7 @@ def list_offsets(cluster: Cluster, names: Sequence[str]) -> Figures:
 
     Raises:
         UsageError: a name is none that a topic can have.
-        ClusterError: a topic is not there or hidden from us; all such topics are named.
+        ClusterError: a topic does not exist or hidden from us; all such topics are named.
 
     """
     wanted = sorted(set(names))

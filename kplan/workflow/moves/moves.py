@@ -190,7 +190,7 @@ def describe_losses(cluster: Cluster, ends: Mapping[TopicPartition, int | None])
 def _read_furthest_offsets(
     cluster: Cluster, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, tuple[str, int]]:
-    """Find who had read furthest, and how far; nobody where groups cannot be read."""
+    """Find who had read furthest, and how far; no one where groups cannot be read."""
     try:
         found = cluster.describe_groups(sorted(cluster.group_names()))
     except ClusterError:

@@ -126,7 +126,7 @@ class ReassignRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReassignResult:
-    """What was planned, and what became of each topic; nothing where nobody approved."""
+    """What was planned, and the outcome of each topic; nothing where no one approved."""
 
     plan: Plan
     configuration: Configuration
@@ -144,7 +144,7 @@ def reassign_replicas(
     """Plan, have the plan approved, and move; what is under way already is waited for.
 
     Raises:
-        UsageError: the file cannot be read, or names what is not there.
+        UsageError: the file cannot be read, or names what does not exist.
         Unread: the topics could not be read.
 
     """
@@ -214,7 +214,7 @@ def _plan_reassignment(
 
 
 def _check_assignment(rows: TopicAssignments, snapshot: Snapshot) -> None:
-    """Name everything that is not there, at once."""
+    """Name everything that does not exist, at once."""
     brokers = {each.id for each in snapshot.brokers}
     faults: list[str] = []
     for name, wanted in sorted(rows.items()):

@@ -26,7 +26,7 @@ _UNREPORTED_OPERATIONS = (_CREATE_TOPIC, ("ALTER_CONFIGS", "GROUP"))
 """Rights that no bit tells: brokers are asked to try."""
 
 _MAX_NAMES = 3
-"""More names than these are told by what they begin with."""
+"""More names than these are reported by what they begin with."""
 
 
 def check_rights(
@@ -34,8 +34,8 @@ def check_rights(
 ) -> Mapping[RequiredOperation, tuple[Change, ...]]:
     """Say which right is missing for which changes (K4-21, K4-34, K4-48; KIP-430).
 
-    `denied` are the changes that brokers refused to try for want of a right. What cannot be told is
-    left out.
+    `denied` are the changes that brokers refused to try for want of a right. Unknown ones are left
+    out.
     """
     needed = dict(_changes_by_operation(plan))
     topics = {

@@ -1,4 +1,4 @@
-"""Use case: tell what changed on the cluster behind kplan's back."""
+"""Use case: show what changed on the cluster outside kplan."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from kplan.workflow.ports import Ports, Project
 
 @dataclass(frozen=True, slots=True)
 class DriftResult:
-    """Owned objects that are not as last applied, and what could not be told, of all clusters.
+    """Owned objects that are not as last applied, and what could not be reported, of all clusters.
 
     `managed` counts live objects per kind, `unmanaged` names them; `hidden` names owned or declared
     objects that a cluster would not show. `ignored` counts what patterns left out. `is_blind`:

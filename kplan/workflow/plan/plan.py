@@ -152,7 +152,7 @@ def _read_topic_use(clusters: Clusters, key: str, changes: list[Change]) -> Mapp
 
 
 def _topic_name(change: Change) -> str:
-    """Name the topic as it stands; what replaces it may have another name."""
+    """Name the topic as it is; what replaces it may have another name."""
     assert isinstance(change.before, Topic)  # noqa: S101 - no others reach records
     return change.before.name
 
@@ -220,7 +220,7 @@ def output_values(configuration: Configuration) -> dict[str, OutputValue]:
 
 
 def _node_address(description: ClusterDescription) -> str:
-    """Name one node by what people call it; that is easier to tell apart than cluster ids."""
+    """Name one node by what people call it; that is easier to distinguishes than cluster ids."""
     if not description.nodes:
         return ""
     asked = [each for each in description.nodes if each.id in description.verifying_node_ids]

@@ -22,7 +22,7 @@ def read_settled_snapshots(
     """Read the clusters, again and again while they do not show what the state calls pending.
 
     An acknowledged change may take seconds to be seen (trap 2); a plan made meanwhile would
-    propose it once more. After `settle_s` what is there is what counts. What is not targeted is not
+    propose it once more. After `settle_s` what exists is what counts. What is not targeted is not
     waited for.
     """
     wanted = desired_identities(found.configuration, found.state, found.journal)

@@ -52,7 +52,7 @@ def lint_project(project: Project, ports: Ports) -> LintResult:
 def lint_plan(plan: Plan, ground: AccessContext) -> tuple[Diagnostic, ...]:
     """Look at the ACLs that a plan brings, beside all that will be there after it.
 
-    Topics that nobody may read or write, and prefixes that no topic has yet, are left to
+    Topics that no one may read or write, and prefixes that no topic has yet, are left to
     `kplan lint`: what they are for is often made elsewhere.
     """
     brought = {

@@ -274,7 +274,7 @@ def report_refused(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
 
 
 def policy_refusal(violation: Violation) -> Refusal:
-    """Put what a policy said as the answer of an item that was not carried out."""
+    """Put what a policy said as the answer of an item that was not executed."""
     code = ERRORS["POLICY_VIOLATION"].code
     told = f"{violation.message} (policy {violation.policy})"
     return Refusal("POLICY_VIOLATION", code, told, origin=violation.origin)

@@ -1,4 +1,4 @@
-"""Use case: lay out files as `terraform fmt` does, or tell which are not laid out so."""
+"""Use case: lay out files as `terraform fmt` does, or show which are not laid out so."""
 
 import shutil
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Use case: make a state anew by matching what is declared against what is live."""
+"""Use case: make a state again by matching what is declared against what is live."""
 
 import uuid
 from collections import Counter
@@ -33,8 +33,8 @@ class RebuildProposal:
     """What a rebuilt state would own.
 
     `kept` counts what a whole state owns already; `absent` are declared and not on the cluster, or
-    not to be seen there; `unmanaged` counts the live objects per kind that nobody declares.
-    `fault` says why the state that is there cannot be read, "" where it can or there is none.
+    not to be seen there; `unmanaged` counts the live objects per kind that no one declares.
+    `fault` says why the state that exists cannot be read, "" where it can or there is none.
     """
 
     state: State
@@ -51,7 +51,7 @@ def rebuild_state(
 ) -> bool:
     """Propose a state for what is declared and live, and write it if that is approved.
 
-    A whole state is added to; a lost or damaged one is replaced. What it owned and nobody declares
+    A whole state is added to; a lost or damaged one is replaced. What it owned and no one declares
     any more cannot be found again this way. Nothing on the cluster is touched.
     """
     configuration = load_with_data(project, ports)

@@ -137,11 +137,11 @@ def push_state(
 ) -> StateReplacement:
     """Put a state in the place of the current one, which is kept as a backup.
 
-    Forced, it may be of another lineage, older, or about another cluster, and what is there may be
-    damaged; it then follows what is there in lineage and serial.
+    Forced, it may be of another lineage, older, or about another cluster, and what exists may be
+    damaged; it then follows what exists in lineage and serial.
 
     Raises:
-        StateError: it is not a later state of what is there.
+        StateError: it is not a later state of what exists.
         WrongCluster: it is about another cluster.
 
     """

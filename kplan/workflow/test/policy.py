@@ -203,7 +203,7 @@ _DEFAULT_DATE = date(1970, 1, 1)
 
 
 def _case_change(case: PolicyCase, setting: QuestionContext) -> Change:
-    """Make the change that a case speaks of; what an alteration leaves out stays as it is."""
+    """Make the change that a case is about; what an alteration leaves out stays as it is."""
     kind = setting.kind(case.kind)
     requested, current = case.requested, case.current
     if current is None and case.operation is not Operation.CREATE:

@@ -46,7 +46,7 @@ _FAILED_CHECK = "KP199"
 
 
 class SilentWatcher:
-    """Nobody watches: neither the progress of a plan nor that of an apply."""
+    """No one watches: neither the progress of a plan nor that of an apply."""
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Hear of a stage."""
@@ -115,7 +115,7 @@ class TestFileRun:
         self.ports = memory_ports(self._memory_cluster)
 
     def run_all(self) -> Iterator[RunResult]:
-        """Carry out run after run; after an error the rest is skipped, as nothing is sure then."""
+        """Execute run after run; after an error the rest is skipped, as nothing is sure then."""
         broken = ""
         refused = self._seed_cluster()
         for run in self.test_file.runs:

@@ -40,7 +40,7 @@ class ConfigurationTests:
         return {each.name: tuple(run.name for run in each.runs) for each in self.test_files}
 
     def run_file(self, script: HclTestFile, timer: Callable[[], float]) -> Iterator[RunResult]:
-        """Carry out the runs of a file, one after the other, on a cluster of their own."""
+        """Execute the runs of a file, one after the other, on a cluster of their own."""
         return TestFileRun(self.root, self.project.inputs, script, timer).run_all()
 
 
@@ -49,7 +49,7 @@ def open_suite(
 ) -> ConfigurationTests:
     """Read the test files of a folder and of its test directory.
 
-    `filters` name files, or runs; both may be patterns with `*`. None stands for all.
+    `filters` name files, or runs; both may be patterns with `*`. None means all.
 
     Raises:
         ConfigError: the configuration or a test file has mistakes in its text.
