@@ -146,7 +146,7 @@ def _chain_steps(lane: BatchChain) -> tuple[object, ...]:
     return lane[0].kind, tuple(batch.step for batch in lane)
 
 
-def apply_plan(plan: Plan, means: ApplyContext) -> tuple[Outcome, ...]:
+def apply_plan(plan: Plan, context: ApplyContext) -> tuple[Outcome, ...]:
     """Send every batch of the plan and tell the outcome of each change, in order of the batches.
 
     Batches of the same step go up to `in_flight` at a time; a step begins when the one before it
@@ -155,21 +155,21 @@ def apply_plan(plan: Plan, means: ApplyContext) -> tuple[Outcome, ...]:
     and an applied change is verified when every broker serves it (design law 10).
     """
     ledger = ApplyProgress.from_plan(plan)
-    deadline = means.clock.now() + means.limits.total_s
-    with serialize_watcher(means.watcher) as watcher:
-        means = replace(means, watcher=watcher)
+    deadline = context.clock.now() + context.limits.total_s
+    with serialize_watcher(context.watcher) as watcher:
+        context = replace(context, watcher=watcher)
         for wave in concurrent_chains(plan.batches):
-            works = [partial(_send_chain, lane, ledger, means, deadline) for lane in wave]
-            run_concurrently(works, means.limits.in_flight)
-        if means.limits.waits_for_visibility and not means.is_stopped():
-            wait_until_visible(ledger, means, deadline)
+            works = [partial(_send_chain, lane, ledger, context, deadline) for lane in wave]
+            run_concurrently(works, context.limits.in_flight)
+        if context.limits.waits_for_visibility and not context.is_stopped():
+            wait_until_visible(ledger, context, deadline)
         outcomes = ledger.outcomes()
         watcher.on_outcomes([each for each in outcomes if each.status is OutcomeStatus.SKIPPED])
     return outcomes
 
 
 def _send_chain(
-    lane: BatchChain, ledger: ApplyProgress, means: ApplyContext, deadline: float
+    lane: BatchChain, ledger: ApplyProgress, context: ApplyContext, deadline: float
 ) -> None:
     """Send the batches of a lane, each with what the one before it executed.
 
@@ -179,10 +179,10 @@ def _send_chain(
     todo = lane[0].changes
     for batch in lane:
         before = [ledger.get(each).steps_left for each in todo]
-        send_batch(replace(batch, changes=todo), ledger, means, deadline)
+        send_batch(replace(batch, changes=todo), ledger, context, deadline)
         todo = tuple(
             each
             for each, left in zip(todo, before, strict=True)
             if ledger.get(each).steps_left < left
         )
-        means, deadline = replace(means, is_stopped=never_stop), inf
+        context, deadline = replace(context, is_stopped=never_stop), inf

@@ -26,46 +26,48 @@ Doubt = tuple[Change, Refusal]
 
 
 def settle_doubts(
-    batch: Batch, doubts: Sequence[Doubt], ledger: ApplyProgress, means: ApplyContext
+    batch: Batch, doubts: Sequence[Doubt], ledger: ApplyProgress, context: ApplyContext
 ) -> tuple[Change, ...]:
     """Find out the outcome of items, and give back those that are worth another send.
 
     An item that may still come about (no answer, K4-24) is looked for until `settle_s` is over,
     sent once more, looked for again, and only then called unknown.
     """
-    until = means.clock.now() + means.limits.settle_s
+    until = context.clock.now() + context.limits.settle_s
     attempt = 0
     open_ = list(doubts)
     while open_:
-        reading = _read_objects(batch, open_, means)
+        reading = _read_objects(batch, open_, context)
         if reading is not None:
-            seen = [(each, _decide(batch, each, reading, ledger, means)) for each in open_]
+            seen = [(each, _decide(batch, each, reading, ledger, context)) for each in open_]
             open_ = [each for each, line in seen if line is None]
             lines = [line for _, line in seen if line is not None]
-            means.watcher.on_outcomes([each.outcome() for each in lines if is_finished(each)])
-        if not open_ or means.clock.now() >= until or means.is_stopped():
+            context.watcher.on_outcomes([each.outcome() for each in lines if is_finished(each)])
+        if not open_ or context.clock.now() >= until or context.is_stopped():
             break
         attempt += 1
-        means.wait(means.limits.pause_s(attempt, means.jitter))
-    return _retry_or_give_up(open_, ledger, means)
+        context.wait(context.limits.pause_s(attempt, context.jitter))
+    return _retry_or_give_up(open_, ledger, context)
 
 
 def _read_objects(
-    batch: Batch, doubts: Sequence[Doubt], means: ApplyContext
+    batch: Batch, doubts: Sequence[Doubt], context: ApplyContext
 ) -> KindSnapshot | None:
     try:
-        return means.kind(batch.kind).read(means.cluster, [change.identity for change, _ in doubts])
+        return context.kind(batch.kind).read(
+            context.cluster, [change.identity for change, _ in doubts]
+        )
     except ClusterError:
         return None  # no one answers now: look again until the time is over
 
 
 def _decide(
-    batch: Batch, doubt: Doubt, reading: KindSnapshot, ledger: ApplyProgress, means: ApplyContext
+    batch: Batch, doubt: Doubt, reading: KindSnapshot, ledger: ApplyProgress, context: ApplyContext
 ) -> ChangeProgress | None:
     """Return the line of an item whose fate the reading shows."""
     change, refused = doubt
-    if means.kind(batch.kind).is_done(batch.step, change, reading):
-        return ledger.complete_step(change, means.clock.now(), note=_done_note(change, refused))
+    if context.kind(batch.kind).is_done(batch.step, change, reading):
+        return ledger.complete_step(change, context.clock.now(), note=_done_note(change, refused))
     how = handling(refused)
     is_there = change.identity in reading.objects
     waits = how is Handling.IN_DOUBT or (
@@ -76,7 +78,10 @@ def _decide(
     if waits:
         return None
     return ledger.fail(
-        change, means.clock.now(), OutcomeStatus.FAILED, _explain_refusal(change, refused, reading)
+        change,
+        context.clock.now(),
+        OutcomeStatus.FAILED,
+        _explain_refusal(change, refused, reading),
     )
 
 
@@ -111,13 +116,13 @@ def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) ->
 
 
 def _retry_or_give_up(
-    doubts: Sequence[Doubt], ledger: ApplyProgress, means: ApplyContext
+    doubts: Sequence[Doubt], ledger: ApplyProgress, context: ApplyContext
 ) -> tuple[Change, ...]:
     """Send once more what did not come about; after that it stays unknown."""
     again: list[Change] = []
     given_up: list[Outcome] = []
     for change, refused in doubts:
-        if ledger.get(change).tries == 1 and not means.is_stopped():
+        if ledger.get(change).tries == 1 and not context.is_stopped():
             again.append(change)
         else:
             status = (
@@ -125,8 +130,8 @@ def _retry_or_give_up(
                 if handling(refused) is Handling.IN_DOUBT
                 else OutcomeStatus.FAILED
             )
-            given_up.append(ledger.fail(change, means.clock.now(), status, refused).outcome())
-    means.watcher.on_outcomes(given_up)
+            given_up.append(ledger.fail(change, context.clock.now(), status, refused).outcome())
+    context.watcher.on_outcomes(given_up)
     return tuple(again)
 
 
@@ -147,7 +152,7 @@ class RequestResult:
     pause_s: float = 0.0
 
 
-def send_batch(batch: Batch, ledger: ApplyProgress, means: ApplyContext, deadline: float) -> None:
+def send_batch(batch: Batch, ledger: ApplyProgress, context: ApplyContext, deadline: float) -> None:
     """Send the batch until each of its items has an outcome for this step.
 
     Items that ask for patience are sent again together; a request that is too large, or spoilt by
@@ -160,27 +165,27 @@ def send_batch(batch: Batch, ledger: ApplyProgress, means: ApplyContext, deadlin
         changes = tuple(each for each in queue.popleft() if ledger.get(each).has_steps_left)
         if not changes:
             continue
-        if means.is_stopped():
+        if context.is_stopped():
             return
-        if means.clock.now() >= deadline and not _is_under_way(changes, ledger):
-            _fail_late(changes, ledger, means)
+        if context.clock.now() >= deadline and not _is_under_way(changes, ledger):
+            _fail_late(changes, ledger, context)
             continue
-        sorted_out = _send_request(batch, changes, ledger, means)
+        sorted_out = _send_request(batch, changes, ledger, context)
         if (proof := _single_refusal(changes, ledger)) is not None:
-            _fail_same(queue, proof, ledger, means)
-        resend = settle_doubts(batch, sorted_out.in_doubt, ledger, means)
-        queue.extendleft(reversed(_split(changes, sorted_out.split, ledger, means)))
+            _fail_same(queue, proof, ledger, context)
+        resend = settle_doubts(batch, sorted_out.in_doubt, ledger, context)
+        queue.extendleft(reversed(_split(changes, sorted_out.split, ledger, context)))
         again = tuple(sorted_out.retry) + resend
         if again:
-            means.wait(sorted_out.pause_s)
+            context.wait(sorted_out.pause_s)
             queue.append(again)
 
 
-def _fail_late(changes: Chunk, ledger: ApplyProgress, means: ApplyContext) -> None:
+def _fail_late(changes: Chunk, ledger: ApplyProgress, context: ApplyContext) -> None:
     """Fail what was put off until the time was over; what was not sent yet stays so."""
     refusals = ((each, ledger.get(each).refusal) for each in changes)
-    means.watcher.on_outcomes(
-        [_fail(each, why, ledger, means) for each, why in refusals if why is not None]
+    context.watcher.on_outcomes(
+        [_fail(each, why, ledger, context) for each, why in refusals if why is not None]
     )
 
 
@@ -190,15 +195,15 @@ def _is_under_way(changes: Chunk, ledger: ApplyProgress) -> bool:
 
 
 def _send_request(
-    batch: Batch, changes: Chunk, ledger: ApplyProgress, means: ApplyContext
+    batch: Batch, changes: Chunk, ledger: ApplyProgress, context: ApplyContext
 ) -> RequestResult:
     if not _is_under_way(changes, ledger):
-        means.watcher.on_send(batch, changes)
-        ledger.start(changes, means.clock.now())
+        context.watcher.on_send(batch, changes)
+        ledger.start(changes, context.clock.now())
     found = RequestResult()
-    verdicts = _request_verdicts(batch, changes, means)
+    verdicts = _request_verdicts(batch, changes, context)
     if ways := [each for each in verdicts.values() if isinstance(each, InProgress) and each.total]:
-        means.watcher.on_reassignment(ways[0].left, ways[0].total)
+        context.watcher.on_reassignment(ways[0].left, ways[0].total)
     if (alike := _common_refusal(changes, verdicts)) is not None:
         found.split = [(change, alike) for change in changes]
         for change in changes:
@@ -208,19 +213,19 @@ def _send_request(
         if change.identity not in verdicts:
             found.in_doubt.append((change, client_refusal(CLIENT_TIMED_OUT, "No answer came.")))
         elif (refused := verdicts[change.identity]) is None:
-            _complete(change, found, ledger, means)
+            _complete(change, found, ledger, context)
         else:
-            _classify(change, refused, found, ledger, means)
-    means.watcher.on_outcomes(found.outcomes)
+            _classify(change, refused, found, ledger, context)
+    context.watcher.on_outcomes(found.outcomes)
     return found
 
 
 def _request_verdicts(
-    batch: Batch, changes: Chunk, means: ApplyContext
+    batch: Batch, changes: Chunk, context: ApplyContext
 ) -> Mapping[Identity, ItemResult]:
     """Send one request. What refuses the call as a whole refuses each of its items."""
     try:
-        return means.kind(batch.kind).apply(means.cluster, batch.step, changes)
+        return context.kind(batch.kind).apply(context.cluster, batch.step, changes)
     except ClusterError as failure:
         refused = client_refusal(CLIENT_INVALID, f"{failure.summary}: {failure.detail}")
         return dict.fromkeys((each.identity for each in changes), refused)
@@ -245,51 +250,51 @@ def _single_refusal(changes: Chunk, ledger: ApplyProgress) -> Refusal | None:
 
 
 def _fail_same(
-    queue: deque[Chunk], proof: Refusal, ledger: ApplyProgress, means: ApplyContext
+    queue: deque[Chunk], proof: Refusal, ledger: ApplyProgress, context: ApplyContext
 ) -> None:
     """Fail all items whose last answer was the one that the proof got alone."""
     lines = (ledger.get(change) for chunk in queue for change in chunk)
     alike = [each.change for each in lines if each.has_steps_left and each.refusal == proof]
-    means.watcher.on_outcomes([_fail(each, proof, ledger, means) for each in alike])
+    context.watcher.on_outcomes([_fail(each, proof, ledger, context) for each in alike])
 
 
 def _classify(
     change: Change,
     refused: Refusal,
-    found: RequestResult,
+    result: RequestResult,
     ledger: ApplyProgress,
-    means: ApplyContext,
+    context: ApplyContext,
 ) -> None:
     attempts = ledger.get(change).tries
     match handling(refused):
         case Handling.RETRY | Handling.THROTTLED as how if (
             # Who is throttled is reported when to come back, and may do so until the time is over.
-            how is Handling.THROTTLED or attempts < means.limits.max_attempts
+            how is Handling.THROTTLED or attempts < context.limits.max_attempts
         ):
-            found.retry.append(change)
+            result.retry.append(change)
             ledger.defer(change, refused)
-            pause = means.limits.pause_s(attempts, means.jitter)
-            found.pause_s = max(found.pause_s, pause, refused.throttle_ms / 1000)
+            pause = context.limits.pause_s(attempts, context.jitter)
+            result.pause_s = max(result.pause_s, pause, refused.throttle_ms / 1000)
         case Handling.SPLIT:
-            found.split.append((change, refused))
+            result.split.append((change, refused))
         case Handling.IN_DOUBT | Handling.COMPARE | Handling.STALE:
-            found.in_doubt.append((change, refused))
+            result.in_doubt.append((change, refused))
         case Handling.CONVERGED:
-            _complete(change, found, ledger, means, note=refused.message)
+            _complete(change, result, ledger, context, note=refused.message)
         case _:
-            found.outcomes.append(_fail(change, refused, ledger, means))
+            result.outcomes.append(_fail(change, refused, ledger, context))
 
 
 def _split(
     changes: Chunk,
     refused: Sequence[tuple[Change, Refusal]],
     ledger: ApplyProgress,
-    means: ApplyContext,
+    context: ApplyContext,
 ) -> list[Chunk]:
     if not refused:
         return []
     if len(changes) == 1:
-        means.watcher.on_outcomes([_fail(*refused[0], ledger, means)])
+        context.watcher.on_outcomes([_fail(*refused[0], ledger, context)])
         return []
     rest = tuple(change for change, _ in refused)
     middle = max(1, len(rest) // 2)
@@ -297,12 +302,18 @@ def _split(
 
 
 def _complete(
-    change: Change, found: RequestResult, ledger: ApplyProgress, means: ApplyContext, note: str = ""
+    change: Change,
+    result: RequestResult,
+    ledger: ApplyProgress,
+    context: ApplyContext,
+    note: str = "",
 ) -> None:
-    line = ledger.complete_step(change, means.clock.now(), note=note)
+    line = ledger.complete_step(change, context.clock.now(), note=note)
     if is_finished(line):
-        found.outcomes.append(line.outcome())
+        result.outcomes.append(line.outcome())
 
 
-def _fail(change: Change, refused: Refusal, ledger: ApplyProgress, means: ApplyContext) -> Outcome:
-    return ledger.fail(change, means.clock.now(), OutcomeStatus.FAILED, refused).outcome()
+def _fail(
+    change: Change, refused: Refusal, ledger: ApplyProgress, context: ApplyContext
+) -> Outcome:
+    return ledger.fail(change, context.clock.now(), OutcomeStatus.FAILED, refused).outcome()

@@ -20,7 +20,7 @@ _MIN_WAIT_S = 0.05
 
 
 def ask_concurrently(
-    questions: Mapping[int, Callable[[], Answer]], means: ApplyContext, until: float
+    questions: Mapping[int, Callable[[], Answer]], context: ApplyContext, until: float
 ) -> dict[int, Answer]:
     """Ask all at once; what has no answer at `until`, or when someone asks to stop, is left out.
 
@@ -39,11 +39,11 @@ def ask_concurrently(
         Thread(target=ask, args=each, name=f"look-{each[0]}", daemon=True).start()
     found: dict[int, Answer] = {}
     while len(found) < len(questions):
-        left = until - means.clock.now()
+        left = until - context.clock.now()
         try:
             answer = told.get(timeout=min(_STOP_CHECK_S, max(left, _MIN_WAIT_S)))
         except Empty:
-            if means.is_stopped() or means.clock.now() >= until:
+            if context.is_stopped() or context.clock.now() >= until:
                 break
             continue
         if isinstance(answer, BaseException):
@@ -52,7 +52,7 @@ def ask_concurrently(
     return found
 
 
-def wait_until_visible(ledger: ApplyProgress, means: ApplyContext, deadline: float) -> None:
+def wait_until_visible(ledger: ApplyProgress, context: ApplyContext, deadline: float) -> None:
     """Ask every broker for every applied change until all serve it or `visible_s` is over.
 
     Marks the lines verified and notes the topic ids. A broker that cannot be asked leaves what it
@@ -66,23 +66,25 @@ def wait_until_visible(ledger: ApplyProgress, means: ApplyContext, deadline: flo
     ]
     if not applied:
         return
-    means.watcher.on_visibility(len(applied), len(applied))
-    until = min(deadline, means.clock.now() + means.limits.visible_s)
-    begun = means.clock.now()
-    brokers = ask_concurrently({0: lambda: _read_brokers(means)}, means, until).get(0, _NO_BROKER)
+    context.watcher.on_visibility(len(applied), len(applied))
+    until = min(deadline, context.clock.now() + context.limits.visible_s)
+    begun = context.clock.now()
+    brokers = ask_concurrently({0: lambda: _read_brokers(context)}, context, until).get(
+        0, _NO_BROKER
+    )
     waiting = {broker: list(applied) for broker in brokers}
     while True:
         asked = {
-            broker: partial(_find_unserved, broker, lines, means)
+            broker: partial(_find_unserved, broker, lines, context)
             for broker, lines in waiting.items()
         }
-        waiting |= ask_concurrently(asked, means, until)
+        waiting |= ask_concurrently(asked, context, until)
         waiting = {broker: left for broker, left in waiting.items() if left}
         late = {id(line) for lines in waiting.values() for line in lines}
-        means.watcher.on_visibility(len(late), len(applied))
-        if not waiting or means.clock.now() >= until or means.is_stopped():
+        context.watcher.on_visibility(len(late), len(applied))
+        if not waiting or context.clock.now() >= until or context.is_stopped():
             break
-        means.wait(_pause_s(means.clock.now() - begun))
+        context.wait(_pause_s(context.clock.now() - begun))
     for line in applied:
         line.is_verified = id(line) not in late
 
@@ -96,19 +98,19 @@ _NO_BROKER = (-1,)
 """There is no one to ask now: what was applied stays unverified."""
 
 
-def _read_brokers(means: ApplyContext) -> tuple[int, ...]:
+def _read_brokers(context: ApplyContext) -> tuple[int, ...]:
     try:
-        return means.cluster.describe().verifying_node_ids or _NO_BROKER
+        return context.cluster.describe().verifying_node_ids or _NO_BROKER
     except ClusterError:
         return _NO_BROKER
 
 
 def _find_unserved(
-    broker: int, lines: Sequence[ChangeProgress], means: ApplyContext
+    broker: int, lines: Sequence[ChangeProgress], context: ApplyContext
 ) -> list[ChangeProgress]:
     left: list[ChangeProgress] = []
     for kind, members in _group_by_kind(lines):
-        served = _read_served(kind, broker, members, means)
+        served = _read_served(kind, broker, members, context)
         for line in members:
             if line.change.identity in served:
                 line.uid = served[line.change.identity] or line.uid
@@ -118,12 +120,14 @@ def _find_unserved(
 
 
 def _read_served(
-    kind: str, broker: int, lines: Sequence[ChangeProgress], means: ApplyContext
+    kind: str, broker: int, lines: Sequence[ChangeProgress], context: ApplyContext
 ) -> Mapping[Identity, str]:
     if broker < 0:
         return {}
     try:
-        return means.kind(kind).find_visible(means.cluster, broker, [line.change for line in lines])
+        return context.kind(kind).find_visible(
+            context.cluster, broker, [line.change for line in lines]
+        )
     except ClusterError:
         return {}
 

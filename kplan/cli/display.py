@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 def show_plan(
-    session: Session, made: PlanResult, planning: PlanningOptions, *, is_reported: bool = False
+    session: Session, result: PlanResult, planning: PlanningOptions, *, is_reported: bool = False
 ) -> None:
     """Show a plan as text and its diagnostics; `is_reported` leaves out the text."""
     if not is_reported:
-        session.terminal.write_stdout(plan_text(session, made.plan, group=planning.group))
-    found = made.plan.all_diagnostics
+        session.terminal.write_stdout(plan_text(session, result.plan, group=planning.group))
+    found = result.plan.all_diagnostics
     if planning.compact_warnings:
         session.terminal.write_stderr(
             _warning_summaries(each for each in found if not each.is_error)
         )
         found = tuple(each for each in found if each.is_error)
-    show_diagnostics(found, session.terminal, sources=made.configuration.sources)
+    show_diagnostics(found, session.terminal, sources=result.configuration.sources)
 
 
 def plan_text(session: Session, plan: Plan, *, group: bool | None) -> str:
@@ -46,32 +46,34 @@ def plan_text(session: Session, plan: Plan, *, group: bool | None) -> str:
     return views.plan_text(plan, session.terminal.stdout_style, group_acls=group)
 
 
-def stream_plan(session: Session, made: PlanResult, *, whole: bool = False) -> None:
+def stream_plan(session: Session, result: PlanResult, *, whole: bool = False) -> None:
     """Write a plan and its diagnostics as one message a line; `whole` adds the plan itself."""
     at = timestamp()
-    session.terminal.write_stdout(views.version_line(at) + views.plan_stream(made.plan, at))
+    session.terminal.write_stdout(views.version_line(at) + views.plan_stream(result.plan, at))
     if whole:
-        session.terminal.write_stdout(views.plan_message_line(made.plan, at))
+        session.terminal.write_stdout(views.plan_message_line(result.plan, at))
     show_diagnostics(
-        made.plan.all_diagnostics,
+        result.plan.all_diagnostics,
         session.terminal,
         is_stream=True,
-        sources=made.configuration.sources,
+        sources=result.configuration.sources,
     )
 
 
-def show_save_hint(session: Session, made: PlanResult) -> None:
+def show_save_hint(session: Session, result: PlanResult) -> None:
     """Write a note that the plan is not saved, unless there is nothing to apply."""
-    if made.plan.is_applyable and not session.terminal.is_automation:
+    if result.plan.is_applyable and not session.terminal.is_automation:
         session.terminal.write_stderr(
             "\nNote: The plan is not saved. To apply exactly this plan, run:\n    kplan plan "
             "-out=FILE"
         )
 
 
-def save_plan(session: Session, made: PlanResult, path: Path, ports: Ports, ttl: timedelta) -> None:
+def save_plan(
+    session: Session, result: PlanResult, path: Path, ports: Ports, ttl: timedelta
+) -> None:
     """Save a plan that can be applied for `ttl`, and show the command."""
-    plan.save_plan(made, path, ports, show=views.plan_json(made.plan).encode(), ttl=ttl)
+    plan.save_plan(result, path, ports, show=views.plan_json(result.plan).encode(), ttl=ttl)
     if not session.terminal.is_automation:
         session.terminal.write_stderr(
             f"\nSaved the plan to: {path}\n\nTo perform exactly these actions, run:\n    kplan "
@@ -103,18 +105,18 @@ def _outputs_text(session: Session, state: State) -> str:
     return f"\nOutputs:\n\n{views.outputs_text(state.outputs, session.terminal.stdout_style)}"
 
 
-def drift_coverage(found: "DriftResult", *, lists: bool) -> DriftCoverage:
+def drift_coverage(drift_result: "DriftResult", *, lists: bool) -> DriftCoverage:
     """Return which part of the cluster was compared."""
-    applied = found.state.applied_plans
+    applied = drift_result.state.applied_plans
     return DriftCoverage(
-        found.managed_counts,
-        found.unmanaged,
-        found.unread,
-        found.hidden,
-        found.cluster["id"],
-        found.ignored_count,
+        drift_result.managed_counts,
+        drift_result.unmanaged,
+        drift_result.unread,
+        drift_result.hidden,
+        drift_result.cluster["id"],
+        drift_result.ignored_count,
         applied[-1] if applied else None,
-        found.state.serial,
+        drift_result.state.serial,
         lists,
     )
 

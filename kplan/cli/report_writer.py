@@ -86,16 +86,16 @@ def report_setting(session: Session) -> FormatOptions:
 
 
 def _write_target(
-    session: Session, target: ReportTarget, report: Report, setting: FormatOptions
+    session: Session, target: ReportTarget, report: Report, format_options: FormatOptions
 ) -> bool:
     if target.path is None:
         look = session.terminal.stdout_style
         session.terminal.write_stdout(
-            render_report(report, Format(target.format), replace(setting, style=look))
+            render_report(report, Format(target.format), replace(format_options, style=look))
         )
         return True
     try:
-        _replace_file(target.path, render_report(report, Format(target.format), setting))
+        _replace_file(target.path, render_report(report, Format(target.format), format_options))
     except OSError as failure:
         session.terminal.write_stderr(
             f"Error: {target.path} cannot be written: {failure.strerror}."
@@ -132,14 +132,16 @@ def _umask() -> int:
     return found
 
 
-def _write_to_ci(session: Session, report: Report, setting: FormatOptions) -> None:
+def _write_to_ci(session: Session, report: Report, format_options: FormatOptions) -> None:
     """Annotate lines, and add to the summary of the job, where the service shows these."""
     if format_ := annotation_format(session.environ):
-        session.terminal.write_stderr(render_report(report, format_, setting))
+        session.terminal.write_stderr(render_report(report, format_, format_options))
     if (file := summary_file(session.environ)) is not None:
         try:
             with file.open("a", encoding="utf-8") as summary:
                 room = LIMITS["summary"] - summary.tell()
-                summary.write(render_report(report, Format.MARKDOWN, replace(setting, limit=room)))
+                summary.write(
+                    render_report(report, Format.MARKDOWN, replace(format_options, limit=room))
+                )
         except OSError as failure:
             session.terminal.write_stderr(f"Note: {file} cannot be written: {failure.strerror}.")

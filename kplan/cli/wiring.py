@@ -178,7 +178,7 @@ def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOp
 def _connect(
     session: Session,
     progress: Progress,
-    found: Configuration,
+    configuration: Configuration,
     key: str,
     patience: tuple[Lock, float],
 ) -> Cluster:
@@ -186,25 +186,25 @@ def _connect(
     from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - heavy, and some verbs
     from kplan.kafka.settings.resolver import resolve_settings  # noqa: PLC0415 - need no cluster
 
-    block = next((each for each in found.providers if each.key == key), None)
-    controllers = _controllers_option(session.args, found)
+    block = next((each for each in configuration.providers if each.key == key), None)
+    controllers = _controllers_option(session.args, configuration)
     resolved = resolve_settings(block, session.environ, folder=Path.cwd(), controllers=controllers)
     if resolved.settings is None:
-        raise ConfigError(resolved.diagnostics, found.sources)
+        raise ConfigError(resolved.diagnostics, configuration.sources)
     turn, within_s = patience
     with turn, progress.pause():
-        show_diagnostics(resolved.diagnostics, session.terminal, sources=found.sources)
+        show_diagnostics(resolved.diagnostics, session.terminal, sources=configuration.sources)
     timeouts = resolved.settings.timeouts.within(within_s)
     return open_cluster(replace(resolved.settings, timeouts=timeouts))
 
 
-def _controllers_option(args: Iterable[str], found: Configuration) -> str:
+def _controllers_option(args: Iterable[str], configuration: Configuration) -> str:
     """Give the controllers that are named on the command line, "" for none (K919-03)."""
     options = (each.partition("=") for each in takewhile(lambda each: each != "--", args))
     given = [value for name, _, value in options if name == "--bootstrap-controller"]
     if given and not given[-1].strip():  # as from a shell variable that is not set
         raise UsageError("-bootstrap-controller is empty.", hint="Write it as c1:9093,c2:9093.")
-    if given and len({each.key for each in found.providers}) > 1:
+    if given and len({each.key for each in configuration.providers}) > 1:
         raise UsageError(
             "-bootstrap-controller sets one connection, and the configuration declares several.",
             hint="Set bootstrap_controllers in one of the provider blocks.",

@@ -203,10 +203,15 @@ class ResourceConfigDefinition:
 
 
 def _define(
-    name: str, sort: ConfigType, default: str, at_least: float | None = None, *, fixed: bool = False
+    name: str,
+    config_type: ConfigType,
+    default: str,
+    at_least: float | None = None,
+    *,
+    fixed: bool = False,
 ) -> ResourceConfigDefinition:
     return ResourceConfigDefinition(
-        ConfigDefinition(name, sort, default, at_least), is_read_only=fixed
+        ConfigDefinition(name, config_type, default, at_least), is_read_only=fixed
     )
 
 

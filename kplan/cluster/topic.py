@@ -213,14 +213,14 @@ def _number_fault(row: ConfigDefinition, text: str) -> str:
     return _words_fault(row, [str(found)])
 
 
-def _parse_number(sort: ConfigType, text: str) -> float | None:
+def _parse_number(config_type: ConfigType, text: str) -> float | None:
     try:
-        if sort is ConfigType.DOUBLE:
+        if config_type is ConfigType.DOUBLE:
             return float(text)
         found = int(text) if _INTEGER.fullmatch(text) else None
     except ValueError:
         return None
-    limit = _MAX_INTEGERS[sort]
+    limit = _MAX_INTEGERS[config_type]
     return found if found is not None and -limit - 1 <= found <= limit else None
 
 

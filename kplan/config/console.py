@@ -162,9 +162,9 @@ class Console:
     def _file_errors(self, origin: Origin) -> tuple[Diagnostic, ...]:
         """Say why there is no value where evaluation says nothing: a file has an error."""
         subject = origin.range(-EXPRESSION_BASE, -EXPRESSION_BASE)
-        told = "The value it refers to has an error."
+        detail = "The value it refers to has an error."
         return (
-            error("KP147", subject, told),
+            error("KP147", subject, detail),
             *(each for each in self.diagnostics if each.is_error),
         )
 

@@ -162,7 +162,7 @@ class _FleetFolder(ModuleFolders):
             self._add_block(item, found)
         return found
 
-    def _add_block(self, item: ast.Item, found: ModuleDeclarations) -> None:
+    def _add_block(self, item: ast.Item, module_declarations: ModuleDeclarations) -> None:
         block = item.content
         if not isinstance(block, ast.Block):
             return
@@ -173,20 +173,20 @@ class _FleetFolder(ModuleFolders):
                 *label_problems(block, item.origin, shape),
                 *body_problems(block, item.origin, shape),
             ]
-        found.diagnostics.extend(problems)
+        module_declarations.diagnostics.extend(problems)
         name = block.labels[0].text if block.labels else ""
         arguments = {each.name: each for each in block.attributes}
         is_broken = item.is_broken or len(block.labels) != _SCHEMAS[block.type].label_count
         self.blocks.append(Declaration(name, item.origin, block, arguments, is_broken))
 
 
-def _with_suggestion(told: Diagnostic, items: Sequence[ast.Item]) -> Diagnostic:
+def _with_suggestion(diagnostic: Diagnostic, items: Sequence[ast.Item]) -> Diagnostic:
     """Suggest which block of a fleet file may be meant by one that no one knows."""
-    if told.code != "KP120" or told.hint:
-        return told
+    if diagnostic.code != "KP120" or diagnostic.hint:
+        return diagnostic
     types = (each.content.type for each in items if isinstance(each.content, ast.Block))
     return replace(
-        told, hint=next(filter(None, (suggestion(each, _SCHEMAS) for each in types)), "")
+        diagnostic, hint=next(filter(None, (suggestion(each, _SCHEMAS) for each in types)), "")
     )
 
 
@@ -196,9 +196,9 @@ def _duplicate_blocks(blocks: list[Declaration]) -> Iterator[Diagnostic]:
         other = first.setdefault((each.block.type, each.name), each)
         if other is not each:
             what = " ".join(filter(None, (each.block.type, f'"{each.name}"' if each.name else "")))
-            told = f"There is another {what} block, at {other.declared_at}."
+            detail = f"There is another {what} block, at {other.declared_at}."
             related = (("declared first", other.declared_at),)
-            yield error("KP128", each.declared_at, told, related=related)
+            yield error("KP128", each.declared_at, detail, related=related)
 
 
 class _ArgumentReader:
@@ -209,119 +209,125 @@ class _ArgumentReader:
         self._ledger = ledger
         self._folder = folder
 
-    def cluster(self, found: Declaration) -> FleetCluster:
+    def cluster(self, declaration: Declaration) -> FleetCluster:
         """Read a `cluster` block."""
-        blocks = [each for each in found.block.blocks if each.type == "provider"]
-        if not blocks and "snapshot" not in found.arguments:
-            told = f'No connection is configured for cluster "{found.name}" is read.'
+        blocks = [each for each in declaration.block.blocks if each.type == "provider"]
+        if not blocks and "snapshot" not in declaration.arguments:
+            detail = f'No connection is configured for cluster "{declaration.name}" is read.'
             hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
-            self._ledger.report([error("KP139", found.declared_at, told, hint=hint)])
-        configuration = self._path(found, "configuration")
-        own_state = self._path(found, "state")
+            self._ledger.report([error("KP139", declaration.declared_at, detail, hint=hint)])
+        configuration = self._path(declaration, "configuration")
+        own_state = self._path(declaration, "state")
         usual = None if configuration is None else configuration / "state" / "kplan.json"
         return FleetCluster(
-            found.name,
-            found.declared_at,
-            labels=self.string_map(found, "labels"),
-            provider=self._provider(found, blocks[0]) if blocks else None,
+            declaration.name,
+            declaration.declared_at,
+            labels=self.string_map(declaration, "labels"),
+            provider=self._provider(declaration, blocks[0]) if blocks else None,
             configuration=configuration,
             state=own_state or usual,
             has_own_state=own_state is not None,
-            snapshot=self._path(found, "snapshot"),
-            audit=tuple(_audit_log(self._folder, each) for each in self._strings(found, "audit")),
-            audit_time_zone=self._time_zone(found, "audit_time_zone"),
-            deadline_s=self._seconds(found, "deadline_s"),
-            super_users=tuple(self._strings(found, "super_users")),
-            allow_everyone=self._value_of_type(found, "allow_everyone", bool, "true or false")
+            snapshot=self._path(declaration, "snapshot"),
+            audit=tuple(
+                _audit_log(self._folder, each) for each in self._strings(declaration, "audit")
+            ),
+            audit_time_zone=self._time_zone(declaration, "audit_time_zone"),
+            deadline_s=self._seconds(declaration, "deadline_s"),
+            super_users=tuple(self._strings(declaration, "super_users")),
+            allow_everyone=self._value_of_type(declaration, "allow_everyone", bool, "true or false")
             or False,
         )
 
-    def text(self, found: Declaration, name: str) -> str | None:
+    def text(self, declaration: Declaration, name: str) -> str | None:
         """Read a string; None where there is none."""
-        return self._value_of_type(found, name, str, "a string")
+        return self._value_of_type(declaration, name, str, "a string")
 
-    def string_map(self, found: Declaration, name: str) -> dict[str, str]:
+    def string_map(self, declaration: Declaration, name: str) -> dict[str, str]:
         """Read a map of strings."""
         what = "a map of strings"
-        given: dict[str, object] = self._value_of_type(found, name, dict, what) or {}
-        self._check_scalars(found, name, given.values(), what)
+        given: dict[str, object] = self._value_of_type(declaration, name, dict, what) or {}
+        self._check_scalars(declaration, name, given.values(), what)
         return {key: _value_text(value) for key, value in given.items()}
 
-    def one_of(self, found: Declaration, name: str, choices: tuple[str, ...]) -> str | None:
+    def one_of(self, declaration: Declaration, name: str, choices: tuple[str, ...]) -> str | None:
         """Read a string that is one of a few words; None where there is none."""
-        given = self.text(found, name)
+        given = self.text(declaration, name)
         if given is not None and given not in choices:
-            told = f"The {name} is one of: {', '.join(choices)}."
-            self._ledger.report([error("KP139", found.value_range(name), told)])
+            detail = f"The {name} is one of: {', '.join(choices)}."
+            self._ledger.report([error("KP139", declaration.value_range(name), detail)])
         return given
 
-    def _strings(self, found: Declaration, name: str) -> list[str]:
+    def _strings(self, declaration: Declaration, name: str) -> list[str]:
         what = "a list of strings"
-        given: list[object] = self._value_of_type(found, name, list, what) or []
-        self._check_scalars(found, name, given, what)
+        given: list[object] = self._value_of_type(declaration, name, list, what) or []
+        self._check_scalars(declaration, name, given, what)
         return [_value_text(each) for each in given]
 
     def _check_scalars(
-        self, found: Declaration, name: str, given: Iterable[object], what: str
+        self, declaration: Declaration, name: str, given: Iterable[object], what: str
     ) -> None:
         if not all(isinstance(each, str | int | float) for each in given):
-            told = f"{name} is {what}."
-            self._ledger.report([error("KP139", found.value_range(name), told)])
+            detail = f"{name} is {what}."
+            self._ledger.report([error("KP139", declaration.value_range(name), detail)])
 
-    def _path(self, found: Declaration, name: str) -> Path | None:
-        given = self.text(found, name)
+    def _path(self, declaration: Declaration, name: str) -> Path | None:
+        given = self.text(declaration, name)
         return None if given is None else self._folder / given
 
-    def _seconds(self, found: Declaration, name: str) -> float | None:
-        value = self._value(found, name)
+    def _seconds(self, declaration: Declaration, name: str) -> float | None:
+        value = self._value(declaration, name)
         if value is None:
             return None
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
             return float(value)
-        told = f"{name} is a number of seconds above 0."
-        self._ledger.report([error("KP139", found.value_range(name), told)])
+        detail = f"{name} is a number of seconds above 0."
+        self._ledger.report([error("KP139", declaration.value_range(name), detail)])
         return None
 
-    def _time_zone(self, found: Declaration, name: str) -> str:
-        given = self.text(found, name) or ""
+    def _time_zone(self, declaration: Declaration, name: str) -> str:
+        given = self.text(declaration, name) or ""
         try:
             return ZoneInfo(given).key if given else ""
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            told = f"{name} is the name of a time zone, as Europe/Berlin."
-            self._ledger.report([error("KP139", found.value_range(name), told)])
+            detail = f"{name} is the name of a time zone, as Europe/Berlin."
+            self._ledger.report([error("KP139", declaration.value_range(name), detail)])
             return ""
 
-    def _value_of_type(self, found: Declaration, name: str, wanted: type[T], what: str) -> T | None:
-        value = self._value(found, name)
+    def _value_of_type(
+        self, declaration: Declaration, name: str, wanted: type[T], what: str
+    ) -> T | None:
+        value = self._value(declaration, name)
         if value is None or isinstance(value, wanted):
             return value
-        told = f"{name} is {what}."
-        self._ledger.report([error("KP139", found.value_range(name), told)])
+        detail = f"{name} is {what}."
+        self._ledger.report([error("KP139", declaration.value_range(name), detail)])
         return None
 
-    def _value(self, found: Declaration, name: str) -> object:
-        if name not in found.arguments:
+    def _value(self, declaration: Declaration, name: str) -> object:
+        if name not in declaration.arguments:
             return None
         try:
-            value = evaluate(found.arguments[name].value, self._module.scope(found.origin))
+            value = evaluate(
+                declaration.arguments[name].value, self._module.scope(declaration.origin)
+            )
         except EvaluationError as failure:
             self._ledger.report(failure.diagnostics)
             return None
         return to_json_value(bare(value))
 
-    def _provider(self, found: Declaration, block: ast.Block) -> Provider:
+    def _provider(self, declaration: Declaration, block: ast.Block) -> Provider:
         names = {each.name: each for each in block.attributes}
-        inner = Declaration("kafka", found.origin, block, names)
-        self._ledger.report(label_problems(block, found.origin, _PROVIDER_SCHEMA))
+        inner = Declaration("kafka", declaration.origin, block, names)
+        self._ledger.report(label_problems(block, declaration.origin, _PROVIDER_SCHEMA))
         values = {name: self._value(inner, name) for name in names}
         secret = frozenset(name for name in names if self._is_secret(inner, name))
         ranges = {name: inner.value_range(name) for name in names}
         return Provider("", values, ranges, secret, inner.declared_at)
 
-    def _is_secret(self, found: Declaration, name: str) -> bool:
+    def _is_secret(self, declaration: Declaration, name: str) -> bool:
         try:
-            scope = self._module.scope(found.origin)
-            return has_sensitive(evaluate(found.arguments[name].value, scope))
+            scope = self._module.scope(declaration.origin)
+            return has_sensitive(evaluate(declaration.arguments[name].value, scope))
         except EvaluationError:
             return False  # told already
 

@@ -213,16 +213,16 @@ class _GraphBuilder:
             self.add_node(place, sort, label, arguments)
         for name in sorted(declared.modules):
             if len(self.nodes) > MAX_NODES:
-                told = f"There are more than {MAX_NODES} blocks in all instances of modules."
-                self.problems.append(error("KP114", declared.modules[name].declared_at, told))
+                detail = f"There are more than {MAX_NODES} blocks in all instances of modules."
+                self.problems.append(error("KP114", declared.modules[name].declared_at, detail))
                 return
             self.add_module_call(place, declared.modules[name])
 
     def add_node(
-        self, place: _ModulePlace, sort: NodeType, label: str, arguments: Sequence[_Argument]
+        self, place: _ModulePlace, node_type: NodeType, label: str, arguments: Sequence[_Argument]
     ) -> None:
         """Draw a node, and the edges of its arguments."""
-        node = Node(place.path, label, sort)
+        node = Node(place.path, label, node_type)
         self.nodes[node.address] = node
         for each in arguments:
             self.add_edges(place, node.address, each)
@@ -252,14 +252,14 @@ class _GraphBuilder:
         elif root not in _ROOTS_WITHOUT_NODE:
             yield f"{root}.{name}"
 
-    def add_module_call(self, place: _ModulePlace, found: Declaration) -> None:
+    def add_module_call(self, place: _ModulePlace, declaration: Declaration) -> None:
         """Draw a module block, what is handed to the module, and the module itself."""
-        label = f"module.{found.name}"
-        given = [_Argument(each, found.origin) for each in found.block.attributes]
+        label = f"module.{declaration.name}"
+        given = [_Argument(each, declaration.origin) for each in declaration.block.attributes]
         self.add_node(
             place, NodeType.MODULE, label, [each for each in given if _is_meta_argument(each)]
         )
-        inner = self.called_module(place, found.name)
+        inner = self.called_module(place, declaration.name)
         for each in given:
             if not _is_meta_argument(each):
                 start = place.address(f"{label}.var.{each.attribute.name}")
@@ -305,16 +305,16 @@ def _blocks(declared: ModuleDeclarations) -> Iterator[tuple[NodeType, str, list[
         yield NodeType.PROVIDER, _provider_label(found), list(_block_arguments(found, found.block))
 
 
-def _block_arguments(found: Declaration, block: ast.Block) -> Iterator[_Argument]:
+def _block_arguments(declaration: Declaration, block: ast.Block) -> Iterator[_Argument]:
     for attribute in block.attributes:
         if attribute.name != "ignore_changes":  # names arguments
-            yield _Argument(attribute, found.origin)
+            yield _Argument(attribute, declaration.origin)
     for inner in block.blocks:
-        yield from _block_arguments(found, inner)
+        yield from _block_arguments(declaration, inner)
 
 
-def _provider_label(found: Declaration) -> str:
-    alias = found.arguments.get("alias")
+def _provider_label(declaration: Declaration) -> str:
+    alias = declaration.arguments.get("alias")
     if alias is None or not isinstance(alias.value, ast.Literal):
-        return f"provider.{found.name}"
-    return f"provider.{found.name}.{alias.value.value}"
+        return f"provider.{declaration.name}"
+    return f"provider.{declaration.name}.{alias.value.value}"

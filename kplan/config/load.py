@@ -166,11 +166,11 @@ def _conflicts(kind: ResourceKind, found: Mapping[Identity, Resource]) -> Iterat
 def _duplicate_error(kind: ResourceKind, other: Resource, each: Resource) -> Diagnostic:
     first, second = sorted((other, each), key=lambda one: (one.declared_at, one.address.sort_key))
     places = [f"{one.declared_at.file}:{one.declared_at.line}" for one in (first, second)]
-    told = f'duplicate {kind.noun} "{each.identity}": {places[0]} and {places[1]}'
+    detail = f'duplicate {kind.noun} "{each.identity}": {places[0]} and {places[1]}'
     hint = f"{first.address} and {second.address} declare the same {kind.noun}; keep only one."
     related = ((str(first.address), first.declared_at),)
     return error(
-        "KP191", second.declared_at, told, hint=hint, address=second.address, related=related
+        "KP191", second.declared_at, detail, hint=hint, address=second.address, related=related
     )
 
 

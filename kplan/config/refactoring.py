@@ -110,9 +110,9 @@ def _split_modules(
 
 
 def _target_error(node: ast.Node, origin: Origin) -> EvaluationError:
-    told = "This is not the address of a resource or module."
+    detail = "This is not the address of a resource or module."
     hint = 'Write kafka_topic.NAME, kafka_topic.NAME["KEY"] or module.NAME.'
-    return EvaluationError([error("KP132", origin.range(node.start, node.end), told, hint=hint)])
+    return EvaluationError([error("KP132", origin.range(node.start, node.end), detail, hint=hint)])
 
 
 _LIFECYCLE = BodySchema(("destroy",))
@@ -130,17 +130,17 @@ class _DeclaredAddresses:
     blocks: frozenset[str]
     instances: frozenset[str] | None
 
-    def contains(self, found: Target) -> bool:
+    def contains(self, target: Target) -> bool:
         """Whether the address is declared, as far as that can be reported."""
-        if found.text == found.block:
-            return found.text in self.blocks
-        return self.instances is not None and found.text in self.instances
+        if target.text == target.block:
+            return target.text in self.blocks
+        return self.instances is not None and target.text in self.instances
 
-    def is_missing(self, found: Target) -> bool:
+    def is_missing(self, target: Target) -> bool:
         """Whether the address is not declared for certain."""
-        if found.block not in self.blocks:
+        if target.block not in self.blocks:
             return True
-        return self.instances is not None and found.text not in self.instances
+        return self.instances is not None and target.text not in self.instances
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +191,8 @@ def evaluate_refactorings(
     )
 
 
-def _required_arguments(found: Declaration) -> tuple[str, ...]:
-    return _REQUIRED_ARGUMENTS[found.block.type]
+def _required_arguments(declaration: Declaration) -> tuple[str, ...]:
+    return _REQUIRED_ARGUMENTS[declaration.block.type]
 
 
 def _declared_addresses(
@@ -211,35 +211,38 @@ def _declared_addresses(
     return _DeclaredAddresses(frozenset(blocks), frozenset(found) if is_whole else None)
 
 
-def _parse_argument(found: Declaration, name: str, module: ChildModule) -> Target:
-    node = found.arguments[name].value
-    return parse_target(node, found.origin, literal_key(found.origin), module.label(""))
+def _parse_argument(declaration: Declaration, name: str, module: ChildModule) -> Target:
+    node = declaration.arguments[name].value
+    return parse_target(node, declaration.origin, literal_key(declaration.origin), module.label(""))
 
 
 # ---- moved
 
 
 def _evaluate_moved(
-    found: Declaration, module: ChildModule, known: _DeclaredAddresses
+    declaration: Declaration, module: ChildModule, known: _DeclaredAddresses
 ) -> tuple[_Move, ...]:
-    old, new = _parse_argument(found, "from", module), _parse_argument(found, "to", module)
+    old, new = (
+        _parse_argument(declaration, "from", module),
+        _parse_argument(declaration, "to", module),
+    )
     if old.kind != new.kind:
-        told = (
+        detail = (
             f"{old.text} is {_kind_phrase(old)} and {new.text} {_kind_phrase(new)}; "
             "an object cannot change its type."
         )
-        raise EvaluationError([error("KP133", found.declared_at, told)])
+        raise EvaluationError([error("KP133", declaration.declared_at, detail)])
     if old.text == new.text:
-        told = f"{old.text} moves to itself."
+        detail = f"{old.text} moves to itself."
         raise EvaluationError(
-            [error("KP184", found.declared_at, told, hint="Remove the moved block.")]
+            [error("KP184", declaration.declared_at, detail, hint="Remove the moved block.")]
         )
     gains_key = old.text == old.block == new.block
     if known.contains(old) and not gains_key:
-        told = f"{old.text} moves to {new.text}, and is still declared."
+        detail = f"{old.text} moves to {new.text}, and is still declared."
         hint = f"Remove or rename {old.text}, or remove the moved block."
-        raise EvaluationError([error("KP186", found.declared_at, told, hint=hint)])
-    return (_Move(old, new, found.declared_at),)
+        raise EvaluationError([error("KP186", declaration.declared_at, detail, hint=hint)])
+    return (_Move(old, new, declaration.declared_at),)
 
 
 def _kind_phrase(of: Target) -> str:
@@ -252,12 +255,12 @@ def _contradictions(moves: Sequence[_Move]) -> Iterator[Diagnostic]:
     for each in moves:
         first = by_old.setdefault(each.old.text, each)
         if first.new.text != each.new.text:
-            told = f"{each.old.text} moved to {first.new.text}, and here to {each.new.text}."
-            yield _ambiguity_error(told, each, first)
+            detail = f"{each.old.text} moved to {first.new.text}, and here to {each.new.text}."
+            yield _ambiguity_error(detail, each, first)
         first = by_new.setdefault(each.new.text, each)
         if first.old.text != each.old.text:
-            told = f"{first.old.text} moved to {each.new.text}, and here {each.old.text} as well."
-            yield _ambiguity_error(told, each, first)
+            detail = f"{first.old.text} moved to {each.new.text}, and here {each.old.text} as well."
+            yield _ambiguity_error(detail, each, first)
     yield from _move_cycles(by_old)
 
 
@@ -283,19 +286,19 @@ def _move_cycles(by_old: Mapping[str, _Move]) -> Iterator[Diagnostic]:
 
 
 def _evaluate_removed(
-    found: Declaration, module: ChildModule, known: _DeclaredAddresses
+    declaration: Declaration, module: ChildModule, known: _DeclaredAddresses
 ) -> tuple[str, ...]:
-    gone = _parse_argument(found, "from", module)
+    gone = _parse_argument(declaration, "from", module)
     if known.contains(gone):
-        told = f"{gone.text} has a removed block and is still declared."
+        detail = f"{gone.text} has a removed block and is still declared."
         hint = f"Remove {gone.text}, or the removed block."
-        raise EvaluationError([error("KP187", found.declared_at, told, hint=hint)])
-    scope = module.scope(found.origin)
+        raise EvaluationError([error("KP187", declaration.declared_at, detail, hint=hint)])
+    scope = module.scope(declaration.origin)
     problems: list[Diagnostic] = []
     is_destroyed = True
-    for block in found.block.blocks:
+    for block in declaration.block.blocks:
         if block.type == "lifecycle":
-            problems += body_problems(block, found.origin, _LIFECYCLE)
+            problems += body_problems(block, declaration.origin, _LIFECYCLE)
             arguments = {each.name: each for each in block.attributes}
             is_destroyed = evaluate_flag(arguments, "destroy", scope, default=True)
     if problems:
@@ -307,65 +310,71 @@ def _evaluate_removed(
 
 
 def _evaluate_imports(
-    found: Declaration, module: ChildModule, ledger: ResultCache, known: _DeclaredAddresses
+    declaration: Declaration, module: ChildModule, ledger: ResultCache, known: _DeclaredAddresses
 ) -> tuple[ImportBlock, ...]:
     if module.path:
-        told = "Objects are imported in the root module only; a module may be used many times."
-        raise EvaluationError([error("KP120", found.declared_at, told)])
-    ledger.report(_reference_problems(found, module))
+        detail = "Objects are imported in the root module only; a module may be used many times."
+        raise EvaluationError([error("KP120", declaration.declared_at, detail)])
+    ledger.report(_reference_problems(declaration, module))
     imports: list[ImportBlock] = []
-    for each in evaluate_instances(found, module.scope(found.origin)).values():
+    for each in evaluate_instances(declaration, module.scope(declaration.origin)).values():
         one = ledger.attempt(
-            partial(_evaluate_import, found, module.scope(found.origin, each), known)
+            partial(_evaluate_import, declaration, module.scope(declaration.origin, each), known)
         )
         imports += [] if one is None else [one]
     return tuple(imports)
 
 
-def _reference_problems(found: Declaration, module: ChildModule) -> Iterator[Diagnostic]:
-    for name, attribute in found.arguments.items():
+def _reference_problems(declaration: Declaration, module: ChildModule) -> Iterator[Diagnostic]:
+    for name, attribute in declaration.arguments.items():
         if name != "provider":
             references = [
                 each
                 for each in attribute.references
                 if name != "to" or each.start != attribute.value.start  # the address itself
             ]
-            yield from reference_problems(references, found.origin, module.declarations)
+            yield from reference_problems(references, declaration.origin, module.declarations)
 
 
-def _evaluate_import(found: Declaration, scope: Scope, known: _DeclaredAddresses) -> ImportBlock:
+def _evaluate_import(
+    declaration: Declaration, scope: Scope, known: _DeclaredAddresses
+) -> ImportBlock:
     def key_of(node: ast.Node) -> TargetKey:
         value = evaluate(node, scope)
         if isinstance(value, str | int) and not isinstance(value, bool):
             return value
         told = f"A key is a string or a whole number, but this value {describe_value(value)}."
-        raise EvaluationError([error("KP132", found.origin.range(node.start, node.end), told)])
+        raise EvaluationError(
+            [error("KP132", declaration.origin.range(node.start, node.end), told)]
+        )
 
-    to = parse_target(found.arguments["to"].value, found.origin, key_of)
+    to = parse_target(declaration.arguments["to"].value, declaration.origin, key_of)
     if not to.kind:
         told = f"{to.text} is a module; an object is imported to a resource."
-        raise EvaluationError([error("KP132", found.value_range("to"), told)])
+        raise EvaluationError([error("KP132", declaration.value_range("to"), told)])
     if known.is_missing(to):
         told = f"An object is to be imported to {to.text}, which is not declared."
         hint = "Write the resource block; kplan import -all -generate-config=FILE writes many."
-        raise EvaluationError([error("KP188", found.value_range("to"), told, hint=hint)])
-    return ImportBlock(Address.parse(to.text), _evaluate_identity(found, scope), found.declared_at)
+        raise EvaluationError([error("KP188", declaration.value_range("to"), told, hint=hint)])
+    return ImportBlock(
+        Address.parse(to.text), _evaluate_identity(declaration, scope), declaration.declared_at
+    )
 
 
-def _evaluate_identity(found: Declaration, scope: Scope) -> Identity:
-    value = evaluate(found.arguments["id"].value, scope)
-    subject = found.value_range("id")
+def _evaluate_identity(declaration: Declaration, scope: Scope) -> Identity:
+    value = evaluate(declaration.arguments["id"].value, scope)
+    subject = declaration.value_range("id")
     if has_sensitive(value):
-        told = "The value is sensitive, and names of objects are shown everywhere."
-        raise EvaluationError([error("KP189", subject, told)])
+        detail = "The value is sensitive, and names of objects are shown everywhere."
+        raise EvaluationError([error("KP189", subject, detail)])
     try:
         text = convert(value, STRING)
     except ConversionError:
         text = None
     if not isinstance(text, str) or not text:
         given = describe_value(value)
-        told = f"The name of an object on the cluster is needed, but the value {given}."
-        raise EvaluationError([error("KP189", subject, told)])
+        detail = f"The name of an object on the cluster is needed, but the value {given}."
+        raise EvaluationError([error("KP189", subject, detail)])
     return Identity(text)
 
 
@@ -380,7 +389,7 @@ def _duplicate_imports(
         same = by_name.setdefault((cluster, each.address.kind, each.identity), each)
         for first in {id(kept): kept, id(same): same}.values():
             if first is not each:
-                told = f'"{each.identity}" is imported to {each.address}, and before '
-                told += f'"{first.identity}" to {first.address}.'
+                detail = f'"{each.identity}" is imported to {each.address}, and before '
+                detail += f'"{first.identity}" to {first.address}.'
                 related = (("imported first", first.declared_at),)
-                yield error("KP134", each.declared_at, told, related=related)
+                yield error("KP134", each.declared_at, detail, related=related)

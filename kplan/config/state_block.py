@@ -99,27 +99,27 @@ def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | No
 _SENSITIVE_DETAIL = "The value is sensitive, and it is part of messages about the state."
 
 
-def _problems(values: Mapping[str, Value], found: Declaration) -> Iterator[Diagnostic]:
+def _problems(values: Mapping[str, Value], declaration: Declaration) -> Iterator[Diagnostic]:
     if "backend" not in values:
         return  # told when the text was checked
     backend = values["backend"]
     if backend not in BACKENDS:
-        told = 'The backend is "file" or "kafka".'
+        detail = 'The backend is "file" or "kafka".'
         hint = suggestion(backend, BACKENDS) if isinstance(backend, str) else ""
-        yield error("KP135", found.value_range("backend"), told, hint=hint)
+        yield error("KP135", declaration.value_range("backend"), detail, hint=hint)
         return
     others = [name for name in _ARGUMENT_PROBLEMS if name in values]
     if backend == "file":
         for name in others:
-            told = f'The argument "{name}" is for the backend "kafka".'
-            yield error("KP135", found.value_range(name), told)
+            detail = f'The argument "{name}" is for the backend "kafka".'
+            yield error("KP135", declaration.value_range(name), detail)
         return
     for name in others:
         if values[name] is not None and (fault := _ARGUMENT_PROBLEMS[name](values[name])):
-            yield error("KP135", found.value_range(name), fault)
+            yield error("KP135", declaration.value_range(name), fault)
     if values.get("key") is None:
-        told = "Two configurations with one key on one cluster would share one state."
-        yield warning("KP136", found.declared_at, told, hint='Name this one: key = "..."')
+        detail = "Two configurations with one key on one cluster would share one state."
+        yield warning("KP136", declaration.declared_at, detail, hint='Name this one: key = "..."')
 
 
 def _topic_problem(value: Value) -> str:

@@ -76,8 +76,8 @@ class YamlNode:
 
     def _failure(self, wanted: str) -> EvaluationError:
         if self.missing_key:
-            told = f'"{self.missing_key}" is missing here; it is {wanted}.'
-            return EvaluationError([error("KP181", self.source_range, told)])
+            detail = f'"{self.missing_key}" is missing here; it is {wanted}.'
+            return EvaluationError([error("KP181", self.source_range, detail)])
         match self.content:
             case None:
                 has = "nothing"
@@ -155,8 +155,8 @@ class _NodeReader:
         at = _node_range(self.file, node.start_mark, node.end_mark)
         self.count += 1
         if depth > MAX_DEPTH or self.count > MAX_ELEMENTS:
-            told = f"More than {MAX_DEPTH} levels or {MAX_ELEMENTS:,} parts."
-            raise EvaluationError([error("KP149", at, told)])
+            detail = f"More than {MAX_DEPTH} levels or {MAX_ELEMENTS:,} parts."
+            raise EvaluationError([error("KP149", at, detail)])
         if isinstance(node, yaml.ScalarNode):
             return YamlNode(None if node.tag == _NULL else node.value, at)
         if isinstance(node, yaml.SequenceNode):

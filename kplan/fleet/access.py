@@ -159,14 +159,16 @@ def _expand_keys(resources: "DataFrame", acls: "DataFrame") -> "DataFrame":
     return expand_prefix_keys(resources, acls, literal)
 
 
-def _lookup_rows(asked: "DataFrame", acls: "DataFrame", who: "Column") -> "DataFrame":
+def _lookup_rows(data_frame: "DataFrame", acls: "DataFrame", who: "Column") -> "DataFrame":
     """Repeat requests under each key and principal of an ACL that may speak of them.
 
     The principal is part of what is hashed: on one prefix there may be ACLs for a thousand others.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    return _expand_keys(asked, acls).withColumn("acl_principal", F.explode(F.array_distinct(who)))
+    return _expand_keys(data_frame, acls).withColumn(
+        "acl_principal", F.explode(F.array_distinct(who))
+    )
 
 
 def _acl_lookup_rows(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
@@ -235,19 +237,19 @@ def acl_key() -> "Column":
     return F.concat_ws(":", "pattern_type", "resource_name").alias("key")
 
 
-def _denies(asked: "Column") -> "Column":
+def _denies(column: "Column") -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.col("acl_operation").isin("ALL", asked)
+    return F.col("acl_operation").isin("ALL", column)
 
 
-def _grants(asked: "Column") -> "Column":
+def _grants(column: "Column") -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
     implied = F.expr("false")
     for operation, by in IMPLIED_BY.items():
-        implied |= (asked == operation) & F.col("acl_operation").isin(*sorted(by))
-    return _denies(asked) | implied
+        implied |= (column == operation) & F.col("acl_operation").isin(*sorted(by))
+    return _denies(column) | implied
 
 
 def kafka_enum_name(name: "Column") -> "Column":

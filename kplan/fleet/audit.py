@@ -37,7 +37,7 @@ _LINE = (
 """Java's; what is in (?>...) is looked for once, so that no line takes long."""
 
 
-def parse_lines(found: "DataFrame") -> "DataFrame":
+def parse_lines(data_frame: "DataFrame") -> "DataFrame":
     """Take lines apart, and add up those of a day that say the same; other lines stay as they are.
 
     Out: cluster, source, text, is_whole, count, first_at, last_at. A whole `text` has what a line
@@ -49,7 +49,7 @@ def parse_lines(found: "DataFrame") -> "DataFrame":
 
     line, said = F.make_valid_utf8("line"), F.col("said")  # others read nothing else
     at = F.concat(F.substring(line, 2, 19), F.lit("."), F.substring(line, 22, 3))
-    read = found.select(
+    read = data_frame.select(
         "cluster",
         "source",
         line.alias("line"),
@@ -73,7 +73,7 @@ def parse_lines(found: "DataFrame") -> "DataFrame":
     )
 
 
-def line_sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
+def line_sums(data_frame: "DataFrame", time_zone: str = "") -> "DataFrame":
     """Say of whole lines who did what to what from where, how often, first and last when.
 
     Resources of a kind that one request asked for are one line. Of other lines `line` is the text.
@@ -90,7 +90,7 @@ def line_sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
         F.to_utc_timestamp(each, time_zone) if time_zone else F.col(each)
         for each in ("first_at", "last_at")
     )
-    return found.withColumn("parts", F.when(is_whole, F.split(text, _MARK))).select(
+    return data_frame.withColumn("parts", F.when(is_whole, F.split(text, _MARK))).select(
         "cluster",
         "source",
         who.alias("principal"),
@@ -107,9 +107,9 @@ def line_sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
     )
 
 
-def usage(kept: "DataFrame") -> "DataFrame":
+def usage(data_frame: "DataFrame") -> "DataFrame":
     """Return what was asked of clusters, of what `sums` gives."""
-    return kept.where("line is null").select(
+    return data_frame.where("line is null").select(
         *(each.split()[0] for each in _USAGE_SCHEMA.split(", "))
     )
 
@@ -121,9 +121,9 @@ def usage_since(used: "DataFrame", since: datetime) -> "DataFrame":
     return used.where(F.col("last_at") >= F.lit(since))
 
 
-def malformed_lines(kept: "DataFrame") -> "DataFrame":
+def malformed_lines(data_frame: "DataFrame") -> "DataFrame":
     """Return the lines that are none of the authorizer's: cluster, source, line, count."""
-    return kept.where("line is not null").select("cluster", "source", "line", "count")
+    return data_frame.where("line is not null").select("cluster", "source", "line", "count")
 
 
 def last_usage(used: "DataFrame") -> "DataFrame":
@@ -316,8 +316,8 @@ def list_log_files(
         )
     except AnalysisException as failure:
         path = (failure.getMessageParameters() or {}).get("path", "")
-        told = f"there is no log {path}" if path else failure_reason(failure)
-        raise FleetError(f"Cluster {cluster}: {told}.") from failure
+        detail = f"there is no log {path}" if path else failure_reason(failure)
+        raise FleetError(f"Cluster {cluster}: {detail}.") from failure
     except Exception as failure:
         raise FleetError(f"Cluster {cluster}: {failure_reason(failure)}") from failure
     found = (

@@ -159,11 +159,11 @@ MAX_QUERIES = 3
 OUTPUT_FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", "": "parquet"}
 
 
-def collect_table(name: str, found: "DataFrame", limit: int = MAX_ROWS) -> FigureTable:
+def collect_table(name: str, data_frame: "DataFrame", limit: int = MAX_ROWS) -> FigureTable:
     """Bring at most `limit` rows over; that there are more is reported, never how many."""
-    rows = found.limit(limit + 1).collect()
+    rows = data_frame.limit(limit + 1).collect()
     cells: tuple[tuple[Cell, ...], ...] = tuple(tuple(row) for row in rows[:limit])
-    return FigureTable(name, tuple(found.columns), cells, is_truncated=len(rows) > limit)
+    return FigureTable(name, tuple(data_frame.columns), cells, is_truncated=len(rows) > limit)
 
 
 def collect_tables(
@@ -244,7 +244,9 @@ def _is_spark_file(file: Path) -> bool:
     return file.is_file() and file.name.startswith(("part-", "._SUCCESS", "_SUCCESS", ".part-"))
 
 
-def write_table(found: "DataFrame", path: str, lineage: Mapping[str, str], name: str = "") -> None:
+def write_table(
+    data_frame: "DataFrame", path: str, lineage: Mapping[str, str], name: str = ""
+) -> None:
     """Write all rows where Spark writes: Parquet, or CSV or JSON lines by the name's ending.
 
     The result is a folder of part files, as Spark makes them; every row says where it came from. A
@@ -261,7 +263,7 @@ def write_table(found: "DataFrame", path: str, lineage: Mapping[str, str], name:
     _check_path(named)
     place = named if "://" in named else str(Path(named).absolute())
     try:
-        told = found.withColumns({key: F.lit(each) for key, each in lineage.items()})
+        told = data_frame.withColumns({key: F.lit(each) for key, each in lineage.items()})
         told.write.mode("overwrite").option("header", value=True).format(form).save(place)
     except Exception as failure:
         raise FleetError(f"{named} could not be written: {failure_reason(failure)}") from failure

@@ -68,8 +68,8 @@ def owner_counts(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "Dat
     live = add_group(objects, by).where(
         ~F.col("kind").isin(*NON_OBJECT_KINDS, *_BUILT_IN_KINDS) & ~is_own
     )
-    told = live.join(owned, ["cluster", "kind", "identity"], "left")
-    counts = told.groupBy("group", F.coalesce("owner", F.lit(NO_OWNER)).alias("owner")).agg(
+    detail = live.join(owned, ["cluster", "kind", "identity"], "left")
+    counts = detail.groupBy("group", F.coalesce("owner", F.lit(NO_OWNER)).alias("owner")).agg(
         F.count_if(topic).alias("topics"),
         F.count_if(acl).alias("acls"),
         F.count_if(~topic & ~acl).alias("others"),

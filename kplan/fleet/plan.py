@@ -146,22 +146,22 @@ def plan_clusters(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFrame"
     return found.unionByName(asked.join(known, "cluster", "left_anti").select("cluster", *rest))
 
 
-def finding_counts(found: "DataFrame") -> "DataFrame":
+def finding_counts(data_frame: "DataFrame") -> "DataFrame":
     """Count findings, and the objects that they mean: cluster, finding, count."""
     from pyspark.sql import functions as F  # noqa: N812
 
     meant = F.sum(F.coalesce("count", F.lit(1))).alias("count")
-    counted = found.groupBy("cluster", "finding").agg(meant)
+    counted = data_frame.groupBy("cluster", "finding").agg(meant)
     return counted.where("count > 0").orderBy("cluster", "finding")
 
 
-def coverage(found: "DataFrame") -> "DataFrame":
+def coverage(data_frame: "DataFrame") -> "DataFrame":
     """Say how much of what is live is owned: cluster, kind, managed, unmanaged."""
     from pyspark.sql import functions as F  # noqa: N812
 
     sorts = ("managed", "unmanaged")
     sums = (F.sum(F.when(F.col("finding") == each, F.col("count"))).alias(each) for each in sorts)
-    told = found.where(F.col("finding").isin(*sorts)).groupBy("cluster", "kind").agg(*sums)
+    told = data_frame.where(F.col("finding").isin(*sorts)).groupBy("cluster", "kind").agg(*sums)
     return told.where("managed + unmanaged > 0").orderBy("cluster", "kind")
 
 
@@ -270,10 +270,10 @@ def _public_document(value: object, change: Change) -> dict[str, Any]:
     return found
 
 
-def _obstacle_finding(cluster: str, found: Diagnostic) -> dict[str, Any]:
-    address = "" if found.address is None else str(found.address)
-    told = f"{found.code} {found.summary}: {found.detail}"
-    return _finding(cluster, "obstacle", address=address, reason=told)
+def _obstacle_finding(cluster: str, diagnostic: Diagnostic) -> dict[str, Any]:
+    address = "" if diagnostic.address is None else str(diagnostic.address)
+    detail = f"{diagnostic.code} {diagnostic.summary}: {diagnostic.detail}"
+    return _finding(cluster, "obstacle", address=address, reason=detail)
 
 
 def _finding(cluster: str, finding: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -358,16 +358,16 @@ def _live_changes(
             yield Change(named, kind, identity, Action.CREATE, None, live.value)
 
 
-def _violation_row(cluster: str, found: Violation) -> dict[str, Any]:
+def _violation_row(cluster: str, violation: Violation) -> dict[str, Any]:
     return _row(
         cluster,
-        policy=found.policy,
-        standing=found.standing.value,
-        effect=found.effect.value,
-        kind=found.kind,
-        identity=str(found.identity),
-        message=found.message,
-        reason=found.reason,
+        policy=violation.policy,
+        standing=violation.standing.value,
+        effect=violation.effect.value,
+        kind=violation.kind,
+        identity=str(violation.identity),
+        message=violation.message,
+        reason=violation.reason,
     )
 
 

@@ -18,7 +18,7 @@ STOP_TIMEOUT_S = 5.0
 
 @contextmanager
 def watch_tasks(
-    spark: "SparkSession", told: ProgressCallback, *, is_remote: bool
+    spark: "SparkSession", progress_callback: ProgressCallback, *, is_remote: bool
 ) -> Iterator[None]:
     """Return of the tasks of a session as long as this lasts.
 
@@ -26,7 +26,7 @@ def watch_tasks(
     """
     ended = threading.Event()
     if is_remote:
-        handler = _progress_handler(told)
+        handler = _progress_handler(progress_callback)
         spark.registerProgressHandler(handler)
         try:
             yield
@@ -34,7 +34,7 @@ def watch_tasks(
             spark.removeProgressHandler(handler)
         return
     thread = threading.Thread(
-        target=_poll_tasks, args=(spark, told, ended), name="tasks", daemon=True
+        target=_poll_tasks, args=(spark, progress_callback, ended), name="tasks", daemon=True
     )
     thread.start()
     try:
@@ -44,20 +44,24 @@ def watch_tasks(
         thread.join(STOP_TIMEOUT_S)
 
 
-def _progress_handler(told: ProgressCallback) -> "ProgressHandler":
+def _progress_handler(progress_callback: ProgressCallback) -> "ProgressHandler":
     def handler(*, stages: Iterable[Any] | None, done: bool, **_: object) -> None:
         known = () if done else tuple(stages or ())
-        told(sum(s.num_completed_tasks for s in known), sum(s.num_tasks for s in known))
+        progress_callback(
+            sum(s.num_completed_tasks for s in known), sum(s.num_tasks for s in known)
+        )
 
     return cast("ProgressHandler", handler)  # any function will do
 
 
-def _poll_tasks(spark: "SparkSession", told: ProgressCallback, ended: threading.Event) -> None:
+def _poll_tasks(
+    spark: "SparkSession", progress_callback: ProgressCallback, ended: threading.Event
+) -> None:
     from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
 
     with suppress(Py4JError, OSError):  # Spark has ended before us
         while not ended.wait(POLL_INTERVAL_S):
-            told(*task_counts(spark))
+            progress_callback(*task_counts(spark))
 
 
 def task_counts(spark: "SparkSession") -> tuple[int, int]:

@@ -115,8 +115,8 @@ def read_rows(source: SnapshotSource) -> Sequence[Row]:
         return found[0]
     for cluster in opened:
         cluster.close()
-    told = f"Not read within its deadline of {source.deadline_s:g} s."
-    return unread_cluster_rows(source.name, told, source.cluster_attributes)
+    detail = f"Not read within its deadline of {source.deadline_s:g} s."
+    return unread_cluster_rows(source.name, detail, source.cluster_attributes)
 
 
 def _read_source(source: SnapshotSource, opened: list[Cluster]) -> Sequence[Row]:
@@ -138,11 +138,11 @@ def _read_source(source: SnapshotSource, opened: list[Cluster]) -> Sequence[Row]
     except FleetError as failure:  # of its file
         return unread_cluster_rows(source.name, failure.detail, source.cluster_attributes)
     except KplanError as failure:
-        told = f"{failure.summary}: {failure.detail}" if failure.detail else failure.summary
-        return unread_cluster_rows(source.name, told, source.cluster_attributes)
+        detail = f"{failure.summary}: {failure.detail}" if failure.detail else failure.summary
+        return unread_cluster_rows(source.name, detail, source.cluster_attributes)
     except Exception as failure:  # noqa: BLE001 - one cluster never takes the others down
-        told = f"{type(failure).__name__}: {failure}"
-        return unread_cluster_rows(source.name, told, source.cluster_attributes)
+        detail = f"{type(failure).__name__}: {failure}"
+        return unread_cluster_rows(source.name, detail, source.cluster_attributes)
 
 
 def _read_source_file(source: SnapshotSource) -> Sequence[Row]:
@@ -189,10 +189,10 @@ def _read_kind(kind: ResourceKind, cluster: Cluster, wanted: Collection[Identity
     return kind.read(cluster, {*wanted, *kind.read(cluster, ()).objects})
 
 
-def _absent_names_json(found: Snapshot, wanted: NamesByKind) -> str:
+def _absent_names_json(snapshot: Snapshot, wanted: NamesByKind) -> str:
     """Write down what was asked for by name and does not exist."""
     absent = {
         kind: sorted(set(wanted.get(kind, ())) - reading.objects.keys() - reading.hidden.keys())
-        for kind, reading in found.readings.items()
+        for kind, reading in snapshot.readings.items()
     }
     return json.dumps({kind: names for kind, names in absent.items() if names}, sort_keys=True)

@@ -22,7 +22,7 @@ _ACL_KIND = AclKind()
 
 
 def replay_requests(
-    used: "DataFrame", objects: "DataFrame", gone: "DataFrame", coming: "DataFrame"
+    used: "DataFrame", objects: "DataFrame", data_frame: "DataFrame", coming: "DataFrame"
 ) -> "DataFrame":
     """Weigh every request of the history with the ACLs of now and with those of the plan.
 
@@ -31,7 +31,7 @@ def replay_requests(
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    goes = F.broadcast(gone.withColumn("goes", F.expr("true")))
+    goes = F.broadcast(data_frame.withColumn("goes", F.expr("true")))
     now = acl_rows(objects).join(goes, ["cluster", "identity"], "left")
     acls = now.select(
         "*", F.expr("true").alias("was"), F.col("goes").isNull().alias("will_be")
@@ -39,7 +39,7 @@ def replay_requests(
         acl_rows(coming).select("*", F.expr("false").alias("was"), F.expr("true").alias("will_be")),
         allowMissingColumns=True,
     )
-    touched = gone.select("cluster").unionByName(coming.select("cluster")).distinct()
+    touched = data_frame.select("cluster").unionByName(coming.select("cluster")).distinct()
     asked = (
         used.join(F.broadcast(touched), "cluster", "left_semi")
         .groupBy(*REQUEST_COLUMNS)

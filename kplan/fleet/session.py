@@ -77,11 +77,11 @@ class SparkSettings:
 
 @contextmanager
 def open_session(
-    engine: SparkSettings, told: ProgressCallback | None = None
+    engine: SparkSettings, progress_callback: ProgressCallback | None = None
 ) -> Iterator["SparkSession"]:
     """Open a session, and end it with everything that was started for it.
 
-    `told` hears how far its tasks are. An interrupt ends the jobs that are at work.
+    `progress_callback` hears how far its tasks are. An interrupt ends the jobs that are at work.
 
     Raises:
         FleetError: PySpark or Java is missing, or Spark does not answer.
@@ -101,8 +101,10 @@ def open_session(
             )
             spark = _connect_gateway(found, options, own_python=engine.is_local)
         stack.push(_SessionEnd(spark, is_remote=bool(engine.remote)).end)
-        if told is not None:
-            stack.enter_context(watch_tasks(spark, told, is_remote=bool(engine.remote)))
+        if progress_callback is not None:
+            stack.enter_context(
+                watch_tasks(spark, progress_callback, is_remote=bool(engine.remote))
+            )
         _silence_pyspark()
         with _translate_errors():
             if not engine.is_local:

@@ -141,7 +141,7 @@ class Store:
         return found.join(F.broadcast(known), "attempt")
 
     def append_audit(
-        self, taken: "DataFrame", logs: Sequence[LogFile] = (), time_zone: str = ""
+        self, data_frame: "DataFrame", logs: Sequence[LogFile] = (), time_zone: str = ""
     ) -> None:
         """Keep what the lines of logs say; a log that was kept before is replaced.
 
@@ -150,7 +150,7 @@ class Store:
         """
         from pyspark.sql import functions as F  # noqa: N812
 
-        held = enable_codegen(taken).cache()
+        held = enable_codegen(data_frame).cache()
         stamps = {each.source: each.stamp for each in logs}
         try:
             named = [
@@ -188,7 +188,7 @@ class Store:
         return frozenset((row["source"], row["stamp"]) for row in rows or ())
 
     def append_records(
-        self, cluster: str, taken: "DataFrame", spans: Sequence[OffsetRange]
+        self, cluster: str, data_frame: "DataFrame", spans: Sequence[OffsetRange]
     ) -> None:
         """Add up the records of topics, and note how far these were read; raises FleetError.
 
@@ -196,7 +196,7 @@ class Store:
         """
         from pyspark.sql import functions as F  # noqa: N812
 
-        self.append_audit(taken)
+        self.append_audit(data_frame)
         ends = [(cluster, each.source, each.end) for each in spans]
         rows = create_dataframe(self._spark, ends, OFFSET_SCHEMA)
         self._tables.replace_rows("offsets", rows.withColumn("file", F.md5("source")))

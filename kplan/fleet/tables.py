@@ -154,8 +154,8 @@ class ParquetTables:
     def _local_folder(self, else_remove: str) -> Path:
         root = Path(self._root.removeprefix("file://"))
         if "://" in str(root) or not root.is_dir():
-            told = f"{self._root} is not a folder of this machine."
-            raise FleetError(told, f"Remove old {else_remove}")
+            detail = f"{self._root} is not a folder of this machine."
+            raise FleetError(detail, f"Remove old {else_remove}")
         return root
 
     def _attempt_path(self, attempt: str) -> str:

@@ -84,8 +84,8 @@ class BrokerConfigKind(NamedConfigKind):
     def check(self, value: BrokerConfig) -> Iterator[Problem]:
         """Find what must not be declared so; keys and types are the broker's to tell."""
         if not value.config and not value.sensitive_config:
-            told = "A broker config without any key sets nothing."
-            yield Problem("KP226", told, "Declare at least one key in config.", ("config",))
+            detail = "A broker config without any key sets nothing."
+            yield Problem("KP226", detail, "Declare at least one key in config.", ("config",))
         for key in sorted({*value.config, *value.sensitive_config}):
             if is_throttle_key(key):
                 yield Problem(

@@ -61,8 +61,8 @@ class FeatureKind:
     def check(self, value: Feature) -> Iterator[Problem]:
         """Hold the words against what there is."""
         if value.downgrade not in tuple(Downgrade):
-            told = f'downgrade is "{value.downgrade}".'
-            yield Problem("KP227", told, f"It is {', '.join(Downgrade)}.", ("downgrade",))
+            detail = f'downgrade is "{value.downgrade}".'
+            yield Problem("KP227", detail, f"It is {', '.join(Downgrade)}.", ("downgrade",))
         if value.level < 0:
             yield Problem("KP227", f"level is {value.level}; the lowest is 0.", path=("level",))
 
@@ -152,11 +152,14 @@ class FeatureKind:
         return {each.identity: "" for each in changes if self.is_done(UPGRADE, each, reading)}
 
 
-def _kind_snapshot(found: NodeVersions, wanted: Collection[Identity]) -> KindSnapshot:
-    names = {*found.finalized, *(each for each in wanted if each in found.supported)}
+def _kind_snapshot(node_versions: NodeVersions, wanted: Collection[Identity]) -> KindSnapshot:
+    names = {
+        *node_versions.finalized,
+        *(each for each in wanted if each in node_versions.supported),
+    }
     return KindSnapshot(
         {
-            Identity(name): LiveObject(Feature(name, found.finalized.get(name, 0)))
+            Identity(name): LiveObject(Feature(name, node_versions.finalized.get(name, 0)))
             for name in sorted(names)
         }
     )

@@ -48,7 +48,7 @@ class PlacementError(Exception):
 
 
 def place_replicas(
-    wish: PlacementRequest,
+    placement_request: PlacementRequest,
     brokers: Sequence[Broker],
     current: Assignment = (),
     others: BrokerLoad | None = None,
@@ -64,14 +64,16 @@ def place_replicas(
 
     """
     racks = {each.id: each.rack for each in brokers}
-    layout = _Layout(wish, racks, [list(each) for each in current], others or BrokerLoad())
-    for number in range(max(wish.partitions, len(current))):
+    layout = _Layout(
+        placement_request, racks, [list(each) for each in current], others or BrokerLoad()
+    )
+    for number in range(max(placement_request.partitions, len(current))):
         layout.place_partition(number)
-    if wish.strategy in {RACK_AWARE, IN_RACK}:
+    if placement_request.strategy in {RACK_AWARE, IN_RACK}:
         layout.balance_replicas()
-    if wish.strategy:
+    if placement_request.strategy:
         layout.rotate_leaders()
-    if wish.strategy == BALANCED_LEADERS:
+    if placement_request.strategy == BALANCED_LEADERS:
         layout.balance_leaders()
     return tuple(tuple(each) for each in layout.rows)
 

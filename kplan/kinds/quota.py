@@ -189,8 +189,8 @@ def _config_problems(value: Quota) -> Iterator[Problem]:
     for key, text in sorted(value.config.items()):
         path = ("config", key)
         if key not in allowed:
-            told = f'"{key}" is not a quota of {value.entity_type}.'
-            yield Problem("KP224", told, f"There are {', '.join(allowed)}.", path)
+            detail = f'"{key}" is not a quota of {value.entity_type}.'
+            yield Problem("KP224", detail, f"There are {', '.join(allowed)}.", path)
         elif (number := _parse_number(text)) is None or number <= 0:
             yield Problem("KP224", f"{key} is {text}, and must be a number above 0.", path=path)
         elif allowed[key] and number != int(number):

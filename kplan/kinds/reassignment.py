@@ -155,27 +155,27 @@ class Reassigner:
         return verdicts | refused | self._progress(going, done, seen)
 
     def _find_cancelled(
-        self, wanted: Sequence[TopicTargets], seen: ReassignmentSnapshot
+        self, wanted: Sequence[TopicTargets], reassignment_snapshot: ReassignmentSnapshot
     ) -> dict[Identity, ItemResult]:
         """Find topics with a move that another client cancelled, or sent elsewhere."""
         found: dict[Identity, ItemResult] = {}
         for each in wanted:
             for key in each.keys:
-                if _is_in_place(each, key, seen):
+                if _is_in_place(each, key, reassignment_snapshot):
                     self.begun.pop(key, None)
                     continue
-                held = seen.reassignments.get(key)
+                held = reassignment_snapshot.reassignments.get(key)
                 if held is not None and held.target == each.targets[key[1]]:
                     self.begun[key] = held.target
                     self.vanished.pop(key, None)
                 elif key in self.begun:
                     self.vanished[key] += 1
                 if held is not None and key in self.begun and held.target != self.begun[key]:
-                    told = f"Partition {key[1]}: another client moves it elsewhere."
-                    found[Identity(each.topic)] = client_refusal(CLIENT_CANCELLED, told)
+                    detail = f"Partition {key[1]}: another client moves it elsewhere."
+                    found[Identity(each.topic)] = client_refusal(CLIENT_CANCELLED, detail)
                 elif self.vanished[key] > _MAX_VANISHED_READS:
-                    told = f"Partition {key[1]}: another client cancelled the reassignment."
-                    found[Identity(each.topic)] = client_refusal(CLIENT_CANCELLED, told)
+                    detail = f"Partition {key[1]}: another client cancelled the reassignment."
+                    found[Identity(each.topic)] = client_refusal(CLIENT_CANCELLED, detail)
         return found
 
     def _adopt_throttles(self, cluster: Cluster, topics: Collection[str]) -> None:
@@ -205,7 +205,7 @@ class Reassigner:
         self,
         cluster: Cluster,
         chosen: Sequence[tuple[TopicTargets, TopicPartition]],
-        seen: ReassignmentSnapshot,
+        reassignment_snapshot: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
         """Throttle and begin; topics that are refused permanently come with their refusal.
 
@@ -213,25 +213,27 @@ class Reassigner:
         """
         if not chosen:
             return {}
-        refused = self._throttle(cluster, chosen, seen)
+        refused = self._throttle(cluster, chosen, reassignment_snapshot)
         targets = {key: each.targets[key[1]] for each, key in chosen if each.topic not in refused}
         answers = cluster.reassign(targets) if targets else {}
         self.begun |= {key: targets[key] for key, answer in answers.items() if answer is None}
         for (name, number), answer in answers.items():
             if answer is not None and handling(answer) not in _RETRIED_LATER:
-                told = f"Partition {number}: {answer.message}"
-                refused[Identity(name)] = Refusal(answer.error, answer.code, told)
+                detail = f"Partition {number}: {answer.message}"
+                refused[Identity(name)] = Refusal(answer.error, answer.code, detail)
         return refused
 
     def _throttle(
         self,
         cluster: Cluster,
         chosen: Sequence[tuple[TopicTargets, TopicPartition]],
-        seen: ReassignmentSnapshot,
+        reassignment_snapshot: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
         """Let replicas that move, and the leaders they copy from, take so much and no more."""
-        moving = {key for _, key in chosen} | seen.reassignments.keys()
-        pairs = {each.topic: _throttled_pairs(each, moving, seen) for each, _ in chosen}
+        moving = {key for _, key in chosen} | reassignment_snapshot.reassignments.keys()
+        pairs = {
+            each.topic: _throttled_pairs(each, moving, reassignment_snapshot) for each, _ in chosen
+        }
         pairs = {name: found for name, found in pairs.items() if found[_FOLLOWERS]}
         if not pairs or not self.limits.bytes_per_s:
             return {}
@@ -266,12 +268,16 @@ class Reassigner:
         self,
         going: Sequence[TopicTargets],
         done: Sequence[TopicTargets],
-        seen: ReassignmentSnapshot,
+        reassignment_snapshot: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
         total = sum(len(each.targets) for each in going)
-        left = sum(not _is_in_place(each, key, seen) for each in going for key in each.keys)
-        told = f"{left:,} of {total:,} partitions are to move still."
-        way = in_progress_refusal(told, left, total, self.limits.poll_ms)
+        left = sum(
+            not _is_in_place(each, key, reassignment_snapshot)
+            for each in going
+            for key in each.keys
+        )
+        detail = f"{left:,} of {total:,} partitions are to move still."
+        way = in_progress_refusal(detail, left, total, self.limits.poll_ms)
         return {Identity(each.topic): None if each in done else way for each in going}
 
 
@@ -281,8 +287,8 @@ _RETRIED_LATER = frozenset(
 """Answers after which the next look decides."""
 
 
-def _find_refusal(wanted: TopicTargets, seen: ReassignmentSnapshot) -> ItemResult:
-    found = seen.topics.get(wanted.topic)
+def _find_refusal(wanted: TopicTargets, reassignment_snapshot: ReassignmentSnapshot) -> ItemResult:
+    found = reassignment_snapshot.topics.get(wanted.topic)
     if isinstance(found, Refusal):
         return found
     if found is None or (wanted.uid and found.topic_id != wanted.uid):
@@ -292,29 +298,40 @@ def _find_refusal(wanted: TopicTargets, seen: ReassignmentSnapshot) -> ItemResul
     return None
 
 
-def _is_in_place(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot) -> bool:
-    return key not in seen.reassignments and seen.replicas(key) == wanted.targets[key[1]]
+def _is_in_place(
+    wanted: TopicTargets, key: TopicPartition, reassignment_snapshot: ReassignmentSnapshot
+) -> bool:
+    return (
+        key not in reassignment_snapshot.reassignments
+        and reassignment_snapshot.replicas(key) == wanted.targets[key[1]]
+    )
 
 
-def _is_waiting(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot) -> bool:
+def _is_waiting(
+    wanted: TopicTargets, key: TopicPartition, reassignment_snapshot: ReassignmentSnapshot
+) -> bool:
     """Whether no one has begun to move the partition where it is to be."""
-    if key in seen.reassignments:
-        return seen.reassignments[key].target != wanted.targets[key[1]]
-    return not _is_in_place(wanted, key, seen)
+    if key in reassignment_snapshot.reassignments:
+        return reassignment_snapshot.reassignments[key].target != wanted.targets[key[1]]
+    return not _is_in_place(wanted, key, reassignment_snapshot)
 
 
-def _is_done(wanted: TopicTargets, seen: ReassignmentSnapshot) -> bool:
-    return all(_is_in_place(wanted, key, seen) for key in wanted.keys)
+def _is_done(wanted: TopicTargets, reassignment_snapshot: ReassignmentSnapshot) -> bool:
+    return all(_is_in_place(wanted, key, reassignment_snapshot) for key in wanted.keys)
 
 
-def _has_other_reassignments(seen: ReassignmentSnapshot, wanted: Sequence[TopicTargets]) -> bool:
+def _has_other_reassignments(
+    reassignment_snapshot: ReassignmentSnapshot, wanted: Sequence[TopicTargets]
+) -> bool:
     """Whether someone else moves replicas, who may need the rates."""
     ours = {key for each in wanted for key in each.keys}
-    return any(key not in ours for key in seen.reassignments)
+    return any(key not in ours for key in reassignment_snapshot.reassignments)
 
 
 def _throttled_pairs(
-    wanted: TopicTargets, moving: Collection[TopicPartition], seen: ReassignmentSnapshot
+    wanted: TopicTargets,
+    moving: Collection[TopicPartition],
+    reassignment_snapshot: ReassignmentSnapshot,
 ) -> dict[str, str]:
     """List the pairs PARTITION:BROKER to throttle: who copies, and whom it may be copied from.
 
@@ -323,8 +340,8 @@ def _throttled_pairs(
     copying: list[str] = []
     copied: list[str] = []
     for key in wanted.keys:
-        held = seen.reassignments.get(key)
-        origin = held.origin if held else seen.replicas(key)
+        held = reassignment_snapshot.reassignments.get(key)
+        origin = held.origin if held else reassignment_snapshot.replicas(key)
         adding = [each for each in wanted.targets[key[1]] if each not in origin]
         if key in moving and adding:
             copying += [f"{key[1]}:{each}" for each in adding]

@@ -115,8 +115,8 @@ def place_topics(
             found[name] = each if value is each.value else replace(each, value=value)
         except PlacementError as fault:
             path = "placement" if each.value.placement else "replication_factor"
-            told = f'Replicas of topic "{each.value.name}" cannot be placed: {fault}'
-            unfit.append((each, Problem("KP212", told, _TOO_FEW_BROKERS, (path,))))
+            detail = f'Replicas of topic "{each.value.name}" cannot be placed: {fault}'
+            unfit.append((each, Problem("KP212", detail, _TOO_FEW_BROKERS, (path,))))
     return found, tuple(unfit)
 
 

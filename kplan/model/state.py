@@ -188,10 +188,10 @@ def _final_address(owned: dict[Address, OwnedObject], change: Change) -> Address
 
 
 def _owned_object(
-    place: Address, change: Change, outcome: Outcome | None, held: OwnedObject | None
+    place: Address, change: Change, outcome: Outcome | None, owned_object: OwnedObject | None
 ) -> OwnedObject:
-    is_same = held is not None and held.key == change.key
-    was_pending = held is not None and is_same and held.is_pending
+    is_same = owned_object is not None and owned_object.key == change.key
+    was_pending = owned_object is not None and is_same and owned_object.is_pending
     uid = (outcome.uid if outcome else "") or ("" if change.is_recreated else change.uid)
     return OwnedObject(
         place,

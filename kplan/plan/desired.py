@@ -44,18 +44,18 @@ def check_replacement(
     """Say why an object cannot be replaced: only what the state owns is ever deleted (law 3)."""
     renamed = owners.renamed.get(resource.address)
     owned = owners.by_identity.get(resource.identity) if renamed is None else renamed
-    told = f"{resource.address} ({resource.identity})"
+    detail = f"{resource.address} ({resource.identity})"
     if not old.uid:
         yield Problem(
             "KP244",
-            f"{told} has no data beside its configuration: a new {kind.noun} would be the same, "
+            f"{detail} has no data beside its configuration: a new {kind.noun} would be the same, "
             "and it would be missing for a moment.",
             "Leave -replace out.",
         )
     elif owned is None or owned.uid not in {"", old.uid}:
         yield Problem(
             "KP244",
-            f"{told} is not what kplan applied here, and only that may be deleted.",
+            f"{detail} is not what kplan applied here, and only that may be deleted.",
             "Take it over first: kplan apply without -replace.",
         )
     elif renamed is not None and resource.identity in reading.objects:

@@ -41,18 +41,18 @@ class GuardContext:
     accepted_codes: frozenset[str] = frozenset()
 
 
-def check_access(given: GuardContext) -> Iterator[Diagnostic]:
+def check_access(context: GuardContext) -> Iterator[Diagnostic]:
     """Refuse to lock kplan out, to leave no one in charge, and to surprise everyone."""
-    yield from _lockout_problems(given)
-    yield from _last_admin_problems(given)
-    yield from _first_acl_problems(given)
+    yield from _lockout_problems(context)
+    yield from _last_admin_problems(context)
+    yield from _first_acl_problems(context)
 
 
-def _lockout_problems(given: GuardContext) -> Iterator[Diagnostic]:
+def _lockout_problems(context: GuardContext) -> Iterator[Diagnostic]:
     """Compare what our own principal may do to the cluster: without it nothing can be mended."""
-    if not given.principal:
-        if _cluster_admins(given.stages.before, given.rules) - _cluster_admins(
-            given.stages.after, given.rules
+    if not context.principal:
+        if _cluster_admins(context.stages.before, context.rules) - _cluster_admins(
+            context.stages.after, context.rules
         ):
             yield Diagnostic(
                 "KP445",
@@ -63,53 +63,54 @@ def _lockout_problems(given: GuardContext) -> Iterator[Diagnostic]:
                 "Make sure that it is another principal.",
             )
         return
-    before, between, after = (AclIndex(side, given.rules) for side in given.stages.in_order)
-    held = [each for each in _OWN_OPERATIONS if _is_allowed(before, given.principal, each)]
-    lost = [each for each in held if not _is_allowed(after, given.principal, each)]
+    before, between, after = (AclIndex(side, context.rules) for side in context.stages.in_order)
+    held = [each for each in _OWN_OPERATIONS if _is_allowed(before, context.principal, each)]
+    lost = [each for each in held if not _is_allowed(after, context.principal, each)]
     if lost:
         yield _refusal(
-            given,
+            context,
             "KP441",
-            f"{given.principal}, as which kplan runs, loses {' and '.join(lost)} on the cluster; "
+            f"{context.principal}, as which kplan runs, loses {' and '.join(lost)} on the cluster; "
             "kplan could not put it back.",
             "Keep an ACL that allows it. If the principal is in super.users of the brokers, name "
             'it in super_users of provider "kafka".',
-            _responsible_change(given, given.principal),
+            _responsible_change(context, context.principal),
         )
-    elif "ALTER" in held and not _is_allowed(between, given.principal, "ALTER"):
+    elif "ALTER" in held and not _is_allowed(between, context.principal, "ALTER"):
         yield _refusal(
-            given,
+            context,
             "KP441",
-            f"{given.principal}, as which kplan runs, is without ALTER on the cluster once the "
+            f"{context.principal}, as which kplan runs, is without ALTER on the cluster once the "
             "old ACLs are deleted; the new ones could not be added any more.",
             'Set acl_order = "add_first" in provider "kafka", or keep an ACL that allows it.',
-            _responsible_change(given, given.principal),
+            _responsible_change(context, context.principal),
         )
 
 
-def _last_admin_problems(given: GuardContext) -> Iterator[Diagnostic]:
+def _last_admin_problems(context: GuardContext) -> Iterator[Diagnostic]:
     before, after = (
-        _cluster_admins(each, given.rules) for each in (given.stages.before, given.stages.after)
+        _cluster_admins(each, context.rules)
+        for each in (context.stages.before, context.stages.after)
     )
-    if before and not after and not given.rules.super_users:
+    if before and not after and not context.rules.super_users:
         yield _refusal(
-            given,
+            context,
             "KP442",
             f"{_name_list(sorted(before))} can ALTER the cluster now; afterwards only super "
             "users of the brokers can, and kplan knows none.",
             'Keep one of them, or list the super users in super_users of provider "kafka".',
-            _responsible_change(given, *before),
+            _responsible_change(context, *before),
         )
 
 
-def _first_acl_problems(given: GuardContext) -> Iterator[Diagnostic]:
+def _first_acl_problems(context: GuardContext) -> Iterator[Diagnostic]:
     """Find resources that get their first ACL: under allow.everyone all others lose them."""
-    if given.rules.allow_everyone is False:
+    if context.rules.allow_everyone is False:
         return
-    before, after = AclIndex(given.stages.before), AclIndex(given.stages.after)
+    before, after = AclIndex(context.stages.before), AclIndex(context.stages.after)
     patterns = {
         (each.resource_type, each.resource_name, each.pattern_type)
-        for each in given.stages.after - given.stages.before
+        for each in context.stages.after - context.stages.before
     }
     first = sorted(
         f"{sort} {name}{'*' if pattern == 'PREFIXED' else ''}"
@@ -118,21 +119,21 @@ def _first_acl_problems(given: GuardContext) -> Iterator[Diagnostic]:
     )
     if not first:
         return
-    told = f"{_name_list(first)} {'has' if len(first) == 1 else 'have'} no ACL yet"
-    if given.rules.allow_everyone is None:
+    detail = f"{_name_list(first)} {'has' if len(first) == 1 else 'have'} no ACL yet"
+    if context.rules.allow_everyone is None:
         yield Diagnostic(
             "KP444",
             Severity.WARNING,
             SUMMARIES["KP444"],
-            f"{told}. If the brokers are set to allow.everyone.if.no.acl.found, which could not "
+            f"{detail}. If the brokers are set to allow.everyone.if.no.acl.found, which could not "
             "be read, everyone else loses access.",
             'Set allow_everyone_if_no_acl_found of provider "kafka" to what the brokers have.',
         )
         return
     yield _refusal(
-        given,
+        context,
         "KP443",
-        f"{told}, and the brokers allow everyone what has none: all others lose access.",
+        f"{detail}, and the brokers allow everyone what has none: all others lose access.",
         "Allow everyone who uses it in the same plan.",
     )
 
@@ -161,9 +162,9 @@ def _cluster_admins(bindings: Collection[AclBinding], rules: AuthorizerRules) ->
     )
 
 
-def _responsible_change(given: GuardContext, *principals: str) -> Change | None:
+def _responsible_change(context: GuardContext, *principals: str) -> Change | None:
     """Find a change of an ACL on the cluster that is about one of them."""
-    for change in given.changes:
+    for change in context.changes:
         sides = [
             acl_binding(each) for each in (change.before, change.after) if isinstance(each, Acl)
         ]
@@ -176,7 +177,7 @@ def _responsible_change(given: GuardContext, *principals: str) -> Change | None:
 
 
 def _refusal(
-    given: GuardContext, code: str, detail: str, hint: str, change: Change | None = None
+    context: GuardContext, code: str, detail: str, hint: str, change: Change | None = None
 ) -> Diagnostic:
     place = (None, None) if change is None else (change.address, change.declared_at)
     found = Diagnostic(
@@ -187,7 +188,7 @@ def _refusal(
         f"{hint} To go on nevertheless: -accept={code}",
         *place,
     )
-    if code in given.accepted_codes:
+    if code in context.accepted_codes:
         return replace(found, severity=Severity.WARNING, hint="")
     return found
 

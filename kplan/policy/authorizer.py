@@ -137,16 +137,16 @@ class AclIndex:
         """Whether there is an ACL on the resource, whoever it is for."""
         return any(True for _ in self.matching(resource_type, name))
 
-    def authorize(self, asked: AccessRequest) -> AuthorizationResult:
+    def authorize(self, access_request: AccessRequest) -> AuthorizationResult:
         """Say what the authorizer says."""
-        if self.rules.is_super(asked.principal):
+        if self.rules.is_super(access_request.principal):
             return AuthorizationResult(is_allowed=True)
-        held = list(self.matching(asked.resource_type, asked.resource_name))
+        held = list(self.matching(access_request.resource_type, access_request.resource_name))
         if not held:
             return AuthorizationResult(is_allowed=bool(self.rules.allow_everyone))
-        principals = dict.fromkeys((asked.principal, WILDCARD_PRINCIPAL))
+        principals = dict.fromkeys((access_request.principal, WILDCARD_PRINCIPAL))
         found = [each for side in held for who in principals for each in side.get(who, ())]
-        return decide_access(found, asked.host, asked.operation)
+        return decide_access(found, access_request.host, access_request.operation)
 
 
 def decide_access(bindings: Iterable[AclBinding], host: str, operation: str) -> AuthorizationResult:

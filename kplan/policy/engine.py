@@ -47,28 +47,28 @@ class QuestionContext:
         return None if reading is None else reading.objects.get(identity)
 
 
-def questions(change: Change, setting: QuestionContext) -> Iterator[Question]:
+def questions(change: Change, context: QuestionContext) -> Iterator[Question]:
     """Put a change as questions; what does not touch the cluster is none."""
-    before, after = _live_before(change, setting), change.after
+    before, after = _live_before(change, context), change.after
     match change.action:
         case Action.CREATE:
-            yield _question(Operation.CREATE, change, setting, (None, after))
+            yield _question(Operation.CREATE, change, context, (None, after))
         case Action.UPDATE:
-            yield _question(Operation.ALTER, change, setting, (before, after))
+            yield _question(Operation.ALTER, change, context, (before, after))
         case Action.DELETE:
-            yield _question(Operation.DELETE, change, setting, (before, None))
+            yield _question(Operation.DELETE, change, context, (before, None))
         case Action.REPLACE:
-            yield _question(Operation.DELETE, change, setting, (before, None))
-            yield _question(Operation.CREATE, change, setting, (None, after))
+            yield _question(Operation.DELETE, change, context, (before, None))
+            yield _question(Operation.CREATE, change, context, (None, after))
         case _:
             return
 
 
 def records_question(
-    topic: Identity, offsets: Mapping[int, int], setting: QuestionContext
+    topic: Identity, offsets: Mapping[int, int], context: QuestionContext
 ) -> Question:
     """Ask whether the records of a topic before these offsets may go, by partition (K201-12)."""
-    live = setting.live("kafka_topic", topic)
+    live = context.live("kafka_topic", topic)
     return Question(
         Operation.DELETE_RECORDS,
         "kafka_topic",
@@ -76,37 +76,37 @@ def records_question(
         None,
         None
         if live is None
-        else object_facts(live.value, setting.snapshot.brokers, live.value, live.uid),
+        else object_facts(live.value, context.snapshot.brokers, live.value, live.uid),
         {"operation": Operation.DELETE_RECORDS.value, "identity": topic, "kind": "kafka_topic"},
-        setting.cluster,
-        setting.principal or None,
-        setting.ci or None,
+        context.cluster,
+        context.principal or None,
+        context.ci or None,
         offsets=offsets,
     )
 
 
-def _live_before(change: Change, setting: QuestionContext) -> object | None:
+def _live_before(change: Change, context: QuestionContext) -> object | None:
     """Return the object as it is; the plan has left out of it what is not compared."""
     if change.before is None:
         return None
-    live = setting.live(change.kind, setting.kind(change.kind).identify(change.before))
+    live = context.live(change.kind, context.kind(change.kind).identify(change.before))
     return change.before if live is None else live.value
 
 
 def _question(
     operation: Operation,
     change: Change,
-    setting: QuestionContext,
+    context: QuestionContext,
     pair: tuple[object | None, object | None],
 ) -> Question:
     before, after = pair
-    brokers = setting.snapshot.brokers
+    brokers = context.snapshot.brokers
     subject = after if after is not None else before
     at = change.declared_at
     return Question(
         operation,
         change.kind,
-        setting.kind(change.kind).identify(subject),
+        context.kind(change.kind).identify(subject),
         object_facts(after, brokers, before, change.uid),
         object_facts(before, brokers, before, change.uid),
         {
@@ -120,9 +120,9 @@ def _question(
             "file": at.file if at else None,
             "line": at.line if at else None,
         },
-        setting.cluster,
-        setting.principal or None,
-        setting.ci or None,
+        context.cluster,
+        context.principal or None,
+        context.ci or None,
         change.address,
         at,
         sensitive=change.sensitive,
@@ -140,8 +140,8 @@ class EvaluationOptions:
 def evaluate_changes(
     changes: Iterable[Change],
     policies: Sequence[Policy],
-    setting: QuestionContext,
-    terms: EvaluationOptions,
+    context: QuestionContext,
+    options: EvaluationOptions,
 ) -> tuple[Violation, ...]:
     """Ask about each change, in the order in which they will be executed.
 
@@ -151,15 +151,15 @@ def evaluate_changes(
     asked = sort_policies(policies)
     found: list[Violation] = []
     for change in changes:
-        before = setting.cluster.so_far
-        setting.cluster.so_far = before.add_change(change.kind, change.before, change.after)
+        before = context.cluster.so_far
+        context.cluster.so_far = before.add_change(change.kind, change.before, change.after)
         said = [
             _redact_violation(each, change)
-            for question in questions(change, setting)
-            for each in evaluate_question(question, asked, terms)
+            for question in questions(change, context)
+            for each in evaluate_question(question, asked, options)
         ]
         if any(each.standing is ViolationStatus.REFUSED for each in said):
-            setting.cluster.so_far = before
+            context.cluster.so_far = before
         found += said
     return tuple(found)
 
@@ -170,13 +170,13 @@ def sort_policies(policies: Sequence[Policy]) -> list[Policy]:
 
 
 def evaluate_question(
-    question: Question, policies: Sequence[Policy], terms: EvaluationOptions
+    question: Question, policies: Sequence[Policy], options: EvaluationOptions
 ) -> Iterator[Violation]:
     """Ask the policies that decide the operation on this kind."""
     for policy in policies:
         if policy.header.applies_to(question.operation, question.kind):
             for finding in policy.evaluate(question):
-                yield _violation(question, policy.header, finding, terms)
+                yield _violation(question, policy.header, finding, options)
 
 
 def expired_waivers(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
@@ -219,10 +219,12 @@ def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
             )
 
 
-def unused_overrides(policies: Iterable[Policy], terms: EvaluationOptions) -> Iterator[Diagnostic]:
+def unused_overrides(
+    policies: Iterable[Policy], options: EvaluationOptions
+) -> Iterator[Diagnostic]:
     """Find overrides of what is no policy, or none that may be overridden."""
     heads = {each.header.name: each.header for each in policies}
-    for name in sorted(terms.overrides):
+    for name in sorted(options.overrides):
         head = heads.get(name)
         if head is not None and head.level is Level.SOFT:
             continue
@@ -257,9 +259,9 @@ def _name_conflict(head: PolicyHeader, told: str, other: PolicyHeader) -> Diagno
 
 
 def _violation(
-    question: Question, head: PolicyHeader, finding: Finding, terms: EvaluationOptions
+    question: Question, head: PolicyHeader, finding: Finding, options: EvaluationOptions
 ) -> Violation:
-    standing, reason = _standing(question, head, finding, terms)
+    standing, reason = _standing(question, head, finding, options)
     return Violation(
         head.name,
         question.operation,
@@ -275,12 +277,12 @@ def _violation(
 
 
 def _standing(
-    question: Question, head: PolicyHeader, finding: Finding, terms: EvaluationOptions
+    question: Question, head: PolicyHeader, finding: Finding, options: EvaluationOptions
 ) -> tuple[ViolationStatus, str]:
     if finding.effect is not RuleEffect.DENY:
         return ViolationStatus.REPORTED, ""
     for waiver in head.waivers:
-        if waiver.covers(question.identity, question.address, terms.today):
+        if waiver.covers(question.identity, question.address, options.today):
             until = waiver.until.isoformat()
             return (
                 ViolationStatus.WAIVED,
@@ -288,7 +290,7 @@ def _standing(
             )
     if head.level is Level.ADVISORY:
         return ViolationStatus.REPORTED, ""
-    if head.level is Level.SOFT and (why := terms.overrides.get(head.name)):
+    if head.level is Level.SOFT and (why := options.overrides.get(head.name)):
         return ViolationStatus.OVERRIDDEN, f"overridden: {why}"
     return ViolationStatus.REFUSED, ""
 
@@ -317,15 +319,15 @@ def _diagnostic(
     place = finding.subject or head.declared_at
     at = question.declared_at
     what = f"{question.operation.replace('_', ' ')} of {question.identity}"
-    told = f"{what}: {finding.message.strip()}\n\nPolicy {head.name}"
-    told += f" at {place}." if place else "."
+    detail = f"{what}: {finding.message.strip()}\n\nPolicy {head.name}"
+    detail += f" at {place}." if place else "."
     if reason:
-        told += f" It was {reason}"
+        detail += f" It was {reason}"
     return Diagnostic(
         code,
         Severity.ERROR if standing is ViolationStatus.REFUSED else Severity.WARNING,
         SUMMARIES[code],
-        told,
+        detail,
         finding.hint or _override_hint(head, standing),
         question.address,
         at or place,

@@ -81,16 +81,16 @@ def _lint_principal(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnosti
         bool(_DISTINGUISHED.fullmatch(each)) for each in (estate.principal, acl.principal)
     )
     if theirs and not ours:
-        told = "a distinguished name, and the one kplan has from this cluster is a plain name"
+        detail = "a distinguished name, and the one kplan has from this cluster is a plain name"
     elif ours and not theirs:
-        told = "a plain name, and the one kplan has from this cluster is a distinguished name"
+        detail = "a plain name, and the one kplan has from this cluster is a distinguished name"
     else:
         return
     yield _warning(
         estate,
         acl,
         "KP409",
-        f"{acl.principal} is {told} ({estate.principal}).",
+        f"{acl.principal} is {detail} ({estate.principal}).",
         "Compare with ssl.principal.mapping.rules of the listener this user comes by.",
     )
 

@@ -211,12 +211,12 @@ def _load_module(
     if any(callable(getattr(module, name, None)) for name in LEGACY_METHODS):
         makers.append(lambda: module)
     if not makers:
-        told = "it has no class with a validate_... method"
-        return LoadedPolicies(diagnostics=(_unusable_policy(str(file), told),))
+        detail = "it has no class with a validate_... method"
+        return LoadedPolicies(diagnostics=(_unusable_policy(str(file), detail),))
     found = [_create_policy(each, (file, source), settings) for each in makers]
     return LoadedPolicies(
         tuple(policy for each in found for policy in each.policies),
-        tuple(told for each in found for told in each.diagnostics),
+        tuple(detail for each in found for detail in each.diagnostics),
     )
 
 
@@ -231,8 +231,8 @@ def _load_entry_point(name: str, settings: Mapping[str, object]) -> LoadedPolici
 
     found = [each for each in entry_points(group=ENTRY_POINT_GROUP) if each.name == name]
     if not found:
-        told = f"no such file or folder exists, and no installed package provides {name!r}"
-        return LoadedPolicies(diagnostics=(_unusable_policy(name, told),))
+        detail = f"no such file or folder exists, and no installed package provides {name!r}"
+        return LoadedPolicies(diagnostics=(_unusable_policy(name, detail),))
     try:
         made = found[0].load()
     except _POLICY_ERRORS as raised:

@@ -266,39 +266,39 @@ def add_impacts(plan: Plan, found: Mapping[tuple[str, str, str], Impact]) -> Pla
     return plan.map_changes(lambda change: _add_impact(change, found.get(change.key)))
 
 
-def _add_impact(change: Change, found: Impact | None) -> Change:
-    if found is None:
+def _add_impact(change: Change, impact: Impact | None) -> Change:
+    if impact is None:
         return change
-    if found.is_unused:  # which says nothing of the moment of the apply: the risk stays
-        return replace(change, impact=found, notes=(*change.notes, UNUSED_NOTE))
-    notes = (*change.notes, *impact_notes(found))
+    if impact.is_unused:  # which says nothing of the moment of the apply: the risk stays
+        return replace(change, impact=impact, notes=(*change.notes, UNUSED_NOTE))
+    notes = (*change.notes, *impact_notes(impact))
     risk = change.risk
-    if found.unread and risk in {Risk.SAFE, Risk.REVIEW}:
+    if impact.unread and risk in {Risk.SAFE, Risk.REVIEW}:
         risk = Risk.UNKNOWN
-    return replace(change, impact=found, notes=notes, risk=risk)
+    return replace(change, impact=impact, notes=notes, risk=risk)
 
 
-def impact_notes(found: Impact) -> Iterator[str]:
+def impact_notes(impact: Impact) -> Iterator[str]:
     """Say the facts, each with its code."""
-    yield f"KP2104 {_records(found)}"
-    if found.groups is None:
+    yield f"KP2104 {_records(impact)}"
+    if impact.groups is None:
         yield "KP2105 which groups read it is UNKNOWN"
-    elif found.groups:
-        shown = ", ".join(_group(each) for each in found.groups[:_MAX_GROUPS])
-        more = len(found.groups) - _MAX_GROUPS
+    elif impact.groups:
+        shown = ", ".join(_group(each) for each in impact.groups[:_MAX_GROUPS])
+        more = len(impact.groups) - _MAX_GROUPS
         yield f"KP2105 groups: {shown}" + (f" and {more} more" if more > 0 else "")
-    if found.producers is None:
+    if impact.producers is None:
         yield "KP2106 who writes it is UNKNOWN"
-    elif found.producers:
-        yield f"KP2106 producers with an id that have written it lately: {found.producers:,}"
-    for each in found.unread:
+    elif impact.producers:
+        yield f"KP2106 producers with an id that have written it lately: {impact.producers:,}"
+    for each in impact.unread:
         yield f"KP2107 not read: {each}"
 
 
-def _records(found: Impact) -> str:
-    records = "UNKNOWN records" if found.records is None else f"{found.records:,} records"
-    size = "UNKNOWN bytes" if found.size_bytes is None else f"{found.size_bytes:,} bytes"
-    age = "" if found.age_ms is None else f", the newest {_age(found.age_ms)} old"
+def _records(impact: Impact) -> str:
+    records = "UNKNOWN records" if impact.records is None else f"{impact.records:,} records"
+    size = "UNKNOWN bytes" if impact.size_bytes is None else f"{impact.size_bytes:,} bytes"
+    age = "" if impact.age_ms is None else f", the newest {_age(impact.age_ms)} old"
     return f"{records}, {size}{age}"
 
 

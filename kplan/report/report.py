@@ -53,9 +53,9 @@ class FormatOptions:
     folder: str = ""
 
 
-def render_report(report: Report, format_: Format, setting: FormatOptions) -> str:
+def render_report(report: Report, format_: Format, format_options: FormatOptions) -> str:
     """Write a report in a format; it ends with a line break unless there is nothing to say."""
-    return _WRITERS[format_](report, setting)
+    return _WRITERS[format_](report, format_options)
 
 
 def gitlab_data(counts: Counts) -> Data:
@@ -75,22 +75,22 @@ def _junit(report: Report, _: FormatOptions) -> str:
     return junit_xml(report.cases())
 
 
-def _sarif(report: Report, setting: FormatOptions) -> str:
+def _sarif(report: Report, format_options: FormatOptions) -> str:
     from kplan.report.formats.sarif import sarif_data  # noqa: PLC0415 - as above
 
-    return json_text(sarif_data(report.cases(), setting.folder))
+    return json_text(sarif_data(report.cases(), format_options.folder))
 
 
-def _github(report: Report, setting: FormatOptions) -> str:
+def _github(report: Report, format_options: FormatOptions) -> str:
     from kplan.report.formats.annotations import github_lines  # noqa: PLC0415 - as above
 
-    return github_lines(report.cases(), setting.folder)
+    return github_lines(report.cases(), format_options.folder)
 
 
-def _azure(report: Report, setting: FormatOptions) -> str:
+def _azure(report: Report, format_options: FormatOptions) -> str:
     from kplan.report.formats.annotations import azure_lines  # noqa: PLC0415 - as above
 
-    return azure_lines(report.cases(), setting.folder)
+    return azure_lines(report.cases(), format_options.folder)
 
 
 def _prometheus(report: Report, _: FormatOptions) -> str:

@@ -86,22 +86,22 @@ def answer_report(
     return Report(document, data, tuple, lambda: _stream("answer", "Found", rows, at))
 
 
-def figures_report(found: Figures, at: str) -> Report:
+def figures_report(figures: Figures, at: str) -> Report:
     """Report the tables of a job over many clusters; a stream tells first what they are of."""
     rows: list[Data] = [
         {"table": each.name, **dict(zip(each.columns, row, strict=True))}
-        for each in found.tables
+        for each in figures.tables
         for row in each.rows
     ]
-    about: dict[str, Data] = {"lineage": dict(found.lineage), "notes": list(found.notes)}
+    about: dict[str, Data] = {"lineage": dict(figures.lineage), "notes": list(figures.notes)}
 
     def messages() -> tuple[Data, ...]:
         version, *told = _stream("answer", "Found", rows, at)
-        return (version, {**stream_message("figures", found.title, at), **about}, *told)
+        return (version, {**stream_message("figures", figures.title, at), **about}, *told)
 
     return Report(
-        lambda: table.figures_document(found),
-        lambda: table.figures_data(found),
+        lambda: table.figures_document(figures),
+        lambda: table.figures_data(figures),
         tuple,
         messages,
     )

@@ -171,10 +171,10 @@ def history_json(versions: Sequence[StateVersion]) -> str:
 
 
 def replacement_text(
-    state: State, found: StateDiff, look: TextStyle, *, is_done: bool = True
+    state: State, state_diff: StateDiff, look: TextStyle, *, is_done: bool = True
 ) -> str:
     """Return what a state put in the place of another changes in ownership."""
-    return render_text(replacement_document(state, found, is_done=is_done), look)
+    return render_text(replacement_document(state, state_diff, is_done=is_done), look)
 
 
 def verification_text(
@@ -203,22 +203,22 @@ def import_text(owned: Sequence[OwnedObject], notes: Sequence[str], look: TextSt
     return render_text(import_document(owned, notes), look)
 
 
-def figures_text(found: Figures, look: TextStyle) -> str:
+def figures_text(figures: Figures, look: TextStyle) -> str:
     """Show the tables of a job over many clusters."""
-    return render_text(table.figures_document(found), look)
+    return render_text(table.figures_document(figures), look)
 
 
-def figures_html(found: Figures) -> str:
+def figures_html(figures: Figures) -> str:
     """Write what there is to say of a fleet as one HTML page."""
     from kplan.report.documents.fleet_page import fleet_page  # noqa: PLC0415 - one verb needs it
     from kplan.report.formats.html import render_html  # noqa: PLC0415
 
-    return render_html(fleet_page(found))
+    return render_html(fleet_page(figures))
 
 
-def figures_json(found: Figures) -> str:
+def figures_json(figures: Figures) -> str:
     """Write the tables of a job over many clusters as one JSON document."""
-    return json_text(table.figures_data(found))
+    return json_text(table.figures_data(figures))
 
 
 def outputs_text(outputs: Mapping[str, OutputValue], look: TextStyle) -> str:

@@ -196,10 +196,10 @@ def _new_uuid() -> str:
 
 
 def _format_storage(
-    sandbox: Sandbox, kit: KafkaRuntime, made: Credentials, progress: Progress
+    sandbox: Sandbox, kit: KafkaRuntime, credentials: Credentials, progress: Progress
 ) -> None:
     """Format the storage of all nodes, at the same time."""
-    scram = tuple(f"--add-scram={each}" for each in made.scram)
+    scram = tuple(f"--add-scram={each}" for each in credentials.scram)
     voters = _initial_controllers(sandbox)
     with ExitStack() as stack:
         runs: dict[Node, subprocess.Popen[str]] = {}

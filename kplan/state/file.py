@@ -123,8 +123,8 @@ def write_document(path: Path, data: bytes, heading: StateHeader) -> None:
         write_atomically(target, data)
     except OSError as failure:
         if _read_bytes(path) == data:
-            told = f"{target} is written, but a crash of the machine may undo it"
-            raise StateError(f"{told}: {failure.strerror}.") from failure
+            detail = f"{target} is written, but a crash of the machine may undo it"
+            raise StateError(f"{detail}: {failure.strerror}.") from failure
         reason = f"{target} cannot be written: {failure.strerror}; it is what it was before."
         raise save_emergency_copy(StateError(reason), data, target) from failure
     except StateError as conflict:

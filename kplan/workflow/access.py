@@ -56,26 +56,26 @@ def live_acls(snapshot: Snapshot) -> frozenset[AclBinding]:
     )
 
 
-def add_access(plan: Plan, ground: AccessContext, accepted: frozenset[str]) -> Plan:
+def add_access(plan: Plan, context: AccessContext, accepted: frozenset[str]) -> Plan:
     """Add who gains and loses what on one cluster, and refuse what no one could take back."""
     batches = [
-        each for each in plan.batches if each.kind == KIND and each.provider == ground.provider
+        each for each in plan.batches if each.kind == KIND and each.provider == context.provider
     ]
     if not batches:
         return plan
-    rules = read_authorizer_rules(ground)
-    stages = acl_stages(ground.acls, batches)
+    rules = read_authorizer_rules(context)
+    stages = acl_stages(context.acls, batches)
     types = {each.resource_type for each in stages.changed_acls}
-    names, unread = list_live_names(ground, types)
+    names, unread = list_live_names(context, types)
     former = plan.access or AccessDiff()
     shifts = (
-        replace(each, provider=ground.provider) for each in compare_access(stages, rules, names)
+        replace(each, provider=context.provider) for each in compare_access(stages, rules, names)
     )
     unknown = (*former.unknown, *_unknown_rules(rules), *unread)
     diff = AccessDiff((*former.shifts, *shifts), tuple(dict.fromkeys(unknown)))
     changes = {each.identity: each for batch in batches for each in batch.changes}
     given = GuardContext(
-        stages, rules, ground.snapshot.principal, tuple(changes.values()), accepted
+        stages, rules, context.snapshot.principal, tuple(changes.values()), accepted
     )
     problems = sort_diagnostics([*plan.diagnostics, *check_access(given)])
     return replace(plan, access=diff, diagnostics=problems)
@@ -97,11 +97,11 @@ def acl_stages(before: frozenset[AclBinding], batches: Iterable[Batch]) -> AclSt
     return AclStages(before, between, after)
 
 
-def acls_after_plan(ground: AccessContext, plan: Plan) -> frozenset[AclBinding]:
+def acls_after_plan(context: AccessContext, plan: Plan) -> frozenset[AclBinding]:
     """Return the ACLs as they will be after a plan."""
     batches = (each for each in plan.batches if each.kind == KIND)
     return acl_stages(
-        ground.acls, (each for each in batches if each.provider == ground.provider)
+        context.acls, (each for each in batches if each.provider == context.provider)
     ).after
 
 
@@ -109,37 +109,41 @@ LiveNames = tuple[Mapping[str, Collection[str]], tuple[str, ...]]
 """Names of live resources by type, and why a list is missing."""
 
 
-def list_live_names(ground: AccessContext, types: Collection[str]) -> LiveNames:
+def list_live_names(context: AccessContext, types: Collection[str]) -> LiveNames:
     """Name the live resources of the types; groups are asked for only where they matter."""
     found: dict[str, Collection[str]] = {"CLUSTER": (CLUSTER_NAME,)}
     unread: list[str] = []
-    topics = ground.snapshot.readings.get("kafka_topic")
+    topics = context.snapshot.readings.get("kafka_topic")
     if topics is not None:
         found["TOPIC"] = [*topics.objects, *topics.hidden]
     elif "TOPIC" in types:
         unread.append("Topics could not be listed.")
     if "GROUP" in types:
         try:
-            found["GROUP"] = ground.cluster.group_names()
+            found["GROUP"] = context.cluster.group_names()
         except ClusterError as failure:
             unread.append(f"Which groups there are is not known. {failure.detail}")
     return {sort: names for sort, names in found.items() if sort in types}, tuple(unread)
 
 
-def read_authorizer_rules(ground: AccessContext) -> AuthorizerRules:
+def read_authorizer_rules(context: AccessContext) -> AuthorizerRules:
     """Find out who is asked for nothing, and what becomes of resources without ACLs.
 
     What the provider block says wins. Brokers show which keys are set, but not to what: they take
     every key that is not theirs for a secret. A key that is not set has Kafka's default.
     """
     said: Mapping[str, object] = next(
-        (each.arguments for each in ground.configuration.providers if each.key == ground.provider),
+        (
+            each.arguments
+            for each in context.configuration.providers
+            if each.key == context.provider
+        ),
         {},
     )
     supers, everyone = said.get(SUPER_USERS), said.get(ALLOW_EVERYONE)
     live = None
     if supers is None or everyone is None:
-        live = _broker_settings(ground)
+        live = _broker_settings(context)
     return AuthorizerRules(
         _super_users(live) if not isinstance(supers, list | tuple) else frozenset(map(str, supers)),
         _allows_everyone(live) if not isinstance(everyone, bool) else everyone,
@@ -149,15 +153,15 @@ def read_authorizer_rules(ground: AccessContext) -> AuthorizerRules:
 _HIDDEN_VALUE = object()
 
 
-def _broker_settings(ground: AccessContext) -> Mapping[str, object] | None:
+def _broker_settings(context: AccessContext) -> Mapping[str, object] | None:
     """Read the two settings of one broker; a value that is kept from us is `_HIDDEN`."""
-    if not ground.snapshot.brokers:
+    if not context.snapshot.brokers:
         return None
     asked = ConfigResource(
-        ConfigScope.BROKER, str(min(each.id for each in ground.snapshot.brokers))
+        ConfigScope.BROKER, str(min(each.id for each in context.snapshot.brokers))
     )
     try:
-        found = ground.cluster.configs([asked]).get(asked)
+        found = context.cluster.configs([asked]).get(asked)
     except ClusterError:
         return None
     if found is None or isinstance(found, Refusal):

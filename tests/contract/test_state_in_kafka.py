@@ -327,7 +327,7 @@ def test_with_these_rights_a_state_is_kept(
     [
         ("READ", "User:alice may not read the topic"),
         ("WRITE", "WRITE and DESCRIBE on the topic"),
-        ("DESCRIBE_CONFIGS", "Whether the topic .* keeps the state cannot be told"),
+        ("DESCRIBE_CONFIGS", "which stores the state, cannot be checked"),
         ("the transactional id", "WRITE on the transactional id kplan-state-"),
     ],
 )

@@ -85,7 +85,7 @@ def test_an_old_metadata_version_is_told_at_once() -> None:
     with temporary_sandbox(old) as sandbox:
         failure = told_soon(asked(sandbox.bootstrap_controllers))
         assert isinstance(failure, UnsupportedError)
-        assert "metadata.version (3.6) is too old to be asked directly" in failure.detail
+        assert "metadata.version (3.6) is too old for a direct connection" in failure.detail
         settings = resolve_settings(
             None, {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}, folder=Path()
         ).settings

@@ -33,7 +33,7 @@ LOGIN = """
     [
         ("tls_broker", 'ca_cert_file = "other.pem"', "is not trusted (CERTIFICATE_VERIFY_FAILED"),
         ("tls_broker", "tls_enabled = false", "uses TLS, and TLS is disabled for this connection"),
-        ("broker", "tls_enabled = true", "does not speak TLS, and kplan was told to"),
+        ("broker", "tls_enabled = true", "does not use TLS, and TLS is enabled"),
         ("broker", f"tls_enabled = false{LOGIN}", "takes no SASL login"),
         ("sasl_broker", "tls_enabled = false", "wants a SASL login, and kplan has none"),
         ("sasl_broker", f"tls_enabled = false{LOGIN}", "refused the login of User:admin"),
@@ -148,7 +148,7 @@ def test_a_state_that_cannot_be_trusted_is_an_error_and_never_means_no_state(
     shutil.rmtree(place.folder / "state" / "backup", ignore_errors=True)
     damages: dict[str, Callable[[bytes], bytes]] = {
         "It is empty": lambda _: b"",
-        "It is cut or damaged": lambda text: text[: len(text) // 2],
+        "It is truncated or damaged": lambda text: text[: len(text) // 2],
         "Its format is 99": lambda text: text.replace(b'"format": 1', b'"format": 99'),
         "Its checksum is wrong": lambda text: text.replace(b'"retention.ms"', b'"retention.mx"'),
         "It is a state of Terraform": lambda _: b'{"version": 4, "terraform_version": "1.5.0"}',

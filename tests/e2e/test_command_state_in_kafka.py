@@ -122,7 +122,7 @@ def test_a_killed_apply_is_resumed_by_another_run(remote: Place) -> None:
             until(lambda: any(each.startswith(remote.prefix) for each in cluster.topics()), 60)
         os.kill(process.pid, signal.SIGKILL)
     refused = remote.fails("apply", "-resume", "-detailed-exitcode", code=6)
-    assert "Its process is gone" in refused
+    assert "Its process has ended" in refused
     status = json.loads(remote.run("lock", "status", "-json"))
     assert status["locked"]
     begun = time.monotonic()

@@ -37,8 +37,8 @@ def test_an_apply_and_a_destroy_finish_although_they_are_throttled(
             items = [each["item"] for each in map(json.loads, told) if each["type"] == "apply_item"]
             assert [each["status"] for each in items] == ["ok"] * 30
             attempts = sorted(each["attempts"] for each in items)
-            assert attempts[0] == 1, "what was accepted is not sent again"
-            assert attempts[-1] > 1, "what was refused is"
+            # The bucket may be empty when the first request comes, which then refuses all of it.
+            assert attempts[0] < attempts[-1], "only what was refused is sent again"
     assert place.run("state", "list") == ""
 
 

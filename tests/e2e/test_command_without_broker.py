@@ -249,7 +249,7 @@ def test_version_and_help_are_quick(folder: Path) -> None:
     [
         ("kplan pl", ["plan"]),
         ("kplan sandbox st", ["start", "stop", "status"]),
-        ("kplan plan --detailed", ["--detailed-exitcode"]),
+        ("kplan plan --detailed", ["-detailed-exitcode"]),
     ],
 )
 def test_the_shell_completes_verbs_and_options(

@@ -28,6 +28,7 @@ def mutation_quota(servers: str, rate: float) -> Iterator[None]:
     who = QuotaEntity(user="ANONYMOUS")
     with closing(open_cluster(settings)) as cluster:
         assert set(cluster.alter_quotas([QuotaAlteration(who, {KEY: rate})]).values()) == {None}
+        time.sleep(1)  # the controller answers before its quota manager has the new rate
         try:
             yield
         finally:

@@ -196,7 +196,7 @@ def _apply_plan(session: Session, options: ApplyOptions, progress: Progress) -> 
 
 
 def _approve_plan(
-    session: Session, options: ApplyOptions, progress: Progress, made: PlanResult
+    session: Session, options: ApplyOptions, progress: Progress, result: PlanResult
 ) -> bool:
     """Show a plan and return whether it is approved: by a yes, an option or its checksum.
 
@@ -205,10 +205,10 @@ def _approve_plan(
 
     """
     with progress.pause():
-        _show_plan(session, options, made)
-    if options.expected_checksum not in {None, made.plan.checksum}:
+        _show_plan(session, options, result)
+    if options.expected_checksum not in {None, result.plan.checksum}:
         raise StalePlanError(
-            f"The plan has the checksum {made.plan.checksum}, and {options.expected_checksum} "
+            f"The plan has the checksum {result.plan.checksum}, and {options.expected_checksum} "
             "was expected. The configuration or the cluster changed since the review.",
             "Review the plan above and use its checksum.",
         )
@@ -220,7 +220,7 @@ def _approve_plan(
             "Review and save the new plan, or use -auto-approve.",
         )
     given = options.planning.acknowledge_data_loss
-    lost = [each for each in made.plan.allowed_changes if each.is_recreated]
+    lost = [each for each in result.plan.allowed_changes if each.is_recreated]
     names = [str(each.identity) for each in lost if str(each.address) not in given]
     question = approval.DESTROY_QUESTION if options.is_destroy else approval.APPLY_QUESTION
     return approval.ask_names(session, progress, names) and approval.ask_approval(
@@ -234,12 +234,12 @@ def _build_watcher(session: Session, options: ApplyOptions, progress: Progress) 
     return ApplyWatcher(progress, session.signals, session.terminal.stderr_style)
 
 
-def _show_plan(session: Session, options: ApplyOptions, made: PlanResult) -> None:
+def _show_plan(session: Session, options: ApplyOptions, result: PlanResult) -> None:
     if options.output.json:
-        display.stream_plan(session, made)
+        display.stream_plan(session, result)
     else:
         display.show_plan(
-            session, made, options.planning, is_reported=options.output.has_report_on_stdout
+            session, result, options.planning, is_reported=options.output.has_report_on_stdout
         )
 
 

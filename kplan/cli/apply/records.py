@@ -93,7 +93,7 @@ class RecordPolicyOptions:
 def delete(
     session: Session,
     what: RecordOptions,
-    terms: RecordPolicyOptions,
+    options: RecordPolicyOptions,
     inputs: InputOptions,
     states: StateOptions,
     answer: OutputOptions,
@@ -109,10 +109,10 @@ def delete(
 
     file = Path(what.offset_json_file) if what.offset_json_file else None
     targets = parse_targets(what.records or (), what.before, file)
-    planning = PlanningOptions(policy=terms.policy, override=terms.override)
+    planning = PlanningOptions(policy=options.policy, override=options.override)
     policies = wiring.build_plan_options(planning, is_destroy=False).policies
     wish = RecordDeletionOptions(
-        RecordDeletionRequest(targets, terms.provider, policies),
+        RecordDeletionRequest(targets, options.provider, policies),
         inputs,
         states,
         answer,
@@ -147,50 +147,50 @@ class RecordDeletionOptions:
         return not (self.auto_approve or self.dry_run)
 
 
-def run_record_deletion(session: Session, wish: RecordDeletionOptions) -> int:
+def run_record_deletion(session: Session, options: RecordDeletionOptions) -> int:
     """Plan, ask and delete; return the exit code.
 
     Raises:
         UsageError: approval is not possible; raised before any work.
 
     """
-    if wish.needs_approval:
-        if wish.output.json:
+    if options.needs_approval:
+        if options.output.json:
             raise UsageError("-json requires -auto-approve or -dry-run because kplan cannot ask.")
-        approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
+        approval.check_can_approve(session, auto_approve=False, may_ask=options.inputs.input)
     with show_progress(session.terminal) as progress:
 
         def approve(plan: RecordDeletionPlan) -> bool:
-            _show_plan(session, progress, wish, plan)
-            if wish.dry_run or not wish.needs_approval:
-                return not wish.dry_run
+            _show_plan(session, progress, options, plan)
+            if options.dry_run or not options.needs_approval:
+                return not options.dry_run
             return not plan.allowed or approval.ask_approval(session, progress, QUESTION)
 
-        ports = wiring.build_ports(session, "records delete", wish.states, progress)
-        project = wiring.build_project(session, wish.states, wish.inputs)
-        done = delete_records(project, wish.request, ports, approve)
-    if wish.output.json:
+        ports = wiring.build_ports(session, "records delete", options.states, progress)
+        project = wiring.build_project(session, options.states, options.inputs)
+        done = delete_records(project, options.request, ports, approve)
+    if options.output.json:
         session.terminal.write_stdout(json_text(deletion_data(done.plan, done.outcomes)))
     elif done.is_approved:
         look = session.terminal.stdout_style
         session.terminal.write_stdout(render_text(deletion_outcome_document(done.outcomes), look))
-    return _exit_code(wish, done)
+    return _exit_code(options, done)
 
 
 def _show_plan(
-    session: Session, progress: Progress, wish: RecordDeletionOptions, plan: RecordDeletionPlan
+    session: Session, progress: Progress, options: RecordDeletionOptions, plan: RecordDeletionPlan
 ) -> None:
-    if not wish.output.json:
+    if not options.output.json:
         with progress.pause():
             look = session.terminal.stdout_style
             session.terminal.write_stdout(render_text(deletion_plan_document(plan), look))
 
 
-def _exit_code(wish: RecordDeletionOptions, done: RecordDeletionResult) -> ExitCode:
-    detailed = wish.output.detailed_exitcode
+def _exit_code(options: RecordDeletionOptions, done: RecordDeletionResult) -> ExitCode:
+    detailed = options.output.detailed_exitcode
     if done.is_approved:
         return _outcomes_exit(done.outcomes, detailed=detailed)
-    if not wish.dry_run:
+    if not options.dry_run:
         return ExitCode.ERROR  # the plan was not approved
     if done.plan.refusals:
         return ExitCode.REFUSED if detailed else ExitCode.ERROR

@@ -65,19 +65,21 @@ def wait_for_visibility(
     return ExitCode.UNKNOWN if answer.detailed_exitcode else ExitCode.ERROR
 
 
-def _text(found: WaitResult) -> str:
-    if not (found.served or found.pending):
+def _text(wait_result: WaitResult) -> str:
+    if not (wait_result.served or wait_result.pending):
         return "No pending changes. Every broker serves the applied changes."
-    lines = [f"Pending: {each.address} is not served by every broker." for each in found.pending]
-    both = count_text(len(found.served) + len(found.pending), "object")
-    return "\n".join([*lines, f"Every broker serves {len(found.served):,} of {both}."])
+    lines = [
+        f"Pending: {each.address} is not served by every broker." for each in wait_result.pending
+    ]
+    both = count_text(len(wait_result.served) + len(wait_result.pending), "object")
+    return "\n".join([*lines, f"Every broker serves {len(wait_result.served):,} of {both}."])
 
 
-def _json(found: WaitResult) -> str:
+def _json(wait_result: WaitResult) -> str:
     return json.dumps(
         {
-            "served": [str(each.address) for each in found.served],
-            "pending": [str(each.address) for each in found.pending],
+            "served": [str(each.address) for each in wait_result.served],
+            "pending": [str(each.address) for each in wait_result.pending],
         },
         indent=2,
     )

@@ -56,14 +56,18 @@ def convert(
     return ExitCode.DONE
 
 
-def _summary(found: "ConversionResult") -> str:
+def _summary(conversion_result: "ConversionResult") -> str:
     from kplan.report.documents.notation import count_text  # noqa: PLC0415 - as above
 
-    objects = ", ".join(count_text(count, noun) for noun, count in found.counts.items())
-    left_out = f"{len(found.unconverted):,} left out" if found.unconverted else "0 left out"
+    objects = ", ".join(count_text(count, noun) for noun, count in conversion_result.counts.items())
+    left_out = (
+        f"{len(conversion_result.unconverted):,} left out"
+        if conversion_result.unconverted
+        else "0 left out"
+    )
     lines = [
         f"{each.source_range}: {each.subject}: {each.reason.rstrip('.')}"
-        for each in found.unconverted
+        for each in conversion_result.unconverted
     ]
     notes = [f"Left out: {each}." for each in lines]
     return "\n".join([*notes, f"Converted {objects or '0 objects'}; {left_out}."])

@@ -151,14 +151,14 @@ def parse_duration(option: str, text: str) -> timedelta | None:
     return timedelta(seconds=duration_s(option, text)) if text else None
 
 
-def completeness_exit(found: "Figures") -> int:
+def completeness_exit(figures: "Figures") -> int:
     """Return ERROR if parts could not be read, else DONE."""
-    return ExitCode.ERROR if found.notes else ExitCode.DONE
+    return ExitCode.ERROR if figures.notes else ExitCode.DONE
 
 
 def run_command(
     session: Session,
-    given: CommandOptions,
+    command_options: CommandOptions,
     work: "Callable[[FleetOptions, FleetPorts], Figures]",
     places: Mapping[str, str] | None = None,
     since: str = "",
@@ -172,7 +172,7 @@ def run_command(
     from kplan.report.format import ANSWER_FORMATS  # noqa: PLC0415
     from kplan.report.reports import figures_report  # noqa: PLC0415
 
-    spark, run, inputs = given
+    spark, run, inputs = command_options
     reports = prepare_reports(
         session, "fleet", run.report, is_json=run.json, formats=ANSWER_FORMATS
     )

@@ -223,12 +223,12 @@ def vacuum(
     return ExitCode.DONE
 
 
-def _show_plan(session: Session, given: command.CommandOptions, *, is_drift: bool) -> int:
+def _show_plan(session: Session, command_options: command.CommandOptions, *, is_drift: bool) -> int:
     from kplan.workflow.fleet import fleet  # noqa: PLC0415 - as above
 
     found = command.run_command(
         session,
-        given,
+        command_options,
         lambda options, ports: fleet.plan_fleet(options, ports, is_drift=is_drift),
     )
     if "drift" in found.findings:  # as `kplan drift`: what is known to have changed comes first

@@ -109,7 +109,7 @@ def access_of(
 
 def _show_access(
     session: Session,
-    asked: "AccessQuestion",
+    access_question: "AccessQuestion",
     inputs: InputOptions,
     states: StateOptions,
     ask: AccessOptions,
@@ -129,16 +129,21 @@ def _show_access(
     project = wiring.build_project(session, states, inputs)
     with reports.report_errors(), show_progress(session.terminal) as progress:
         answers = answer_question(
-            project, asked, wiring.build_ports(session, "access", states, progress)
+            project, access_question, wiring.build_ports(session, "access", states, progress)
         )
     look = session.terminal.stdout_style
     unknown = (documents.UNKNOWN_SUPER_USERS,) if answers.rules.super_users is None else ()
-    if asked.principal:
-        of_whom = (asked.principal, answers.permissions, unknown)
+    if access_question.principal:
+        of_whom = (access_question.principal, answers.permissions, unknown)
         answer = documents.permissions_document(*of_whom, is_super=answers.is_super)
         data = documents.permissions_data(*of_whom, is_super=answers.is_super)
     else:
-        of_what = (asked.operation, asked.resource, answers.allowed_principals, unknown)
+        of_what = (
+            access_question.operation,
+            access_question.resource,
+            answers.allowed_principals,
+            unknown,
+        )
         answer, data = (
             documents.allowed_principals_document(*of_what),
             documents.allowed_principals_data(*of_what),

@@ -81,13 +81,13 @@ def _show_plan(session: Session, plan: Plan, configuration: Configuration) -> No
     show_diagnostics(plan.all_diagnostics, session.terminal, sources=configuration.sources)
 
 
-def show_tables(session: Session, ask: QueryOptions, found: Figures) -> int:
+def show_tables(session: Session, ask: QueryOptions, figures: Figures) -> int:
     """Show tables; a failed item makes the exit code 1."""
     look = session.terminal.stdout_style
     session.terminal.write_stdout(
-        views.figures_json(found) if ask.json else views.figures_text(found, look)
+        views.figures_json(figures) if ask.json else views.figures_text(figures, look)
     )
-    return ExitCode.ERROR if FAILED in found.findings else ExitCode.DONE
+    return ExitCode.ERROR if FAILED in figures.findings else ExitCode.DONE
 
 
 if TYPE_CHECKING:

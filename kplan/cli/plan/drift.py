@@ -260,27 +260,29 @@ class DriftMonitor:
             ports = wiring.build_ports(self.session, "drift", self.states, progress)
             return detect_drift(project, ports, self.ignore_rules)
 
-    def _show(self, found: DriftResult) -> None:
+    def _show(self, drift_result: DriftResult) -> None:
         if self.output.has_report_on_stdout:
             return
         coverage, terminal = (
-            display.drift_coverage(found, lists=self.lists_unmanaged),
+            display.drift_coverage(drift_result, lists=self.lists_unmanaged),
             self.session.terminal,
         )
         if not self.output.json:
-            terminal.write_stdout(views.drift_text(found.changes, coverage, terminal.stdout_style))
+            terminal.write_stdout(
+                views.drift_text(drift_result.changes, coverage, terminal.stdout_style)
+            )
         elif self.interval is None:
-            terminal.write_stdout(views.drift_json(found.changes, coverage))
+            terminal.write_stdout(views.drift_json(drift_result.changes, coverage))
         else:
-            terminal.write_stdout(views.drift_line(found.changes, coverage))
+            terminal.write_stdout(views.drift_line(drift_result.changes, coverage))
 
     def _show_error(self, error: KplanError) -> None:
         sources = error.sources if isinstance(error, ConfigError) else {}
         show_diagnostics(error.diagnostics, self.session.terminal, sources=sources)
 
-    def _report(self, found: DriftResult) -> Report:
-        coverage = display.drift_coverage(found, lists=self.lists_unmanaged)
-        return drift_report(found.changes, coverage, timestamp())
+    def _report(self, drift_result: DriftResult) -> Report:
+        coverage = display.drift_coverage(drift_result, lists=self.lists_unmanaged)
+        return drift_report(drift_result.changes, coverage, timestamp())
 
     def _error_report(self, error: KplanError) -> Report:
         sources = error.sources if isinstance(error, ConfigError) else {}
@@ -307,14 +309,14 @@ _NO_DRIFT = ((), True)
 """The verdict that needs no notification."""
 
 
-def _verdict(found: DriftResult) -> object:
-    return found.changes, found.is_certain
+def _verdict(drift_result: DriftResult) -> object:
+    return drift_result.changes, drift_result.is_certain
 
 
-def _exit_code(found: DriftResult) -> ExitCode:
-    if found.changes:
+def _exit_code(drift_result: DriftResult) -> ExitCode:
+    if drift_result.changes:
         return ExitCode.CHANGES
-    return ExitCode.DONE if found.is_certain else ExitCode.ERROR
+    return ExitCode.DONE if drift_result.is_certain else ExitCode.ERROR
 
 
 def read_ignore_file(file: str) -> tuple[IgnorePattern, ...]:

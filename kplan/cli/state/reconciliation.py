@@ -15,17 +15,28 @@ from kplan.workflow.state.rebuild import RebuildProposal, rebuild_state
 from kplan.workflow.state.state import VerificationResult
 
 
-def verification_text(session: Session, found: VerificationResult, *, is_json: bool) -> str:
+def verification_text(
+    session: Session, verification_result: VerificationResult, *, is_json: bool
+) -> str:
     """Render a verification as text or JSON."""
     if is_json:
-        return views.verification_json(found.state, found.statuses, has_journal=found.has_journal)
+        return views.verification_json(
+            verification_result.state,
+            verification_result.statuses,
+            has_journal=verification_result.has_journal,
+        )
     look = session.terminal.stdout_style
-    return views.verification_text(found.state, found.statuses, look, has_journal=found.has_journal)
+    return views.verification_text(
+        verification_result.state,
+        verification_result.statuses,
+        look,
+        has_journal=verification_result.has_journal,
+    )
 
 
-def verification_exit(found: VerificationResult) -> ExitCode:
+def verification_exit(verification_result: VerificationResult) -> ExitCode:
     """Return the exit code: CHANGES for differences, ERROR for unreadable objects."""
-    standings = set(found.statuses.values()) - {ObjectStatus.AS_APPLIED}
+    standings = set(verification_result.statuses.values()) - {ObjectStatus.AS_APPLIED}
     if any(each.is_readable for each in standings):
         return ExitCode.CHANGES
     return ExitCode.ERROR if standings else ExitCode.DONE

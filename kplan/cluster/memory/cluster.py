@@ -262,8 +262,8 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
             in_sync=tuple(in_sync_replicas(contents, key, fenced) for key in keys),
         )
 
-    def _effective_topic_configs(self, held: StoredTopic) -> Mapping[str, ConfigEntry]:
-        return effective_configs(held.config, self._store.setup.defaults.topic_configs)
+    def _effective_topic_configs(self, stored_topic: StoredTopic) -> Mapping[str, ConfigEntry]:
+        return effective_configs(stored_topic.config, self._store.setup.defaults.topic_configs)
 
     def _preview(self, contents: Contents, name: str) -> TopicPreview:
         if self._check_right(Call("topic_configs"), name):

@@ -207,12 +207,14 @@ def _merge_configs(
     return {key: _config_detail(entries[key], known.get(key)) for key in sorted(entries)}
 
 
-def _config_detail(entry: ConfigEntry, known: ResourceConfigDefinition | None) -> ConfigDetail:
-    if known is None:  # a key of a plugin, of which Kafka tells nothing
+def _config_detail(entry: ConfigEntry, definition: ResourceConfigDefinition | None) -> ConfigDetail:
+    if definition is None:  # a key of a plugin, of which Kafka tells nothing
         return ConfigDetail(ConfigEntry(None, entry.source, is_sensitive=True))
-    if known.is_sensitive:
+    if definition.is_sensitive:
         entry = ConfigEntry(None, entry.source, is_sensitive=True)
-    return ConfigDetail(entry, is_read_only=known.is_read_only, type=known.definition.type)
+    return ConfigDetail(
+        entry, is_read_only=definition.is_read_only, type=definition.definition.type
+    )
 
 
 ResponseT = TypeVar("ResponseT")

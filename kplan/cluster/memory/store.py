@@ -279,8 +279,10 @@ class RecordLog:
 class MemoryRecords:
     """One writer's access to records in memory; `kept.writes` holds every write in order."""
 
-    def __init__(self, kept: RecordLog | None = None, shelf: StateTopic | None = None) -> None:
-        self.log = kept or RecordLog()
+    def __init__(
+        self, record_log: RecordLog | None = None, shelf: StateTopic | None = None
+    ) -> None:
+        self.log = record_log or RecordLog()
         self.state_topic = shelf or StateTopic()
         self.is_closed = False
         self._writer = 0

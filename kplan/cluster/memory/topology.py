@@ -345,11 +345,11 @@ class QuorumRequests(MemoryConnection):
             store.observers = (*store.observers, voter)
         return verdict
 
-    def _serve_node(self, method: str, node: int, known: ItemResult) -> ItemResult:
+    def _serve_node(self, method: str, node: int, item_result: ItemResult) -> ItemResult:
         """Serve a request about one node."""
         name = str(node)
 
         def request(found: Contents, fine: Sequence[str]) -> Response[str]:
-            return Response(found, dict.fromkeys(fine, known))
+            return Response(found, dict.fromkeys(fine, item_result))
 
         return self._write(Call(method, (name,)), [(name, name)], request).results[name]

@@ -104,9 +104,11 @@ class UsageRequests(SettingRequests):
             found if struck.lost_response is None else dict.fromkeys(before, struck.lost_response)
         )
 
-    def _delete_records(self, key: TopicPartition, offset: int, seen: TopicUse) -> int | Refusal:
+    def _delete_records(
+        self, key: TopicPartition, offset: int, topic_use: TopicUse
+    ) -> int | Refusal:
         name, number = key
-        held = seen.partitions.get(number)
+        held = topic_use.partitions.get(number)
         if held is None or held.start is None or held.end is None:
             return refusal(3)
         if not 0 <= offset <= held.end:

@@ -41,8 +41,8 @@ def body_problems(block: ast.Block, origin: Origin, shape: BodySchema) -> Iterat
     for name in shape.required:
         if name not in names:
             subject = origin.range(block.start, _header_end(block))
-            told = f'The argument "{name}" is required.'
-            yield error("KP122", subject, told)
+            detail = f'The argument "{name}" is required.'
+            yield error("KP122", subject, detail)
 
 
 def label_problems(block: ast.Block, origin: Origin, shape: BodySchema) -> Iterator[Diagnostic]:
@@ -51,8 +51,8 @@ def label_problems(block: ast.Block, origin: Origin, shape: BodySchema) -> Itera
         return
     wanted = {0: "no label", 1: "one label"}.get(shape.label_count, f"{shape.label_count} labels")
     subject = origin.range(block.start, _header_end(block))
-    told = f'The block "{block.type}" takes {wanted}, got {len(block.labels)}.'
-    yield error("KP125", subject, told)
+    detail = f'The block "{block.type}" takes {wanted}, got {len(block.labels)}.'
+    yield error("KP125", subject, detail)
 
 
 def _header_end(block: ast.Block) -> int:
@@ -63,21 +63,23 @@ def _unsupported_argument(
     attribute: ast.Attribute, origin: Origin, shape: BodySchema
 ) -> Diagnostic:
     subject = origin.range(attribute.start, attribute.name_end)
-    told = f'An argument named "{attribute.name}" is not expected here.'
+    detail = f'An argument named "{attribute.name}" is not expected here.'
     if place := dict(shape.misplaced_hints).get(attribute.name):
         hint = place
     elif attribute.name in shape.blocks:
         hint = f'"{attribute.name}" is a block here: write it without =.'
     else:
         hint = suggestion(attribute.name, shape.arguments)
-    return error("KP121", subject, told, hint=hint)
+    return error("KP121", subject, detail, hint=hint)
 
 
 def _unsupported_block(block: ast.Block, origin: Origin, shape: BodySchema) -> Diagnostic:
     subject = origin.range(block.start, block.start + len(block.type))
-    told = f'Blocks of type "{block.type}" are not expected here.'
+    detail = f'Blocks of type "{block.type}" are not expected here.'
     if block.type == "dynamic":
-        told = 'A "dynamic" block makes nested blocks, and there are none here that it could make.'
+        detail = (
+            'A "dynamic" block makes nested blocks, and there are none here that it could make.'
+        )
         hint = (
             "To work out a map or list use for: config = { for key, value in ... : key => value }"
         )
@@ -85,7 +87,7 @@ def _unsupported_block(block: ast.Block, origin: Origin, shape: BodySchema) -> D
         hint = f'If you meant the argument "{block.type}", write {block.type} = {{ ... }}.'
     else:
         hint = suggestion(block.type, shape.blocks)
-    return error("KP120", subject, told, hint=hint)
+    return error("KP120", subject, detail, hint=hint)
 
 
 META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")

@@ -98,7 +98,7 @@ class KnownKinds:
 
 
 def collect_declarations(
-    items: Iterable[ast.Item], known: KnownKinds, *, has_lost: bool
+    items: Iterable[ast.Item], known_kinds: KnownKinds, *, has_lost: bool
 ) -> ModuleDeclarations:
     """Sort the items of a folder, in the order of its files, by what they declare."""
     result = ModuleDeclarations(is_incomplete=has_lost)
@@ -113,162 +113,164 @@ def collect_declarations(
         name = block.labels[0].text if block.labels else ""
         found = Declaration(name, item.origin, block, names, item.is_broken)
         if block.type in _OBJECT_TYPES:
-            _add_resource(result, found, known.kinds, foreign)
+            _add_resource(result, found, known_kinds.kinds, foreign)
         elif block.type in BLOCK_SCHEMAS:
             _add_block(result, found)
         else:
             unknown.append(found)
     if unknown:
         result.diagnostics.append(_unknown_types_error(unknown))
-    if foreign and known.skips_foreign:
+    if foreign and known_kinds.skips_foreign:
         result.skipped.update(_kind_and_name(each) for each in foreign)
         result.diagnostics.append(_skipped_warning(foreign))
     elif foreign:
-        result.diagnostics.append(_foreign_types_error(foreign, known.kinds))
+        result.diagnostics.append(_foreign_types_error(foreign, known_kinds.kinds))
     return result
 
 
-def _kind_and_name(found: Declaration) -> tuple[str, str]:
-    kind, name = found.block.labels
-    return f"{'data.' * (found.block.type == 'data')}{kind.text}", name.text
+def _kind_and_name(declaration: Declaration) -> tuple[str, str]:
+    kind, name = declaration.block.labels
+    return f"{'data.' * (declaration.block.type == 'data')}{kind.text}", name.text
 
 
 def _skipped_warning(found: list[Declaration]) -> Diagnostic:
     kinds = sorted({_kind_and_name(each)[0] for each in found})
     count = "1 resource" if len(found) == 1 else f"{len(found)} resources"
-    told = f"{count} of other providers left out: {_join_names(kinds)}."
-    return warning("KP126", found[0].declared_at, told)
+    detail = f"{count} of other providers left out: {_join_names(kinds)}."
+    return warning("KP126", found[0].declared_at, detail)
 
 
 def _stray_argument_error(origin: Origin, attribute: ast.Attribute) -> Diagnostic:
     subject = origin.range(attribute.start, attribute.name_end)
-    told = f'An argument named "{attribute.name}" is not expected outside of any block.'
-    return error("KP121", subject, told, hint="Values that others use go into a locals block.")
+    detail = f'An argument named "{attribute.name}" is not expected outside of any block.'
+    return error("KP121", subject, detail, hint="Values that others use go into a locals block.")
 
 
-def _add_block(result: ModuleDeclarations, found: Declaration) -> None:
-    shape = BLOCK_SCHEMAS[found.block.type]
-    problems = list(label_problems(found.block, found.origin, shape))
-    if found.is_broken:
+def _add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
+    shape = BLOCK_SCHEMAS[declaration.block.type]
+    problems = list(label_problems(declaration.block, declaration.origin, shape))
+    if declaration.is_broken:
         problems = []  # what broke it has been reported
     elif not problems:
-        problems.extend(body_problems(found.block, found.origin, shape))
-        problems.extend(_inner_problems(found))
+        problems.extend(body_problems(declaration.block, declaration.origin, shape))
+        problems.extend(_inner_problems(declaration))
     result.diagnostics.extend(problems)
-    if len(found.block.labels) != shape.label_count:
+    if len(declaration.block.labels) != shape.label_count:
         result.is_incomplete = True
         return
-    if found.block.type in _NAMED_BLOCKS and (
-        bad := list(_name_problems(found, found.block.labels[0]))
+    if declaration.block.type in _NAMED_BLOCKS and (
+        bad := list(_name_problems(declaration, declaration.block.labels[0]))
     ):
         result.diagnostics.extend(bad)
-        found = replace(found, is_broken=True)
-    _ADDERS[found.block.type](result, found)
+        declaration = replace(declaration, is_broken=True)
+    _ADDERS[declaration.block.type](result, declaration)
 
 
-def _inner_problems(found: Declaration) -> Iterable[Diagnostic]:
-    for inner in found.block.blocks:
+def _inner_problems(declaration: Declaration) -> Iterable[Diagnostic]:
+    for inner in declaration.block.blocks:
         if inner.type in _RULE_BLOCKS:
-            yield from body_problems(inner, found.origin, CONDITION_SCHEMA)
-        elif found.block.type == "policy" and inner.type in POLICY_SCHEMA.blocks:
-            yield from body_problems(inner, found.origin, POLICY_RULE_SCHEMA)
+            yield from body_problems(inner, declaration.origin, CONDITION_SCHEMA)
+        elif declaration.block.type == "policy" and inner.type in POLICY_SCHEMA.blocks:
+            yield from body_problems(inner, declaration.origin, POLICY_RULE_SCHEMA)
 
 
-def _name_problems(found: Declaration, label: ast.Label) -> Iterable[Diagnostic]:
-    subject = found.origin.range(label.start, label.end)
+def _name_problems(declaration: Declaration, label: ast.Label) -> Iterable[Diagnostic]:
+    subject = declaration.origin.range(label.start, label.end)
     if not _NAME(label.text):
-        told = (
+        detail = (
             f'"{label.text}" is not a valid name. Names consist of letters, digits, underscores '
             "and dashes, and start with a letter or underscore."
         )
-        yield error("KP124", subject, told)
-    elif found.block.type == "variable" and label.text in RESERVED_VARIABLES:
-        told = f'"{label.text}" is reserved in module blocks; a variable cannot have this name.'
-        yield error("KP124", subject, told)
+        yield error("KP124", subject, detail)
+    elif declaration.block.type == "variable" and label.text in RESERVED_VARIABLES:
+        detail = f'"{label.text}" is reserved in module blocks; a variable cannot have this name.'
+        yield error("KP124", subject, detail)
 
 
-def _add_variable(result: ModuleDeclarations, found: Declaration) -> None:
-    _add_named(result, result.variables, found)
+def _add_variable(result: ModuleDeclarations, declaration: Declaration) -> None:
+    _add_named(result, result.variables, declaration)
 
 
-def _add_output(result: ModuleDeclarations, found: Declaration) -> None:
-    _add_named(result, result.outputs, found)
+def _add_output(result: ModuleDeclarations, declaration: Declaration) -> None:
+    _add_named(result, result.outputs, declaration)
 
 
-def _add_check(result: ModuleDeclarations, found: Declaration) -> None:
-    _add_named(result, result.checks, found)
+def _add_check(result: ModuleDeclarations, declaration: Declaration) -> None:
+    _add_named(result, result.checks, declaration)
 
 
-def _add_module(result: ModuleDeclarations, found: Declaration) -> None:
-    _add_named(result, result.modules, found)
+def _add_module(result: ModuleDeclarations, declaration: Declaration) -> None:
+    _add_named(result, result.modules, declaration)
 
 
 def _add_named(
-    result: ModuleDeclarations, into: dict[str, Declaration], found: Declaration
+    result: ModuleDeclarations, into: dict[str, Declaration], declaration: Declaration
 ) -> None:
-    first = into.setdefault(found.name, found)
-    if first is not found:
-        word = found.block.type
-        told = f'The {word} "{found.name}" has been declared already, at {first.declared_at}.'
+    first = into.setdefault(declaration.name, declaration)
+    if first is not declaration:
+        word = declaration.block.type
+        detail = (
+            f'The {word} "{declaration.name}" is already declared at {first.declared_at}.'
+        )
         related = (("declared first", first.declared_at),)
-        result.diagnostics.append(error("KP123", found.declared_at, told, related=related))
+        result.diagnostics.append(error("KP123", declaration.declared_at, detail, related=related))
 
 
-def _add_locals(result: ModuleDeclarations, found: Declaration) -> None:
-    result.is_incomplete |= found.is_broken
-    for attribute in found.block.attributes:
-        local = Local(found.origin, attribute)
+def _add_locals(result: ModuleDeclarations, declaration: Declaration) -> None:
+    result.is_incomplete |= declaration.is_broken
+    for attribute in declaration.block.attributes:
+        local = Local(declaration.origin, attribute)
         first = result.locals.setdefault(attribute.name, local)
         if first is not local:
-            told = (
+            detail = (
                 f'The local value "{attribute.name}" has been defined already, '
                 f"at {first.declared_at}."
             )
             related = (("defined first", first.declared_at),)
-            result.diagnostics.append(error("KP123", local.declared_at, told, related=related))
+            result.diagnostics.append(error("KP123", local.declared_at, detail, related=related))
 
 
-def _add_provider(result: ModuleDeclarations, found: Declaration) -> None:
-    if found.name == "kafka":
-        result.providers.append(found)
+def _add_provider(result: ModuleDeclarations, declaration: Declaration) -> None:
+    if declaration.name == "kafka":
+        result.providers.append(declaration)
         return
-    told = f'The provider "{found.name}" is left aside: kplan talks to Kafka only.'
-    result.diagnostics.append(warning("KP195", found.declared_at, told))
+    detail = f'The provider "{declaration.name}" is left aside: kplan talks to Kafka only.'
+    result.diagnostics.append(warning("KP195", declaration.declared_at, detail))
 
 
-def _add_terraform(result: ModuleDeclarations, found: Declaration) -> None:
-    result.terraform_blocks.append(found)
-    for inner in found.block.blocks:
+def _add_terraform(result: ModuleDeclarations, declaration: Declaration) -> None:
+    result.terraform_blocks.append(declaration)
+    for inner in declaration.block.blocks:
         if inner.type in {"backend", "cloud"}:
-            subject = found.origin.range(inner.start, inner.start + len(inner.type))
-            told = f'The block "{inner.type}" is ignored: kplan manages its own state.'
-            result.diagnostics.append(warning("KP195", subject, told))
+            subject = declaration.origin.range(inner.start, inner.start + len(inner.type))
+            detail = f'The block "{inner.type}" is ignored: kplan manages its own state.'
+            result.diagnostics.append(warning("KP195", subject, detail))
 
 
-def _add_state(result: ModuleDeclarations, found: Declaration) -> None:
+def _add_state(result: ModuleDeclarations, declaration: Declaration) -> None:
     if result.state_blocks:
         first = result.state_blocks[0].declared_at
-        told = f"There is another state block, at {first}; a configuration has one state."
+        detail = f"There is another state block, at {first}; a configuration has one state."
         related = (("declared first", first),)
-        result.diagnostics.append(error("KP128", found.declared_at, told, related=related))
-    result.state_blocks.append(found)
+        result.diagnostics.append(error("KP128", declaration.declared_at, detail, related=related))
+    result.state_blocks.append(declaration)
 
 
-def _add_policy(result: ModuleDeclarations, found: Declaration) -> None:
-    _add_named(result, result.policies, found)
+def _add_policy(result: ModuleDeclarations, declaration: Declaration) -> None:
+    _add_named(result, result.policies, declaration)
 
 
-def _add_policy_settings(result: ModuleDeclarations, found: Declaration) -> None:
+def _add_policy_settings(result: ModuleDeclarations, declaration: Declaration) -> None:
     if result.policy_settings:
         first = result.policy_settings[0].declared_at
-        told = f"There is another policies block, at {first}."
+        detail = f"There is another policies block, at {first}."
         related = (("declared first", first),)
-        result.diagnostics.append(error("KP128", found.declared_at, told, related=related))
-    result.policy_settings.append(found)
+        result.diagnostics.append(error("KP128", declaration.declared_at, detail, related=related))
+    result.policy_settings.append(declaration)
 
 
-def _add_refactoring(result: ModuleDeclarations, found: Declaration) -> None:
-    result.refactorings.append(found)
+def _add_refactoring(result: ModuleDeclarations, declaration: Declaration) -> None:
+    result.refactorings.append(declaration)
 
 
 _ADDERS: Mapping[str, Callable[[ModuleDeclarations, Declaration], None]] = {
@@ -289,35 +291,40 @@ _ADDERS: Mapping[str, Callable[[ModuleDeclarations, Declaration], None]] = {
 
 
 def _add_resource(
-    result: ModuleDeclarations, found: Declaration, kinds: Sequence[str], foreign: list[Declaration]
+    result: ModuleDeclarations,
+    declaration: Declaration,
+    kinds: Sequence[str],
+    foreign: list[Declaration],
 ) -> None:
-    is_data = found.block.type == "data"
+    is_data = declaration.block.type == "data"
     into, kinds = (result.data, [*DATA_SCHEMAS]) if is_data else (result.resources, kinds)
-    problems = list(label_problems(found.block, found.origin, BodySchema(label_count=2)))
+    problems = list(
+        label_problems(declaration.block, declaration.origin, BodySchema(label_count=2))
+    )
     if problems:
         result.is_incomplete = True
-        result.diagnostics.extend(() if found.is_broken else problems)
+        result.diagnostics.extend(() if declaration.is_broken else problems)
         return
-    kind, label = found.block.labels[0].text, found.block.labels[1]
-    result.diagnostics.extend(_name_problems(found, label))
-    first = into.setdefault((kind, label.text), found)
-    if first is not found:
-        what = ".".join(_kind_and_name(found))
-        told = f"The {found.block.type} {what} has been declared already, at {first.declared_at}."
+    kind, label = declaration.block.labels[0].text, declaration.block.labels[1]
+    result.diagnostics.extend(_name_problems(declaration, label))
+    first = into.setdefault((kind, label.text), declaration)
+    if first is not declaration:
+        what = ".".join(_kind_and_name(declaration))
+        detail = f"The {declaration.block.type} {what} is already declared at {first.declared_at}."
         related = (("declared first", first.declared_at),)
-        result.diagnostics.append(error("KP190", found.declared_at, told, related=related))
+        result.diagnostics.append(error("KP190", declaration.declared_at, detail, related=related))
     if kind not in kinds:
-        foreign.append(found)
+        foreign.append(declaration)
 
 
 def _unknown_types_error(found: list[Declaration]) -> Diagnostic:
     names = sorted({each.block.type for each in found})
     first = found[0]
     subject = first.origin.range(first.block.start, first.block.start + len(first.block.type))
-    told = f"kplan does not know blocks of type {_join_names(names)}."
+    detail = f"kplan does not know blocks of type {_join_names(names)}."
     related = tuple((each.block.type, each.declared_at) for each in found[1:])
     return error(
-        "KP120", subject, told, hint=_first_suggestion(names, _BLOCK_TYPES), related=related
+        "KP120", subject, detail, hint=_first_suggestion(names, _BLOCK_TYPES), related=related
     )
 
 
@@ -333,11 +340,11 @@ def _foreign_types_error(found: list[Declaration], kinds: Sequence[str]) -> Diag
     first = found[0]
     subject = first.origin.range(labels[0][0].start, labels[0][0].end)
     hint = _first_suggestion([kind.text for kind, _ in labels], kinds) or _SKIP_HINT
-    told = f"kplan manages {_join_names(sorted(kinds))}, but not {_join_names(names)}."
+    detail = f"kplan manages {_join_names(sorted(kinds))}, but not {_join_names(names)}."
     related = tuple(
         (name, each.declared_at) for name, each in zip(names[1:], found[1:], strict=True)
     )
-    return error("KP126", subject, told, hint=hint, related=related)
+    return error("KP126", subject, detail, hint=hint, related=related)
 
 
 _SKIP_HINT = "To plan without resources of other providers, add -skip-foreign."

@@ -63,16 +63,16 @@ def read_folder(folder: Path, prefix: str, moulds: BlockPatterns) -> FolderFiles
     try:
         names = [each.name for each in configuration_files(folder)]
     except OSError as failure:
-        told = f"The folder {folder} cannot be read: {failure.strerror}."
-        return FolderFiles(diagnostics=(error("KP118", None, told),), is_incomplete=True)
+        detail = f"The folder {folder} cannot be read: {failure.strerror}."
+        return FolderFiles(diagnostics=(error("KP118", None, detail),), is_incomplete=True)
     if not names:
-        told = f"The folder {folder} has no *.tf, *.hcl or *.tf.json file."
+        detail = f"The folder {folder} has no *.tf, *.hcl or *.tf.json file."
         hint = (
             ""
             if prefix
             else "Run kplan init to write a new project, or name a folder with -chdir=DIR."
         )
-        return FolderFiles(diagnostics=(error("KP127", None, told, hint=hint),))
+        return FolderFiles(diagnostics=(error("KP127", None, detail, hint=hint),))
     items: list[ast.Item] = []
     sources: dict[str, str] = {}
     diagnostics: list[Diagnostic] = []
@@ -126,8 +126,8 @@ def read_text(path: Path, name: str) -> str | Diagnostic:
         line = raw.count(b"\n", 0, failure.start) + 1
         column = failure.start - raw.rfind(b"\n", 0, failure.start)
         subject = SourceRange(name, line, column, line, column + 1)
-        told = f"{name} is not UTF-8 text: byte {failure.start} cannot be decoded."
-        return error("KP115", subject, told, hint="Save the file as UTF-8.")
+        detail = f"{name} is not UTF-8 text: byte {failure.start} cannot be decoded."
+        return error("KP115", subject, detail, hint="Save the file as UTF-8.")
 
 
 class ModuleFolders:
@@ -137,11 +137,11 @@ class ModuleFolders:
     before all of these names.
     """
 
-    def __init__(self, root: Path, known: KnownKinds, shown: str = "") -> None:
+    def __init__(self, root: Path, known_kinds: KnownKinds, shown: str = "") -> None:
         self.root = root
         self._shown = f"{shown.rstrip('/')}/" if shown else ""
         self.sources: dict[str, str] = {}
-        self._known = known
+        self._known = known_kinds
         self._moulds = BlockPatterns()
         self._folders: dict[str, ModuleDeclarations] = {}
         self._real: dict[str, Path] = {}

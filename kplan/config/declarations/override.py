@@ -49,8 +49,8 @@ def _override_block(
 ) -> Iterator[Diagnostic]:
     subject = over.origin.range(block.start, block.start + len(block.type))
     if block.type in _NOT_OVERRIDABLE:
-        told = f'Blocks of type "{block.type}" are allowed only in files that do not override.'
-        yield error("KP131", subject, told, hint="Move it to a file of another name.")
+        detail = f'Blocks of type "{block.type}" are allowed only in files that do not override.'
+        yield error("KP131", subject, detail, hint="Move it to a file of another name.")
         return
     for inner in block.blocks:
         if inner.type == "validation":
@@ -60,8 +60,8 @@ def _override_block(
     at = _find_block(items, _block_key(block))
     if at is None:
         shown = " ".join([block.type, *(f'"{each.text}"' for each in block.labels)])
-        told = f"There is no {shown} in another file, so there is nothing to override."
-        yield error("KP131", subject, told)
+        detail = f"There is no {shown} in another file, so there is nothing to override."
+        yield error("KP131", subject, detail)
         return
     items[at] = _merge_items(items[at], over)
 
@@ -73,8 +73,8 @@ def _override_locals(
         at = _find_local(items, attribute.name)
         if at is None:
             subject = over.origin.range(attribute.start, attribute.name_end)
-            told = f'There is no local value "{attribute.name}" in another file to override.'
-            yield error("KP131", subject, told)
+            detail = f'There is no local value "{attribute.name}" in another file to override.'
+            yield error("KP131", subject, detail)
         else:
             alone = over._replace(content=block._replace(attributes=(attribute,)))
             items[at] = _merge_items(items[at], alone)

@@ -15,23 +15,23 @@ from kplan.model.diagnostic import Diagnostic, SourceRange
 
 
 def module_argument_problems(
-    found: Declaration, declared: ModuleDeclarations
+    declaration: Declaration, declared: ModuleDeclarations
 ) -> Iterator[Diagnostic]:
     """Hold the arguments of a module block against the variables of the module."""
     if declared.is_incomplete:
         return
-    for name, attribute in found.arguments.items():
+    for name, attribute in declaration.arguments.items():
         if name not in MODULE_SCHEMA.arguments and name not in declared.variables:
-            subject = found.origin.range(attribute.start, attribute.name_end)
-            told = f'The module has no input variable "{name}".'
-            yield error("KP121", subject, told, hint=suggestion(name, declared.variables))
+            subject = declaration.origin.range(attribute.start, attribute.name_end)
+            detail = f'The module has no input variable "{name}".'
+            yield error("KP121", subject, detail, hint=suggestion(name, declared.variables))
     for name, variable in declared.variables.items():
         is_needed = "default" not in variable.arguments and not variable.is_broken
-        if is_needed and name not in found.arguments:
-            told = (
+        if is_needed and name not in declaration.arguments:
+            detail = (
                 f'The module needs its input variable "{name}", declared at {variable.declared_at}.'
             )
-            yield error("KP122", found.declared_at, told)
+            yield error("KP122", declaration.declared_at, detail)
 
 
 def undeclared_references(declared: ModuleDeclarations) -> Iterator[Diagnostic]:
@@ -45,10 +45,10 @@ def undeclared_references(declared: ModuleDeclarations) -> Iterator[Diagnostic]:
 
 
 def block_reference_problems(
-    found: Declaration, declared: ModuleDeclarations
+    declaration: Declaration, declared: ModuleDeclarations
 ) -> Iterator[Diagnostic]:
     """Find such references in a block that is not one of a configuration's."""
-    for attribute, origin in _block_attributes(found, found.block, ()):
+    for attribute, origin in _block_attributes(declaration, declaration.block, ()):
         yield from reference_problems(attribute.references, origin, declared)
 
 
@@ -74,14 +74,14 @@ def _checked_attributes(declared: ModuleDeclarations) -> Iterator[tuple[ast.Attr
 
 
 def _block_attributes(
-    found: Declaration, block: ast.Block, left_out: tuple[str, ...]
+    declaration: Declaration, block: ast.Block, left_out: tuple[str, ...]
 ) -> Iterator[tuple[ast.Attribute, Origin]]:
     is_rules = block.type == "lifecycle"  # whose own arguments name arguments of the resource
     for attribute in block.attributes:
         if attribute.name not in left_out and not is_rules:
-            yield attribute, found.origin
+            yield attribute, declaration.origin
     for inner in block.blocks:
-        yield from _block_attributes(found, inner, left_out)
+        yield from _block_attributes(declaration, inner, left_out)
 
 
 def reference_problems(
@@ -138,9 +138,9 @@ def _name_problems(
         "module": declared.modules.keys(),
     }[root]
     if name not in known and not declared.is_incomplete:
-        told = f'{_with_article(what)} named "{name}" has not been declared.'
+        detail = f'{_with_article(what)} named "{name}" has not been declared.'
         hint = suggestion(name, known) or _declaration_hint(root, name)
-        yield error(code, _reference_range(reference, origin), told, hint=hint)
+        yield error(code, _reference_range(reference, origin), detail, hint=hint)
 
 
 def _reference_range(reference: Reference, origin: Origin) -> SourceRange:
@@ -165,12 +165,12 @@ def _data_problems(
     kind, *names = reference.steps
     subject = _reference_range(reference, origin)
     if (f"data.{kind}", *names[:1]) in declared.skipped:
-        told = f"data.{kind}.{names[0]} belongs to another provider and was left out."
-        yield error("KP146", subject, told)
+        detail = f"data.{kind}.{names[0]} belongs to another provider and was left out."
+        yield error("KP146", subject, detail)
     elif names and (kind, names[0]) not in declared.data and not declared.is_incomplete:
-        told = f"A data source data.{kind}.{names[0]} has not been declared."
+        detail = f"A data source data.{kind}.{names[0]} has not been declared."
         near = suggestion(f"{kind}.{names[0]}", (".".join(each) for each in declared.data))
-        yield error("KP146", subject, told, hint=near)
+        yield error("KP146", subject, detail, hint=near)
 
 
 def _resource_problems(
@@ -178,19 +178,19 @@ def _resource_problems(
 ) -> Iterator[Diagnostic]:
     kind, name = reference.root, reference.steps[0]
     if (kind, name) in declared.skipped:
-        told = f"{kind}.{name} belongs to another provider and was left out, so it has no value."
-        yield error("KP142", _reference_range(reference, origin), told)
+        detail = f"{kind}.{name} belongs to another provider and was left out, so it has no value."
+        yield error("KP142", _reference_range(reference, origin), detail)
         return
     if (kind, name) in declared.resources or declared.is_incomplete:
         return
     subject = _reference_range(reference, origin)
     kinds = {each for each, _ in declared.resources}
-    told = f"A resource {kind}.{name} has not been declared."
+    detail = f"A resource {kind}.{name} has not been declared."
     if kind in kinds:
         near = suggestion(name, (each for of, each in declared.resources if of == kind))
     else:
         near = suggestion(kind, {*kinds, *REFERENCE_ROOTS})
-    yield error("KP142", subject, told, hint=near)
+    yield error("KP142", subject, detail, hint=near)
 
 
 def _bare_root_problem(
@@ -198,17 +198,17 @@ def _bare_root_problem(
 ) -> Diagnostic:
     subject = _reference_range(reference, origin)
     if root in REFERENCE_ROOTS:
-        told = f'"{root}" is not a value; use one of its attributes: {root}.NAME.'
-        return error("KP116", subject, told)
+        detail = f'"{root}" is not a value; use one of its attributes: {root}.NAME.'
+        return error("KP116", subject, detail)
     kinds = {each for each, _ in declared.resources}
     if root in kinds:
-        told = f"After the resource type {root} there must be the name of a resource."
-        return error("KP116", subject, told)
-    told = f'"{root}" is neither a reference nor a value.'
+        detail = f"After the resource type {root} there must be the name of a resource."
+        return error("KP116", subject, detail)
+    detail = f'"{root}" is neither a reference nor a value.'
     for prefix, names in (("var", declared.variables), ("local", declared.locals)):
         if root in names:
-            return error("KP116", subject, told, hint=f'Did you mean "{prefix}.{root}"?')
-    return error("KP116", subject, told, hint=f'Text is written in quotes: "{root}".')
+            return error("KP116", subject, detail, hint=f'Did you mean "{prefix}.{root}"?')
+    return error("KP116", subject, detail, hint=f'Text is written in quotes: "{root}".')
 
 
 _Name: TypeAlias = tuple[str, str]
@@ -219,9 +219,9 @@ _AS_NULL = "ephemeralasnull"
 _IGNORED_ARGUMENTS = frozenset({"provider", "providers", "depends_on"})
 
 
-def is_ephemeral(found: Declaration) -> bool:
+def is_ephemeral(declaration: Declaration) -> bool:
     """Whether a variable or output is declared to be ephemeral."""
-    flag = found.arguments.get("ephemeral")
+    flag = declaration.arguments.get("ephemeral")
     return flag is not None and isinstance(flag.value, ast.Literal) and flag.value.value is True
 
 
@@ -230,8 +230,10 @@ def ephemeral_problems(declared: ModuleDeclarations, *, is_root: bool) -> Iterat
     names = _ephemeral_names(declared)
     for found in declared.outputs.values():
         if is_root and is_ephemeral(found):
-            told = "Outputs of the root module are stored in the state."
-            yield error("KP148", found.declared_at, told, hint="Only other modules may have such.")
+            detail = "Outputs of the root module are stored in the state."
+            yield error(
+                "KP148", found.declared_at, detail, hint="Only other modules may have such."
+            )
         elif names and not is_ephemeral(found):
             yield from _block_problems(found, names, "An output", _OUTPUT_HINT)
     if names:
@@ -259,15 +261,17 @@ _OUTPUT_HINT = f"In a module other than the root, add ephemeral = true; or {_AS_
 
 
 def ephemeral_argument_problems(
-    found: Declaration, own: ModuleDeclarations, called: ModuleDeclarations
+    declaration: Declaration, own: ModuleDeclarations, called: ModuleDeclarations
 ) -> Iterator[Diagnostic]:
     """Find ephemeral values given to variables of a module that are not ephemeral themselves."""
     names = _ephemeral_names(own)
-    for name, attribute in found.arguments.items() if names else ():
+    for name, attribute in declaration.arguments.items() if names else ():
         variable = called.variables.get(name)
         if name not in MODULE_SCHEMA.arguments and variable and not is_ephemeral(variable):
             hint = f'Add ephemeral = true to the variable "{name}" of the module.'
-            yield from _attribute_problems(attribute, found.origin, names, "The variable", hint)
+            yield from _attribute_problems(
+                attribute, declaration.origin, names, "The variable", hint
+            )
 
 
 def _ephemeral_names(declared: ModuleDeclarations) -> frozenset[_Name]:
@@ -287,11 +291,11 @@ def _ephemeral_names(declared: ModuleDeclarations) -> frozenset[_Name]:
 
 
 def _block_problems(
-    found: Declaration, names: frozenset[_Name], what: str, hint: str
+    declaration: Declaration, names: frozenset[_Name], what: str, hint: str
 ) -> Iterator[Diagnostic]:
-    for attribute in found.block.attributes:
+    for attribute in declaration.block.attributes:
         if attribute.name not in _IGNORED_ARGUMENTS:
-            yield from _attribute_problems(attribute, found.origin, names, what, hint)
+            yield from _attribute_problems(attribute, declaration.origin, names, what, hint)
 
 
 def _attribute_problems(
@@ -300,8 +304,8 @@ def _attribute_problems(
     if all((each.root, *each.steps[:1]) not in names for each in attribute.references):
         return
     for reference in _ephemeral_references(attribute.value, names):
-        told = f"{what} would store the value, which comes from an ephemeral variable."
-        yield error("KP148", origin.range(reference.start, reference.end), told, hint=hint)
+        detail = f"{what} would store the value, which comes from an ephemeral variable."
+        yield error("KP148", origin.range(reference.start, reference.end), detail, hint=hint)
 
 
 def _ephemeral_references(

@@ -29,9 +29,9 @@ def find_function(node: ast.Call, scope: Scope) -> Function:
 def unknown_function_error(node: ast.Call, scope: Scope) -> EvaluationError:
     """Make the error that no function has the name."""
     subject = scope.origin.range(node.start, node.name_end)
-    told = f'There is no function named "{node.name}".'
+    detail = f'There is no function named "{node.name}".'
     hint = suggestion(node.name, (*scope.functions, *LAZY))
-    return EvaluationError([error("KP153", subject, told, hint=hint)])
+    return EvaluationError([error("KP153", subject, detail, hint=hint)])
 
 
 def expand_arguments(node: ast.Call, arguments: list[Value], scope: Scope) -> list[Value]:
@@ -46,8 +46,8 @@ def expand_arguments(node: ast.Call, arguments: list[Value], scope: Scope) -> li
         last = node.arguments[-1]
         subject = scope.origin.range(last.start, last.end)
         got = "null" if bare is None else f"a {type_name(type_of(bare))}"
-        told = f"The argument before ... must be a list, tuple or set, got {got}."
-        raise EvaluationError([error("KP163", subject, told)])
+        detail = f"The argument before ... must be a list, tuple or set, got {got}."
+        raise EvaluationError([error("KP163", subject, detail)])
     return [*arguments[:-1], *(mark(each, sensitive=marked) for each in bare)]
 
 
@@ -82,8 +82,8 @@ def evaluate_try(node: ast.Call, scope: Scope, evaluate: Evaluator) -> Value:
     if len(node.arguments) != 1:
         code = "KP165" if node.arguments else "KP164"
         subject = scope.origin.range(node.start, node.name_end)
-        told = f'The function "can" takes 1 argument, got {len(node.arguments)}.'
-        raise EvaluationError([error(code, subject, told)])
+        detail = f'The function "can" takes 1 argument, got {len(node.arguments)}.'
+        raise EvaluationError([error(code, subject, detail)])
     try:
         evaluate(node.arguments[0], scope.quiet_scope())
     except EvaluationError as found:
@@ -105,8 +105,8 @@ def _first_without_error(node: ast.Call, scope: Scope, evaluate: Evaluator) -> V
     subject = scope.origin.range(node.start, node.name_end)
     if not reasons:
         raise EvaluationError([error("KP154", subject, "try(...) needs at least one argument.")])
-    told = "\n".join(("None of the arguments of try(...) has a value:", *reasons))
-    raise EvaluationError([error("KP154", subject, told)])
+    detail = "\n".join(("None of the arguments of try(...) has a value:", *reasons))
+    raise EvaluationError([error("KP154", subject, detail)])
 
 
 _STEPS = (ast.GetAttr, ast.Index)

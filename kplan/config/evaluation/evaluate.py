@@ -227,8 +227,8 @@ def _convert_to_common_type(
     if common is None:
         names = type_name(own), type_name(foreign)
         first, second = names if other is node.otherwise else names[::-1]
-        told = f"The results are of different types: {first} if true, {second} if false."
-        raise evaluation_error(OperandError("KP155", told), node, scope, evaluate) from None
+        detail = f"The results are of different types: {first} if true, {second} if false."
+        raise evaluation_error(OperandError("KP155", detail), node, scope, evaluate) from None
     return mark(convert(value, common), sensitive=unmark(unchosen)[1])
 
 
@@ -316,8 +316,8 @@ class _TemplateNames:
 
     def unresolved_error(self, root: str, subject: Spot) -> EvaluationError:
         """Say that the variable was not given."""
-        told = f'vars map does not contain key "{root}"'
-        return EvaluationError([error("KP116", subject.range(), told)], is_final=True)
+        detail = f'vars map does not contain key "{root}"'
+        return EvaluationError([error("KP116", subject.range(), detail)], is_final=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +361,7 @@ class TemplateHost:
         return found
 
 
-def _template_error(told: Diagnostic) -> TemplateError:
-    place = f"{told.subject}" if told.subject else "the template"
-    is_missing = told.code == "KP116"
-    return TemplateError(f"{place}: {told.detail.rstrip('.')}", is_missing=is_missing)
+def _template_error(diagnostic: Diagnostic) -> TemplateError:
+    place = f"{diagnostic.subject}" if diagnostic.subject else "the template"
+    is_missing = diagnostic.code == "KP116"
+    return TemplateError(f"{place}: {diagnostic.detail.rstrip('.')}", is_missing=is_missing)

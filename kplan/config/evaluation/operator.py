@@ -123,14 +123,14 @@ def to_bool(value: Value, place: str) -> tuple[bool, bool]:
 
 def _convert_operand(value: Value, wanted: PrimitiveType, place: str) -> tuple[Value, bool]:
     bare, marked = unmark(value)
-    told = f"Unsuitable value for {place}: "
+    detail = f"Unsuitable value for {place}: "
     if bare is None:
-        raise OperandError("KP150", f"{told}it is null, and a {wanted.name} is required.")
+        raise OperandError("KP150", f"{detail}it is null, and a {wanted.name} is required.")
     try:
         return convert(bare, wanted), marked
     except ConversionError as fault:
         shown = "" if marked else _got_phrase(bare)
-        raise OperandError("KP150", f"{told}{fault}{shown}.") from None
+        raise OperandError("KP150", f"{detail}{fault}{shown}.") from None
 
 
 def _got_phrase(value: Value) -> str:
@@ -157,11 +157,11 @@ def get_attribute(value: Value, name: str) -> Value:
         raise _missing_attribute_error(bare, name, is_secret=marked)
     if bare is None:
         raise OperandError("KP162", f'The value is null, so it has no attribute "{name}".')
-    told = f'This value is a {type_name(type_of(bare))}; it has no attributes, so no "{name}".'
+    detail = f'This value is a {type_name(type_of(bare))}; it has no attributes, so no "{name}".'
     hint = ""
     if isinstance(bare, tuple) and not isinstance(bare, TSet):
         hint = f"Take one element by its index, or that attribute of all: [*].{name}"
-    raise OperandError("KP144", told, hint)
+    raise OperandError("KP144", detail, hint)
 
 
 def _missing_attribute_error(
@@ -169,8 +169,8 @@ def _missing_attribute_error(
 ) -> OperandError:
     hint = "" if is_secret else suggestion(name, value) or _keys_hint(value)
     if isinstance(value, TMap):
-        told = f'The map has no element with the key "{name}".'
-        return OperandError("KP151", told, hint)
+        detail = f'The map has no element with the key "{name}".'
+        return OperandError("KP151", detail, hint)
     return OperandError("KP144", f'This object has no attribute "{name}".', hint)
 
 
@@ -198,8 +198,8 @@ def get_element(value: Value, key: Value) -> Value:
 
 def _not_indexable_error(value: Value) -> OperandError:
     if isinstance(value, TSet):
-        told = "Elements of a set have no index and no key."
-        return OperandError("KP151", told, "Turn it into a list first: tolist(...).")
+        detail = "Elements of a set have no index and no key."
+        return OperandError("KP151", detail, "Turn it into a list first: tolist(...).")
     return OperandError("KP151", f"A {type_name(type_of(value))} has no elements.")
 
 
@@ -207,31 +207,31 @@ def _element_at_key(value: dict[str, Value], key: Value, *, is_secret: bool) -> 
     try:
         text = convert(key, STRING)
     except ConversionError:
-        told = f"The key of a map or object is a string, got {type_name(type_of(key))}."
-        raise OperandError("KP151", told) from None
+        detail = f"The key of a map or object is a string, got {type_name(type_of(key))}."
+        raise OperandError("KP151", detail) from None
     if isinstance(text, str) and text in value:
         return value[text]
     word = "map" if isinstance(value, TMap) else "object"
-    told = f"The given key does not identify an element in this {word}"
+    detail = f"The given key does not identify an element in this {word}"
     if is_secret:
-        raise OperandError("KP151", f"{told}.")
-    told += f': there is no "{text}".'
-    raise OperandError("KP151", told, suggestion(str(text), value) or _keys_hint(value))
+        raise OperandError("KP151", f"{detail}.")
+    detail += f': there is no "{text}".'
+    raise OperandError("KP151", detail, suggestion(str(text), value) or _keys_hint(value))
 
 
 def _element_at_index(value: tuple[Value, ...], key: Value) -> Value:
     try:
         place = convert(key, NUMBER)
     except ConversionError:
-        told = f"The index of a list or tuple is a number, got {type_name(type_of(key))}."
-        raise OperandError("KP151", told) from None
+        detail = f"The index of a list or tuple is a number, got {type_name(type_of(key))}."
+        raise OperandError("KP151", detail) from None
     if not isinstance(place, int):
         raise OperandError("KP151", "The index of a list or tuple is a whole number.")
     if 0 <= place < len(value):
         return value[place]
     if place < 0:
-        told = "Indexes count from the start and cannot be negative."
-        raise OperandError("KP151", told, "The last element is value[length(value) - 1].")
+        detail = "Indexes count from the start and cannot be negative."
+        raise OperandError("KP151", detail, "The last element is value[length(value) - 1].")
     count = "1 element" if len(value) == 1 else f"{len(value)} elements"
     raise OperandError("KP151", f"There is no element {place}: the collection has {count}.")
 
@@ -254,10 +254,10 @@ def element_pairs(value: Value) -> tuple[Iterable[tuple[Value, Value]], bool]:
         return enumerate(bare), marked
     if bare is None:
         raise OperandError("KP157", "The value is null, so there is nothing to go over.")
-    told = (
+    detail = (
         f"A {type_name(type_of(bare))} is not a collection; use a list, set, map, tuple or object."
     )
-    raise OperandError("KP157", told)
+    raise OperandError("KP157", detail)
 
 
 _MAX_KEYS_SHOWN = 5
@@ -282,11 +282,11 @@ def key_text(key: Value, node: ast.Node, scope: Scope, evaluate: Evaluator) -> t
     try:
         text = convert(bare, STRING)
     except ConversionError:
-        told = f"The key of an element must be a string, got {type_name(type_of(bare))}."
-        raise evaluation_error(OperandError("KP161", told), node, scope, evaluate) from None
+        detail = f"The key of an element must be a string, got {type_name(type_of(bare))}."
+        raise evaluation_error(OperandError("KP161", detail), node, scope, evaluate) from None
     if not isinstance(text, str):
-        told = "The key of an element must not be null."
-        raise evaluation_error(OperandError("KP161", told), node, scope, evaluate)
+        detail = "The key of an element must not be null."
+        raise evaluation_error(OperandError("KP161", detail), node, scope, evaluate)
     return text, marked
 
 

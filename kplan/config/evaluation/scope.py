@@ -117,9 +117,9 @@ class NoNames:
 
     def unresolved_error(self, root: str, subject: Spot) -> EvaluationError:
         """Say that only constants are allowed."""
-        told = f"{root} is a reference, and only constant values are allowed here."
+        detail = f"{root} is a reference, and only constant values are allowed here."
         hint = f'Write "{root}" if it is meant as text.' if "." not in root else ""
-        return EvaluationError([error("KP180", subject.range(), told, hint=hint)], is_final=True)
+        return EvaluationError([error("KP180", subject.range(), detail, hint=hint)], is_final=True)
 
 
 class ModuleValues(Protocol):
@@ -192,20 +192,20 @@ class ModuleNames:
 
     def _each(self, name: str, subject: Spot) -> Value:
         if self.repetition.each is None:
-            told = '"each" is an element of for_each, which this block does not have.'
-            raise EvaluationError([error("KP179", subject.range(), told)], is_final=True)
+            detail = '"each" is an element of for_each, which this block does not have.'
+            raise EvaluationError([error("KP179", subject.range(), detail)], is_final=True)
         return _get_member("each", self.repetition.each, name, subject)
 
     def _count(self, name: str, subject: Spot) -> Value:
         if self.repetition.count is None:
-            told = '"count" is the index of an instance, and this block has no count.'
-            raise EvaluationError([error("KP179", subject.range(), told)], is_final=True)
+            detail = '"count" is the index of an instance, and this block has no count.'
+            raise EvaluationError([error("KP179", subject.range(), detail)], is_final=True)
         return _get_member("count", {"index": self.repetition.count}, name, subject)
 
     def _self(self, name: str, subject: Spot) -> Value:
         if self.repetition.self_attributes is None:
-            told = '"self" is known only in a postcondition, where the resource has its values.'
-            raise EvaluationError([error("KP116", subject.range(), told)], is_final=True)
+            detail = '"self" is known only in a postcondition, where the resource has its values.'
+            raise EvaluationError([error("KP116", subject.range(), detail)], is_final=True)
         return _get_member("self", self.repetition.self_attributes, name, subject)
 
     def _constant(self, root: str, name: str, subject: Spot) -> Value:
@@ -215,8 +215,8 @@ class ModuleNames:
 def _get_member(root: str, members: Mapping[str, Value], name: str, subject: Spot) -> Value:
     if name in members:
         return members[name]
-    told = f'"{root}" has no attribute "{name}".'
+    detail = f'"{root}" has no attribute "{name}".'
     hint = (
         suggestion(name, members) or f"There is {', '.join(f'{root}.{each}' for each in members)}."
     )
-    raise EvaluationError([error("KP144", subject.range(), told, hint=hint)], is_final=True)
+    raise EvaluationError([error("KP144", subject.range(), detail, hint=hint)], is_final=True)

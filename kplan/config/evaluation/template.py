@@ -40,8 +40,8 @@ def join_parts(node: ast.Template, values: list[Value], scope: Scope, evaluate: 
         except OperandError as fault:
             raise evaluation_error(fault, part, scope, evaluate) from None
     if size > MAX_TEXT:
-        told = f"The text would have {size} characters; at most {MAX_TEXT} are supported."
-        raise evaluation_error(OperandError("KP158", told), node, scope.quiet_scope(), evaluate)
+        detail = f"The text would have {size} characters; at most {MAX_TEXT} are supported."
+        raise evaluation_error(OperandError("KP158", detail), node, scope.quiet_scope(), evaluate)
     return mark(clean_text("".join(texts)), sensitive=marked)
 
 
@@ -53,8 +53,10 @@ def _part_text(value: Value) -> str:
     try:
         return str(convert(value, STRING))
     except ConversionError:
-        told = f"A template takes strings, numbers and bools, got {type_name(type_of(value))}."
-        raise OperandError("KP158", told, "Write it as text with join() or jsonencode().") from None
+        detail = f"A template takes strings, numbers and bools, got {type_name(type_of(value))}."
+        raise OperandError(
+            "KP158", detail, "Write it as text with join() or jsonencode()."
+        ) from None
 
 
 def evaluate_template_if(node: ast.TemplateIf, scope: Scope, evaluate: Evaluator) -> Value:
@@ -142,9 +144,9 @@ def _collection_pairs(
     scope.iterations.remaining -= len(bare) if isinstance(bare, tuple | dict) else 0
     if scope.iterations.remaining < 0:
         subject = scope.origin.range(node.start, node.end)
-        told = f'All "for" together go round more than {MAX_ITERATIONS} times.'
+        detail = f'All "for" together go round more than {MAX_ITERATIONS} times.'
         hint = "To look up elements of one collection in another, build an object by key first."
-        raise EvaluationError([error("KP169", subject, told, hint=hint)], is_final=True)
+        raise EvaluationError([error("KP169", subject, detail, hint=hint)], is_final=True)
     return found
 
 
@@ -181,9 +183,9 @@ def _build_object(
     for key, value in kept:
         if key in result:
             same = "same key" if is_secret else f'key "{key}"'
-            told = f'Two items of this "for" expression have the {same}.'
+            detail = f'Two items of this "for" expression have the {same}.'
             hint = "If that is meant, group the values by key: write ... behind the value."
-            fault = OperandError("KP160", told, hint)
+            fault = OperandError("KP160", detail, hint)
             raise evaluation_error(fault, key_node, scope.quiet_scope(), lambda *_: None)
         result[key] = value
     return sort_by_key(result)

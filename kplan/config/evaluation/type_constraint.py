@@ -124,8 +124,8 @@ def _attribute_default(node: ast.Node, wanted: Type, scope: Scope) -> Value:
         return convert(evaluate(node, scope), wanted)
     except ConversionError as fault:
         subject = scope.origin.range(node.start, node.end)
-        told = f"This default does not fit the attribute's type: {fault}."
-        raise EvaluationError([error("KP130", subject, told)]) from None
+        detail = f"This default does not fit the attribute's type: {fault}."
+        raise EvaluationError([error("KP130", subject, detail)]) from None
 
 
 def parse_type_name(text: str) -> Type:

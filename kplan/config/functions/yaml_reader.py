@@ -228,8 +228,8 @@ class _Reader:
         found = self.anchors[event.anchor]
         if found is None:
             name = event.anchor
-            told = f'cannot refer to anchor "{name}" from inside its own definition'
-            raise YamlError(f"{_place(event)}{told}")
+            detail = f'cannot refer to anchor "{name}" from inside its own definition'
+            raise YamlError(f"{_place(event)}{detail}")
         return found
 
     def _sequence(self, start: events.SequenceStartEvent, depth: int) -> tuple[Value, int]:

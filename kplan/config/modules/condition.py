@@ -53,11 +53,11 @@ def _condition_problems(
         return list(failure.diagnostics)
     subject = scope.origin.range(condition.start, condition.end)
     if holds is not False:
-        told = f"The condition of a {block.type} must be true or false."
-        return [error("KP156", subject, told)]
+        detail = f"The condition of a {block.type} must be true or false."
+        return [error("KP156", subject, detail)]
     place = scope.origin.range(block.start, block.start + len(block.type))
     text = str(bare(message)).strip()
     if has_sensitive(message):
         text = "(its message holds a sensitive value)"
-    told = f"{text}\n\nThis was checked by the {block.type} at {place}."
-    return [error(rule.code, subject, told, values=reference_values(condition, scope, evaluate))]
+    detail = f"{text}\n\nThis was checked by the {block.type} at {place}."
+    return [error(rule.code, subject, detail, values=reference_values(condition, scope, evaluate))]

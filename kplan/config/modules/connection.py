@@ -54,9 +54,9 @@ class Connections:
         if index is None:
             if None in found:
                 return found[None]
-            told = f"{PROVIDER}.{alias} has for_each, so one of its instances must be chosen."
+            detail = f"{PROVIDER}.{alias} has for_each, so one of its instances must be chosen."
             raise _connection_error(
-                node, scope, told, (), f"For example {PROVIDER}.{alias}[each.key]"
+                node, scope, detail, (), f"For example {PROVIDER}.{alias}[each.key]"
             )
         try:
             return found[_find_key(found, evaluate(index, scope))]
@@ -73,7 +73,7 @@ class Connections:
     def _names(self) -> list[str]:
         return [f"{PROVIDER}.{alias}" if alias else PROVIDER for alias in self.by_alias]
 
-    def for_module_call(self, found: Declaration, scope: Scope) -> "Connections":
+    def for_module_call(self, declaration: Declaration, scope: Scope) -> "Connections":
         """Return what a called module can name: the connection without alias, and `providers`.
 
         Raises:
@@ -81,11 +81,11 @@ class Connections:
 
         """
         by_alias = {**self.inherited.by_alias}
-        for inner, outer in _providers_argument(found, scope):
+        for inner, outer in _providers_argument(declaration, scope):
             alias, index = _parse_connection_name(inner, scope)
             if index is not None:
-                told = "A module is handed single connections, under names without a key."
-                raise _connection_error(inner, scope, told, ())
+                detail = "A module is handed single connections, under names without a key."
+                raise _connection_error(inner, scope, detail, ())
             by_alias[alias] = {None: self.connection_key(outer, scope)}
         return Connections(by_alias)
 
@@ -102,8 +102,10 @@ def _find_key(found: Mapping[InstanceKey, str], key: Value) -> InstanceKey:
     return find_instance(dict.fromkeys(found, NO_REPETITION), key)
 
 
-def _providers_argument(found: Declaration, scope: Scope) -> Sequence[tuple[ast.Node, ast.Node]]:
-    node = found.arguments["providers"].value
+def _providers_argument(
+    declaration: Declaration, scope: Scope
+) -> Sequence[tuple[ast.Node, ast.Node]]:
+    node = declaration.arguments["providers"].value
     if isinstance(node, ast.Object):
         return node.items
     raise _connection_error(
@@ -128,9 +130,9 @@ def _parse_connection_name(node: ast.Node, scope: Scope) -> tuple[str, ast.Node 
                 return alias, None
         case _:
             pass
-    told = "This names no connection."
+    detail = "This names no connection."
     hint = f"Write {PROVIDER}, {PROVIDER}.ALIAS or {PROVIDER}.ALIAS[KEY]."
-    raise _connection_error(node, scope, told, (), hint)
+    raise _connection_error(node, scope, detail, (), hint)
 
 
 def _connection_error(
@@ -157,35 +159,39 @@ class ProviderBlock:
         return f"{self.alias}{instance_key(instance)}"
 
 
-def evaluate_provider_block(found: Declaration, scope: Scope, ledger: ResultCache) -> ProviderBlock:
+def evaluate_provider_block(
+    declaration: Declaration, scope: Scope, ledger: ResultCache
+) -> ProviderBlock:
     """Compute alias and instances of a provider block; what is wrong ends up in the ledger."""
-    alias = ledger.attempt(partial(_evaluate_alias, found, scope)) or ""
+    alias = ledger.attempt(partial(_evaluate_alias, declaration, scope)) or ""
     return ProviderBlock(
-        found, alias, ledger.attempt(partial(_evaluate_provider_instances, found, alias, scope))
+        declaration,
+        alias,
+        ledger.attempt(partial(_evaluate_provider_instances, declaration, alias, scope)),
     )
 
 
-def _evaluate_alias(found: Declaration, scope: Scope) -> str:
-    if "alias" not in found.arguments:
+def _evaluate_alias(declaration: Declaration, scope: Scope) -> str:
+    if "alias" not in declaration.arguments:
         return ""
-    value = evaluate(found.arguments["alias"].value, scope)
+    value = evaluate(declaration.arguments["alias"].value, scope)
     if is_null(value):
         return ""
     if isinstance(value, str) and _NAME(value):
         return value
-    told = "An alias is a name: of letters, digits, underscores and dashes, a letter first."
-    raise EvaluationError([error("KP124", found.value_range("alias"), told)])
+    detail = "An alias is a name: of letters, digits, underscores and dashes, a letter first."
+    raise EvaluationError([error("KP124", declaration.value_range("alias"), detail)])
 
 
-def _evaluate_provider_instances(found: Declaration, alias: str, scope: Scope) -> Instances:
-    if "for_each" not in found.arguments:
+def _evaluate_provider_instances(declaration: Declaration, alias: str, scope: Scope) -> Instances:
+    if "for_each" not in declaration.arguments:
         return _SINGLE_INSTANCE
     if not alias:
-        told = "Connections of for_each are chosen by alias and key, and this block has no alias."
+        detail = "Connections of for_each are chosen by alias and key, and this block has no alias."
         raise EvaluationError(
-            [error("KP122", found.value_range("for_each"), told, hint="Add alias = ...")]
+            [error("KP122", declaration.value_range("for_each"), detail, hint="Add alias = ...")]
         )
-    return evaluate_instances(found, scope)
+    return evaluate_instances(declaration, scope)
 
 
 def root_connections(blocks: Sequence[ProviderBlock]) -> Connections:
@@ -202,6 +208,6 @@ def misplaced_providers(blocks: Sequence[Declaration]) -> Iterator[Diagnostic]:
     """Find provider blocks in called modules that say more than under which name."""
     for each in blocks:
         if each.arguments.keys() - {"alias", "version"}:
-            told = "Connections are declared in the root module, where all of them can be seen."
+            detail = "Connections are declared in the root module, where all of them can be seen."
             hint = "Declare it there, and hand it on: providers = { kafka = kafka.ALIAS }"
-            yield error("KP120", each.declared_at, told, hint=hint)
+            yield error("KP120", each.declared_at, detail, hint=hint)

@@ -66,16 +66,16 @@ class DataNode(Deferred):
         self,
         module: EnclosingModule,
         ledger: ResultCache,
-        found: Declaration,
+        declaration: Declaration,
         kinds: Mapping[str, ResourceKind],
         reader: DataSourceReader | None,
     ) -> None:
         self._module = module
         self._ledger = ledger
-        self._found = found
+        self._found = declaration
         self._kinds = kinds
         self._reader = reader
-        kind, name = found.block.labels
+        kind, name = declaration.block.labels
         self.kind = kind.text
         self.name = name.text
 
@@ -115,9 +115,9 @@ class DataNode(Deferred):
         try:
             return self._value(asked, self._reader)
         except NoClusterError as fault:
-            told = f"{self._label} is read from a cluster, and this command connects to none."
+            detail = f"{self._label} is read from a cluster, and this command connects to none."
             raise EvaluationError(
-                [error("KP167", self._found.declared_at, told, hint=str(fault))]
+                [error("KP167", self._found.declared_at, detail, hint=str(fault))]
             ) from None
 
     def _query(self, key: InstanceKey) -> DataQuery:
@@ -139,8 +139,8 @@ class DataNode(Deferred):
         value = evaluate(self._found.arguments[name].value, scope)
         subject = self._found.value_range(name)
         if has_sensitive(value):
-            told = "The value is sensitive, and names of objects are shown everywhere."
-            raise EvaluationError([error("KP182", subject, told)])
+            detail = "The value is sensitive, and names of objects are shown everywhere."
+            raise EvaluationError([error("KP182", subject, detail)])
         try:
             return convert(value, STRING)
         except ConversionError:
@@ -148,15 +148,15 @@ class DataNode(Deferred):
 
     # ---- reading
 
-    def _value(self, asked: DataQuery, reader: DataSourceReader) -> dict[str, Value]:
-        provider, arguments = asked
+    def _value(self, data_query: DataQuery, reader: DataSourceReader) -> dict[str, Value]:
+        provider, arguments = data_query
         match self.kind:
             case "kafka_topic":
                 return self._topic(provider, arguments, reader)
             case "kafka_topics":
                 return {"id": provider or "kafka", "list": self._topics(provider, reader)}
             case "kafka_acls":
-                return {"id": provider or "kafka", "list": self._acls(asked, reader)}
+                return {"id": provider or "kafka", "list": self._acls(data_query, reader)}
             case _:
                 return _cluster_attributes(reader.describe(provider))
 
@@ -169,15 +169,15 @@ class DataNode(Deferred):
             self._found.value_range("name") if "name" in arguments else self._found.declared_at
         )
         if (refusal := reading.hidden.get(name)) is not None:
-            told = f'The cluster will not show topic "{name}" ({refusal}).'
+            detail = f'The cluster will not show topic "{name}" ({refusal}).'
             hint = "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as."
-            raise EvaluationError([error("KP167", subject, told, hint=hint)])
+            raise EvaluationError([error("KP167", subject, detail, hint=hint)])
         live = reading.objects.get(name)
         if live is None:
-            told = f'The cluster has no topic "{name}".'
+            detail = f'The cluster has no topic "{name}".'
             near = suggestion(name, reading.objects)
             hint = near or "Create it first; or declare it as a resource, and refer to that."
-            raise EvaluationError([error("KP167", subject, told, hint=hint)])
+            raise EvaluationError([error("KP167", subject, detail, hint=hint)])
         return object_attributes(self._kinds[TOPIC], name, live.value)
 
     def _names(self, provider: str) -> list[Identity]:
@@ -195,8 +195,8 @@ class DataNode(Deferred):
             if not is_internal_topic(name)
         )
 
-    def _acls(self, asked: DataQuery, reader: DataSourceReader) -> Value:
-        provider, filters = asked
+    def _acls(self, data_query: DataQuery, reader: DataSourceReader) -> Value:
+        provider, filters = data_query
         kind = self._kinds[ACL]
         found = reader.read(provider, ACL, None).objects
         return tuple(
@@ -210,11 +210,11 @@ class DataNode(Deferred):
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
         """Return an attribute of the only instance."""
         if None not in self.instances():
-            told = (
+            detail = (
                 f"{self._label} has several instances, so one must be chosen before an attribute."
             )
             hint = f'For example {self._label}["KEY"].{name}'
-            raise EvaluationError([error("KP116", subject.range(), told, hint=hint)])
+            raise EvaluationError([error("KP116", subject.range(), detail, hint=hint)])
         return _get_attribute(self.instance(None), name, self.kind, subject)
 
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
@@ -223,9 +223,9 @@ class DataNode(Deferred):
         try:
             return self.instance(find_instance(found, key))
         except OperandError as fault:
-            told = f"{self._label}: {fault.detail}"
+            detail = f"{self._label}: {fault.detail}"
             raise EvaluationError(
-                [error(fault.code, subject.range(), told, hint=fault.hint)]
+                [error(fault.code, subject.range(), detail, hint=fault.hint)]
             ) from None
 
     def value(self, subject: Spot) -> Value:
@@ -261,8 +261,8 @@ class DataKindNode(Deferred):
 
     def value(self, subject: Spot) -> Value:
         """Refuse: blocks are named one by one."""
-        told = f"After data.{self._kind} there must be the name of a data source."
-        raise EvaluationError([error("KP116", subject.range(), told)])
+        detail = f"After data.{self._kind} there must be the name of a data source."
+        raise EvaluationError([error("KP116", subject.range(), detail)])
 
 
 class DataNodeLookup(Protocol):
@@ -276,8 +276,8 @@ class DataNodeLookup(Protocol):
 def _get_attribute(value: dict[str, Value], name: str, kind: str, subject: Spot) -> Value:
     if name in value:
         return value[name]
-    told = f'A data source {kind} has no attribute "{name}".'
-    raise EvaluationError([error("KP144", subject.range(), told, hint=suggestion(name, value))])
+    detail = f'A data source {kind} has no attribute "{name}".'
+    raise EvaluationError([error("KP144", subject.range(), detail, hint=suggestion(name, value))])
 
 
 def _topic_entry(kind: ResourceKind, name: Identity, live: LiveObject) -> Value:
@@ -295,11 +295,11 @@ def _matches(acl: Mapping[str, object], filters: Mapping[str, Value]) -> bool:
     return all(value is None or acl[name] == value for name, value in filters.items())
 
 
-def _cluster_attributes(found: ClusterDescription) -> dict[str, Value]:
-    brokers = sorted(found.brokers, key=lambda each: each.id)
+def _cluster_attributes(description: ClusterDescription) -> dict[str, Value]:
+    brokers = sorted(description.brokers, key=lambda each: each.id)
     return {
-        "id": found.cluster_id,
+        "id": description.cluster_id,
         "brokers": tuple(from_json_value(asdict(each)) for each in brokers),
-        "principal": found.principal,
-        "version": found.version,
+        "principal": description.principal,
+        "version": description.version,
     }

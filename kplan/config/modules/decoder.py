@@ -43,16 +43,16 @@ def evaluate_lifecycle(plan: ResourceBlock, block: ast.Block, scope: Scope) -> L
 
 
 def _ignored_paths(
-    found: ast.Attribute | None, plan: ResourceBlock, scope: Scope
+    attribute: ast.Attribute | None, plan: ResourceBlock, scope: Scope
 ) -> tuple[Path, ...]:
-    if found is None:
+    if attribute is None:
         return ()
-    if isinstance(found.value, ast.Name) and found.value.name == "all":
+    if isinstance(attribute.value, ast.Name) and attribute.value.name == "all":
         return ((),)
-    nodes = found.value.items if isinstance(found.value, ast.Tuple) else None
+    nodes = attribute.value.items if isinstance(attribute.value, ast.Tuple) else None
     if nodes is None:
-        told = 'ignore_changes is a list of arguments, or the word "all".'
-        raise _lifecycle_error("KP178", told, found.value, scope)
+        detail = 'ignore_changes is a list of arguments, or the word "all".'
+        raise _lifecycle_error("KP178", detail, attribute.value, scope)
     return tuple(_parse_ignored_path(each, plan, scope) for each in nodes)
 
 
@@ -65,11 +65,13 @@ def _parse_ignored_path(node: ast.Node, plan: ResourceBlock, scope: Scope) -> Pa
         case ast.GetAttr(target=ast.Name(_, _, name), name=key):
             path = (name, key)
         case _:
-            told = 'This is not an argument. Write its name, or one key as config["retention.ms"].'
-            raise _lifecycle_error("KP178", told, node, scope)
+            detail = (
+                'This is not an argument. Write its name, or one key as config["retention.ms"].'
+            )
+            raise _lifecycle_error("KP178", detail, node, scope)
     if path[0] not in {each.name for each in kind_fields(plan.kind)}:
-        told = f'A {plan.kind.name} has no argument "{path[0]}".'
-        raise _lifecycle_error("KP121", told, node, scope)
+        detail = f'A {plan.kind.name} has no argument "{path[0]}".'
+        raise _lifecycle_error("KP121", detail, node, scope)
     return path
 
 
@@ -173,8 +175,8 @@ def _decode_argument(argument: Argument, scope: Scope) -> DecodedValue:
         raise _argument_error("KP182", _SENSITIVE_NAME, node, scope)
     plain = _convert_argument(value, argument, scope)
     if plain is None and wanted.is_required:
-        told = f'The argument "{wanted.name}" is required, but its value is null.'
-        raise _argument_error("KP122", told, node, scope)
+        detail = f'The argument "{wanted.name}" is required, but its value is null.'
+        raise _argument_error("KP122", detail, node, scope)
     return DecodedValue(plain, sensitive)
 
 
@@ -200,17 +202,19 @@ _SENSITIVE_NAME = (
 
 def _convert_argument(value: Value, argument: Argument, scope: Scope) -> object:
     wanted, node = argument.field, argument.node
-    told = f'Inappropriate value for argument "{wanted.name}": '
+    detail = f'Inappropriate value for argument "{wanted.name}": '
     try:
         converted = bare(convert(value, wanted.type))
         return _to_plain(converted, takes_fractions=wanted.takes_fractions)
     except ConversionError as fault:
         shown = got_phrase(value, fault, is_secret=False)
         raise _argument_error(
-            "KP178", f"{told}{fault}{shown}.", part(node, fault.path), scope
+            "KP178", f"{detail}{fault}{shown}.", part(node, fault.path), scope
         ) from None
     except _NotWholeError:
-        raise _argument_error("KP178", f"{told}a whole number is required.", node, scope) from None
+        raise _argument_error(
+            "KP178", f"{detail}a whole number is required.", node, scope
+        ) from None
 
 
 class _NotWholeError(Exception):

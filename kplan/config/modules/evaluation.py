@@ -53,6 +53,6 @@ class HasDeclaredAt(Protocol):
         ...
 
 
-def result_name(label: Callable[[str], str], name: str, found: HasDeclaredAt) -> ResultName:
+def result_name(label: Callable[[str], str], name: str, at: HasDeclaredAt) -> ResultName:
     """Return what a cached result is called, and where it is declared."""
-    return ResultName(label(name), found.declared_at)
+    return ResultName(label(name), at.declared_at)

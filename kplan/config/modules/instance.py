@@ -19,80 +19,85 @@ Instances: TypeAlias = dict[InstanceKey, Repetition]
 MAX_COUNT = 1_000_000
 
 
-def evaluate_instances(found: Declaration, scope: Scope) -> Instances:
+def evaluate_instances(declaration: Declaration, scope: Scope) -> Instances:
     """Compute the keys of a block's instances, and what `each` or `count` is in each.
 
     Raises:
         Failure: for_each or count is not what it must be.
 
     """
-    arguments = found.arguments
+    arguments = declaration.arguments
     if "for_each" in arguments and "count" in arguments:
         subject = scope.origin.range(arguments["count"].start, arguments["count"].name_end)
-        told = "count and for_each exclude each other: both say which instances there are."
-        raise EvaluationError([error("KP129", subject, told, hint="Remove one of the two.")])
+        detail = "count and for_each exclude each other: both say which instances there are."
+        raise EvaluationError([error("KP129", subject, detail, hint="Remove one of the two.")])
     if "for_each" in arguments:
-        return _for_each(found, scope)
+        return _for_each(declaration, scope)
     if "count" in arguments:
-        return _count(found, scope)
+        return _count(declaration, scope)
     return {None: NO_REPETITION}
 
 
-def _for_each(found: Declaration, scope: Scope) -> Instances:
-    value = evaluate(found.arguments["for_each"].value, scope)
+def _for_each(declaration: Declaration, scope: Scope) -> Instances:
+    value = evaluate(declaration.arguments["for_each"].value, scope)
     if unmark(value)[1] or (isinstance(value, TSet) and has_sensitive(value)):
-        told = "The value is sensitive, and the keys of instances are shown everywhere."
+        detail = "The value is sensitive, and the keys of instances are shown everywhere."
         raise _repetition_error(
-            found, "for_each", scope, told, "Use nonsensitive() if the keys are not secret."
+            declaration, "for_each", scope, detail, "Use nonsensitive() if the keys are not secret."
         )
     match value:
         case TSet():
-            return {_set_key(each, found, scope): _each_repetition(each, each) for each in value}
+            return {
+                _set_key(each, declaration, scope): _each_repetition(each, each) for each in value
+            }
         case dict():
             return {key: _each_repetition(key, each) for key, each in value.items()}
         case None | Null():
             raise _repetition_error(
-                found, "for_each", scope, "The value is null; a map or a set is needed."
+                declaration, "for_each", scope, "The value is null; a map or a set is needed."
             )
         case _:
-            told = f"A map or a set of strings is needed, but the value {describe_value(value)}."
+            detail = f"A map or a set of strings is needed, but the value {describe_value(value)}."
             hint = "Wrap it in toset(...)." if isinstance(value, tuple) else ""
-            raise _repetition_error(found, "for_each", scope, told, hint)
+            raise _repetition_error(declaration, "for_each", scope, detail, hint)
 
 
 def _each_repetition(key: Value, value: Value) -> Repetition:
     return Repetition({"key": key, "value": value})
 
 
-def _set_key(each: Value, found: Declaration, scope: Scope) -> str:
+def _set_key(each: Value, declaration: Declaration, scope: Scope) -> str:
     if isinstance(each, str):
         return each
     got = "null" if is_null(each) else type_name(type_of(each))
-    told = f"A set of strings is needed, but there is an element that is {got}."
-    raise _repetition_error(found, "for_each", scope, told)
+    detail = f"A set of strings is needed, but there is an element that is {got}."
+    raise _repetition_error(declaration, "for_each", scope, detail)
 
 
-def _count(found: Declaration, scope: Scope) -> Instances:
-    value, marked = unmark(evaluate(found.arguments["count"].value, scope))
+def _count(declaration: Declaration, scope: Scope) -> Instances:
+    value, marked = unmark(evaluate(declaration.arguments["count"].value, scope))
     if marked:
-        told = "The value is sensitive, and the number of instances is shown everywhere."
+        detail = "The value is sensitive, and the number of instances is shown everywhere."
         raise _repetition_error(
-            found, "count", scope, told, "Use nonsensitive() if it is not secret."
+            declaration, "count", scope, detail, "Use nonsensitive() if it is not secret."
         )
     try:
         number = convert(value, NUMBER)
     except ConversionError:
         raise _repetition_error(
-            found, "count", scope, f"A number is needed, but the value {describe_value(value)}."
+            declaration,
+            "count",
+            scope,
+            f"A number is needed, but the value {describe_value(value)}.",
         ) from None
     if not isinstance(number, int) or not 0 <= number <= MAX_COUNT:
         given = describe_value(value)
-        told = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {given}."
-        raise _repetition_error(found, "count", scope, told)
+        detail = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {given}."
+        raise _repetition_error(declaration, "count", scope, detail)
     return {place: Repetition(count=place) for place in range(number)}
 
 
-def find_instance(found: Instances, key: Value) -> InstanceKey:
+def find_instance(instances: Instances, key: Value) -> InstanceKey:
     """Find the instance that an index names; strings and numbers mean each other.
 
     Raises:
@@ -100,25 +105,25 @@ def find_instance(found: Instances, key: Value) -> InstanceKey:
 
     """
     bare, _ = unmark(key)
-    wanted = NUMBER if any(isinstance(each, int) for each in found) else STRING
+    wanted = NUMBER if any(isinstance(each, int) for each in instances) else STRING
     try:
         name = convert(bare, wanted)
     except ConversionError:
         name = None
-    if isinstance(name, str | int) and name in found:
+    if isinstance(name, str | int) and name in instances:
         return name
     shown = f" {instance_key(name)}" if isinstance(name, str | int) else ""
     raise OperandError(
         "KP151",
         f"There is no instance{shown}.",
-        suggestion(str(name), [str(each) for each in found]),
+        suggestion(str(name), [str(each) for each in instances]),
     )
 
 
 def _repetition_error(
-    found: Declaration, name: str, scope: Scope, detail: str, hint: str = ""
+    declaration: Declaration, name: str, scope: Scope, detail: str, hint: str = ""
 ) -> EvaluationError:
-    node = found.arguments[name].value
+    node = declaration.arguments[name].value
     code = "KP175" if name == "for_each" else "KP176"
     subject = scope.origin.range(node.start, node.end)
     values = reference_values(node, scope, evaluate)

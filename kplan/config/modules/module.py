@@ -107,13 +107,13 @@ class Module:
         return "".join(f"module.{step}." for step in self.path) + name
 
     def _get_or_compute(
-        self, kind: str, name: str, found: HasDeclaredAt, compute: Callable[[], Value]
+        self, kind: str, name: str, at: HasDeclaredAt, compute: Callable[[], Value]
     ) -> Value:
         """Compute a variable, local or output; values are kept at hand, for they are many."""
         known = self._values.get((kind, name), _NOT_COMPUTED)
         if known is not _NOT_COMPUTED:
             return known  # type: ignore[return-value] # what is not the stand-in is a value
-        hop = partial(result_name, self.label, f"{kind}.{name}", found)
+        hop = partial(result_name, self.label, f"{kind}.{name}", at)
         bounded = partial(self._check_size, hop, compute)
         value = self._context.results.get_or_compute((self.path, kind, name), hop, bounded)
         self._values[kind, name] = value
@@ -123,10 +123,10 @@ class Module:
         value = compute()
         size = self._context.sizes.count(value)
         if size > MAX_VALUE_PARTS:
-            told = (
+            detail = (
                 f"{hop().label} would have {size} parts; at most {MAX_VALUE_PARTS} are supported."
             )
-            raise EvaluationError([error("KP114", hop().declared_at, told)])
+            raise EvaluationError([error("KP114", hop().declared_at, detail)])
         return value
 
     # ---- everything
@@ -203,16 +203,16 @@ class Module:
         handed_on = self._place.connections
         return root_connections(self.provider_blocks()) if handed_on is None else handed_on
 
-    def connection(self, found: Declaration, scope: Scope) -> str:
+    def connection(self, declaration: Declaration, scope: Scope) -> str:
         """Return the key of the connection that a block uses; raises `Failure`."""
-        chosen = found.arguments.get("provider")
+        chosen = declaration.arguments.get("provider")
         if chosen is None:
             return (self._place.connections or DEFAULT_CONNECTIONS).default
         return self._connections().connection_key(chosen.value, scope)
 
-    def _passed_connections(self, found: Declaration, scope: Scope) -> Connections:
-        if "providers" in found.arguments:
-            return self._connections().for_module_call(found, scope)
+    def _passed_connections(self, declaration: Declaration, scope: Scope) -> Connections:
+        if "providers" in declaration.arguments:
+            return self._connections().for_module_call(declaration, scope)
         return (self._place.connections or DEFAULT_CONNECTIONS).inherited
 
     # ---- variables
@@ -224,38 +224,40 @@ class Module:
             raise EvaluationError
         return self._get_or_compute("var", name, found, partial(self._variable, found))
 
-    def _variable(self, found: Declaration) -> Value:
-        scope = self._constant_scope(found.origin)
-        wanted = evaluate_constraint(found, scope)
+    def _variable(self, declaration: Declaration) -> Value:
+        scope = self._constant_scope(declaration.origin)
+        wanted = evaluate_constraint(declaration, scope)
         default: Value = None
-        if "default" in found.arguments:
-            default = wanted.mark_value(evaluate_default(found, wanted, scope))
-        given = self._input_values.get(found.name)
-        if given is not None and "deprecated" in found.arguments:
-            message = evaluate(found.arguments["deprecated"].value, scope)
-            told = f'The variable "{found.name}" is deprecated: {message}'
+        if "default" in declaration.arguments:
+            default = wanted.mark_value(evaluate_default(declaration, wanted, scope))
+        given = self._input_values.get(declaration.name)
+        if given is not None and "deprecated" in declaration.arguments:
+            message = evaluate(declaration.arguments["deprecated"].value, scope)
+            detail = f'The variable "{declaration.name}" is deprecated: {message}'
             self._context.results.report(
-                [warning("KP183", given.subject() or found.declared_at, told)]
+                [warning("KP183", given.subject() or declaration.declared_at, detail)]
             )
         if given is not None:
-            label = self.label(f"var.{found.name}")
-            return evaluate_input_value(found, wanted, given, label, default)
-        if "default" not in found.arguments and self.path:
+            label = self.label(f"var.{declaration.name}")
+            return evaluate_input_value(declaration, wanted, given, label, default)
+        if "default" not in declaration.arguments and self.path:
             raise EvaluationError  # told at the module block
-        if "default" not in found.arguments:
-            told = f'The variable "{found.name}" has no default, and no value is given for it.'
-            name = found.name
+        if "default" not in declaration.arguments:
+            detail = (
+                f'The variable "{declaration.name}" has no default, and no value is given for it.'
+            )
+            name = declaration.name
             hint = f"Give one with -var '{name}=...', in a .tfvars file or as KPLAN_VAR_{name}."
-            raise EvaluationError([error("KP170", found.declared_at, told, hint=hint)])
+            raise EvaluationError([error("KP170", declaration.declared_at, detail, hint=hint)])
         return default
 
-    def _validate(self, name: str, found: Declaration) -> None:
+    def _validate(self, name: str, declaration: Declaration) -> None:
         """Hold a variable against its validation rules; who uses a bad one fails in silence."""
         try:
             self.variable(name)
         except EvaluationError:
             return
-        problems = failed_conditions(found.block, VALIDATION, self.scope(found.origin))
+        problems = failed_conditions(declaration.block, VALIDATION, self.scope(declaration.origin))
         if problems:
             self._context.results.report(problems)
             self._context.results.mark_failed((self.path, "var", name))
@@ -270,8 +272,8 @@ class Module:
             raise EvaluationError
         return self._get_or_compute("local", name, found, partial(self._local, found))
 
-    def _local(self, found: Local) -> Value:
-        return evaluate(found.attribute.value, self.scope(found.origin))
+    def _local(self, local: Local) -> Value:
+        return evaluate(local.attribute.value, self.scope(local.origin))
 
     def output(self, name: str) -> Value:
         """Value of an output; raises `Failure` if there is none."""
@@ -280,11 +282,11 @@ class Module:
             raise EvaluationError
         return self._get_or_compute("output", name, found, partial(self._output, found))
 
-    def _output(self, found: Declaration) -> Value:
-        scope = self.scope(found.origin)
-        if problems := failed_conditions(found.block, OUTPUT_PRECONDITION, scope):
+    def _output(self, declaration: Declaration) -> Value:
+        scope = self.scope(declaration.origin)
+        if problems := failed_conditions(declaration.block, OUTPUT_PRECONDITION, scope):
             raise EvaluationError(problems)
-        return evaluate(found.arguments["value"].value, scope)
+        return evaluate(declaration.arguments["value"].value, scope)
 
     def is_sensitive_output(self, name: str) -> bool:
         """Return whether an output is marked sensitive; raises `Failure` if that has no value."""
@@ -338,54 +340,56 @@ class Module:
         found = self.declarations.modules[name]
         return ModuleCallNode(self, self._context.results, found, partial(self._make_child, found))
 
-    def _make_child(self, found: Declaration, repetition: Repetition, key: InstanceKey) -> "Module":
+    def _make_child(
+        self, declaration: Declaration, repetition: Repetition, key: InstanceKey
+    ) -> "Module":
         """Make one instance of a called module."""
-        folder = self._child_folder(found)
+        folder = self._child_folder(declaration)
         declared = self._context.folders.declarations(folder)
-        at_call = found.value_range("source")  # for what is wrong with the folder as a whole
+        at_call = declaration.value_range("source")  # for what is wrong with the folder as a whole
         self._context.results.report(
             replace(each, subject=each.subject or at_call) for each in declared.diagnostics
         )
-        scope = self.scope(found.origin, repetition)
-        self._context.results.report(module_argument_problems(found, declared))
+        scope = self.scope(declaration.origin, repetition)
+        self._context.results.report(module_argument_problems(declaration, declared))
         self._context.results.report(
-            ephemeral_argument_problems(found, self.declarations, declared)
+            ephemeral_argument_problems(declaration, self.declarations, declared)
         )
         given = {
-            name: InputValue(f"module.{found.name}", (attribute.value, scope))
-            for name, attribute in found.arguments.items()
+            name: InputValue(f"module.{declaration.name}", (attribute.value, scope))
+            for name, attribute in declaration.arguments.items()
             if name not in MODULE_SCHEMA.arguments
         }
-        path = (*self.path, f"{found.name}{instance_key(key)}")
+        path = (*self.path, f"{declaration.name}{instance_key(key)}")
         callers = (*self._place.callers, self._place.folder)
-        place = ModulePlace(path, folder, callers, self._passed_connections(found, scope))
+        place = ModulePlace(path, folder, callers, self._passed_connections(declaration, scope))
         return Module(self._context, declared, place, given)
 
-    def _child_folder(self, found: Declaration) -> str:
+    def _child_folder(self, declaration: Declaration) -> str:
         """Find the folder of a called module.
 
         Raises:
             Failure: the source is no local folder, or there is none.
 
         """
-        if "source" not in found.arguments:
+        if "source" not in declaration.arguments:
             raise EvaluationError
-        node = found.arguments["source"].value
-        subject = found.value_range("source")
-        source = evaluate(node, self._constant_scope(found.origin))
+        node = declaration.arguments["source"].value
+        subject = declaration.value_range("source")
+        source = evaluate(node, self._constant_scope(declaration.origin))
         if not isinstance(source, str):
             raise EvaluationError([error("KP194", subject, "The source of a module is a string.")])
         if not source.startswith(("./", "../")) and source not in {".", ".."}:
-            told = f'"{source}" is not a local folder, and kplan does not download modules.'
+            detail = f'"{source}" is not a local folder, and kplan does not download modules.'
             hint = "Copy the module beside the configuration and write its path: ./modules/NAME"
-            raise EvaluationError([error("KP194", subject, told, hint=hint)])
+            raise EvaluationError([error("KP194", subject, detail, hint=hint)])
         folder = join_path(self._place.folder, source)
         if not self._context.folders.exists(folder):
             raise EvaluationError([error("KP193", subject, f"There is no folder {folder}.")])
         real = self._context.folders.real_path
         if real(folder) in map(real, (*self._place.callers, self._place.folder)):
-            told = f'"{source}" leads back to a module that leads here: it would call itself.'
-            raise EvaluationError([error("KP145", subject, told)])
+            detail = f'"{source}" leads back to a module that leads here: it would call itself.'
+            raise EvaluationError([error("KP145", subject, detail)])
         if len(self.path) >= MAX_MODULE_DEPTH:
             raise EvaluationError(
                 [error("KP114", subject, f"Modules call each other {MAX_MODULE_DEPTH} deep.")]

@@ -54,12 +54,12 @@ class ModuleCallNode(Deferred):
         self,
         module: EnclosingModule,
         ledger: ResultCache,
-        found: Declaration,
+        declaration: Declaration,
         make: Callable[[Repetition, InstanceKey], ChildModule],
     ) -> None:
         self._module = module
         self._ledger = ledger
-        self._found = found
+        self._found = declaration
         self._make = make
 
     def evaluate_all(self) -> None:
@@ -107,11 +107,11 @@ class ModuleCallNode(Deferred):
         """Return an output of the only instance."""
         if None not in self.instances():
             label = f"module.{self._found.name}"
-            told = f"{label} has several instances, so one must be chosen before an output."
+            detail = f"{label} has several instances, so one must be chosen before an output."
             hint = f'For example {label}["KEY"].{name}, or all of them: values({label})[*].{name}'
             if "count" in self._found.arguments:
                 hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
-            raise EvaluationError([error("KP116", subject.range(), told, hint=hint)])
+            raise EvaluationError([error("KP116", subject.range(), detail, hint=hint)])
         return _OutputsNode(self.instance(None), f"module.{self._found.name}").attribute(
             name, subject
         )
@@ -125,9 +125,9 @@ class ModuleCallNode(Deferred):
         try:
             name = find_instance(found, key)
         except OperandError as fault:
-            told = f"{label}: {fault.detail}"
+            detail = f"{label}: {fault.detail}"
             raise EvaluationError(
-                [error(fault.code, subject.range(), told, hint=fault.hint)]
+                [error(fault.code, subject.range(), detail, hint=fault.hint)]
             ) from None
         return _OutputsNode(self.instance(name), f"{label}{instance_key(name)}")
 
@@ -156,9 +156,9 @@ class _OutputsNode(Deferred):
         if name not in outputs:
             if self._child.declarations.is_incomplete:
                 raise EvaluationError
-            told = f'{self._label} has no output "{name}".'
+            detail = f'{self._label} has no output "{name}".'
             raise EvaluationError(
-                [error("KP144", subject.range(), told, hint=suggestion(name, outputs))]
+                [error("KP144", subject.range(), detail, hint=suggestion(name, outputs))]
             )
         is_secret = self._child.is_sensitive_output(name)
         return mark(self._child.output(name), sensitive=is_secret)
@@ -166,8 +166,8 @@ class _OutputsNode(Deferred):
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
         if isinstance(key, str):
             return self.attribute(key, subject)
-        told = f"{self._label} is an object of outputs; take one by its name."
-        raise EvaluationError([error("KP151", subject.range(), told)])
+        detail = f"{self._label} is an object of outputs; take one by its name."
+        raise EvaluationError([error("KP151", subject.range(), detail)])
 
     def value(self, subject: Spot) -> Value:
         found: dict[str, Value] = {}

@@ -75,8 +75,8 @@ def _data_source_error(
 ) -> Iterator[Diagnostic]:
     """Say that an argument waits for a cluster that nothing can be asked before it is known."""
     if not has_errors(ledger.diagnostics):
-        told = f'"{name}" depends on a data source, which is read over a connection itself.'
-        yield error("KP167", block.declaration.value_range(name), told, hint="Use a variable.")
+        detail = f'"{name}" depends on a data source, which is read over a connection itself.'
+        yield error("KP167", block.declaration.value_range(name), detail, hint="Use a variable.")
 
 
 def _duplicate_aliases(blocks: Sequence[ProviderBlock]) -> Iterator[Diagnostic]:
@@ -86,7 +86,7 @@ def _duplicate_aliases(blocks: Sequence[ProviderBlock]) -> Iterator[Diagnostic]:
         other = first.setdefault(each.alias, place)
         if other != place:
             what = f'alias "{each.alias}"' if each.alias else "no alias"
-            told = f'There is another provider "kafka" with {what}, at {other}.'
+            detail = f'There is another provider "kafka" with {what}, at {other}.'
             hint = "Give each connection an alias = ...; one can be without."
             related = (("declared first", other),)
-            yield error("KP128", place, told, hint=hint, related=related)
+            yield error("KP128", place, detail, hint=hint, related=related)

@@ -41,7 +41,7 @@ class EnclosingModule(Protocol):
         """Write a name of the module as it is referred to from the root."""
         ...
 
-    def connection(self, found: Declaration, scope: Scope) -> str:
+    def connection(self, declaration: Declaration, scope: Scope) -> str:
         """Return the key of the connection that a block uses; raises `Failure`."""
         ...
 
@@ -115,20 +115,20 @@ class ResourceNode(Deferred):
         """Return an attribute of the only instance."""
         if None not in self.instances():
             label = f"{self.kind}.{self.name}"
-            told = f"{label} has several instances, so one must be chosen before an attribute."
+            detail = f"{label} has several instances, so one must be chosen before an attribute."
             hint = f'For example {label}["KEY"].{name}, or all of them: values({label})[*].{name}'
             if "count" in self._found.arguments:
                 hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
-            raise EvaluationError([error("KP116", subject.range(), told, hint=hint)])
+            raise EvaluationError([error("KP116", subject.range(), detail, hint=hint)])
         resource = self.instance(None)
         for each in kind_fields(self._plan.kind):
             if each.name == name:
                 return _attribute_value(each, to_document(resource.value), resource.sensitive)
         value = self._value(None)
         if name not in value:
-            told = f'A {self.kind} has no attribute "{name}".'
+            detail = f'A {self.kind} has no attribute "{name}".'
             raise EvaluationError(
-                [error("KP144", subject.range(), told, hint=suggestion(name, value))]
+                [error("KP144", subject.range(), detail, hint=suggestion(name, value))]
             )
         return value[name]
 
@@ -140,9 +140,9 @@ class ResourceNode(Deferred):
                 self._value(find_instance(found, key)) if None not in found else self._element(key)
             )
         except OperandError as fault:
-            told = f"{self.kind}.{self.name}: {fault.detail}"
+            detail = f"{self.kind}.{self.name}: {fault.detail}"
             raise EvaluationError(
-                [error(fault.code, subject.range(), told, hint=fault.hint)]
+                [error(fault.code, subject.range(), detail, hint=fault.hint)]
             ) from None
 
     def _element(self, key: Value) -> Value:

@@ -112,29 +112,29 @@ class ResourceBlock:
     )
 
 
-def prepare_resource_block(kind: ResourceKind, found: Declaration) -> ResourceBlock:
+def prepare_resource_block(kind: ResourceKind, declaration: Declaration) -> ResourceBlock:
     """Prepare a block."""
     fields = kind_fields(kind)
-    is_repeated = "for_each" in found.arguments or "count" in found.arguments
+    is_repeated = "for_each" in declaration.arguments or "count" in declaration.arguments
     arguments = tuple(
         Argument(
             each,
-            found.arguments[each.name].value,
-            is_repeated and _is_constant(found.arguments[each.name]),
+            declaration.arguments[each.name].value,
+            is_repeated and _is_constant(declaration.arguments[each.name]),
         )
         for each in fields
-        if each.name in found.arguments
+        if each.name in declaration.arguments
     )
-    blocks = [each for each in found.block.blocks if each.type == "lifecycle"]
+    blocks = [each for each in declaration.block.blocks if each.type == "lifecycle"]
     return ResourceBlock(
         kind,
-        found,
+        declaration,
         arguments,
-        any(each.is_required and each.name not in found.arguments for each in fields),
+        any(each.is_required and each.name not in declaration.arguments for each in fields),
         blocks[0] if blocks else None,
         all(_is_constant(each) for block in blocks for each in block.attributes),
-        _argument_ranges(found.origin, arguments),
-        found.declared_at,
+        _argument_ranges(declaration.origin, arguments),
+        declaration.declared_at,
     )
 
 
@@ -207,14 +207,14 @@ def _resource_schema(key: Hashable) -> BodySchema:
     )
 
 
-def resource_problems(kind: ResourceKind, found: Declaration) -> Iterator[Diagnostic]:
+def resource_problems(kind: ResourceKind, declaration: Declaration) -> Iterator[Diagnostic]:
     """Hold the body of a resource block against the kind's schema."""
     yield from body_problems(
-        found.block, found.origin, _resource_schema(cast("Hashable", kind.schema))
+        declaration.block, declaration.origin, _resource_schema(cast("Hashable", kind.schema))
     )
-    for inner in found.block.blocks:
+    for inner in declaration.block.blocks:
         if inner.type == "lifecycle":
-            yield from body_problems(inner, found.origin, LIFECYCLE_SCHEMA)
+            yield from body_problems(inner, declaration.origin, LIFECYCLE_SCHEMA)
             for condition in inner.blocks:
                 if condition.type in LIFECYCLE_SCHEMA.blocks:
-                    yield from body_problems(condition, found.origin, CONDITION_SCHEMA)
+                    yield from body_problems(condition, declaration.origin, CONDITION_SCHEMA)

@@ -99,17 +99,17 @@ class ResultCache:
         chain = " -> ".join(
             f"{each.label} ({each.declared_at.file}:{each.declared_at.line})" for each in hops
         )
-        told = f"These depend on each other in a circle: {chain} -> {hops[0].label}."
+        detail = f"These depend on each other in a circle: {chain} -> {hops[0].label}."
         if len(hops) == 1:
             where = f"{hops[0].declared_at.file}:{hops[0].declared_at.line}"
-            told = f"{hops[0].label} ({where}) refers to itself."
+            detail = f"{hops[0].label} ({where}) refers to itself."
         related = tuple((each.label, each.declared_at) for each in hops[1:])
-        return error("KP145", hops[0].declared_at, told, related=related)
+        return error("KP145", hops[0].declared_at, detail, related=related)
 
 
 def _nesting_error(hop: ResultName) -> Diagnostic:
-    told = f"What {hop.label} depends on, or how it is written, is nested too deeply."
-    return error("KP114", hop.declared_at, told)
+    detail = f"What {hop.label} depends on, or how it is written, is nested too deeply."
+    return error("KP114", hop.declared_at, detail)
 
 
 MAX_VALUE_PARTS = 2_000_000

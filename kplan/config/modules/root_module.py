@@ -132,9 +132,9 @@ def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
         if has_sensitive(value) and not is_sensitive:
             if _is_reported(declaration.value_range("value"), ledger):
                 continue
-            told = f'The output "{name}" holds a sensitive value and is not marked sensitive.'
+            detail = f'The output "{name}" holds a sensitive value and is not marked sensitive.'
             hint = "Add sensitive = true, or use nonsensitive() if it is not secret."
-            ledger.report([error("KP177", declaration.value_range("value"), told, hint=hint)])
+            ledger.report([error("KP177", declaration.value_range("value"), detail, hint=hint)])
             continue
         plain = bare(value)
         found.append(

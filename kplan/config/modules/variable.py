@@ -70,14 +70,14 @@ class VariableConstraint:
         return mark(value, sensitive=self.is_sensitive)
 
 
-def evaluate_constraint(found: Declaration, scope: Scope) -> VariableConstraint:
+def evaluate_constraint(declaration: Declaration, scope: Scope) -> VariableConstraint:
     """Read type, nullable and sensitive of a variable block.
 
     Raises:
         Failure: one of them is no constant of its type.
 
     """
-    arguments = found.arguments
+    arguments = declaration.arguments
     wanted: Type = ANY
     if "type" in arguments:
         wanted = parse_type_constraint(arguments["type"].value, scope)
@@ -104,19 +104,19 @@ def evaluate_flag(
     value, _ = unmark(evaluate(node, scope))
     if not isinstance(value, bool):
         subject = scope.origin.range(node.start, node.end)
-        told = f'"{name}" is true or false, but this value {describe_value(value)}.'
-        raise EvaluationError([error("KP178", subject, told)])
+        detail = f'"{name}" is true or false, but this value {describe_value(value)}.'
+        raise EvaluationError([error("KP178", subject, detail)])
     return value
 
 
-def evaluate_default(found: Declaration, wanted: VariableConstraint, scope: Scope) -> Value:
+def evaluate_default(declaration: Declaration, wanted: VariableConstraint, scope: Scope) -> Value:
     """Evaluate the default of a variable.
 
     Raises:
         Failure: it does not fit the type.
 
     """
-    node = found.arguments["default"].value
+    node = declaration.arguments["default"].value
     value = evaluate(node, scope)
     subject = scope.origin.range(node.start, node.end)
     if is_null(value) and not wanted.is_nullable:
@@ -128,15 +128,19 @@ def evaluate_default(found: Declaration, wanted: VariableConstraint, scope: Scop
     except ConversionError as fault:
         inner = part(node, fault.path)
         subject = scope.origin.range(inner.start, inner.end)
-        told = (
-            f'The default of "{found.name}" does not fit its type: {fault}'
+        detail = (
+            f'The default of "{declaration.name}" does not fit its type: {fault}'
             f"{got_phrase(value, fault, is_secret=wanted.is_secret)}."
         )
-        raise EvaluationError([error("KP173", subject, told)]) from None
+        raise EvaluationError([error("KP173", subject, detail)]) from None
 
 
 def evaluate_input_value(
-    found: Declaration, wanted: VariableConstraint, given: InputValue, label: str, default: Value
+    declaration: Declaration,
+    wanted: VariableConstraint,
+    input_value: InputValue,
+    label: str,
+    default: Value,
 ) -> Value:
     """Evaluate the value given to a variable; a null that may not be becomes the default.
 
@@ -144,21 +148,25 @@ def evaluate_input_value(
         Failure: it has no value, or it does not fit the type.
 
     """
-    value = given.value()
+    value = input_value.value()
     if unmark(value)[0] is None and not wanted.is_nullable:
-        if "default" in found.arguments:
+        if "default" in declaration.arguments:
             return default
-        told = f"{label}, declared at {found.declared_at}, must not be null."
-        raise EvaluationError([error("KP171", given.subject() or found.declared_at, told)])
+        detail = f"{label}, declared at {declaration.declared_at}, must not be null."
+        raise EvaluationError(
+            [error("KP171", input_value.subject() or declaration.declared_at, detail)]
+        )
     try:
         return wanted.mark_value(convert(value, wanted.type))
     except ConversionError as fault:
         shown = got_phrase(value, fault, is_secret=wanted.is_secret)
-        subject = given.subject(fault.path)
-        source = "" if subject else f" from {given.source}"
-        place = f"{label}, declared at {found.declared_at}"
-        told = f"The value{source} does not suit {place}: {fault}{shown}."
-        raise EvaluationError([error("KP171", subject or found.declared_at, told)]) from None
+        subject = input_value.subject(fault.path)
+        source = "" if subject else f" from {input_value.source}"
+        place = f"{label}, declared at {declaration.declared_at}"
+        detail = f"The value{source} does not suit {place}: {fault}{shown}."
+        raise EvaluationError(
+            [error("KP171", subject or declaration.declared_at, detail)]
+        ) from None
 
 
 def got_phrase(value: Value, fault: ConversionError, *, is_secret: bool) -> str:
@@ -176,15 +184,15 @@ def got_phrase(value: Value, fault: ConversionError, *, is_secret: bool) -> str:
     return f", got {type_name(type_of(part))}"
 
 
-def takes_plain_text(found: Declaration) -> bool:
+def takes_plain_text(declaration: Declaration) -> bool:
     """Return whether text from the command line or environment is the value as it is.
 
     As in Terraform: it is for variables without a type and for primitive types; for others the
     text is an expression.
     """
-    if "type" not in found.arguments:
+    if "type" not in declaration.arguments:
         return True
-    match found.arguments["type"].value:
+    match declaration.arguments["type"].value:
         case ast.Name(_, _, word) | ast.Literal(_, _, word):
             return word in {"string", "number", "bool"}
         case _:
@@ -260,14 +268,14 @@ class _Collector:
             content, origin = item.content, item.origin
             if isinstance(content, ast.Block):
                 subject = origin.range(content.start, content.start + len(content.type))
-                told = "A variables file holds arguments only, no blocks."
-                self.diagnostics.append(error("KP120", subject, told))
+                detail = "A variables file holds arguments only, no blocks."
+                self.diagnostics.append(error("KP120", subject, detail))
                 continue
             place = origin.range(content.start, content.name_end)
             if content.name in seen:
-                told = f'The variable "{content.name}" has been set already in this file.'
+                detail = f'The variable "{content.name}" has been set already in this file.'
                 related = (("set first", seen[content.name]),)
-                self.diagnostics.append(error("KP113", place, told, related=related))
+                self.diagnostics.append(error("KP113", place, detail, related=related))
                 continue
             seen[content.name] = place
             self._add_value(content, origin, place)
@@ -275,8 +283,8 @@ class _Collector:
     def _add_value(self, content: ast.Attribute, origin: Origin, place: SourceRange) -> None:
         for call in calls(content.value):
             subject = origin.range(call.start, call.name_end)
-            told = "A variables file holds constant values only, no function calls."
-            self.diagnostics.append(error("KP180", subject, told))
+            detail = "A variables file holds constant values only, no function calls."
+            self.diagnostics.append(error("KP180", subject, detail))
             return
         if content.name not in self._variables:
             self._report_undeclared(content.name, place)
@@ -286,9 +294,9 @@ class _Collector:
         )
 
     def _report_undeclared(self, name: str, place: SourceRange) -> None:
-        told = f'A value is set for "{name}", but this variable is not declared.'
+        detail = f'A value is set for "{name}", but this variable is not declared.'
         hint = suggestion(name, self._variables)
-        self.diagnostics.append(warning("KP174", place, told, hint=hint))
+        self.diagnostics.append(warning("KP174", place, detail, hint=hint))
 
     def _add_json(self, text: str, told: str) -> None:
         start = SourceRange(told, 1, 1, 1, 1)

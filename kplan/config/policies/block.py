@@ -59,18 +59,18 @@ def policy_problems(declared: ModuleDeclarations, kinds: KindsByName) -> Iterato
 
 
 def _problems(
-    found: Declaration, declared: ModuleDeclarations, kinds: KindsByName
+    declaration: Declaration, declared: ModuleDeclarations, kinds: KindsByName
 ) -> Iterator[Diagnostic]:
-    rules = [each for each in found.block.blocks if each.type in set(RuleEffect)]
+    rules = [each for each in declaration.block.blocks if each.type in set(RuleEffect)]
     if not rules:
-        told = "A policy has at least one deny, warn or advise block; this one decides nothing."
-        yield error("KP137", found.declared_at, told)
-    for attribute in found.block.attributes:
+        detail = "A policy has at least one deny, warn or advise block; this one decides nothing."
+        yield error("KP137", declaration.declared_at, detail)
+    for attribute in declaration.block.attributes:
         of_change = None if attribute.name in _STATIC_ARGUMENTS else kinds
-        yield from _references(attribute, found.origin, declared, of_change)
+        yield from _references(attribute, declaration.origin, declared, of_change)
     for rule in rules:
         for attribute in rule.attributes:
-            yield from _references(attribute, found.origin, declared, kinds)
+            yield from _references(attribute, declaration.origin, declared, kinds)
 
 
 def _references(
@@ -88,13 +88,13 @@ def _references(
             continue
         subject = origin.range(reference.start, reference.end)
         if kinds is None:
-            told = f'"{reference.root}" is known in when, condition, message and fix only.'
-            yield error("KP180", subject, told)
+            detail = f'"{reference.root}" is known in when, condition, message and fix only.'
+            yield error("KP180", subject, detail)
         elif reference.steps:
             yield from _member_problems(reference, subject, kinds)
         elif reference.root == CLUSTER:
-            told = '"cluster" is not a value; use one of its attributes: cluster.NAME.'
-            yield error("KP116", subject, told)
+            detail = '"cluster" is not a value; use one of its attributes: cluster.NAME.'
+            yield error("KP116", subject, detail)
 
 
 def _member_problems(
@@ -108,13 +108,13 @@ def _member_problems(
         known |= {each.name for kind in kinds.values() for each in schema_fields(kind.schema)}
         known |= set(TOPIC_STATE_ATTRIBUTES)
     elif root == "principal":
-        told = '"principal" is a string, as "User:name", or null.'
-        yield error("KP144", subject, told)
+        detail = '"principal" is a string, as "User:name", or null.'
+        yield error("KP144", subject, detail)
         return
     if name not in known:
-        told = f'"{root}" has no attribute "{name}".'
+        detail = f'"{root}" has no attribute "{name}".'
         hint = suggestion(name, known) or f"There is {', '.join(sorted(known))}."
-        yield error("KP144", subject, told, hint=hint)
+        yield error("KP144", subject, detail, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class _ArgumentReader:
 
 
 def evaluate_policy(
-    found: Declaration, scope: Scope, kinds: KindsByName, source: str, converted: FactCache
+    declaration: Declaration, scope: Scope, kinds: KindsByName, source: str, converted: FactCache
 ) -> HclPolicy:
     """Compute a policy block.
 
@@ -167,27 +167,29 @@ def evaluate_policy(
         Failure: one of its arguments is not what it must be.
 
     """
-    if "on" not in found.arguments:
+    if "on" not in declaration.arguments:
         raise EvaluationError  # told when the text was checked
-    read = _ArgumentReader(found, scope)
+    read = _ArgumentReader(declaration, scope)
     operations = read.choices("on", [each.value for each in Operation], "an operation")
     if not operations:
         raise read.argument_error(
             "on", '"on" names no operation, so the policy would never be evaluated.'
         )
     head = PolicyHeader(
-        found.name,
+        declaration.name,
         frozenset(Operation(each) for each in operations),
         frozenset(read.choices("kind", sorted(kinds), "a kind")),
         _read_level(read),
         _read_order(read),
         tuple(_read_waivers(read)),
         source,
-        found.declared_at,
+        declaration.declared_at,
         str(read.value("description", STRING, "a string") or ""),
     )
-    when = found.arguments.get("when")
-    rules = tuple(_parse_rule(each) for each in found.block.blocks if each.type in set(RuleEffect))
+    when = declaration.arguments.get("when")
+    rules = tuple(
+        _parse_rule(each) for each in declaration.block.blocks if each.type in set(RuleEffect)
+    )
     return HclPolicy(head, rules, scope, converted, None if when is None else when.value)
 
 
@@ -236,13 +238,13 @@ def _read_waiver(read: _ArgumentReader, given: Value, node: ast.Node) -> Waiver:
             raise EvaluationError([error("KP137", place, f"A waiver names its {name}.")])
     patterns = given["applies_to"]
     if not isinstance(patterns, tuple) or not patterns:
-        told = "A waiver requires applies_to with names or patterns with *."
-        raise EvaluationError([error("KP137", place, told)])
+        detail = "A waiver requires applies_to with names or patterns with *."
+        raise EvaluationError([error("KP137", place, detail)])
     try:
         until = date.fromisoformat(str(given["expires"]))
     except ValueError:
-        told = f'"{given["expires"]}" is not a date. Write it as expires = "2027-01-31".'
-        raise EvaluationError([error("KP137", place, told)]) from None
+        detail = f'"{given["expires"]}" is not a date. Write it as expires = "2027-01-31".'
+        raise EvaluationError([error("KP137", place, detail)]) from None
     return Waiver(
         str(given["owner"]), str(given["reason"]), until, tuple(map(str, patterns)), place
     )
@@ -292,8 +294,8 @@ def evaluate_policies(
                 )
                 found += [] if each is None else [each]
         if child.path and declared.policy_settings:
-            told = "Settings of the whole plan belong in the root module."
-            ledger.report([error("KP138", declared.policy_settings[0].declared_at, told)])
+            detail = "Settings of the whole plan belong in the root module."
+            ledger.report([error("KP138", declared.policy_settings[0].declared_at, detail)])
     return tuple(found)
 
 
@@ -309,11 +311,11 @@ def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySetti
     allow_as = ledger.attempt(partial(read, "allow_as", "bool"))
     if mode is not None and mode not in POLICY_MODES:
         each, whole = POLICY_MODES
-        told = f'The mode is "{each}" (each change by itself) or "{whole}" (all or none).'
-        ledger.report([error("KP137", found.value_range("mode"), told)])
+        detail = f'The mode is "{each}" (each change by itself) or "{whole}" (all or none).'
+        ledger.report([error("KP137", found.value_range("mode"), detail)])
     if settings is not None and not isinstance(settings, dict):
-        told = "Settings must be an object; every Python policy receives it."
-        ledger.report([error("KP137", found.value_range("settings"), told)])
+        detail = "Settings must be an object; every Python policy receives it."
+        ledger.report([error("KP137", found.value_range("settings"), detail)])
         settings = None
     plain = to_json_value(bare(settings)) if settings is not None else {}
     return PolicySettings(
@@ -324,10 +326,10 @@ def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySetti
     )
 
 
-def _evaluate_argument(module: Module, found: Declaration, name: str, wanted: str) -> Value:
-    if name not in found.arguments:
+def _evaluate_argument(module: Module, declaration: Declaration, name: str, wanted: str) -> Value:
+    if name not in declaration.arguments:
         return None
-    value = evaluate(found.arguments[name].value, module.scope(found.origin))
+    value = evaluate(declaration.arguments[name].value, module.scope(declaration.origin))
     if is_null(value):
         return None
     if not wanted:
@@ -335,8 +337,8 @@ def _evaluate_argument(module: Module, found: Declaration, name: str, wanted: st
     try:
         return convert(bare(value), parse_type_name(wanted))
     except ConversionError as fault:
-        told = f'"{name}" is a {wanted}: {fault}.'
-        raise EvaluationError([error("KP137", found.value_range(name), told)]) from None
+        detail = f'"{name}" is a {wanted}: {fault}.'
+        raise EvaluationError([error("KP137", declaration.value_range(name), detail)]) from None
 
 
 def load_policy_folder(folder: Path, kinds: Sequence[ResourceKind], shown: str) -> PolicyFolder:
@@ -351,6 +353,6 @@ def load_policy_folder(folder: Path, kinds: Sequence[ResourceKind], shown: str) 
         found = evaluate_policies(module, ledger, root.context.kinds, shown)
         if module.declarations.resources:
             first = next(iter(module.declarations.resources.values()))
-            told = "A folder of policies declares no resources; they would never be planned."
-            ledger.report([error("KP137", first.declared_at, told)])
+            detail = "A folder of policies declares no resources; they would never be planned."
+            ledger.report([error("KP137", first.declared_at, detail)])
     return PolicyFolder(found, sort_diagnostics(ledger.diagnostics), root.sources)

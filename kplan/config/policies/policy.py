@@ -79,9 +79,9 @@ class FactNames:
             return self.cache.value(name, self.question.cluster[name])
         except KeyError:
             known = sorted(self.question.cluster)
-            told = f'"cluster" has no attribute "{name}".'
+            detail = f'"cluster" has no attribute "{name}".'
             hint = suggestion(name, known) or f"There is {', '.join(known)}."
-            raise EvaluationError([error("KP144", subject.range(), told, hint=hint)]) from None
+            raise EvaluationError([error("KP144", subject.range(), detail, hint=hint)]) from None
         except UnknownFactError as why:
             raise EvaluationError(
                 [error("KP147", subject.range(), str(why))], is_final=True
@@ -91,8 +91,8 @@ class FactNames:
         """Say that `cluster` is no value of its own, or what the module says."""
         if root != CLUSTER:
             return self.module.unresolved_error(root, subject)
-        told = '"cluster" is not a value; use one of its attributes: cluster.NAME.'
-        return EvaluationError([error("KP116", subject.range(), told)])
+        detail = '"cluster" is not a value; use one of its attributes: cluster.NAME.'
+        return EvaluationError([error("KP116", subject.range(), detail)])
 
 
 def fact_values(question: Question) -> Mapping[str, Value]:

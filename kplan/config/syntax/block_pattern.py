@@ -228,9 +228,9 @@ def _own_holes(node: Any, text: str) -> Iterator[VariablePart]:  # noqa: ANN401 
             )
 
 
-def _is_piece(found: ast.Literal, text: str) -> bool:
-    written = text[found.start : found.end]
-    return written == found.value and _fits("piece", written)
+def _is_piece(literal: ast.Literal, text: str) -> bool:
+    written = text[literal.start : literal.end]
+    return written == literal.value and _fits("piece", written)
 
 
 def _fits(kind: str, text: str) -> bool:

@@ -89,8 +89,8 @@ class _Reader:
     def part(self, at: int, depth: int) -> Part:
         """Read the value at an offset."""
         if depth > MAX_DEPTH:
-            told = f"Values can be nested {MAX_DEPTH} deep in each other."
-            raise SyntaxProblem("KP114", at, at + 1, told)
+            detail = f"Values can be nested {MAX_DEPTH} deep in each other."
+            raise SyntaxProblem("KP114", at, at + 1, detail)
         match self._text[at : at + 1]:
             case "{":
                 return self._record(at, depth)
@@ -250,10 +250,10 @@ class _BodyReader:
         name = str(member.value)
         if name in attributes:
             first = attributes[name]
-            told = f'The argument "{name}" has been set already. Each argument is set once.'
+            detail = f'The argument "{name}" has been set already. Each argument is set once.'
             related = (("set first", self._source.range(first.start, first.name_end)),)
             subject = self._source.range(member.start, member.end)
-            self.diagnostics.append(error("KP113", subject, told, related=related))
+            self.diagnostics.append(error("KP113", subject, detail, related=related))
             return
         is_expression = (of, name) in _EXPRESSIONS
         node = self._parsed(value, parse_expression, EXPRESSION_BASE) if is_expression else None
@@ -281,8 +281,8 @@ class _BodyReader:
         try:
             return ast.Literal(part.start, part.end, parse_number(str(part.value)))
         except NumberError as fault:
-            told = f"{str(fault).capitalize()}."
-            raise SyntaxProblem("KP119", part.start, part.end, told) from None
+            detail = f"{str(fault).capitalize()}."
+            raise SyntaxProblem("KP119", part.start, part.end, detail) from None
 
     def _parsed(self, part: Part, parse: "_Parse", base: int) -> ast.Node | None:
         """Parse the text of a string; in one without escapes every part keeps its own place."""
@@ -312,8 +312,8 @@ def _records(part: Part) -> Iterator[Record]:
     elif isinstance(part, Record):
         yield part
     elif part.value is not None:
-        told = "An object is expected here, or an array of objects."
-        raise SyntaxProblem("KP119", part.start, part.end, told)
+        detail = "An object is expected here, or an array of objects."
+        raise SyntaxProblem("KP119", part.start, part.end, detail)
 
 
 def _members(record: Record) -> Iterator[Member]:

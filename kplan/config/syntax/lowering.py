@@ -170,9 +170,9 @@ class Lowering:
         elif isinstance(key, ast.Literal) and key.value is None:
             key = ast.Literal(key.start, key.end, "null")
         elif isinstance(key, ast.GetAttr | ast.Index) and not _is_connection(key):
-            told = "A reference as a key is ambiguous."
+            detail = "A reference as a key is ambiguous."
             hint = "Put it in parentheses to use its value, in quotes to use its text."
-            raise self._broken("KP161", key.start, key.end, told, hint)
+            raise self._broken("KP161", key.start, key.end, detail, hint)
         return key, self.node(found.children[2])
 
     def _call(self, found: Tree) -> Node:
@@ -181,8 +181,8 @@ class Lowering:
         words = [each.children[0] for each in tokens[:opening] if hasattr(each, "data")]
         start, name_end = self._start(words[0]), self._end(words[-1])
         if start in self._draft.quoted or "." in self._text(start, name_end):
-            told = "Only functions can be called, by their plain names."
-            raise self._broken("KP101", start, name_end, told)
+            detail = "Only functions can be called, by their plain names."
+            raise self._broken("KP101", start, name_end, detail)
         arguments: list[Node] = []
         is_expanding = False
         for each in tokens[opening + 1 : -1]:
@@ -200,8 +200,8 @@ class Lowering:
         names = [each.children[0] for each in intro.children if _is(each, "identifier")]
         for name in names:
             if self._start(name) in self._draft.quoted or "." in self._span(name)[2]:
-                told = "A for expression gives plain names, without quotes and dots."
-                raise self._broken("KP101", self._start(name), self._end(name), told)
+                detail = "A for expression gives plain names, without quotes and dots."
+                raise self._broken("KP101", self._start(name), self._end(name), detail)
         key_name, value_name = ([None] + [self._span(each)[2] for each in names])[-2:]
         collection = next(each for each in intro.children if _is_expression(each))
         values = [self.node(each) for each in rest if _is_expression(each)]
@@ -290,9 +290,9 @@ class Lowering:
             taken += 1
         if taken < len(rest) and rest[taken] == ".*":
             nested = rest[taken]
-            told = "One .* cannot follow another."
+            detail = "One .* cannot follow another."
             hint = "Write [*] for both."
-            raise self._broken("KP101", self._start(nested), self._end(nested), told, hint)
+            raise self._broken("KP101", self._start(nested), self._end(nested), detail, hint)
         splat = ast.Splat(target.start, each.end, target, each)
         return self._chain(splat, rest[taken:])
 
@@ -301,8 +301,8 @@ class Lowering:
             token = step.children[1].children[0]
             start, end, name = self._span(token)
             if start in self._draft.quoted:
-                told = "An attribute name is not quoted."
-                raise self._broken("KP101", start, self._draft.quoted[start].end, told)
+                detail = "An attribute name is not quoted."
+                raise self._broken("KP101", start, self._draft.quoted[start].end, detail)
             if name.isdecimal():
                 return ast.Index(target.start, end, target, ast.Literal(start, end, int(name)))
             for each in name.split("."):
@@ -339,16 +339,16 @@ class Lowering:
     def _refuse_redefined(self, first: ast.Attribute | None, again: ast.Attribute) -> None:
         if first is None:
             return
-        told = f'The argument "{again.name}" has been set already. Each argument is set once.'
-        broken = self._broken("KP113", again.start, again.name_end, told)
+        detail = f'The argument "{again.name}" has been set already. Each argument is set once.'
+        broken = self._broken("KP113", again.start, again.name_end, detail)
         base = self._draft.base
         broken.related = (("set first", base + first.start, base + first.name_end),)
         raise broken
 
     def _unseparated(self, item: Tree) -> SyntaxProblem:
         here = self.node(item.children[0].children[0]).start
-        told = "The elements of an object are separated by commas or line breaks."
-        return self._broken("KP112", here, here + 1, told)
+        detail = "The elements of an object are separated by commas or line breaks."
+        return self._broken("KP112", here, here + 1, detail)
 
     _KINDS: ClassVar[Mapping[str, Callable[["Lowering", Tree], Node]]] = {
         "expr_term": _term,

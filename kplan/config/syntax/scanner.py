@@ -145,8 +145,8 @@ class Scanner:
             return Label(start - base, end - base, self._text[start:end])
         self._separated(match)
         if "\\" in match["text"]:
-            told = "A block label is plain text without escapes or templates."
-            raise SyntaxProblem("KP125", start, end, told)
+            detail = "A block label is plain text without escapes or templates."
+            raise SyntaxProblem("KP125", start, end, detail)
         return Label(start - base, end - base, match["text"][1:-1])
 
     def _argument(self, at: int) -> int:
@@ -348,11 +348,13 @@ class Scanner:
     def _enter(self, at: int) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            told = f"Brackets, blocks and templates can be nested {MAX_DEPTH} deep in each other."
-            raise SyntaxProblem("KP114", at, at + 1, told, "Move the inner part to a local value.")
+            detail = f"Brackets, blocks and templates can be nested {MAX_DEPTH} deep in each other."
+            raise SyntaxProblem(
+                "KP114", at, at + 1, detail, "Move the inner part to a local value."
+            )
 
     def _refuse_glued(self, start: int) -> None:
         before = self._text[start - 1 : start]
         if before.isalnum() or before == "_":
-            told = "A quoted string cannot follow a name or number directly."
-            raise SyntaxProblem("KP101", start, start + 1, told)
+            detail = "A quoted string cannot follow a name or number directly."
+            raise SyntaxProblem("KP101", start, start + 1, detail)

@@ -58,10 +58,10 @@ def bad_statement(match: re.Match[str]) -> SyntaxProblem:
             "KP105", start, end, f"Nothing is open that {match[kind]} could close."
         )
     if kind in {"text", "quote"}:
-        told = "Names of arguments and types of blocks are not quoted."
-        return SyntaxProblem("KP102", start, end, told)
-    told = "An argument (name = value) or a block begins with a name."
-    return SyntaxProblem("KP102", start, end, told)
+        detail = "Names of arguments and types of blocks are not quoted."
+        return SyntaxProblem("KP102", start, end, detail)
+    detail = "An argument (name = value) or a block begins with a name."
+    return SyntaxProblem("KP102", start, end, detail)
 
 
 def bad_header(header: Header, match: re.Match[str]) -> SyntaxProblem:
@@ -72,46 +72,48 @@ def bad_header(header: Header, match: re.Match[str]) -> SyntaxProblem:
         line_end = match.string.find("\n", start, match.endpos)
         closed = match.string.find('"', start + 1, max(line_end, start))
         if closed < 0:
-            told = "This quote is not closed on its line."
-            return SyntaxProblem("KP106", start, max(line_end, start + 1), told, 'Close it with ".')
-        told = "A block label is plain text without templates."
-        return SyntaxProblem("KP125", start, closed + 1, told)
+            detail = "This quote is not closed on its line."
+            return SyntaxProblem(
+                "KP106", start, max(line_end, start + 1), detail, 'Close it with ".'
+            )
+        detail = "A block label is plain text without templates."
+        return SyntaxProblem("KP125", start, closed + 1, detail)
     if kind == "stray":
         return bad_character(match)
     if header.labels or header.type == "resource":
-        told = f'The header of the block "{header.type}" must end with an opening brace.'
-        return SyntaxProblem("KP103", header.start, header.end, told, "Put { on the same line.")
-    told = f'After "{header.type}" there must be = and a value, or the labels and {{ of a block.'
-    return SyntaxProblem("KP102", header.start, header.type_end, told)
+        detail = f'The header of the block "{header.type}" must end with an opening brace.'
+        return SyntaxProblem("KP103", header.start, header.end, detail, "Put { on the same line.")
+    detail = f'After "{header.type}" there must be = and a value, or the labels and {{ of a block.'
+    return SyntaxProblem("KP102", header.start, header.type_end, detail)
 
 
 def bad_inner_block(header: Header) -> SyntaxProblem:
     """Say that a block cannot be on the line of the block around it."""
-    told = f'The block "{header.type}" is on the line of the enclosing block.'
+    detail = f'The block "{header.type}" is on the line of the enclosing block.'
     hint = f"Put it on its own line, or write {header.type} = ... if it is an argument."
-    return SyntaxProblem("KP103", header.start, header.end, told, hint)
+    return SyntaxProblem("KP103", header.start, header.end, detail, hint)
 
 
 def bad_one_line(match: re.Match[str]) -> SyntaxProblem:
     """Say that a block on one line goes on where it should end."""
     start = match.start(match.lastgroup or 0)
-    told = "A block that begins with an argument on its first line ends behind it."
+    detail = "A block that begins with an argument on its first line ends behind it."
     hint = "Close it with } on the same line, or put each argument on its own line."
-    return SyntaxProblem("KP103", start, start + 1, told, hint)
+    return SyntaxProblem("KP103", start, start + 1, detail, hint)
 
 
 def bad_same_line(match: re.Match[str]) -> SyntaxProblem:
     """Say that a line goes on behind what has ended on it."""
     start = match.start(match.lastgroup or 0)
-    told = "Put each argument and each block on its own lines."
-    return SyntaxProblem("KP111", start, start + 1, told, "Put a line break before it.")
+    detail = "Put each argument and each block on its own lines."
+    return SyntaxProblem("KP111", start, start + 1, detail, "Put a line break before it.")
 
 
 def bad_open_block(header: Header) -> SyntaxProblem:
     """Say that a block is never closed."""
-    told = f'The block "{header.type}" that begins here is never closed.'
+    detail = f'The block "{header.type}" that begins here is never closed.'
     return SyntaxProblem(
-        "KP104", header.start, header.end, told, "Add the missing } behind its body."
+        "KP104", header.start, header.end, detail, "Add the missing } behind its body."
     )
 
 
@@ -122,38 +124,38 @@ def bad_adjacent(match: re.Match[str], level: Level) -> SyntaxProblem:
     found = f"found {match[kind]}" if kind in {"word", "chain", "number"} else "found another value"
     match level.mode:
         case Mode.ARGUMENT:
-            told = f"After the value there must be a line break, {found}."
-            return SyntaxProblem("KP111", start, match.end(), told)
+            detail = f"After the value there must be a line break, {found}."
+            return SyntaxProblem("KP111", start, match.end(), detail)
         case Mode.TEMPLATE:
             if kind in {"quote", "text"}:
                 return bad_template(level)
-            told = f"Expected }} or an operator, {found}."
+            detail = f"Expected }} or an operator, {found}."
         case _:
             closer = level.closer or "the end"
-            told = f"Expected a comma, an operator or {closer}, {found}."
-    return SyntaxProblem("KP112", start, match.end(), told)
+            detail = f"Expected a comma, an operator or {closer}, {found}."
+    return SyntaxProblem("KP112", start, match.end(), detail)
 
 
 def bad_template(level: Level) -> SyntaxProblem:
     """Say that an interpolation is never closed."""
-    told = "The interpolation that begins here is never closed by }."
+    detail = "The interpolation that begins here is never closed by }."
     hint = "Write $${ for the two characters themselves."
-    return SyntaxProblem("KP106", level.start - 2, level.start, told, hint)
+    return SyntaxProblem("KP106", level.start - 2, level.start, detail, hint)
 
 
 def bad_bracket(match: re.Match[str], level: Level) -> SyntaxProblem:
     """Say which bracket is open, or was expected."""
     found, opening = match["close"], level.start - 1
     if found and level.closer:
-        told = f"Expected {level.closer}, found {found}."
-        broken = SyntaxProblem("KP105", match.start("close"), match.end(), told)
+        detail = f"Expected {level.closer}, found {found}."
+        broken = SyntaxProblem("KP105", match.start("close"), match.end(), detail)
         broken.related = (("opened", opening, level.start),)
         return broken
     if found:
-        told = f"Nothing is open that {found} could close."
-        return SyntaxProblem("KP105", match.start("close"), match.end(), told)
-    told = f"This {match.string[opening]} is never closed by {level.closer}."
-    return SyntaxProblem("KP105", opening, level.start, told)
+        detail = f"Nothing is open that {found} could close."
+        return SyntaxProblem("KP105", match.start("close"), match.end(), detail)
+    detail = f"This {match.string[opening]} is never closed by {level.closer}."
+    return SyntaxProblem("KP105", opening, level.start, detail)
 
 
 def open_comment(start: int) -> SyntaxProblem:
@@ -168,17 +170,17 @@ def bad_line_end(match: re.Match[str]) -> SyntaxProblem:
         return SyntaxProblem(
             "KP101", start, start + 1, "A name is expected, found the end of the line."
         )
-    told = "A value is expected, found the end of the line."
+    detail = "A value is expected, found the end of the line."
     hint = "Put an expression of several lines in parentheses."
-    return SyntaxProblem("KP101", start, start + 1, told, hint)
+    return SyntaxProblem("KP101", start, start + 1, detail, hint)
 
 
 def bad_token(match: re.Match[str]) -> SyntaxProblem:
     """Say why a token has no place in an expression."""
     if match.lastgroup == "shift":
-        told = "<< begins a heredoc: its marker follows at once, and ends the line."
+        detail = "<< begins a heredoc: its marker follows at once, and ends the line."
         hint = "Write <<EOT, or <<-EOT for indented text."
-        return SyntaxProblem("KP101", *match.span("shift"), told, hint)
+        return SyntaxProblem("KP101", *match.span("shift"), detail, hint)
     return bad_character(match)
 
 
@@ -195,8 +197,8 @@ def bad_character(match: re.Match[str]) -> SyntaxProblem:
         "\u201c": 'Write the straight quote: ".',
         "\u201d": 'Write the straight quote: ".',
     }
-    told = f"{found!r} has no meaning here."
-    return SyntaxProblem("KP110", start, start + len(found), told, hints.get(found, ""))
+    detail = f"{found!r} has no meaning here."
+    return SyntaxProblem("KP110", start, start + len(found), detail, hints.get(found, ""))
 
 
 MAX_PROBLEMS = 20
@@ -235,11 +237,11 @@ def find_further_problems(
         told = found
 
 
-def _without_line(text: str, start: int, end: int, told: SyntaxProblem) -> str | None:
+def _without_line(text: str, start: int, end: int, syntax_problem: SyntaxProblem) -> str | None:
     """Overwrite the line of a problem, unless more than the line would be lost."""
-    line_start = text.rfind("\n", start, told.start) + 1
-    line_end = text.find("\n", told.start, end)
-    if line_start <= start or line_end < 0 or told.code in _OF_STRUCTURE:
+    line_start = text.rfind("\n", start, syntax_problem.start) + 1
+    line_end = text.find("\n", syntax_problem.start, end)
+    if line_start <= start or line_end < 0 or syntax_problem.code in _OF_STRUCTURE:
         return None
     line = text[line_start:line_end]
     is_closed = all(line.count(pair[0]) == line.count(pair[1]) for pair in _PAIRS)

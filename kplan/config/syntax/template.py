@@ -108,8 +108,8 @@ class _Scan:
                 return self._bare(keyword, at, match.end())
             case _:
                 start = match.start(2)
-                told = f'"{keyword}" is not a template directive.'
-                raise SyntaxProblem("KP109", start, match.end(), told, _HINT)
+                detail = f'"{keyword}" is not a template directive.'
+                raise SyntaxProblem("KP109", start, match.end(), detail, _HINT)
 
     def _with_expression(self, kind: str, at: int, body: int, *names: str | None) -> int:
         self.draft.put(at, body, "")
@@ -120,9 +120,9 @@ class _Scan:
     def _for(self, at: int, behind: int) -> int:
         match = _FOR(self.draft.text, behind, self.draft.limit)
         if match is None:
-            told = 'A "for" directive needs one or two names, the keyword "in" and a collection.'
+            detail = 'A "for" directive needs one or two names, the keyword "in" and a collection.'
             raise SyntaxProblem(
-                "KP109", at, behind, told, "For example %{ for name in var.names }."
+                "KP109", at, behind, detail, "For example %{ for name in var.names }."
             )
         key, value = (match[1], match[2]) if match[2] else (None, match[1])
         return self._with_expression("for", at, match.end(), key, value)
@@ -130,8 +130,8 @@ class _Scan:
     def _bare(self, keyword: str, at: int, behind: int) -> int:
         match = _BARE(self.draft.text, behind, self.draft.limit)
         if match is None:
-            told = f'Nothing but a closing brace may follow "{keyword}" in a template directive.'
-            raise SyntaxProblem("KP109", at, behind, told)
+            detail = f'Nothing but a closing brace may follow "{keyword}" in a template directive.'
+            raise SyntaxProblem("KP109", at, behind, detail)
         self.draft.put(at, match.end(), "")
         self._trims_next = bool(match[1])
         self._add(keyword, at, match.end())
@@ -203,8 +203,8 @@ def scan_heredoc(draft: ParserText, at: int, expression: ScanExpression) -> int:
     here, at_line_start = begin.end(), True
     while not (at_line_start and (end := ends_here(draft.text, here, draft.limit))):
         if here >= draft.limit:
-            told = f"The heredoc that begins here is never closed by a line with only {begin[2]}."
-            raise SyntaxProblem("KP107", at, begin.end() - 1, told)
+            detail = f"The heredoc that begins here is never closed by a line with only {begin[2]}."
+            raise SyntaxProblem("KP107", at, begin.end() - 1, detail)
         here, at_line_start = _heredoc_part(scan, here)
     draft.put(here, end.end(), "".rjust(end.end() - here - 1) + "]")
     pieces = _dedented(scan.pieces) if begin[1] else scan.pieces
@@ -322,8 +322,8 @@ class _Builder:
     ) -> tuple[ast.Template, TemplatePiece]:
         parts, stopped = self.parts(stops)
         if stopped is None:
-            told = f'The directive "{opening.kind}" is never ended by "end{opening.kind}".'
-            raise self.broken(opening, told)
+            detail = f'The directive "{opening.kind}" is never ended by "end{opening.kind}".'
+            raise self.broken(opening, detail)
         start = parts[0].start if parts else stopped.start
         return ast.Template(start, stopped.start, parts), stopped
 

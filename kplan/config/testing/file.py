@@ -106,17 +106,17 @@ def _add_item(script: HclTestFile, item: ast.Item, declared: ModuleDeclarations)
     content, origin = item.content, item.origin
     if isinstance(content, ast.Attribute):
         subject = origin.range(content.start, content.name_end)
-        told = f'An argument named "{content.name}" is not expected outside of any block.'
-        script.diagnostics.append(error("KP121", subject, told))
+        detail = f'An argument named "{content.name}" is not expected outside of any block.'
+        script.diagnostics.append(error("KP121", subject, detail))
         return
     subject = origin.range(content.start, content.start + len(content.type))
     if content.type in _IGNORED_BLOCKS:
-        told = f'The block "{content.type}" is left aside: tests reach no cluster.'
-        script.diagnostics.append(warning("KP195", subject, told))
+        detail = f'The block "{content.type}" is left aside: tests reach no cluster.'
+        script.diagnostics.append(warning("KP195", subject, detail))
     elif content.type not in _SCHEMAS:
-        told = f'Blocks of type "{content.type}" are not expected here.'
+        detail = f'Blocks of type "{content.type}" are not expected here.'
         hint = suggestion(content.type, _SCHEMAS)
-        script.diagnostics.append(error("KP120", subject, told, hint=hint))
+        script.diagnostics.append(error("KP120", subject, detail, hint=hint))
     elif not item.is_broken:
         problems = list(_problems(content, origin, _SCHEMAS[content.type]))
         script.diagnostics.extend(problems)
@@ -167,8 +167,8 @@ def _add_run(
                 found = variable_problems(attribute, origin, declared, earlier)
                 script.diagnostics.extend(found)
     if run.name in earlier:
-        told = f'The file has a run "{run.name}" already.'
-        script.diagnostics.append(error("KP123", run.declared_at, told))
+        detail = f'The file has a run "{run.name}" already.'
+        script.diagnostics.append(error("KP123", run.declared_at, detail))
     script.runs.append(run)
 
 
@@ -204,8 +204,8 @@ def _is_apply(script: HclTestFile, command: ast.Attribute | None, origin: Origin
     if isinstance(node, ast.Name) and node.name in _COMMANDS:
         return _COMMANDS[node.name]
     subject = origin.range(node.start, node.end)
-    told = "The command of a run is one of the words plan and apply, without quotes."
-    script.diagnostics.append(error("KP703", subject, told))
+    detail = "The command of a run is one of the words plan and apply, without quotes."
+    script.diagnostics.append(error("KP703", subject, detail))
     return False
 
 
@@ -216,9 +216,9 @@ def _parse_targets(script: HclTestFile, block: ast.Block, origin: Origin) -> Ite
             if name := reference_name(node):
                 yield name
             else:
-                told = "A target is the address of a resource or module, without quotes."
+                detail = "A target is the address of a resource or module, without quotes."
                 subject = origin.range(node.start, node.end)
-                script.diagnostics.append(error("KP132", subject, told))
+                script.diagnostics.append(error("KP132", subject, detail))
 
 
 _ADDERS = {"variables": _add_variables, "cluster": _add_cluster, "run": _add_run}

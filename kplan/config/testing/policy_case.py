@@ -100,13 +100,13 @@ def read_policy_test_file(path: Path, name: str, module: Module) -> PolicyTestFi
     return found
 
 
-def _add_item(found: PolicyTestFile, item: ast.Item, module: Module, ledger: ResultCache) -> None:
+def _add_item(file: PolicyTestFile, item: ast.Item, module: Module, ledger: ResultCache) -> None:
     content, origin = item.content, item.origin
     if isinstance(content, ast.Attribute) or content.type not in _SCHEMAS:
-        told = f"A file of policy tests holds {' and '.join(_SCHEMAS)} blocks."
+        detail = f"A file of policy tests holds {' and '.join(_SCHEMAS)} blocks."
         name = content.name if isinstance(content, ast.Attribute) else content.type
         subject = origin.range(content.start, content.start + len(name))
-        ledger.report([error("KP120", subject, told, hint=suggestion(name, _SCHEMAS))])
+        ledger.report([error("KP120", subject, detail, hint=suggestion(name, _SCHEMAS))])
         return
     shape = _SCHEMAS[content.type]
     problems = [*label_problems(content, origin, shape), *body_problems(content, origin, shape)]
@@ -115,10 +115,10 @@ def _add_item(found: PolicyTestFile, item: ast.Item, module: Module, ledger: Res
         return
     if content.type == "cluster":
         brokers = next((each for each in content.attributes if each.name == "brokers"), None)
-        found.cluster = ClusterBlock(origin, brokers, tuple(content.blocks))
+        file.cluster = ClusterBlock(origin, brokers, tuple(content.blocks))
         return
     made = ledger.attempt(partial(_evaluate_case, content, origin, module))
-    found.cases += [] if made is None else [made]
+    file.cases += [] if made is None else [made]
 
 
 def _evaluate_case(block: ast.Block, origin: Origin, module: Module) -> PolicyCase:
@@ -131,8 +131,8 @@ def _evaluate_case(block: ast.Block, origin: Origin, module: Module) -> PolicyCa
     operation, expect = str(given.pop("on")), str(given.pop("expect"))
     for word, known in ((operation, [each.value for each in Operation]), (expect, EXPECTATIONS)):
         if word not in known:
-            told = f'"{word}" is not one of {", ".join(known)}.'
-            raise EvaluationError([error("KP137", place, told, hint=suggestion(word, known))])
+            detail = f'"{word}" is not one of {", ".join(known)}.'
+            raise EvaluationError([error("KP137", place, detail, hint=suggestion(word, known))])
     if "today" in given:
         given["today"] = _parse_date(str(given["today"]), place)
     if isinstance(offsets := given.get("offsets"), Mapping):
@@ -144,8 +144,8 @@ def _evaluate_case(block: ast.Block, origin: Origin, module: Module) -> PolicyCa
 def _parse_offsets(given: Mapping[str, int], place: SourceRange) -> Mapping[int, int]:
     if all(each.isdecimal() for each in given):
         return {int(partition): at for partition, at in given.items()}
-    told = 'Offsets are by partition, as in offsets = { "0" = 100 }.'
-    raise EvaluationError([error("KP137", place, told)])
+    detail = 'Offsets are by partition, as in offsets = { "0" = 100 }.'
+    raise EvaluationError([error("KP137", place, detail)])
 
 
 def _undeclared_references(
@@ -171,13 +171,13 @@ def _evaluate_argument(attribute: ast.Attribute, origin: Origin, module: Module)
     try:
         return to_json_value(convert(value, parse_type_name(wanted)) if wanted else value)
     except ConversionError as fault:
-        told = f'"{attribute.name}" is a {wanted}: {fault}.'
-        raise EvaluationError([error("KP137", subject, told)]) from None
+        detail = f'"{attribute.name}" is a {wanted}: {fault}.'
+        raise EvaluationError([error("KP137", subject, detail)]) from None
 
 
 def _parse_date(text: str, place: SourceRange) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        told = f'"{text}" is not a date. Write it as today = "2027-01-31".'
-        raise EvaluationError([error("KP137", place, told)]) from None
+        detail = f'"{text}" is not a date. Write it as today = "2027-01-31".'
+        raise EvaluationError([error("KP137", place, detail)]) from None

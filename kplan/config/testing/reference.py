@@ -34,11 +34,11 @@ def parse_expected_failures(
         subject = origin.range(node.start, node.end)
         name = reference_name(node)
         if not name or not isinstance(value, ast.Tuple):
-            told = "A list of references is needed: objects with conditions that shall fail."
-            problems.append(error("KP704", subject, told, hint=_FORM_HINT))
+            detail = "A list of references is needed: objects with conditions that shall fail."
+            problems.append(error("KP704", subject, detail, hint=_FORM_HINT))
         elif not _is_declared(name, declared):
-            told = f"{name} is not a variable, output, check or resource of the configuration."
-            problems.append(error("KP704", subject, told, hint=_FORM_HINT))
+            detail = f"{name} is not a variable, output, check or resource of the configuration."
+            problems.append(error("KP704", subject, detail, hint=_FORM_HINT))
         else:
             found.append(ExpectedFailure(name, subject))
     return tuple(found), tuple(problems)
@@ -114,8 +114,8 @@ def _failed_names(diagnostic: Diagnostic, declared: ModuleDeclarations) -> Itera
                 yield f"{sort}.{name}"
 
 
-def _contains(found: Declaration, subject: SourceRange) -> bool:
-    whole = found.origin.range(found.block.start, found.block.end)
+def _contains(declaration: Declaration, subject: SourceRange) -> bool:
+    whole = declaration.origin.range(declaration.block.start, declaration.block.end)
     return (
         whole.file == subject.file
         and (whole.line, whole.column) <= (subject.line, subject.column)
@@ -147,21 +147,21 @@ def variable_problems(
     """Find what is wrong with a value of a variable: those of a whole file refer to nothing."""
     if attribute.name not in declared.variables:
         subject = origin.range(attribute.start, attribute.name_end)
-        told = f'A value is set for "{attribute.name}", but this variable is not declared.'
-        yield warning("KP174", subject, told, hint=suggestion(attribute.name, declared.variables))
+        detail = f'A value is set for "{attribute.name}", but this variable is not declared.'
+        yield warning("KP174", subject, detail, hint=suggestion(attribute.name, declared.variables))
     for reference in attribute.references:
         subject = origin.range(reference.start, reference.end)
         if earlier is None:
-            told = "Values for all runs are constant; only those of one run may refer to others."
-            yield error("KP180", subject, told)
+            detail = "Values for all runs are constant; only those of one run may refer to others."
+            yield error("KP180", subject, detail)
         elif reference.root == "run":
             if fault := _result_problem(reference, declared, earlier):
                 yield error("KP116", subject, fault)
         elif reference.root == "var":
             yield from reference_problems([reference], origin, declared)
         else:
-            told = f'"{reference.root}" is not known here: values refer to var and run only.'
-            yield error("KP180", subject, told)
+            detail = f'"{reference.root}" is not known here: values refer to var and run only.'
+            yield error("KP180", subject, detail)
 
 
 def _result_problem(

@@ -169,8 +169,10 @@ class _ResultNames:
     def _result_value(self, name: str, found: Json, known: Iterable[str], subject: Spot) -> Value:
         if found is not None:
             return from_json_value(found)
-        told = f'There is no "{name}" among {", ".join(sorted(known))}.'
-        raise EvaluationError([error("KP144", subject.range(), told, hint=suggestion(name, known))])
+        detail = f'There is no "{name}" among {", ".join(sorted(known))}.'
+        raise EvaluationError(
+            [error("KP144", subject.range(), detail, hint=suggestion(name, known))]
+        )
 
 
 def _output_value(module: Module, name: str) -> Value:
@@ -180,8 +182,8 @@ def _output_value(module: Module, name: str) -> Value:
 def _earlier_outputs(earlier: Mapping[str, OutputValues], name: str, subject: Spot) -> Value:
     if name in earlier:
         return dict(earlier[name])
-    told = f'The run "{name}" came to nothing, so it has no outputs.'
-    raise EvaluationError([error("KP116", subject.range(), told)], is_final=True)
+    detail = f'The run "{name}" came to nothing, so it has no outputs.'
+    raise EvaluationError([error("KP116", subject.range(), detail)], is_final=True)
 
 
 def _check_assertion(block: ast.Block, scope: Scope) -> list[Diagnostic]:
@@ -249,5 +251,5 @@ def _evaluate_broker_count(root: RootModule, fixture: ClusterBlock) -> int:
     found = evaluate(node, Scope(NoNames(), origin, root.context.functions, root.context.host, {}))
     if isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= MAX_BROKERS:
         return found
-    told = f"A cluster has a whole number of brokers from 1 to {MAX_BROKERS}."
-    raise EvaluationError([error("KP705", origin.range(node.start, node.end), told)])
+    detail = f"A cluster has a whole number of brokers from 1 to {MAX_BROKERS}."
+    raise EvaluationError([error("KP705", origin.range(node.start, node.end), detail)])

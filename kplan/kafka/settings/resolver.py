@@ -36,18 +36,18 @@ _ENDPOINT = re.compile(r"(?:\w+://)?(?:\[([0-9a-fA-F:.%]+)\]|([^\s:/\[\]]+)):(\d
 _MAX_PORT = 65535
 
 
-def resolve_endpoints(found: RawSettings, controllers: str = "") -> tuple[Endpoints, Endpoints]:
+def resolve_endpoints(settings: RawSettings, controllers: str = "") -> tuple[Endpoints, Endpoints]:
     """Return brokers and controllers, one of which there are; problems are noted.
 
     `controllers` are those of the command line: brokers that are given anywhere are then left out.
     """
     if controllers:
         option = RawSetting(CONTROLLERS_OPTION, controllers, Precedence.OPTION)
-        found.settings[Setting.CONTROLLERS] = [option]
-        return (), _parse_endpoints(found, option)
-    brokers, direct = found.find(Setting.SERVERS), found.find(Setting.CONTROLLERS)
+        settings.settings[Setting.CONTROLLERS] = [option]
+        return (), _parse_endpoints(settings, option)
+    brokers, direct = settings.find(Setting.SERVERS), settings.find(Setting.CONTROLLERS)
     if brokers and direct:
-        found.report(
+        settings.report(
             "KP308",
             direct[1],
             f'"{brokers[1].name}" and "{direct[1].name}" are both set; a connection uses one '
@@ -55,10 +55,10 @@ def resolve_endpoints(found: RawSettings, controllers: str = "") -> tuple[Endpoi
             f"Remove one of them; {CONTROLLERS_OPTION} leaves all brokers out for one run.",
         )
     if direct:
-        return (), _parse_endpoints(found, direct[1])
+        return (), _parse_endpoints(settings, direct[1])
     if brokers:
-        return _parse_endpoints(found, brokers[1]), ()
-    found.report(
+        return _parse_endpoints(settings, brokers[1]), ()
+    settings.report(
         "KP303",
         None,
         "No bootstrap servers are configured.",
@@ -67,22 +67,22 @@ def resolve_endpoints(found: RawSettings, controllers: str = "") -> tuple[Endpoi
     return (), ()
 
 
-def _parse_endpoints(found: RawSettings, given: RawSetting) -> Endpoints:
-    listed = given.value
+def _parse_endpoints(settings: RawSettings, setting: RawSetting) -> Endpoints:
+    listed = setting.value
     if isinstance(listed, str):
         listed = [each for each in re.split(r"[,\s]+", listed) if each]
     if not isinstance(listed, Sequence):
-        found.report("KP302", given, f'"{given.name}" is a list of host:port.')
+        settings.report("KP302", setting, f'"{setting.name}" is a list of host:port.')
         return ()
     return tuple(
-        dict.fromkeys(each for one in listed if (each := _parse_endpoint(found, given, one)))
+        dict.fromkeys(each for one in listed if (each := _parse_endpoint(settings, setting, one)))
     )
 
 
-def _parse_endpoint(found: RawSettings, given: RawSetting, written: object) -> Endpoint | None:
+def _parse_endpoint(settings: RawSettings, setting: RawSetting, written: object) -> Endpoint | None:
     match = _ENDPOINT.fullmatch(str(written).strip())
     if match is None or not 0 < int(match[3]) <= _MAX_PORT:
-        found.report("KP302", given, f'"{written}" is not host:port.', "As in kafka-1:9092.")
+        settings.report("KP302", setting, f'"{written}" is not host:port.', "As in kafka-1:9092.")
         return None
     return Endpoint(match[1] or match[2], int(match[3]))
 
@@ -133,106 +133,106 @@ def resolve_settings(
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
-def _security_protocol(found: RawSettings) -> str:
-    nearest = found.find(Setting.PROTOCOL)
+def _security_protocol(settings: RawSettings) -> str:
+    nearest = settings.find(Setting.PROTOCOL)
     if nearest is None:
         return ""
     name = nearest[1].text.upper()
     if name not in _PROTOCOLS:
         known = ", ".join(_PROTOCOLS)
-        found.report(
+        settings.report(
             "KP302", nearest[1], f'"{name}" is not a security protocol.', f"One of {known}."
         )
     return name
 
 
-def _uses_tls(found: RawSettings) -> bool:
+def _uses_tls(settings: RawSettings) -> bool:
     """Whether to speak TLS; where nothing is said, the block means yes, as in Terraform."""
-    said = found.find(Setting.TLS, Setting.PROTOCOL)
+    said = settings.find(Setting.TLS, Setting.PROTOCOL)
     if said is None:
-        servers = found.find(Setting.SERVERS) or found.find(Setting.CONTROLLERS)
-        material = found.find(Setting.CA, Setting.CERTIFICATE, Setting.KEYSTORE)
+        servers = settings.find(Setting.SERVERS) or settings.find(Setting.CONTROLLERS)
+        material = settings.find(Setting.CA, Setting.CERTIFICATE, Setting.KEYSTORE)
         return material is not None or (
             servers is not None and servers[1].precedence is Precedence.ARGUMENT
         )
     if said[0] is Setting.TLS:
-        return found.read_flag(said[1])
-    return _security_protocol(found).endswith("SSL")
+        return settings.read_flag(said[1])
+    return _security_protocol(settings).endswith("SSL")
 
 
-def _tls(found: RawSettings) -> Tls:
-    identity = found.find(Setting.CERTIFICATE, Setting.KEYSTORE)
-    chain = found.read_pem(identity[1]) if identity else ""
-    given_key = found.find(Setting.KEY)
-    key = private_key(found.read_pem(given_key[1]) if given_key else chain)
+def _tls(settings: RawSettings) -> Tls:
+    identity = settings.find(Setting.CERTIFICATE, Setting.KEYSTORE)
+    chain = settings.read_pem(identity[1]) if identity else ""
+    given_key = settings.find(Setting.KEY)
+    key = private_key(settings.read_pem(given_key[1]) if given_key else chain)
     if bool(chain) != bool(key):
         have, lack = ("certificate", "key") if chain else ("key", "certificate")
-        found.report(
+        settings.report(
             "KP303",
             (identity or given_key or (None, None))[1],
             f"A client {have} is set without its {lack}.",
             "Give both client_cert and client_key.",
         )
-    authority = found.find(Setting.CA)
-    password = found.find(Setting.KEY_PASSWORD)
+    authority = settings.find(Setting.CA)
+    password = settings.find(Setting.KEY_PASSWORD)
     return Tls(
-        ca=found.read_pem(authority[1]) if authority else "",
+        ca=settings.read_pem(authority[1]) if authority else "",
         certificate=certificates(chain),
         key=key,
         key_password=password[1].text if password else "",
-        is_verified=_is_verified(found),
-        is_host_checked=_is_host_checked(found),
+        is_verified=_is_verified(settings),
+        is_host_checked=_is_host_checked(settings),
     )
 
 
-def _is_verified(found: RawSettings) -> bool:
-    said = found.find(Setting.SKIP_VERIFY, Setting.VERIFY)
+def _is_verified(settings: RawSettings) -> bool:
+    said = settings.find(Setting.SKIP_VERIFY, Setting.VERIFY)
     if said is None:
         return True
-    return found.read_flag(said[1]) is (said[0] is Setting.VERIFY)
+    return settings.read_flag(said[1]) is (said[0] is Setting.VERIFY)
 
 
-def _is_host_checked(found: RawSettings) -> bool:
-    said = found.find(Setting.HOST_CHECK)
+def _is_host_checked(settings: RawSettings) -> bool:
+    said = settings.find(Setting.HOST_CHECK)
     if said is None:
         return True
     name = said[1].text.lower()
     if name not in {"https", "none", ""}:
-        found.report("KP302", said[1], f'"{said[1].name}" is "https" or "none".')
+        settings.report("KP302", said[1], f'"{said[1].name}" is "https" or "none".')
     return name == "https"
 
 
-def _uses_sasl(found: RawSettings) -> bool:
+def _uses_sasl(settings: RawSettings) -> bool:
     """Whether to log in: the security protocol says so, or a better placed user name does."""
-    protocol = found.find(Setting.PROTOCOL)
-    nameless = (Setting.MECHANISM,) if mechanism_name(found) in MECHANISMS_WITHOUT_USER else ()
-    user = found.find(Setting.USERNAME, Setting.LOGIN, *nameless)
+    protocol = settings.find(Setting.PROTOCOL)
+    nameless = (Setting.MECHANISM,) if mechanism_name(settings) in MECHANISMS_WITHOUT_USER else ()
+    user = settings.find(Setting.USERNAME, Setting.LOGIN, *nameless)
     if protocol and not (user and user[1].precedence < protocol[1].precedence):
-        return _security_protocol(found).startswith("SASL")
+        return _security_protocol(settings).startswith("SASL")
     return user is not None
 
 
 _DEFAULTS = Timeouts()
 
 
-def _timeouts(found: RawSettings) -> Timeouts:
-    request = found.find(Setting.TIMEOUT_S, Setting.TIMEOUT_MS)
-    connect = found.find(Setting.CONNECT_TIMEOUT_MS)
+def _timeouts(settings: RawSettings) -> Timeouts:
+    request = settings.find(Setting.TIMEOUT_S, Setting.TIMEOUT_MS)
+    connect = settings.find(Setting.CONNECT_TIMEOUT_MS)
     request_s = _DEFAULTS.request_s
     if request is not None:
         per_second = 1 if request[0] is Setting.TIMEOUT_S else 1000
-        request_s = _read_seconds(found, request[1], per_second) or request_s
+        request_s = _read_seconds(settings, request[1], per_second) or request_s
     connect_s = min(_DEFAULTS.connect_s, request_s)
     if connect is not None:
-        connect_s = _read_seconds(found, connect[1], 1000) or connect_s
+        connect_s = _read_seconds(settings, connect[1], 1000) or connect_s
     return Timeouts(connect_s, request_s)
 
 
-def _socket_options(found: RawSettings) -> SocketOptions:
-    idle_ms = _read_count(found, Setting.IDLE_MS)
+def _socket_options(settings: RawSettings) -> SocketOptions:
+    idle_ms = _read_count(settings, Setting.IDLE_MS)
     return SocketOptions(
-        send_bytes=_read_count(found, Setting.SEND_BUFFER),
-        receive_bytes=_read_count(found, Setting.RECEIVE_BUFFER),
+        send_bytes=_read_count(settings, Setting.SEND_BUFFER),
+        receive_bytes=_read_count(settings, Setting.RECEIVE_BUFFER),
         idle_s=idle_ms / 1000 if idle_ms else math.inf,
     )
 
@@ -240,35 +240,35 @@ def _socket_options(found: RawSettings) -> SocketOptions:
 _MAX_INT32 = 2**31 - 1
 
 
-def _read_count(found: RawSettings, setting: Setting) -> int:
+def _read_count(settings: RawSettings, setting: Setting) -> int:
     """Read a whole number; 0, and -1 as Java clients say it, is what is not set."""
-    nearest = found.find(setting)
+    nearest = settings.find(setting)
     if nearest is None:
         return 0
     number = _read_number(nearest[1]) if re.fullmatch(r"-?\d+", nearest[1].text) else math.nan
     if not -1 <= number <= _MAX_INT32:
         detail = f'"{nearest[1].name}" is a whole number, at most {_MAX_INT32}.'
-        found.report("KP302", nearest[1], detail)
+        settings.report("KP302", nearest[1], detail)
         return 0
     return max(0, int(number))
 
 
-def _read_seconds(found: RawSettings, given: RawSetting, per_second: int) -> Seconds | None:
+def _read_seconds(settings: RawSettings, setting: RawSetting, per_second: int) -> Seconds | None:
     try:
-        return seconds(_read_number(given) / per_second)
+        return seconds(_read_number(setting) / per_second)
     except ValueError:
-        found.report(
+        settings.report(
             "KP302",
-            given,
-            f'"{given.name}" is a time above 0 and at most an hour.',
+            setting,
+            f'"{setting.name}" is a time above 0 and at most an hour.',
             "Kafka 4 loses requests with a timeout of 0; leave it out for the default.",
         )
         return None
 
 
-def _read_number(given: RawSetting) -> float:
+def _read_number(setting: RawSetting) -> float:
     """Read a number; not a number where it is none."""
-    value = given.value
+    value = setting.value
     if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
         return math.nan
     return float(value)

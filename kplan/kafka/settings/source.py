@@ -92,25 +92,25 @@ class RawSettings:
         if not is_empty or (setting is Setting.HOST_CHECK and given.value == ""):
             self.settings.setdefault(setting, []).append(given)
 
-    def read_pem(self, given: RawSetting) -> str:
+    def read_pem(self, setting: RawSetting) -> str:
         """Read what is PEM text or the path of a file with it; "" with a problem noted."""
         try:
-            return read_pem(given.text, given.folder)
+            return read_pem(setting.text, setting.folder)
         except PemError as failure:
-            self.report("KP304", given, f"{given.name}: {failure}", failure.hint)
+            self.report("KP304", setting, f"{setting.name}: {failure}", failure.hint)
             return ""
 
-    def read_flag(self, given: RawSetting) -> bool:
+    def read_flag(self, setting: RawSetting) -> bool:
         """Read a yes or no; no with a problem noted."""
-        value = _BOOLEANS.get(given.text.lower())
+        value = _BOOLEANS.get(setting.text.lower())
         if value is None:
-            self.report("KP302", given, f'"{given.name}" is true or false.')
+            self.report("KP302", setting, f'"{setting.name}" is true or false.')
         return bool(value)
 
-    def report(self, code: str, given: RawSetting | None, detail: str, hint: str = "") -> None:
+    def report(self, code: str, setting: RawSetting | None, detail: str, hint: str = "") -> None:
         """Note a problem."""
         severity = Severity.WARNING if code == "KP306" else Severity.ERROR
-        subject = given.subject if given else None
+        subject = setting.subject if setting else None
         self.diagnostics.append(
             Diagnostic(code, severity, SUMMARIES[code], detail, hint, subject=subject)
         )
@@ -138,25 +138,25 @@ def read_raw_settings(
     return found
 
 
-def _add_arguments(found: RawSettings, block: ProviderBlock, folder: Path) -> None:
+def _add_arguments(settings: RawSettings, block: ProviderBlock, folder: Path) -> None:
     for name, value in sorted(block.arguments.items()):
         given = RawSetting(name, value, Precedence.ARGUMENT, folder, block.ranges.get(name))
         if name == "config":
-            _add_config(found, given)
+            _add_config(settings, given)
         elif setting := ARGUMENT_SETTINGS.get(name):
-            found.add(setting, given)
+            settings.add(setting, given)
         elif name not in ARGUMENT_SETTINGS:
-            _report_unknown(found, given, "argument", ARGUMENT_SETTINGS)
+            _report_unknown(settings, given, "argument", ARGUMENT_SETTINGS)
 
 
-def _add_config(found: RawSettings, config: RawSetting) -> None:
+def _add_config(settings: RawSettings, config: RawSetting) -> None:
     if config.value is None:
         return
     if not isinstance(config.value, Mapping):
-        found.report("KP302", config, '"config" is a map of setting names to values.')
+        settings.report("KP302", config, '"config" is a map of setting names to values.')
         return
     _add_keys(
-        found,
+        settings,
         (
             RawSetting(str(key), value, Precedence.CONFIG, config.folder, config.subject)
             for key, value in sorted(config.value.items())
@@ -165,7 +165,7 @@ def _add_config(found: RawSettings, config: RawSetting) -> None:
 
 
 def _properties_path(
-    found: RawSettings, block: ProviderBlock | None, environ: Mapping[str, str], folder: Path
+    settings: RawSettings, block: ProviderBlock | None, environ: Mapping[str, str], folder: Path
 ) -> Path | None:
     named = block.arguments.get("properties_file") if block else None
     if named is None or named == "":
@@ -173,20 +173,20 @@ def _properties_path(
         return Path(variable).expanduser() if variable else None
     given = RawSetting("properties_file", named, Precedence.ARGUMENT, folder)
     if not isinstance(named, str):
-        found.report("KP302", given, '"properties_file" is the path of a file.')
+        settings.report("KP302", given, '"properties_file" is the path of a file.')
         return None
     return folder / Path(named).expanduser()
 
 
-def _add_properties(found: RawSettings, file: Path) -> None:
+def _add_properties(settings: RawSettings, file: Path) -> None:
     try:
         text = file.read_text(encoding="latin-1")  # as java.util.Properties reads it
     except OSError as failure:
-        found.report("KP304", None, f'"{file}" cannot be read: {failure.strerror}.')
+        settings.report("KP304", None, f'"{file}" cannot be read: {failure.strerror}.')
         return
     last = {each.key: each for each in parse_properties(text)}  # the last one counts, as in Java
     _add_keys(
-        found,
+        settings,
         (
             RawSetting(each.key, each.value, Precedence.FILE, Path(), _line_range(file, each.line))
             for each in last.values()
@@ -198,31 +198,33 @@ def _line_range(file: Path, number: int) -> SourceRange:
     return SourceRange(str(file), number, 1, number, 1)
 
 
-def _add_keys(found: RawSettings, entries: Iterable[RawSetting]) -> None:
+def _add_keys(settings: RawSettings, entries: Iterable[RawSetting]) -> None:
     for given in entries:
         key = given.name
         if key in KEY_SETTINGS:
-            found.add(KEY_SETTINGS[key], given)
+            settings.add(KEY_SETTINGS[key], given)
         elif key in LIBRDKAFKA_KEYS:
-            found.librdkafka.setdefault(key, given)
+            settings.librdkafka.setdefault(key, given)
         elif key in UNSUPPORTED_KEYS:
-            found.report("KP305", given, f'kplan cannot honour "{key}" in all of its connections.')
+            settings.report(
+                "KP305", given, f'kplan cannot honour "{key}" in all of its connections.'
+            )
         elif key in UNUSED_KEYS:
-            found.report("KP306", given, f'"{key}" does nothing for an admin client.')
+            settings.report("KP306", given, f'"{key}" does nothing for an admin client.')
         elif not key.startswith(IGNORED_PREFIXES):
-            _report_unknown(found, given, "setting", (*KEY_SETTINGS, *LIBRDKAFKA_KEYS))
+            _report_unknown(settings, given, "setting", (*KEY_SETTINGS, *LIBRDKAFKA_KEYS))
 
 
-def _add_variables(found: RawSettings, environ: Mapping[str, str]) -> None:
+def _add_variables(settings: RawSettings, environ: Mapping[str, str]) -> None:
     for name, setting in VARIABLE_SETTINGS.items():
         rank = (
             Precedence.OWN_VARIABLE if name.startswith("KPLAN_") else Precedence.PROVIDER_VARIABLE
         )
         if name in environ:
-            found.add(setting, RawSetting(name, environ[name], rank))
+            settings.add(setting, RawSetting(name, environ[name], rank))
     for name in _unknown_variables(environ):
         given = RawSetting(name, environ[name], Precedence.OWN_VARIABLE)
-        _report_unknown(found, given, "environment variable", VARIABLE_SETTINGS)
+        _report_unknown(settings, given, "environment variable", VARIABLE_SETTINGS)
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
@@ -233,7 +235,9 @@ def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
     )
 
 
-def _report_unknown(found: RawSettings, given: RawSetting, what: str, known: Iterable[str]) -> None:
-    close = get_close_matches(given.name, list(known), n=1)
+def _report_unknown(
+    settings: RawSettings, setting: RawSetting, what: str, known: Iterable[str]
+) -> None:
+    close = get_close_matches(setting.name, list(known), n=1)
     hint = f'Did you mean "{close[0]}"?' if close else ""
-    found.report("KP301", given, f'There is no {what} "{given.name}".', hint)
+    settings.report("KP301", setting, f'There is no {what} "{setting.name}".', hint)

@@ -176,23 +176,23 @@ def _change_expiry(gateway: Gateway, api: Api, request: Message) -> int | Refusa
     return int(answer.expiry_timestamp_ms)
 
 
-def _delegation_token(told: Message) -> DelegationToken:
-    renewers = (f"{each.principal_type}:{each.principal_name}" for each in told.renewers)
+def _delegation_token(message: Message) -> DelegationToken:
+    renewers = (f"{each.principal_type}:{each.principal_name}" for each in message.renewers)
     return DelegationToken(
-        told.token_id,
-        f"{told.principal_type}:{told.principal_name}",
-        _requester(told),
+        message.token_id,
+        f"{message.principal_type}:{message.principal_name}",
+        _requester(message),
         tuple(sorted(renewers)),
-        told.issue_timestamp,
-        told.expiry_timestamp,
-        told.max_timestamp,
-        bytes(told.hmac),
+        message.issue_timestamp,
+        message.expiry_timestamp,
+        message.max_timestamp,
+        bytes(message.hmac),
     )
 
 
-def _requester(told: Message) -> str:
-    name = told.token_requester_principal_name
-    return f"{told.token_requester_principal_type}:{name}" if name else ""
+def _requester(message: Message) -> str:
+    name = message.token_requester_principal_name
+    return f"{message.token_requester_principal_type}:{name}" if name else ""
 
 
 def _split_principal(text: str) -> tuple[str, str]:

@@ -197,11 +197,15 @@ def _describe_consumer_groups(
             )
 
 
-def _member(told: Message) -> GroupMember:
-    held = told.assignment.topic_partitions
+def _member(message: Message) -> GroupMember:
+    held = message.assignment.topic_partitions
     partitions = sorted((each.topic_name, number) for each in held for number in each.partitions)
     return GroupMember(
-        told.member_id, told.client_id, told.client_host, told.instance_id or "", tuple(partitions)
+        message.member_id,
+        message.client_id,
+        message.client_host,
+        message.instance_id or "",
+        tuple(partitions),
     )
 
 
@@ -224,15 +228,19 @@ def _describe_classic_groups(
             )
 
 
-def _classic_member(group: Message, told: Message) -> GroupMember:
+def _classic_member(group: Message, message: Message) -> GroupMember:
     """Read a member; what members of other groups than consumers agree on is theirs alone."""
     is_consumer = group.protocol_type == "consumer"
     try:
-        held = parse_assignment(bytes(told.member_assignment)) if is_consumer else ()
+        held = parse_assignment(bytes(message.member_assignment)) if is_consumer else ()
     except messages.MalformedResponse:
         held = ()
     return GroupMember(
-        told.member_id, told.client_id, told.client_host, told.group_instance_id or "", held
+        message.member_id,
+        message.client_id,
+        message.client_host,
+        message.group_instance_id or "",
+        held,
     )
 
 

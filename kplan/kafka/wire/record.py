@@ -194,15 +194,15 @@ class TopicTable:
             raise _RetryLater("it has no leader")
         return brokers[leader]
 
-    def _check_topic(self, found: Message) -> None:
-        if len(found.partitions) != 1:
+    def _check_topic(self, message: Message) -> None:
+        if len(message.partitions) != 1:
             raise StateError(
-                f"The topic {self._topic} has {len(found.partitions)} partitions; a state is kept "
-                "in a topic of one.",
+                f"The topic {self._topic} has {len(message.partitions)} partitions; a state "
+                "topic must have one.",
                 "Name a topic that does not exist, and kplan creates it.",
             )
-        if self._topic_id != messages.format_uuid(found.topic_id):
-            self._topic_id = messages.format_uuid(found.topic_id)
+        if self._topic_id != messages.format_uuid(message.topic_id):
+            self._topic_id = messages.format_uuid(message.topic_id)
             self._reset(0)
 
     def _reset(self, offset: int) -> None:
@@ -239,14 +239,14 @@ class TopicTable:
         if code:
             raise self._state_error(broker_refusal(code, None))
 
-    def _state_error(self, found: Refusal) -> StateError:
+    def _state_error(self, refusal: Refusal) -> StateError:
         who = self._settings.principal or "This user"
-        if found.error == "TOPIC_AUTHORIZATION_FAILED":
+        if refusal.error == "TOPIC_AUTHORIZATION_FAILED":
             return StateError(
                 f"{who} may not read the topic {self._topic}, which stores the state.",
                 f"Grant {who} READ on it, and WRITE to change the state.",
             )
-        return StateError(f"The topic {self._topic}, which stores the state: {found}")
+        return StateError(f"The topic {self._topic}, which stores the state: {refusal}")
 
     def _pause(self, deadline: Deadline, why: str) -> None:
         try:

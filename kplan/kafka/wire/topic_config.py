@@ -41,32 +41,34 @@ class UnexpectedLayout(Exception):  # noqa: N818 - nothing is wrong with it
     """The answer holds what was not asked for, or is cut: a matter for the general decoder."""
 
 
-def decode_configs_fast(data: bytes, seen: EntryCache) -> dict[str, Configs | Refusal]:
+def decode_configs_fast(data: bytes, entry_cache: EntryCache) -> dict[str, Configs | Refusal]:
     """Read the body of a DescribeConfigs answer without synonyms and documentation.
 
     Raises:
         Unusual: it is not of that shape.
 
     """
-    return _decode_results(data, seen, _decode_described)
+    return _decode_results(data, entry_cache, _decode_described)
 
 
-def decode_previews_fast(data: bytes, seen: EntryCache) -> dict[str, TopicPreview | Refusal]:
+def decode_previews_fast(data: bytes, entry_cache: EntryCache) -> dict[str, TopicPreview | Refusal]:
     """Read the body of a CreateTopics answer of one who may see configs; raises as above."""
-    return _decode_results(data, seen, _decode_previewed)
+    return _decode_results(data, entry_cache, _decode_previewed)
 
 
 _Reader = Callable[[bytes, int, EntryCache, int], tuple[str | None, Result, int]]
 
 
-def _decode_results(data: bytes, seen: EntryCache, read: "_Reader[Result]") -> dict[str, Result]:
+def _decode_results(
+    data: bytes, entry_cache: EntryCache, read: "_Reader[Result]"
+) -> dict[str, Result]:
     """Read an answer: throttle time, results, and no tagged fields anywhere (KIP-482)."""
     found: dict[str, Result] = {}
     try:
         (throttle_ms,) = struct.unpack_from(">i", data)
         size, at = _decode_length(data, 4)
         for _ in range(size):
-            name, result, at = read(data, at, seen, throttle_ms)
+            name, result, at = read(data, at, entry_cache, throttle_ms)
             if name is None or data[at] != 0:
                 raise UnexpectedLayout
             found[name] = result
@@ -79,25 +81,25 @@ def _decode_results(data: bytes, seen: EntryCache, read: "_Reader[Result]") -> d
 
 
 def _decode_described(
-    data: bytes, at: int, seen: EntryCache, throttle_ms: int
+    data: bytes, at: int, entry_cache: EntryCache, throttle_ms: int
 ) -> tuple[str | None, Configs | Refusal, int]:
     (code,) = struct.unpack_from(">h", data, at)
     message, at = _decode_text(data, at + 2)
     name, at = _decode_text(data, at + 1)  # behind the resource type
-    configs, at = _decode_entries(data, at, seen, _DESCRIBED_TAIL)
+    configs, at = _decode_entries(data, at, entry_cache, _DESCRIBED_TAIL)
     if code:
         return name, broker_refusal(code, message, throttle_ms=throttle_ms), at
     return name, configs, at
 
 
 def _decode_previewed(
-    data: bytes, at: int, seen: EntryCache, throttle_ms: int
+    data: bytes, at: int, entry_cache: EntryCache, throttle_ms: int
 ) -> tuple[str | None, TopicPreview | Refusal, int]:
     name, at = _decode_text(data, at)
     (code,) = struct.unpack_from(">h", data, at + 16)  # behind the topic id
     message, at = _decode_text(data, at + 18)
     partitions, factor = struct.unpack_from(">ih", data, at)
-    configs, at = _decode_entries(data, at + 6, seen, _PREVIEWED_TAIL)
+    configs, at = _decode_entries(data, at + 6, entry_cache, _PREVIEWED_TAIL)
     if code:
         return name, broker_refusal(code, message, throttle_ms=throttle_ms), at
     return name, TopicPreview(visible_count(partitions), visible_count(factor), configs), at
@@ -118,7 +120,9 @@ _EMPTY_TAILS = {_DESCRIBED_TAIL: b"\x01\x00\x00", _PREVIEWED_TAIL: b"\x00"}
 """What the last bytes are where nothing more was asked for; the type of the value aside."""
 
 
-def _decode_entries(data: bytes, at: int, seen: EntryCache, tail: int) -> tuple[Configs, int]:
+def _decode_entries(
+    data: bytes, at: int, entry_cache: EntryCache, tail: int
+) -> tuple[Configs, int]:
     entries, at = _decode_length(data, at)
     configs: Configs = {}
     for _ in range(entries):
@@ -128,9 +132,9 @@ def _decode_entries(data: bytes, at: int, seen: EntryCache, tail: int) -> tuple[
         if size >= _MULTI_BYTE or data[at] >= _MULTI_BYTE:
             end = _long_entry_end(data, at) + tail
         raw = data[at:end]
-        known = seen.get(raw)
+        known = entry_cache.get(raw)
         if known is None:
-            known = seen[raw] = _decode_entry(raw, tail)
+            known = entry_cache[raw] = _decode_entry(raw, tail)
         configs[known[0]] = known[1]
         at = end
     return configs, at
@@ -209,7 +213,7 @@ def read_topic_configs(
 
 
 def _ask_configs(
-    node: Connection, names: Sequence[str], deadline: Deadline, seen: EntryCache
+    node: Connection, names: Sequence[str], deadline: Deadline, entry_cache: EntryCache
 ) -> dict[str, Configs | Refusal]:
     api = messages.DESCRIBE_CONFIGS
     request = messages.DESCRIBE_CONFIGS.request(
@@ -221,7 +225,7 @@ def _ask_configs(
     body = node.ask_raw(api, version, request, deadline)
     if version == DESCRIBE_CONFIGS_VERSION:
         with suppress(UnexpectedLayout):
-            return decode_configs_fast(bytes(body), seen)
+            return decode_configs_fast(bytes(body), entry_cache)
     return decode_configs(node.decode(api, version, body))
 
 

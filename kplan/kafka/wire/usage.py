@@ -66,10 +66,10 @@ def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, Top
 
 
 def _read_leader(
-    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: UsageReadings
+    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], usage_readings: UsageReadings
 ) -> None:
     """Ask one broker about the partitions it leads."""
-    problems = found.problems
+    problems = usage_readings.problems
 
     def tried(what: str, ask: Callable[[], None]) -> None:
         try:
@@ -79,13 +79,13 @@ def _read_leader(
                 problems[name].add(f"{what}: {failure.detail}")
 
     for what, times, into in (
-        ("first offsets", EARLIEST, found.starts),
-        ("last offsets", LATEST, found.ends),
-        ("newest records", MAX_TIMESTAMP, found.newest),
+        ("first offsets", EARLIEST, usage_readings.starts),
+        ("last offsets", LATEST, usage_readings.ends),
+        ("newest records", MAX_TIMESTAMP, usage_readings.newest),
     ):
         tried(what, partial(read_offsets, gateway, at, led_, (times, into, what), problems))
-    tried("sizes", partial(_read_sizes, gateway, at, led_, found))
-    tried("producers", partial(_read_producers, gateway, at, led_, found))
+    tried("sizes", partial(_read_sizes, gateway, at, led_, usage_readings))
+    tried("producers", partial(_read_producers, gateway, at, led_, usage_readings))
 
 
 def read_offsets(
@@ -122,7 +122,7 @@ def read_offsets(
 
 
 def _read_sizes(
-    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: UsageReadings
+    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], usage_readings: UsageReadings
 ) -> None:
     part = apis.DESCRIBE_LOG_DIRS.request.DescribableLogDirTopic
     topics = [part(topic=name, partitions=numbers) for name, numbers in led_.items()]
@@ -134,14 +134,14 @@ def _read_sizes(
         for topic in folder.topics:
             for each in topic.partitions:
                 if not each.is_future_key:
-                    found.sizes[topic.name, each.partition_index] = each.partition_size
+                    usage_readings.sizes[topic.name, each.partition_index] = each.partition_size
     for code in sorted(codes - {0}):
         for name in led_:
-            found.problems[name].add(f"sizes: {broker_refusal(code, None)}")
+            usage_readings.problems[name].add(f"sizes: {broker_refusal(code, None)}")
 
 
 def _read_producers(
-    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: UsageReadings
+    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], usage_readings: UsageReadings
 ) -> None:
     part = apis.DESCRIBE_PRODUCERS.request.TopicRequest
     topics = [part(name=name, partition_indexes=numbers) for name, numbers in led_.items()]
@@ -151,11 +151,13 @@ def _read_producers(
     for topic in answer.topics:
         for each in topic.partitions:
             if each.error_code:
-                found.problems[topic.name].add(
+                usage_readings.problems[topic.name].add(
                     f"producers: {broker_refusal(each.error_code, None)}"
                 )
             else:
-                found.producers[topic.name, each.partition_index] = len(each.active_producers)
+                usage_readings.producers[topic.name, each.partition_index] = len(
+                    each.active_producers
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,16 +171,19 @@ class GroupOffsets:
 
 
 def _read_groups(
-    gateway: Gateway, brokers: Iterable[Endpoint], threads: ThreadPoolExecutor, found: UsageReadings
+    gateway: Gateway,
+    brokers: Iterable[Endpoint],
+    threads: ThreadPoolExecutor,
+    usage_readings: UsageReadings,
 ) -> tuple[GroupOffsets, ...] | None:
     """List the groups of every broker; without DESCRIBE on the cluster some are hidden."""
     if "DESCRIBE" not in (read_rights(gateway, ()).cluster or frozenset()):
-        found.problems[""].add("groups: without DESCRIBE on the cluster some are hidden")
+        usage_readings.problems[""].add("groups: without DESCRIBE on the cluster some are hidden")
         return None
     try:
         listed = list(threads.map(lambda at: _read_groups_at(gateway, at), brokers))
     except ClusterError as failure:
-        found.problems[""].add(f"groups: {failure.detail}")
+        usage_readings.problems[""].add(f"groups: {failure.detail}")
         return None
     return tuple(group for groups in listed for group in groups)
 
@@ -253,24 +258,26 @@ def committed_offsets(group: Message) -> Mapping[TopicPartition, int]:
 def _topic_use(
     name: str,
     partitions: Collection[int],
-    found: UsageReadings,
+    usage_readings: UsageReadings,
     groups: tuple[GroupOffsets, ...] | None,
 ) -> TopicUse:
     used = {}
     for number in partitions:
         key = (name, number)
-        newest = found.newest.get(key, -1)
+        newest = usage_readings.newest.get(key, -1)
         used[number] = PartitionUse(
-            found.starts.get(key),
-            found.ends.get(key),
+            usage_readings.starts.get(key),
+            usage_readings.ends.get(key),
             newest if newest >= 0 else None,
-            found.sizes.get(key),
-            found.producers.get(key),
+            usage_readings.sizes.get(key),
+            usage_readings.producers.get(key),
         )
-    unread = tuple(sorted(found.problems.get(name, set()) | found.problems.get("", set())))
+    unread = tuple(
+        sorted(usage_readings.problems.get(name, set()) | usage_readings.problems.get("", set()))
+    )
     if groups is None:
         return TopicUse(used, None, unread)
-    mine = [_group_use(name, each, found.ends) for each in groups]
+    mine = [_group_use(name, each, usage_readings.ends) for each in groups]
     return TopicUse(used, tuple(each for each in mine if each is not None), unread)
 
 

@@ -143,12 +143,12 @@ def problems_document(
     """
     found = sort_diagnostics(diagnostics)
     errors = sum(1 for each in found if each.is_error)
-    told = f"{count_text(errors, 'error')}, {count_text(len(found) - errors, 'warning')}"
+    detail = f"{count_text(errors, 'error')}, {count_text(len(found) - errors, 'warning')}"
     if not errors:
-        told = f"Success! {sound}{f' ({told})' if found else ''}"
+        detail = f"Success! {sound}{f' ({detail})' if found else ''}"
     tone = Tone.ERROR if errors else Tone.ADD
     return Document(
-        (*problem_blocks(found, sources), Totals((line(Span(f"{told}.", tone)),))), title
+        (*problem_blocks(found, sources), Totals((line(Span(f"{detail}.", tone)),))), title
     )
 
 

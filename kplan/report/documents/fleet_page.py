@@ -86,29 +86,29 @@ class _NamedRows:
         )
 
 
-def fleet_page(found: Figures) -> Document:
+def fleet_page(figures: Figures) -> Document:
     """Say first what is wrong, draw what there is, then list it."""
-    by_name = {each.name: _NamedRows(each) for each in found.tables}
+    by_name = {each.name: _NamedRows(each) for each in figures.tables}
     places = {name: place for place, name in enumerate(_TITLES)}
-    tables = sorted(found.tables, key=lambda each: places.get(each.name, len(places)))
+    tables = sorted(figures.tables, key=lambda each: places.get(each.name, len(places)))
     blocks: list[Block] = [
-        Heading(line(_lineage_text(found.lineage))),
+        Heading(line(_lineage_text(figures.lineage))),
         Totals(tuple(_verdict(by_name))),
     ]
-    blocks += [Paragraph(each, Tone.WARNING) for each in found.notes]
+    blocks += [Paragraph(each, Tone.WARNING) for each in figures.notes]
     blocks += _next_steps(by_name)
     blocks += [_page_table(each) for each in tables if each.rows]
     nothing = [_lowercase_title(_title(each)) for each in tables if not each.rows]
     if nothing:
         blocks.append(Paragraph(f"Nothing found: {'; '.join(nothing)}.", Tone.FAINT))
     if "unused_topics" not in by_name:
-        told = (
+        detail = (
             "No authorizer log was ingested, so unused topics are unknown "
             "(kplan fleet audit ingest)."
         )
-        blocks.append(Paragraph(told, Tone.FAINT))
+        blocks.append(Paragraph(detail, Tone.FAINT))
     return Document(
-        tuple(blocks), found.title, tuple(each for each in _charts(by_name) if each.bars)
+        tuple(blocks), figures.title, tuple(each for each in _charts(by_name) if each.bars)
     )
 
 
@@ -116,20 +116,20 @@ def _lineage_text(lineage: Mapping[str, str]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in lineage.items())
 
 
-def _verdict(found: TablesByName) -> Iterator[tuple[Span, ...]]:
-    clusters = found.get("inventory", _EMPTY_ROWS)
-    unread, drifted = clusters.sum("unread_clusters"), found.get("drift", _EMPTY_ROWS)
-    dangerous = _by_risk(found, Risk.DANGEROUS).total()
+def _verdict(name: TablesByName) -> Iterator[tuple[Span, ...]]:
+    clusters = name.get("inventory", _EMPTY_ROWS)
+    unread, drifted = clusters.sum("unread_clusters"), name.get("drift", _EMPTY_ROWS)
+    dangerous = _by_risk(name, Risk.DANGEROUS).total()
     problems = [
         f"{count_text(unread, 'cluster')} not read" if unread else "",
         _nonzero_count_text(drifted.count(finding="drift").total(), "drifted object"),
         _nonzero_count_text(drifted.count(finding="problem").total(), "problem"),
         _nonzero_count_text(dangerous, "dangerous change"),
         _nonzero_count_text(
-            len(found.get("violations", _EMPTY_ROWS).table.rows), "policy violation"
+            len(name.get("violations", _EMPTY_ROWS).table.rows), "policy violation"
         ),
     ]
-    undeclared = len(found.get("undeclared", _EMPTY_ROWS).table.rows)
+    undeclared = len(name.get("undeclared", _EMPTY_ROWS).table.rows)
     compared = clusters.sum("clusters") - undeclared
     sound = f"in {count_text(compared, 'cluster')}, and {undeclared:,} not read"
     nothing = f"No problems found {sound if undeclared else 'that kplan checks'}."
@@ -148,12 +148,12 @@ def _verdict(found: TablesByName) -> Iterator[tuple[Span, ...]]:
     if undeclared:
         told = count_text(undeclared, "cluster")
         yield line(f"{told} without a configuration: drift is unknown")
-    own, foreign = (counts.total() for counts in _by_owner(found))
+    own, foreign = (counts.total() for counts in _by_owner(name))
     if foreign:
         share = 100 * foreign / (own + foreign)
         told = f"{count_text(foreign, 'object')} ({share:.0f} %) without an owner"
         yield line(told)
-    unused = found.get("unused_topics", _EMPTY_ROWS)
+    unused = name.get("unused_topics", _EMPTY_ROWS)
     if unused.table.rows:
         held = size_text(unused.sum("bytes"))
         told = f"{count_text(len(unused.table.rows), 'topic')} unused"
@@ -194,9 +194,9 @@ def _nonzero_count_text(count: int, noun: str) -> str:
     return count_text(count, noun) if count else ""
 
 
-def _by_risk(found: TablesByName, risk: Risk) -> Counter[str]:
+def _by_risk(name: TablesByName, risk: Risk) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for row in found.get("to_do", _EMPTY_ROWS):
+    for row in name.get("to_do", _EMPTY_ROWS):
         if row["finding"] == "change" and row["risk"] == risk.value:
             counts[str(row["cluster"])] += _number(row["count"])
     return counts

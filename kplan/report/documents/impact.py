@@ -46,16 +46,16 @@ def impacts_document(plan: Plan) -> Document:
     return Document((table, Totals((line(sums),))), title)
 
 
-def _row(change: Change, found: Impact) -> TableRow:
+def _row(change: Change, impact: Impact) -> TableRow:
     going = change.action in {Action.DELETE, Action.REPLACE}
     return TableRow(
         (
             line(strong_span(str(change.address))),
-            _count_line(found.records),
-            line(_size(found.size_bytes)),
-            line(_age_text(found)),
-            line(_groups_text(found)),
-            _count_line(found.producers),
+            _count_line(impact.records),
+            line(_size(impact.size_bytes)),
+            line(_age_text(impact)),
+            line(_groups_text(impact)),
+            _count_line(impact.producers),
         ),
         Mark.REMOVE if going else Mark.CHANGE,
     )
@@ -73,16 +73,16 @@ def _size(count: int | None) -> str:
     return UNKNOWN if count is None else size_text(count) or f"{count:,} bytes"
 
 
-def _age_text(found: Impact) -> str:
-    if found.age_ms is None:
-        return "none" if found.records == 0 else UNKNOWN
-    return f"{duration_text(found.age_ms)} ago"
+def _age_text(impact: Impact) -> str:
+    if impact.age_ms is None:
+        return "none" if impact.records == 0 else UNKNOWN
+    return f"{duration_text(impact.age_ms)} ago"
 
 
-def _groups_text(found: Impact) -> str:
-    if found.groups is None:
+def _groups_text(impact: Impact) -> str:
+    if impact.groups is None:
         return UNKNOWN
-    return ", ".join(f"{each.group}{' (live)' if each.is_live else ''}" for each in found.groups)
+    return ", ".join(f"{each.group}{' (live)' if each.is_live else ''}" for each in impact.groups)
 
 
 def _known_sum(parts: list[int | None]) -> int | None:

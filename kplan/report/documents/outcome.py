@@ -177,8 +177,8 @@ def failure_rows(each: Outcome) -> Iterator[Row]:
     if refused is not None:
         sends = count_text(each.attempts, "attempt")
         passing = "retriable" if is_retriable(refused) else "not retriable"
-        told = f"  ({passing}, {sends}, {each.elapsed_ms:,} ms)"
-        yield Row(line(str(refused), faint_span(told)), column=6)
+        detail = f"  ({passing}, {sends}, {each.elapsed_ms:,} ms)"
+        yield Row(line(str(refused), faint_span(detail)), column=6)
         yield Row(line(f"hint: {outcome_hint(refused)}"), column=6)
     elif each.status is OutcomeStatus.UNKNOWN:
         yield Row(line("No answer came, and the cluster could not be asked."), column=6)
@@ -208,17 +208,17 @@ def _complete_text(done: Sequence[Outcome], imported: int) -> str:
         return f"Destroy complete! Resources: {destroyed} destroyed."
     added, changed = actions.count(Action.CREATE) + replaced, actions.count(Action.UPDATE)
     taken = f"{imported} imported, " if imported else ""
-    told = f"{taken}{added} added, {changed} changed, {destroyed} destroyed."
-    return f"Apply complete! Resources: {told}"
+    detail = f"{taken}{added} added, {changed} changed, {destroyed} destroyed."
+    return f"Apply complete! Resources: {detail}"
 
 
 def _incomplete_lines(outcomes: Sequence[Outcome], again: str) -> tuple[Line, ...]:
     statuses = [each.status for each in outcomes]
-    told = ", ".join(
+    detail = ", ".join(
         f"{statuses.count(status):,} {word}" for status, (word, _) in _named_statuses(outcomes)
     )
     return (
-        line(Span(f"Apply incomplete: {told}.", Tone.ERROR)),
+        line(Span(f"Apply incomplete: {detail}.", Tone.ERROR)),
         line("To go on: ", strong_span(again), "  (completed changes are not repeated)"),
     )
 
@@ -293,9 +293,9 @@ def _total_text(cuts: Sequence[PartitionDeletion]) -> str:
         return "No records will be deleted."
     records = sum(each.records for each in cuts)
     total = _total_bytes(cuts)
-    told = "size UNKNOWN" if total is None else _size_or_unknown(total)
+    detail = "size UNKNOWN" if total is None else _size_or_unknown(total)
     return (
-        f"Plan: up to {count_text(records, 'record')} ({told}) of "
+        f"Plan: up to {count_text(records, 'record')} ({detail}) of "
         f"{count_text(len(cuts), 'partition')} to delete. There is no undo."
     )
 

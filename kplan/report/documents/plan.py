@@ -180,8 +180,8 @@ def _verdict(plan: Plan) -> Line:
         replaced = plan.count(Action.REPLACE)
         added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
         changed = plan.count(Action.UPDATE)
-        told = f"{imported} {added} to add, {changed} to change, {gone} to destroy."
-        return line(strong_span("Plan:"), told)
+        detail = f"{imported} {added} to add, {changed} to change, {gone} to destroy."
+        return line(strong_span("Plan:"), detail)
     if plan.has_changes or plan.has_errors:
         return ()
     if plan.unread:

@@ -220,21 +220,21 @@ def _change_facts(change: Change) -> Data:
     }
 
 
-def impact_data(found: Impact) -> Data:
+def impact_data(impact: Impact) -> Data:
     """Write what a change destroys and whom it hits; null is what is not known."""
-    groups = found.groups
+    groups = impact.groups
     return {
-        "records": found.records,
-        "size_bytes": found.size_bytes,
-        "age_ms": found.age_ms,
+        "records": impact.records,
+        "size_bytes": impact.size_bytes,
+        "age_ms": impact.age_ms,
         "groups": None
         if groups is None
         else [
             {"group": each.group, "live": each.is_live, "members": each.members, "lag": each.lag}
             for each in groups
         ],
-        "producers": found.producers,
-        "unread": list(found.unread),
+        "producers": impact.producers,
+        "unread": list(impact.unread),
     }
 
 

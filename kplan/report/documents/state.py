@@ -179,9 +179,9 @@ def _version_cells(each: StateVersion) -> Iterator[Line]:
     signs = (
         () if found is None else (("+", found.added), ("~", found.changed), ("-", found.removed))
     )
-    told = " ".join(f"{sign}{len(addresses):,}" for sign, addresses in signs if addresses)
+    detail = " ".join(f"{sign}{len(addresses):,}" for sign, addresses in signs if addresses)
     current = "current" if each.is_current else ""
-    yield line(told, faint_span(f" {current}" if told and current else current))
+    yield line(detail, faint_span(f" {current}" if detail and current else current))
 
 
 def history_data(versions: Sequence[StateVersion]) -> Data:
@@ -201,26 +201,30 @@ def history_data(versions: Sequence[StateVersion]) -> Data:
     ]
 
 
-def _differences_data(found: StateDiff | None) -> Data:
-    if found is None:
+def _differences_data(state_diff: StateDiff | None) -> Data:
+    if state_diff is None:
         return None
     return {
-        "added": [str(each) for each in found.added],
-        "changed": [str(each) for each in found.changed],
-        "removed": [str(each) for each in found.removed],
+        "added": [str(each) for each in state_diff.added],
+        "changed": [str(each) for each in state_diff.changed],
+        "removed": [str(each) for each in state_diff.removed],
     }
 
 
-def replacement_document(state: State, found: StateDiff, *, is_done: bool) -> Document:
+def replacement_document(state: State, state_diff: StateDiff, *, is_done: bool) -> Document:
     """Return what a state put in the place of another changes in ownership."""
-    parts = ((Mark.ADD, found.added), (Mark.CHANGE, found.changed), (Mark.REMOVE, found.removed))
+    parts = (
+        (Mark.ADD, state_diff.added),
+        (Mark.CHANGE, state_diff.changed),
+        (Mark.REMOVE, state_diff.removed),
+    )
     rows = tuple(Row(line(str(each)), mark) for mark, addresses in parts for each in addresses)
-    told = f"serial {state.serial} and {'owns' if is_done else 'would own'} "
+    detail = f"serial {state.serial} and {'owns' if is_done else 'would own'} "
     verb = "The state is at" if is_done else "The state would be at"
     return Document(
         (
             *((Rows(rows, title=line("Ownership:")),) if rows else ()),
-            Totals((line(f"{verb} {told}{count_text(len(state.owned), 'object')}."),)),
+            Totals((line(f"{verb} {detail}{count_text(len(state.owned), 'object')}."),)),
         )
     )
 
@@ -254,7 +258,7 @@ def verification_document(
             )
         )
     counts: Counter[ObjectStatus] = Counter(others.values())
-    told = "".join(f", {counts[each]:,} {each.value}" for each in ObjectStatus if counts[each])
+    detail = "".join(f", {counts[each]:,} {each.value}" for each in ObjectStatus if counts[each])
     good = len(standings) - len(others)
     return Document(
         (
@@ -265,7 +269,8 @@ def verification_document(
                         strong_span(f"The state is whole: serial {state.serial}, {state.lineage}.")
                     ),
                     line(
-                        f"{good:,} of {count_text(len(standings), 'object')} as last applied{told}."
+                        f"{good:,} of {count_text(len(standings), 'object')} as last applied"
+                        f"{detail}."
                     ),
                 )
             ),
@@ -333,7 +338,7 @@ def adoption_document(
 def import_document(owned: Sequence[OwnedObject], notes: Sequence[str]) -> Document:
     """Count what was taken over, per kind, with what is to be said about it."""
     counts = Counter(each.address.kind for each in owned)
-    told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    total = f"Import successful: {told} owned now." if owned else "There was nothing to import."
+    detail = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+    total = f"Import successful: {detail} owned now." if owned else "There was nothing to import."
     said = tuple(Row(line(each), column=0) for each in notes)
     return Document((*((Rows(said),) if said else ()), Totals((line(strong_span(total)),))))

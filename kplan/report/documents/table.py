@@ -25,23 +25,23 @@ _NOTE_ONLY_TABLES = frozenset({"unread"})
 """Tables of which the notes tell all."""
 
 
-def figures_document(found: Figures) -> Document:
+def figures_document(figures: Figures) -> Document:
     """Show the tables, what must be known beside them, and where the figures came from."""
-    blocks: list[Block] = [Heading(line(strong_span(found.title)))]
+    blocks: list[Block] = [Heading(line(strong_span(figures.title)))]
     blocks += [
-        _table(each) for each in found.tables if each.rows and each.name not in _NOTE_ONLY_TABLES
+        _table(each) for each in figures.tables if each.rows and each.name not in _NOTE_ONLY_TABLES
     ]
-    empty = [each.name.replace("_", " ") for each in found.tables if not each.rows]
-    if len(empty) == len(found.tables):
+    empty = [each.name.replace("_", " ") for each in figures.tables if not each.rows]
+    if len(empty) == len(figures.tables):
         blocks.append(Paragraph("Nothing was found."))
     elif nothing := [each for each in empty if each not in _NOTE_ONLY_TABLES]:
         blocks.append(Paragraph(f"Nothing found: {', '.join(nothing)}.", Tone.FAINT))
-    blocks += [Paragraph(f"Note: {each}", Tone.WARNING) for each in found.notes]
-    if found.lineage:
-        told = ", ".join(f"{name} {value}" for name, value in found.lineage.items())
-        blocks.append(Paragraph(f"From: {told}", Tone.FAINT))
-    tallies = tuple(_tally(each) for each in found.tables if each.name == "inventory")
-    return Document(tuple(blocks), found.title, tallies)
+    blocks += [Paragraph(f"Note: {each}", Tone.WARNING) for each in figures.notes]
+    if figures.lineage:
+        detail = ", ".join(f"{name} {value}" for name, value in figures.lineage.items())
+        blocks.append(Paragraph(f"From: {detail}", Tone.FAINT))
+    tallies = tuple(_tally(each) for each in figures.tables if each.name == "inventory")
+    return Document(tuple(blocks), figures.title, tallies)
 
 
 def _tally(table: FigureTable) -> Tally:
@@ -121,17 +121,17 @@ def _cell_text(name: str, cell: Cell) -> str:
             return str(cell)
 
 
-def figures_data(found: Figures) -> Data:
+def figures_data(figures: Figures) -> Data:
     """Write the same as data: every row an object under its columns."""
     return {
-        "title": found.title,
-        "lineage": dict(found.lineage),
-        "notes": list(found.notes),
+        "title": figures.title,
+        "lineage": dict(figures.lineage),
+        "notes": list(figures.notes),
         "tables": {
             each.name: {
                 "is_cut": each.is_truncated,
                 "rows": [dict(zip(each.columns, row, strict=True)) for row in each.rows],
             }
-            for each in found.tables
+            for each in figures.tables
         },
     }

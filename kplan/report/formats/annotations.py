@@ -47,8 +47,8 @@ def _github_line(finding: Finding, folder: str) -> str:
         "endLine": str(place.end_line) if place else "",
         "title": f"{finding.code} {finding.summary}",
     }
-    told = ",".join(f"{key}={_escape(value, ':,')}" for key, value in known.items() if value)
-    return f"::{_LEVEL_NAMES[finding.level]} {told}::{_escape(_message(finding))}"
+    detail = ",".join(f"{key}={_escape(value, ':,')}" for key, value in known.items() if value)
+    return f"::{_LEVEL_NAMES[finding.level]} {detail}::{_escape(_message(finding))}"
 
 
 def _file_path(place: SourceRange | None, folder: str) -> str:
@@ -70,8 +70,8 @@ def _azure_line(finding: Finding, folder: str) -> str:
         "columnnumber": str(place.column) if place else "",
         "code": finding.code,
     }
-    told = ";".join(f"{key}={_escape_azure(value)}" for key, value in known.items() if value)
-    return f"##vso[task.logissue {told}]{_escape_azure(_message(finding))}"
+    detail = ";".join(f"{key}={_escape_azure(value)}" for key, value in known.items() if value)
+    return f"##vso[task.logissue {detail}]{_escape_azure(_message(finding))}"
 
 
 def _escape_azure(text: str) -> str:

@@ -18,8 +18,8 @@ def prometheus_text(gauges: Iterable[Gauge]) -> str:
 
 
 def _labels(labels: Mapping[str, str]) -> str:
-    told = ",".join(f'{key}="{_escape(each, quote=True)}"' for key, each in labels.items())
-    return f"{{{told}}}" if told else ""
+    detail = ",".join(f'{key}="{_escape(each, quote=True)}"' for key, each in labels.items())
+    return f"{{{detail}}}" if detail else ""
 
 
 def _escape(text: str, *, quote: bool = False) -> str:

@@ -112,5 +112,5 @@ def _region(place: SourceRange) -> Data:
 def _fingerprint(finding: Finding) -> str:
     """Know a finding again after lines above it have moved."""
     file = finding.source_range.file if finding.source_range else ""
-    told = f"{finding.code}\0{finding.address}\0{file}\0{finding.detail}"
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    detail = f"{finding.code}\0{finding.address}\0{file}\0{finding.detail}"
+    return hashlib.sha256(detail.encode()).hexdigest()[:32]

@@ -81,30 +81,30 @@ def import_object(project: Project, address: str, identity: str, ports: Ports) -
     return owned
 
 
-def _find_resource(found: OpenProject, text: str) -> Resource:
+def _find_resource(project: OpenProject, text: str) -> Resource:
     try:
         address = Address.parse(text)
     except ValueError as fault:
         raise UsageError(f"{fault}.", "Write it as kafka_topic.NAME.") from None
-    for resource in found.configuration.resources:
+    for resource in project.configuration.resources:
         if resource.address == address:
             return resource
     raise UsageError(f"The configuration declares no {address}.", "Write the resource block first.")
 
 
-def _check_not_owned(found: OpenProject, resource: Resource, identity: str) -> None:
+def _check_not_owned(project: OpenProject, resource: Resource, identity: str) -> None:
     address = resource.address
-    for held in found.state.owned.values():
+    for held in project.state.owned.values():
         if held.address == address:
             raise UsageError(f"{address} owns {held.identity} already.")
         if held.key == (address.kind, identity, resource.provider):
             raise UsageError(f"{identity} is owned at {held.address} already.")
 
 
-def _read_live_object(found: OpenProject, resource: Resource, identity: Identity) -> OwnedObject:
+def _read_live_object(project: OpenProject, resource: Resource, identity: Identity) -> OwnedObject:
     kind = kind_of_address(resource.address)
     wanted = {resource.provider: {kind.name: [identity]}}
-    snapshot = read_clusters(found.clusters, wanted, (kind,))[resource.provider]
+    snapshot = read_clusters(project.clusters, wanted, (kind,))[resource.provider]
     if kind.name in snapshot.unread:
         raise UsageError(f"{kind.noun} objects could not be read: {snapshot.unread[kind.name]}")
     live = snapshot.live_object(kind.name, identity)
@@ -195,15 +195,15 @@ SelectedObjects = Mapping[str, Sequence[Identity]]
 
 
 def _select_objects(
-    found: OpenProject, prefix: str
+    project: OpenProject, prefix: str
 ) -> tuple[Snapshot, SelectedObjects, list[UnimportedObject]]:
     """Read what there is, then all about what is to be taken.
 
     What cannot be deleted was made by no one, and is left out.
     """
-    declared = {each.key for each in found.configuration.resources}
-    declared |= {each.key for each in found.state.owned.values()}
-    connection = found.clusters.connections.get("")
+    declared = {each.key for each in project.configuration.resources}
+    declared |= {each.key for each in project.state.owned.values()}
+    connection = project.clusters.connections.get("")
     if connection is None:
         raise UsageError(
             "No cluster is read: the new blocks use the connection without alias.",
@@ -293,10 +293,10 @@ def _adopt_selected(
     )
 
 
-def _state_with_owned(found: OpenProject, owned: Sequence[OwnedObject]) -> State:
-    state = found.state
+def _state_with_owned(project: OpenProject, owned: Sequence[OwnedObject]) -> State:
+    state = project.state
     return replace(
-        found.clusters.record_ids(state),
+        project.clusters.record_ids(state),
         serial=state.serial + 1,
         owned=merge_owned(state.owned, owned),
     )

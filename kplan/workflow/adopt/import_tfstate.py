@@ -181,21 +181,21 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
 
 
 def _adopt_or_reject(
-    found_claims: Sequence[TfstateObject], found: OpenProject, snapshots: Mapping[str, Snapshot]
+    found_claims: Sequence[TfstateObject], project: OpenProject, snapshots: Mapping[str, Snapshot]
 ) -> Iterator[OwnedObject | UnsupportedEntry]:
-    declared = {each.address: each for each in found.configuration.resources}
+    declared = {each.address: each for each in project.configuration.resources}
     holders: dict[str, dict[tuple[str, Identity], OwnedObject]] = defaultdict(dict)
-    for each in found.state.owned.values():
+    for each in project.state.owned.values():
         holders[each.provider][each.address.kind, each.identity] = each
     for claim in found_claims:
         resource = declared.get(claim.address)
-        if resource is None and found.clusters.has_aliases:
-            told = "it is not declared, so its cluster is unknown"
-            yield UnsupportedEntry(str(claim.address), told)
+        if resource is None and project.clusters.has_aliases:
+            detail = "it is not declared, so its cluster is unknown"
+            yield UnsupportedEntry(str(claim.address), detail)
             continue
         provider = "" if resource is None else resource.provider
         snapshot = snapshots[provider]
-        if reason := _rejection_reason(claim, holders[provider], found.state.owned, snapshot):
+        if reason := _rejection_reason(claim, holders[provider], project.state.owned, snapshot):
             yield UnsupportedEntry(str(claim.address), reason)
             continue
         live = snapshot.readings[claim.address.kind].objects[claim.identity]

@@ -36,9 +36,9 @@ class CheckpointWatcher:
     over, and the one at the end tells why. `serial` is the last one that was used.
     """
 
-    def __init__(self, made: PlanResult, clock: Clock, write: Callable[[State], None]) -> None:
-        self.serial = made.state.serial
-        self._plan_result = made
+    def __init__(self, result: PlanResult, clock: Clock, write: Callable[[State], None]) -> None:
+        self.serial = result.state.serial
+        self._plan_result = result
         self._clock = clock
         self._write = write
         self._outcomes: list[Outcome] = []
@@ -130,26 +130,26 @@ class ApplyResult:
 def execute_plan(
     project: Project,
     found: OpenProject,
-    made: PlanResult,
+    result: PlanResult,
     options: PlanOptions,
     outside: tuple[Ports, ApplyHandlers],
 ) -> ApplyResult:
     """Carry an approved plan out; the state is written at the end, and now and then before."""
     ports, hands = outside
-    project.store.check_free_space(_sent_change_count(made.plan))
-    made = absorb_journal(project, found, made, ports)
-    with _open_journal(project, made, ports) as journal:
-        ports.progress.stage("Applying", _sent_change_count(made.plan))
+    project.store.check_free_space(_sent_change_count(result.plan))
+    result = absorb_journal(project, found, result, ports)
+    with _open_journal(project, result, ports) as journal:
+        ports.progress.stage("Applying", _sent_change_count(result.plan))
 
         def write(state: State) -> None:
             journal.on_state_write(state.serial)
             project.store.write(state)
 
-        checkpoints = CheckpointWatcher(made, ports.clock, write)
+        checkpoints = CheckpointWatcher(result, ports.clock, write)
         watcher = TeeWatcher(journal, TeeWatcher(checkpoints, hands.watcher))
         outcomes = tuple(
             outcome
-            for provider, part in made.plan.split_by_provider()
+            for provider, part in result.plan.split_by_provider()
             for outcome in describe_moves(
                 found.clusters.connections[provider].cluster,
                 apply_plan(part, _apply_context(found, provider, options, (ports, watcher))),
@@ -157,28 +157,28 @@ def execute_plan(
             )
         )
         journal.end()
-        outcomes = (*outcomes, *report_refused(made.plan, hands.watcher))
-        state = checkpoints.next_state(outcomes, _final_outputs(made))
-        state = replace(state, applied_plans=_applied_plans(made, ports))
+        outcomes = (*outcomes, *report_refused(result.plan, hands.watcher))
+        state = checkpoints.next_state(outcomes, _final_outputs(result))
+        state = replace(state, applied_plans=_applied_plans(result, ports))
         write(state)
-    done = ApplyResult(made, outcomes, state, is_approved=True)
+    done = ApplyResult(result, outcomes, state, is_approved=True)
     if not done.is_resumable:
         project.store.discard_journal()
     return done
 
 
 def _open_journal(
-    project: Project, made: PlanResult, ports: Ports
+    project: Project, result: PlanResult, ports: Ports
 ) -> AbstractContextManager[JournalWriter]:
-    nonce = made.meta.nonce if made.meta else ""
-    return project.store.open_journal(made.plan, nonce, ports.holder)
+    nonce = result.meta.nonce if result.meta else ""
+    return project.store.open_journal(result.plan, nonce, ports.holder)
 
 
 def _apply_context(
-    found: OpenProject, provider: str, options: PlanOptions, outside: tuple[Ports, Watcher]
+    project: OpenProject, provider: str, options: PlanOptions, outside: tuple[Ports, Watcher]
 ) -> ApplyContext:
     ports, watcher = outside
-    cluster = found.clusters.connections[provider].cluster
+    cluster = project.clusters.connections[provider].cluster
     kinds = kinds_with_limits(options.reassignment_limits)
     return ApplyContext(
         cluster, kinds, ports.clock, watcher, options.limits, is_stopped=ports.is_stopped
@@ -186,34 +186,34 @@ def _apply_context(
 
 
 def absorb_journal(
-    project: Project, found: OpenProject, made: PlanResult, ports: Ports
+    project: Project, found: OpenProject, result: PlanResult, ports: Ports
 ) -> PlanResult:
     """Write down what an interrupted apply had done, so that its journal can go.
 
     A saved plan that it was carrying out counts as applied: it is not begun a second time.
     """
     if found.journal is None:
-        return made
+        return result
     remove_stale_throttles(found.journal, found.clusters, ports)
-    state = replace(made.state, serial=made.state.serial + 1)
+    state = replace(result.state, serial=result.state.serial + 1)
     begun = journal_plan_metadata(found.journal)
     if begun is not None and begun.nonce not in {each.nonce for each in state.applied_plans}:
-        plans = _applied_plans(replace(made, meta=begun), ports)
+        plans = _applied_plans(replace(result, meta=begun), ports)
         state = replace(state, applied_plans=plans)
     project.store.write(state)
     project.store.discard_journal()
-    based_on = replace(made.plan.based_on, lineage=state.lineage, serial=state.serial)
-    return replace(made, plan=replace(made.plan, based_on=based_on), state=state)
+    based_on = replace(result.plan.based_on, lineage=state.lineage, serial=state.serial)
+    return replace(result, plan=replace(result.plan, based_on=based_on), state=state)
 
 
-def _applied_plans(made: PlanResult, ports: Ports) -> tuple[AppliedPlan, ...]:
+def _applied_plans(result: PlanResult, ports: Ports) -> tuple[AppliedPlan, ...]:
     """Remember every saved plan, so that it is applied once, and who applied last."""
     by = "" if ports.holder is None else ports.holder.ci or ports.holder.person
     at = ports.now().isoformat(timespec="seconds")
-    nonce = made.meta.nonce if made.meta else ""
-    checksum = made.meta.checksum if made.meta else made.plan.checksum
-    saved = [each for each in made.state.applied_plans if each.nonce]
-    return (*saved, AppliedPlan(nonce, checksum, at, by, made.plan.policy_principal))[
+    nonce = result.meta.nonce if result.meta else ""
+    checksum = result.meta.checksum if result.meta else result.plan.checksum
+    saved = [each for each in result.state.applied_plans if each.nonce]
+    return (*saved, AppliedPlan(nonce, checksum, at, by, result.plan.policy_principal))[
         -_MAX_APPLIED_PLANS:
     ]
 
@@ -222,10 +222,10 @@ def _sent_change_count(plan: Plan) -> int:
     return sum(1 for change in plan.allowed_changes if change.touches_cluster)
 
 
-def _final_outputs(made: PlanResult) -> dict[str, OutputValue]:
+def _final_outputs(result: PlanResult) -> dict[str, OutputValue]:
     """Return the outputs after the apply: those of the state, with the changes of the plan."""
-    outputs, declared = dict(made.state.outputs), output_values(made.configuration)
-    for change in made.plan.outputs:
+    outputs, declared = dict(result.state.outputs), output_values(result.configuration)
+    for change in result.plan.outputs:
         if change.action is Action.DELETE:
             outputs.pop(change.name, None)  # a later state may have lost it already
         elif change.action is not Action.NO_OP:

@@ -139,9 +139,9 @@ def delete_records(
 
 
 def _read_live_topics(
-    found: OpenProject, wanted: RecordDeletionRequest, ports: Ports
+    project: OpenProject, wanted: RecordDeletionRequest, ports: Ports
 ) -> tuple[Cluster, Snapshot]:
-    connection = found.clusters.connection(wanted.provider)
+    connection = project.clusters.connection(wanted.provider)
     ports.progress.stage("Reading the cluster")
     names = [Identity(each.topic) for each in wanted.targets]
     snapshot = read_snapshot(
@@ -186,17 +186,24 @@ def _partition_deletions(
 
 
 def _partition_deletion(
-    target: DeletionTarget, number: int, held: PartitionUse | None, unread: Sequence[str]
+    target: DeletionTarget, number: int, partition_use: PartitionUse | None, unread: Sequence[str]
 ) -> PartitionDeletion | Diagnostic:
     at = f"{target.topic}:{number}"
-    if held is None or held.start is None or held.end is None:
+    if partition_use is None or partition_use.start is None or partition_use.end is None:
         why = "; ".join(unread) or "the partition does not exist"
         return _deletion_diagnostic("KP462", f"{at}: {why}.")
-    before = held.end if target.before_offset is None else target.before_offset
-    if before > held.end:
-        detail = f"{at} ends before offset {held.end:,}, and {before:,} is behind that."
+    before = partition_use.end if target.before_offset is None else target.before_offset
+    if before > partition_use.end:
+        detail = f"{at} ends before offset {partition_use.end:,}, and {before:,} is behind that."
         return _deletion_diagnostic("KP461", detail)
-    return PartitionDeletion(target.topic, number, before, held.start, held.end, held.size_bytes)
+    return PartitionDeletion(
+        target.topic,
+        number,
+        before,
+        partition_use.start,
+        partition_use.end,
+        partition_use.size_bytes,
+    )
 
 
 _HINTS: Mapping[str, str] = {

@@ -209,14 +209,14 @@ def _check_not_applied(saved: SavedPlan, state: State) -> None:
             )
 
 
-def _check_applicable(saved: SavedPlan, found: OpenProject, options: PlanOptions) -> None:
+def _check_applicable(saved: SavedPlan, project: OpenProject, options: PlanOptions) -> None:
     """Check what no way of dealing with stale plans can make up for."""
-    if found.journal is not None and found.journal.header.nonce == saved.metadata.nonce:
+    if project.journal is not None and project.journal.header.nonce == saved.metadata.nonce:
         raise StalePlanError(
             "An apply of this plan was started and interrupted.",
             "Do the rest of it: kplan apply -resume",
         )
-    _check_not_applied(saved, found.state)
+    _check_not_applied(saved, project.state)
     lost = (
         each.action is Action.DELETE or each.is_recreated for each in saved.plan.allowed_changes
     )
@@ -227,7 +227,7 @@ def _check_applicable(saved: SavedPlan, found: OpenProject, options: PlanOptions
         )
     based_on = saved.plan.based_on
     wanted = {"": based_on.cluster_id, **based_on.clusters}
-    for key, cluster_id in found.clusters.ids.items():
+    for key, cluster_id in project.clusters.ids.items():
         planned_for = wanted.get(key)
         if planned_for and planned_for != cluster_id:
             where = f" behind {connection_name(key)}" if key else ""
@@ -240,38 +240,38 @@ StaleChanges = tuple[tuple[Change, Staleness], ...]
 
 
 def _rebase_plan(
-    saved: SavedPlan, found: OpenProject, on_stale: StaleAction
+    saved: SavedPlan, project: OpenProject, on_stale: StaleAction
 ) -> tuple[PlanResult, StaleChanges]:
     """Put a saved plan on what is open now, without what does not fit any more."""
-    state = _select_state(saved.plan, found.state, on_stale)
-    if saved.plan.based_on.config_digest != found.configuration.digest:
+    state = _select_state(saved.plan, project.state, on_stale)
+    if saved.plan.based_on.config_digest != project.configuration.digest:
         raise StalePlanError(
             "The configuration changed since the plan was made.", _CONFIGURATION_HINT
         )
-    wanted = desired_identities(found.configuration, state)
-    snapshots = read_clusters(found.clusters, wanted)
+    wanted = desired_identities(project.configuration, state)
+    snapshots = read_clusters(project.clusters, wanted)
     stale = find_stale_changes(saved.plan, state, snapshots, KINDS)
     anew = [str(each.address) for each, why in stale if why is Staleness.RECREATED]
     if anew or (stale and on_stale is not StaleAction.SKIP):
         names = anew or [f"{each.address} ({why})" for each, why in stale]
         said = "Created again since the plan" if anew else "Not as the plan saw it"
         raise StalePlanError(f"{said}: {', '.join(names)}.", _PLAN_AGAIN_HINT)
-    plan = restore_secrets(_remove_stale_changes(saved.plan, stale, state), found.configuration)
-    return PlanResult(plan, found.configuration, state, snapshots, saved.metadata), stale
+    plan = restore_secrets(_remove_stale_changes(saved.plan, stale, state), project.configuration)
+    return PlanResult(plan, project.configuration, state, snapshots, saved.metadata), stale
 
 
 def _apply_current_policies(
-    made: PlanResult, clusters: Clusters, options: PlanOptions, ports: Ports
+    result: PlanResult, clusters: Clusters, options: PlanOptions, ports: Ports
 ) -> PlanResult:
     """Compare it with the policies and thresholds of today, whatever let it through before."""
-    former = made.plan
+    former = result.plan
     kept = tuple(each for each in former.violations if each.standing is ViolationStatus.REFUSED)
     problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
     told = sort_diagnostics([*former.diagnostics, *problems])
     plan = replace(former, violations=kept, diagnostics=told)
-    hearing = PolicyInput(made.configuration, made.snapshots, clusters.open)
+    hearing = PolicyInput(result.configuration, result.snapshots, clusters.open)
     plan, configuration = apply_policies(plan, hearing, options.policies, ports)
-    return replace(made, plan=plan, configuration=configuration)
+    return replace(result, plan=plan, configuration=configuration)
 
 
 def _planned_policies(plan: Plan, options: PolicyOptions) -> PolicyOptions:
@@ -346,8 +346,8 @@ def _remove_stale_changes(plan: Plan, stale: StaleChanges, state: State) -> Plan
 
 
 def _stale_outcome(change: Change, why: Staleness) -> Outcome:
-    told = f"{why.value[0].upper()}{why.value[1:]}."
-    return Outcome(change, OutcomeStatus.FAILED, client_refusal(CLIENT_STALE, told))
+    detail = f"{why.value[0].upper()}{why.value[1:]}."
+    return Outcome(change, OutcomeStatus.FAILED, client_refusal(CLIENT_STALE, detail))
 
 
 def _replan(

@@ -45,14 +45,14 @@ def wait_until_served(project: Project, pace: Limits, ports: Ports, watcher: Wat
 
 
 def _wait_for_cluster(
-    waiting: Iterable[OwnedObject], means: ApplyContext, until: float
+    waiting: Iterable[OwnedObject], context: ApplyContext, until: float
 ) -> tuple[OwnedObject, ...]:
     """Wait for the objects of one cluster, and give those that every broker serves."""
     lines = {(each.address.kind, each.identity): each for each in waiting}
     ledger = ApplyProgress(
         {key: ChangeProgress(_pending_change(each), 0) for key, each in lines.items()}
     )
-    wait_until_visible(ledger, means, until)
+    wait_until_visible(ledger, context, until)
     return tuple(
         replace(each, is_pending=False, uid=ledger.changes[key].uid or each.uid)
         for key, each in lines.items()

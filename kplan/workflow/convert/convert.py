@@ -101,9 +101,9 @@ def _detect_format(documents: Sequence[YamlNode], name: str) -> SourceFormat:
         return SourceFormat.JULIE
     if "kind" not in keys and keys & GITOPS_SECTIONS:
         return SourceFormat.KAFKA_GITOPS
-    told = f"{name} is in none of the formats {', '.join(SourceFormat)}, as far as can be seen."
+    detail = f"{name} is in none of the formats {', '.join(SourceFormat)}, as far as can be seen."
     at = documents[0].source_range if documents else SourceRange(name, 1, 1, 1, 1)
-    raise EvaluationError([error("KP181", at, told, hint="Say which it is with -from=FORMAT.")])
+    raise EvaluationError([error("KP181", at, detail, hint="Say which it is with -from=FORMAT.")])
 
 
 def _api_versions(documents: Iterable[YamlNode]) -> Iterable[str]:

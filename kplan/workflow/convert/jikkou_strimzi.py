@@ -21,19 +21,19 @@ _EXCLUSION_REASONS = {
 _CREDENTIAL_REASON = "secrets are not carried over; declare a kafka_user_scram_credential"
 
 
-def read_jikkou(documents: Sequence[YamlNode], found: Conversion) -> None:
+def read_jikkou(documents: Sequence[YamlNode], conversion: Conversion) -> None:
     """Read topics, authorizations with their roles, and quotas of Jikkou."""
     resources: list[tuple[str, YamlNode]] = []
     for document in documents:
-        with found.collect_problems():
+        with conversion.collect_problems():
             resources.extend(_document_resources(document))
     maps, roles = (
         _resources_by_name(resources, "ConfigMap"),
         _resources_by_name(resources, "KafkaPrincipalRole"),
     )
     for kind, part in resources:
-        with found.collect_problems():
-            _read_jikkou_resource(kind, part, maps, roles, found)
+        with conversion.collect_problems():
+            _read_jikkou_resource(kind, part, maps, roles, conversion)
 
 
 def _read_jikkou_resource(
@@ -41,26 +41,26 @@ def _read_jikkou_resource(
     part: YamlNode,
     maps: Mapping[str, YamlNode],
     roles: Mapping[str, YamlNode],
-    found: Conversion,
+    conversion: Conversion,
 ) -> None:
     """Read one resource; quotas may be without a name."""
     name = part.get("metadata", "name").text("" if kind == "KafkaClientQuota" else None)
     if told := _exclusion_reason(part):
-        found.skip(part.source_range, f"{kind} {name}", told)
+        conversion.skip(part.source_range, f"{kind} {name}", told)
         return
     match kind:
         case "KafkaTopic":
-            _read_jikkou_topic(name, part.get("spec"), maps, found)
+            _read_jikkou_topic(name, part.get("spec"), maps, conversion)
         case "KafkaPrincipalAuthorization":
-            _read_authorization(name, part.get("spec"), roles, found)
+            _read_authorization(name, part.get("spec"), roles, conversion)
         case "KafkaClientQuota":
-            _read_client_quota(name, part.get("spec"), found)
+            _read_client_quota(name, part.get("spec"), conversion)
         case "KafkaUser":
-            found.skip(part.source_range, f"{kind} {name}", _CREDENTIAL_REASON)
+            conversion.skip(part.source_range, f"{kind} {name}", _CREDENTIAL_REASON)
         case "ConfigMap" | "KafkaPrincipalRole":
             return
         case _:
-            found.skip(part.source_range, f"{kind} {name}", "kplan has no such kind")
+            conversion.skip(part.source_range, f"{kind} {name}", "kplan has no such kind")
 
 
 def _exclusion_reason(part: YamlNode) -> str:
@@ -71,13 +71,13 @@ def _exclusion_reason(part: YamlNode) -> str:
     return ""
 
 
-def read_strimzi(documents: Sequence[YamlNode], found: Conversion) -> None:
+def read_strimzi(documents: Sequence[YamlNode], conversion: Conversion) -> None:
     """Read KafkaTopic and KafkaUser of Strimzi."""
     for document in documents:
-        with found.collect_problems():
+        with conversion.collect_problems():
             for kind, part in _document_resources(document):
-                with found.collect_problems():
-                    _read_strimzi_resource(kind, part, found)
+                with conversion.collect_problems():
+                    _read_strimzi_resource(kind, part, conversion)
 
 
 def _document_resources(document: YamlNode) -> Iterator[tuple[str, YamlNode]]:
@@ -101,7 +101,7 @@ def _resources_by_name(
 
 
 def _read_jikkou_topic(
-    name: str, spec: YamlNode, maps: Mapping[str, YamlNode], found: Conversion
+    name: str, spec: YamlNode, maps: Mapping[str, YamlNode], conversion: Conversion
 ) -> None:
     config: dict[str, YamlNode] = {}
     for each in spec.get("configMapRefs").texts():
@@ -109,16 +109,16 @@ def _read_jikkou_topic(
             config |= maps[each].get("data").members()
         else:
             at = spec.get("configMapRefs").source_range
-            found.skip(at, f"ConfigMap {each} of topic {name}", "it is in none of the files")
+            conversion.skip(at, f"ConfigMap {each} of topic {name}", "it is in none of the files")
     config |= spec.get("configs").members()
     counts = (spec.get("partitions").number(), spec.get("replicas").number())
-    found.add_topic(name, spec.source_range, counts, config)
+    conversion.add_topic(name, spec.source_range, counts, config)
     known = {"partitions", "replicas", "configs", "configMapRefs"}
-    found.skip_unknown_members(spec, known, f"topic {name}")
+    conversion.skip_unknown_members(spec, known, f"topic {name}")
 
 
 def _read_authorization(
-    name: str, spec: YamlNode, roles: Mapping[str, YamlNode], found: Conversion
+    name: str, spec: YamlNode, roles: Mapping[str, YamlNode], conversion: Conversion
 ) -> None:
     rules = list(spec.get("acls").items())
     for each in spec.get("roles").texts():
@@ -126,13 +126,13 @@ def _read_authorization(
             rules += roles[each].get("spec", "acls").items()
         else:
             at = spec.get("roles").source_range
-            found.skip(at, f"role {each} of {name}", "it is in none of the files")
+            conversion.skip(at, f"role {each} of {name}", "it is in none of the files")
     for rule in rules:
-        _read_acl_rule(name, rule, found)
-    found.skip_unknown_members(spec, {"acls", "roles"}, name)
+        _read_acl_rule(name, rule, conversion)
+    conversion.skip_unknown_members(spec, {"acls", "roles"}, name)
 
 
-def _read_acl_rule(principal: str, rule: YamlNode, found: Conversion) -> None:
+def _read_acl_rule(principal: str, rule: YamlNode, conversion: Conversion) -> None:
     """Read an ACL of either tool: a resource, and operations on it."""
     resource = rule.get("resource")
     sort = resource.get("type").text()
@@ -140,8 +140,8 @@ def _read_acl_rule(principal: str, rule: YamlNode, found: Conversion) -> None:
     name = named.text("kafka-cluster" if sort.casefold() == "cluster" else None)
     pattern = resource.get("patternType").text("literal")
     if pattern.casefold() in {"match", "any"} or name.startswith("/"):
-        told = "it is for the topics that match when it is applied; declare an ACL for each"
-        found.skip(rule.source_range, f"ACL on {sort} {name} for {principal}", told)
+        detail = "it is for the topics that match when it is applied; declare an ACL for each"
+        conversion.skip(rule.source_range, f"ACL on {sort} {name} for {principal}", detail)
         return
     to = AclGrant(
         principal,
@@ -151,15 +151,15 @@ def _read_acl_rule(principal: str, rule: YamlNode, found: Conversion) -> None:
     )
     operations = rule.get("operations").texts() or (rule.get("operation").text(),)
     for each in operations:
-        found.add_acl(to, sort, name, each, pattern)
+        conversion.add_acl(to, sort, name, each, pattern)
     known = {"resource", "operations", "operation", "host", "type"}
-    found.skip_unknown_members(rule, known, f"an ACL for {principal}")
+    conversion.skip_unknown_members(rule, known, f"an ACL for {principal}")
 
 
-def _read_client_quota(name: str, spec: YamlNode, found: Conversion) -> None:
+def _read_client_quota(name: str, spec: YamlNode, conversion: Conversion) -> None:
     sort = spec.get("type").text()
     if sort not in _QUOTA_ENTITIES:
-        found.skip(
+        conversion.skip(
             spec.source_range, f"quota {name}".strip(), f'kplan has no quota of type "{sort}"'
         )
         return
@@ -168,28 +168,30 @@ def _read_client_quota(name: str, spec: YamlNode, found: Conversion) -> None:
     entity = spec.get("entity", key).text() if is_named else None
     client = spec.get("entity", "clientId").text() if has_client else None
     client = "<default>" if sort == "USER_ALL_CLIENTS" else client
-    found.add_quota((type_, entity, client), spec.source_range, quota_limits(spec.get("configs")))
+    conversion.add_quota(
+        (type_, entity, client), spec.source_range, quota_limits(spec.get("configs"))
+    )
 
 
-def _read_strimzi_resource(kind: str, part: YamlNode, found: Conversion) -> None:
+def _read_strimzi_resource(kind: str, part: YamlNode, conversion: Conversion) -> None:
     name = part.get("metadata", "name").text()
     spec = part.get("spec")
     managed = part.get("metadata", "annotations", "strimzi.io/managed").text("true")
     if managed == "false":
-        found.skip(part.source_range, f"{kind} {name}", "Strimzi does not manage it either")
+        conversion.skip(part.source_range, f"{kind} {name}", "Strimzi does not manage it either")
     elif kind == "KafkaTopic":
         topic = spec.get("topicName").text(name)
         counts = (spec.get("partitions").number(), spec.get("replicas").number())
-        found.add_topic(topic, spec.source_range, counts, spec.get("config").members())
+        conversion.add_topic(topic, spec.source_range, counts, spec.get("config").members())
         known = {"topicName", "partitions", "replicas", "config"}
-        found.skip_unknown_members(spec, known, f"topic {topic}")
+        conversion.skip_unknown_members(spec, known, f"topic {topic}")
     elif kind == "KafkaUser":
-        _read_strimzi_user(name, spec, found)
+        _read_strimzi_user(name, spec, conversion)
     else:
-        found.skip(part.source_range, f"{kind} {name}", "kplan has no such kind")
+        conversion.skip(part.source_range, f"{kind} {name}", "kplan has no such kind")
 
 
-def _read_strimzi_user(name: str, spec: YamlNode, found: Conversion) -> None:
+def _read_strimzi_user(name: str, spec: YamlNode, conversion: Conversion) -> None:
     sort = spec.get("authentication", "type").text("")
     user = f"CN={name}" if sort.startswith("tls") else name
     if sort.startswith("scram") or sort == "tls":
@@ -198,18 +200,20 @@ def _read_strimzi_user(name: str, spec: YamlNode, found: Conversion) -> None:
             if sort.startswith("scram")
             else "keep the certificate that Strimzi created"
         )
-        found.skip(spec.get("authentication").source_range, f"{sort} credential of {name}", told)
+        conversion.skip(
+            spec.get("authentication").source_range, f"{sort} credential of {name}", told
+        )
     authorization = spec.get("authorization")
     if authorization.get("type").text("simple") == "simple":
         for rule in authorization.get("acls").items():
-            with found.collect_problems():
-                _read_acl_rule(f"User:{user}", rule, found)
+            with conversion.collect_problems():
+                _read_acl_rule(f"User:{user}", rule, conversion)
     else:
-        found.skip(
+        conversion.skip(
             authorization.source_range, f"authorization of {name}", "it is not by Kafka's ACLs"
         )
     quotas = spec.get("quotas")
     if quotas.content is not None:
-        found.add_quota(("user", user, None), quotas.source_range, quota_limits(quotas))
+        conversion.add_quota(("user", user, None), quotas.source_range, quota_limits(quotas))
     known = {"authentication", "authorization", "quotas"}
-    found.skip_unknown_members(spec, known, f"user {name}")
+    conversion.skip_unknown_members(spec, known, f"user {name}")

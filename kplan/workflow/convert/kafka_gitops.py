@@ -44,75 +44,79 @@ SECTIONS = {
 """What a state file is made of."""
 
 
-def read_kafka_gitops(documents: Sequence[YamlNode], found: Conversion) -> None:
+def read_kafka_gitops(documents: Sequence[YamlNode], conversion: Conversion) -> None:
     """Read state files of kafka-gitops.
 
     A state may name files for its topics, services and users; its settings hold for those too, and
     its ACLs for owners that exist.
     """
-    with found.collect_problems():
+    with conversion.collect_problems():
         settings = [each.get("settings") for each in documents if "settings" in each.members()]
         for each in settings:
             _report_missing_files(
-                each, {document.source_range.file for document in documents}, found
+                each, {document.source_range.file for document in documents}, conversion
             )
         for document in documents:
-            with found.collect_problems():
-                _read_document(document, settings[0] if settings else None, found)
-        _read_custom_rules(documents, found)
+            with conversion.collect_problems():
+                _read_document(document, settings[0] if settings else None, conversion)
+        _read_custom_rules(documents, conversion)
 
 
-def _report_missing_files(settings: YamlNode, given: Collection[str], found: Conversion) -> None:
+def _report_missing_files(
+    settings: YamlNode, given: Collection[str], conversion: Conversion
+) -> None:
     folder = Path(settings.source_range.file).parent
     for section, named in settings.get("files").members().items():
         if str(folder / named.text()) not in {str(Path(each)) for each in given}:
-            found.skip(named.source_range, f"{section} of {named.text()}", "give that file too")
+            conversion.skip(
+                named.source_range, f"{section} of {named.text()}", "give that file too"
+            )
 
 
-def _read_document(document: YamlNode, shared: YamlNode | None, found: Conversion) -> None:
+def _read_document(document: YamlNode, shared: YamlNode | None, conversion: Conversion) -> None:
     settings = document.members().get("settings") or shared or document.get("settings")
     factor = settings.get("topics", "defaults", "replication").number()
     describes = settings.get("services", "acls", "describe-topic-enabled").text("")
     for name, topic in document.get("topics").members().items():
-        with found.collect_problems():
+        with conversion.collect_problems():
             own = topic.get("replication").number()
             counts = (topic.get("partitions").number(), factor if own is None else own)
-            found.add_topic(name, topic.source_range, counts, topic.get("configs").members())
+            conversion.add_topic(name, topic.source_range, counts, topic.get("configs").members())
             known = {"partitions", "replication", "configs"}
-            found.skip_unknown_members(topic, known, f"topic {name}")
+            conversion.skip_unknown_members(topic, known, f"topic {name}")
     for name, service in document.get("services").members().items():
-        with found.collect_problems():
-            _read_service(name, service, found, describes=describes == "true")
+        with conversion.collect_problems():
+            _read_service(name, service, conversion, describes=describes == "true")
     for name, user in document.get("users").members().items():
-        with found.collect_problems():
-            _read_user(name, user, found)
-    found.skip_unknown_members(document, SECTIONS, "the file")
+        with conversion.collect_problems():
+            _read_user(name, user, conversion)
+    conversion.skip_unknown_members(document, SECTIONS, "the file")
 
 
-def _read_custom_rules(documents: Sequence[YamlNode], found: Conversion) -> None:
+def _read_custom_rules(documents: Sequence[YamlNode], conversion: Conversion) -> None:
     for section, sort in (("customServiceAcls", "services"), ("customUserAcls", "users")):
         owners = dict(_section_members(documents, sort))
         for name, rules in _section_members(documents, section):
             owner = owners.get(name)
             principal = owner.get("principal").text("") if owner else ""
-            _add_custom_acls(name, principal, rules, found)
+            _add_custom_acls(name, principal, rules, conversion)
 
 
 def _section_members(documents: Sequence[YamlNode], section: str) -> Iterator[tuple[str, YamlNode]]:
     return chain.from_iterable(each.get(section).members().items() for each in documents)
 
 
-def _read_service(name: str, service: YamlNode, found: Conversion, *, describes: bool) -> None:
+def _read_service(name: str, service: YamlNode, conversion: Conversion, *, describes: bool) -> None:
     sort = service.get("type").text()
     unfold = _SERVICE_RULES.get(sort)
     principal = service.get("principal").text("")
     if unfold is None:
-        found.skip(
+        conversion.skip(
             service.source_range, f"service {name}", f'kplan knows no service of type "{sort}"'
         )
         return
     if not principal:
-        found.skip(
+        conversion.skip(
             service.source_range, f"service {name}", "it has no principal; the cloud gave it one"
         )
         return
@@ -121,7 +125,7 @@ def _read_service(name: str, service: YamlNode, found: Conversion, *, describes:
         topics = {*service.get("produces").texts(), *service.get("consumes").texts()}
         rights += [("Topic", topic, "Describe", "") for topic in sorted(topics)]
     for right in rights:
-        found.add_acl(AclGrant(principal, service.source_range), *right)
+        conversion.add_acl(AclGrant(principal, service.source_range), *right)
     known = {
         "type",
         "principal",
@@ -129,7 +133,7 @@ def _read_service(name: str, service: YamlNode, found: Conversion, *, describes:
         "consumes",
         *("group-id", "application-id", "connectors", "storage-topics"),
     }
-    found.skip_unknown_members(service, known, f"service {name}")
+    conversion.skip_unknown_members(service, known, f"service {name}")
 
 
 def _topic_rules(part: YamlNode) -> Iterator[AclRule]:
@@ -171,27 +175,31 @@ _SERVICE_RULES: Mapping[str, Callable[[str, YamlNode], Iterator[AclRule]]] = {
 }
 
 
-def _read_user(name: str, user: YamlNode, found: Conversion) -> None:
+def _read_user(name: str, user: YamlNode, conversion: Conversion) -> None:
     principal = user.get("principal").text("")
     roles = user.get("roles").texts()
     if not principal:
-        found.skip(user.source_range, f"user {name}", "it has no principal; the cloud gave it one")
+        conversion.skip(
+            user.source_range, f"user {name}", "it has no principal; the cloud gave it one"
+        )
         return
     for each in roles:
         if each.casefold() not in _ROLES:
-            found.skip(user.source_range, f"role {each} of {name}", "kafka-gitops has no such role")
+            conversion.skip(
+                user.source_range, f"role {each} of {name}", "kafka-gitops has no such role"
+            )
     rights = chain.from_iterable(_ROLES.get(each.casefold(), ()) for each in roles)
     for right in rights:
-        found.add_acl(AclGrant(principal, user.source_range), *right)
-    found.skip_unknown_members(user, {"principal", "roles"}, f"user {name}")
+        conversion.add_acl(AclGrant(principal, user.source_range), *right)
+    conversion.skip_unknown_members(user, {"principal", "roles"}, f"user {name}")
 
 
-def _add_custom_acls(owner: str, principal: str, rules: YamlNode, found: Conversion) -> None:
+def _add_custom_acls(owner: str, principal: str, rules: YamlNode, conversion: Conversion) -> None:
     for name, rule in rules.members().items():
-        with found.collect_problems():
+        with conversion.collect_problems():
             whom = rule.get("principal").text(principal)
             if not whom:
-                found.skip(rule.source_range, f"ACL {name} of {owner}", "no owner is named")
+                conversion.skip(rule.source_range, f"ACL {name} of {owner}", "no owner is named")
                 continue
             to = AclGrant(
                 whom,
@@ -202,4 +210,4 @@ def _add_custom_acls(owner: str, principal: str, rules: YamlNode, found: Convers
             sort, what, operation = (
                 rule.get(each).text() for each in ("type", "name", "operation")
             )
-            found.add_acl(to, sort, what, operation, rule.get("pattern").text("Literal"))
+            conversion.add_acl(to, sort, what, operation, rule.get("pattern").text("Literal"))

@@ -158,7 +158,10 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
 
 
 def _snapshot_sources(
-    fleet: FleetConfiguration, options: FleetOptions, asked: RequestedObjects, ports: FleetPorts
+    fleet: FleetConfiguration,
+    options: FleetOptions,
+    requested_objects: RequestedObjects,
+    ports: FleetPorts,
 ) -> Iterator[SnapshotSource]:
     problems: list[Diagnostic] = []
     found: list[SnapshotSource] = []
@@ -170,7 +173,7 @@ def _snapshot_sources(
         deadline = each.deadline_s or DEADLINE_S
         rules = each.super_users, each.allow_everyone
         file = None if each.snapshot is None else each.snapshot.absolute()  # Spark is elsewhere
-        meant = asked.get(each.name, {})
+        meant = requested_objects.get(each.name, {})
         found.append(SnapshotSource(each.name, each.labels, connect, file, deadline, *rules, meant))
     if has_errors(problems):
         raise ConfigError(sort_diagnostics(problems), fleet.sources)

@@ -52,8 +52,8 @@ def _size_tables(
     }
 
 
-def _finding_tables(objects: "DataFrame", asked: plan.FleetPlanRequest) -> "dict[str, DataFrame]":
-    everything = plan.plan_clusters(objects, asked).cache()
+def _finding_tables(objects: "DataFrame", request: plan.FleetPlanRequest) -> "dict[str, DataFrame]":
+    everything = plan.plan_clusters(objects, request).cache()
     told = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = told.groupBy("cluster", "finding", "risk").count()
     columns = [
@@ -65,7 +65,7 @@ def _finding_tables(objects: "DataFrame", asked: plan.FleetPlanRequest) -> "dict
         "to_do": counts.orderBy("cluster", "finding", "risk"),
         "drift": drifted.orderBy(*plan.FINDING_ORDER),
         "idle_acls": lint.acl_findings(objects),
-        "undeclared": plan.undeclared_clusters(objects, asked.clusters),
+        "undeclared": plan.undeclared_clusters(objects, request.clusters),
     }
 
 

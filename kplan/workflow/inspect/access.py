@@ -113,19 +113,19 @@ def answer_question(project: Project, question: AccessQuestion, ports: Ports) ->
 
 
 def _read_acls(
-    found: OpenProject, question: AccessQuestion, ports: Ports
+    project: OpenProject, question: AccessQuestion, ports: Ports
 ) -> tuple[AccessContext, frozenset[AclBinding]]:
     key = question.provider
-    connection = found.clusters.connection(key)
+    connection = project.clusters.connection(key)
     if question.is_after_plan:
-        made = plan_open_project(found, PlanOptions(has_broker_check=False), ports)
-        ground = AccessContext(connection.cluster, made.snapshots[key], found.configuration, key)
+        made = plan_open_project(project, PlanOptions(has_broker_check=False), ports)
+        ground = AccessContext(connection.cluster, made.snapshots[key], project.configuration, key)
         acls = acls_after_plan(ground, made.plan)
     else:
         ports.progress.stage("Reading the cluster")
         kinds = [kind for kind in KINDS if kind.name in {KIND, "kafka_topic"}]
         snapshot = read_snapshot(connection.cluster, connection.description, kinds, {})
-        ground = AccessContext(connection.cluster, snapshot, found.configuration, key)
+        ground = AccessContext(connection.cluster, snapshot, project.configuration, key)
         acls = ground.acls
     if KIND in ground.snapshot.unread:
         raise UnreadableError(ground.snapshot.unread[KIND])

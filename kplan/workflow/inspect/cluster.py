@@ -64,34 +64,34 @@ def _label_table(table: FigureTable, key: str, keys: Sequence[str]) -> FigureTab
     return FigureTable(name, table.columns, table.rows)
 
 
-def _version_tables(told: VersionsByNode, noun: str) -> Iterator[FigureTable]:
-    nodes = [f"{noun} {each.id}" for each in told]
+def _version_tables(node: VersionsByNode, noun: str) -> Iterator[FigureTable]:
+    nodes = [f"{noun} {each.id}" for each in node]
     yield FigureTable(
         f"{noun}s",
         (noun, "address", "rack", "release", "apis"),
         tuple(
             (str(each.id), f"{each.host}:{each.port}", each.rack, found.release, len(found.apis))
-            for each, found in told.items()
+            for each, found in node.items()
         ),
     )
-    names = dict.fromkeys(name for found in told.values() for name in found.apis)
+    names = dict.fromkeys(name for found in node.values() for name in found.apis)
     yield FigureTable(
         "apis",
         ("api", *nodes),
         tuple(
-            (name, *(_format_range(found.apis.get(name)) for found in told.values()))
+            (name, *(_format_range(found.apis.get(name)) for found in node.values()))
             for name in names
         ),
     )
-    features = sorted({name for found in told.values() for name in found.supported})
+    features = sorted({name for found in node.values() for name in found.supported})
     yield FigureTable(
         "features",
         ("feature", "level", *nodes),
         tuple(
             (
                 name,
-                max(found.finalized.get(name, 0) for found in told.values()),
-                *(_format_range(found.supported.get(name)) for found in told.values()),
+                max(found.finalized.get(name, 0) for found in node.values()),
+                *(_format_range(found.supported.get(name)) for found in node.values()),
             )
             for name in features
         ),
@@ -102,11 +102,11 @@ def _format_range(found: tuple[int, int] | None) -> str:
     return "-" if found is None else f"{found[0]} to {found[1]}"
 
 
-def _version_mismatches(told: VersionsByNode) -> Iterator[str]:
+def _version_mismatches(node: VersionsByNode) -> Iterator[str]:
     """Say where brokers differ: most often an upgrade is under way."""
-    apis = {name for found in told.values() for name in found.apis}
+    apis = {name for found in node.values() for name in found.apis}
     mixed = sorted(
-        name for name in apis if len({found.apis.get(name) for found in told.values()}) > 1
+        name for name in apis if len({found.apis.get(name) for found in node.values()}) > 1
     )
     if mixed:
         shown = ", ".join(mixed[:_MAX_NAMES]) + (", ..." if len(mixed) > _MAX_NAMES else "")
@@ -172,8 +172,8 @@ def list_controllers(cluster: Cluster) -> Figures:
     )
 
 
-def _controller_state(number: int, found: Quorum) -> str:
-    return "active" if number == found.leader else "inactive"
+def _controller_state(number: int, quorum: Quorum) -> str:
+    return "active" if number == quorum.leader else "inactive"
 
 
 def describe_quorum(cluster: Cluster) -> Figures:
@@ -206,10 +206,10 @@ def describe_quorum(cluster: Cluster) -> Figures:
     )
 
 
-def _replica_rows(found: Quorum) -> Iterator[tuple[Cell, ...]]:
-    for each in found.voters:
-        yield _replica_row(each, "leader" if each.id == found.leader else "voter")
-    for each in found.observers:
+def _replica_rows(quorum: Quorum) -> Iterator[tuple[Cell, ...]]:
+    for each in quorum.voters:
+        yield _replica_row(each, "leader" if each.id == quorum.leader else "voter")
+    for each in quorum.observers:
         yield _replica_row(each, "observer")
 
 
@@ -217,10 +217,10 @@ def _replica_row(each: QuorumReplica, role: str) -> tuple[Cell, ...]:
     return (each.id, role, each.end_offset, each.lag, each.fetched_ms, each.caught_up_ms)
 
 
-def _silent_nodes(found: Quorum) -> Iterator[str]:
+def _silent_nodes(quorum: Quorum) -> Iterator[str]:
     """Name the nodes that have not fetched for long: most often they are down."""
-    for each in (*found.voters, *found.observers):
-        if each.id != found.leader and (each.fetched_ms is None or each.fetched_ms > _SILENT_MS):
+    for each in (*quorum.voters, *quorum.observers):
+        if each.id != quorum.leader and (each.fetched_ms is None or each.fetched_ms > _SILENT_MS):
             ago = "yet" if each.fetched_ms is None else f"for {each.fetched_ms // 1000} s"
             yield f"Node {each.id} has not fetched {ago}."
 

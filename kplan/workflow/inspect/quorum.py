@@ -128,12 +128,12 @@ def _read_quorum(cluster: Cluster, method: str) -> Quorum:
     return cluster.quorum()
 
 
-def _find_observer(found: Quorum, node: int) -> QuorumReplica:
-    if node in _voter_ids(found):
+def _find_observer(quorum: Quorum, node: int) -> QuorumReplica:
+    if node in _voter_ids(quorum):
         raise UsageError(
-            f"Controller {node} votes already.", f"Voters are {_format_nodes(_voter_ids(found))}."
+            f"Controller {node} votes already.", f"Voters are {_format_nodes(_voter_ids(quorum))}."
         )
-    observer = next((each for each in found.observers if each.id == node), None)
+    observer = next((each for each in quorum.observers if each.id == node), None)
     if observer is None or not _is_live(observer):
         raise PolicyDeniedError(
             f"Controller {node} does not follow the metadata, so it cannot vote on it.",
@@ -143,10 +143,10 @@ def _find_observer(found: Quorum, node: int) -> QuorumReplica:
     return observer
 
 
-def _voter_change(found: Quorum, node: int, after: set[int]) -> VoterChange:
-    live = tuple(each.id for each in found.voters if each.id == found.leader or _is_live(each))
+def _voter_change(quorum: Quorum, node: int, after: set[int]) -> VoterChange:
+    live = tuple(each.id for each in quorum.voters if each.id == quorum.leader or _is_live(each))
     return VoterChange(
-        node, _voter_ids(found), tuple(sorted(after)), live, is_leader=node == found.leader
+        node, _voter_ids(quorum), tuple(sorted(after)), live, is_leader=node == quorum.leader
     )
 
 
@@ -154,8 +154,8 @@ def _is_live(node: QuorumReplica) -> bool:
     return node.fetched_ms is not None and node.fetched_ms < LIVE_MS
 
 
-def _voter_ids(found: Quorum) -> tuple[int, ...]:
-    return tuple(each.id for each in found.voters)
+def _voter_ids(quorum: Quorum) -> tuple[int, ...]:
+    return tuple(each.id for each in quorum.voters)
 
 
 def _read_voter_ids(cluster: Cluster) -> tuple[int, ...]:

@@ -185,7 +185,7 @@ def reassign_replicas(
 
 
 def _plan_reassignment(
-    found: OpenProject,
+    project: OpenProject,
     targets: Mapping[TopicPartition, Replicas],
     snapshot: Snapshot,
     wanted: ReassignRequest,
@@ -196,7 +196,7 @@ def _plan_reassignment(
     for (name, number), replicas in targets.items():
         rows[name][number] = replicas
     _check_assignment(rows, snapshot)
-    owners = {each.key: each.address for each in found.state.owned.values()}
+    owners = {each.key: each.address for each in project.state.owned.values()}
     changes: list[Change] = []
     for name in sorted(rows):
         live = snapshot.live_object(_TOPICS, Identity(name))
@@ -204,7 +204,7 @@ def _plan_reassignment(
         address = owners.get((_TOPICS, Identity(name), wanted.provider))
         changes += _topic_changes(address or Address(_TOPICS, "reassign", name), live, rows[name])
     changes = [replace(each, provider=wanted.provider) for each in changes]
-    based_on = PlanBasis("", found.state.lineage, found.state.serial, snapshot.cluster_id)
+    based_on = PlanBasis("", project.state.lineage, project.state.serial, snapshot.cluster_id)
     made = (
         replace(each, provider=wanted.provider)
         for each in build_batches(changes, KINDS, MAX_RECORDS)

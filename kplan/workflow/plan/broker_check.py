@@ -99,16 +99,19 @@ def _required_operation(batch: Batch) -> RequiredOperation | None:
 
 
 def _denied_changes(
-    right: RequiredOperation, changes: Sequence[Change], held: AuthorizedOperations
+    right: RequiredOperation, changes: Sequence[Change], authorized_operations: AuthorizedOperations
 ) -> tuple[Change, ...]:
     operation, sort = right
     if sort == "CLUSTER":
-        is_held = held.cluster is None or operation in held.cluster
+        is_held = (
+            authorized_operations.cluster is None or operation in authorized_operations.cluster
+        )
         return () if is_held else tuple(changes)
     return tuple(
         each
         for each in changes
-        if each.identity in held.topics and operation not in held.topics[each.identity]
+        if each.identity in authorized_operations.topics
+        and operation not in authorized_operations.topics[each.identity]
     )
 
 

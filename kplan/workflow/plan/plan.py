@@ -179,34 +179,34 @@ def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResul
         return plan_open_project(found, options, ports)
 
 
-def plan_open_project(found: OpenProject, options: PlanOptions, ports: Ports) -> PlanResult:
+def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) -> PlanResult:
     """Plan on what is open already."""
     if options.is_for_apply:
-        check_policy_principal(found.configuration, options.policies)
+        check_policy_principal(project.configuration, options.policies)
     ports.progress.stage("Reading the cluster")
-    snapshots = read_settled_snapshots(found, options, ports)
-    found = replace(found, state=settle_state(found, snapshots))
+    snapshots = read_settled_snapshots(project, options, ports)
+    project = replace(project, state=settle_state(project, snapshots))
     ports.progress.stage("Planning")
-    made = add_risks(build_plans(_plan_request(found, options, ports), snapshots, KINDS))
-    warnings = found.configuration.diagnostics
+    made = add_risks(build_plans(_plan_request(project, options, ports), snapshots, KINDS))
+    warnings = project.configuration.diagnostics
     made = replace(made, diagnostics=sort_diagnostics([*warnings, *made.diagnostics]))
-    made = check_plan_controller_access(check_plan_apis(made, found.clusters), found.clusters)
+    made = check_plan_controller_access(check_plan_apis(made, project.clusters), project.clusters)
     if options.is_for_apply and not made.has_errors:
         for key in sorted({each.provider for each in made.batches}):
-            found.clusters.connections[key].cluster.prepare_writes()
+            project.clusters.connections[key].cluster.prepare_writes()
     if options.has_broker_check and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
-        made = check_with_brokers(made, found.clusters, KINDS, ports)
-        made = add_moves(made, found.clusters)
-    made = add_impact(made, found.clusters, options, ports)
-    hearing = PolicyInput(found.configuration, snapshots, found.clusters.open)
+        made = check_with_brokers(made, project.clusters, KINDS, ports)
+        made = add_moves(made, project.clusters)
+    made = add_impact(made, project.clusters, options, ports)
+    hearing = PolicyInput(project.configuration, snapshots, project.clusters.open)
     made, configuration = apply_policies(made, hearing, options.policies, ports)
-    for key, connection in found.clusters.connections.items():
+    for key, connection in project.clusters.connections.items():
         ground = AccessContext(connection.cluster, snapshots[key], configuration, key)
         made = add_access(made, ground, options.accepted_guards)
         odd = lint_plan(made, ground)
         made = replace(made, diagnostics=sort_diagnostics([*made.diagnostics, *odd]))
-    return PlanResult(made, configuration, found.state, snapshots)
+    return PlanResult(made, configuration, project.state, snapshots)
 
 
 def output_values(configuration: Configuration) -> dict[str, OutputValue]:
@@ -228,13 +228,13 @@ def _node_address(description: ClusterDescription) -> str:
     return f"{first.host}:{first.port}"
 
 
-def _plan_request(found: OpenProject, options: PlanOptions, ports: Ports) -> PlanRequest:
-    configuration = found.configuration
-    clusters = _cluster_facts(found.clusters)
+def _plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> PlanRequest:
+    configuration = project.configuration
+    clusters = _cluster_facts(project.clusters)
     return PlanRequest(
         resources=() if options.is_destroy else configuration.resources,
         outputs=output_values(configuration),
-        state=found.state,
+        state=project.state,
         config_digest=configuration.digest,
         targets=options.targets,
         only=options.only,
@@ -247,7 +247,7 @@ def _plan_request(found: OpenProject, options: PlanOptions, ports: Ports) -> Pla
         removed=configuration.refactorings.removed,
         imports=configuration.refactorings.imports,
         cluster=next(iter(clusters.values())),
-        clusters=clusters if found.clusters.has_aliases else {},
+        clusters=clusters if project.clusters.has_aliases else {},
         created_at=ports.now().isoformat(timespec="seconds"),
     )
 

@@ -17,7 +17,7 @@ _PAUSE_S = 0.5
 
 
 def read_settled_snapshots(
-    found: OpenProject, options: PlanOptions, ports: Ports
+    project: OpenProject, options: PlanOptions, ports: Ports
 ) -> Mapping[str, Snapshot]:
     """Read the clusters, again and again while they do not show what the state calls pending.
 
@@ -25,14 +25,14 @@ def read_settled_snapshots(
     propose it once more. After `settle_s` what exists is what counts. What is not targeted is not
     waited for.
     """
-    wanted = desired_identities(found.configuration, found.state, found.journal)
+    wanted = desired_identities(project.configuration, project.state, project.journal)
     until = ports.clock.now() + options.limits.settle_s
     while True:
-        snapshots = read_clusters(found.clusters, wanted)
+        snapshots = read_clusters(project.clusters, wanted)
         late = [
             each
             for provider, snapshot in snapshots.items()
-            for each in _pending_objects(found.state.for_provider(provider), snapshot)
+            for each in _pending_objects(project.state.for_provider(provider), snapshot)
             if is_targeted(each.address, options.targets)
         ]
         if not late or ports.clock.now() >= until or ports.is_stopped():
@@ -41,13 +41,13 @@ def read_settled_snapshots(
         ports.clock.sleep(_PAUSE_S)
 
 
-def settle_state(found: OpenProject, snapshots: Mapping[str, Snapshot]) -> State:
+def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> State:
     """Own what an interrupted apply sent without hearing back, where the cluster shows it done."""
-    journal = found.journal
+    journal = project.journal
     if journal is None:
-        return found.state
+        return project.state
     seen = {
-        key: fill_snapshot_from_state(KINDS, snapshot, found.state.for_provider(key))
+        key: fill_snapshot_from_state(KINDS, snapshot, project.state.for_provider(key))
         for key, snapshot in snapshots.items()
     }
     done = [
@@ -55,9 +55,9 @@ def settle_state(found: OpenProject, snapshots: Mapping[str, Snapshot]) -> State
         for change in journal.changes
         if change.key in journal.unsettled_keys
         and (snapshot := seen.get(change.provider)) is not None
-        and (outcome := _visible_outcome(change, found.state, snapshot)) is not None
+        and (outcome := _visible_outcome(change, project.state, snapshot)) is not None
     ]
-    return replace(found.state, owned=owned_after(found.state.owned, done))
+    return replace(project.state, owned=owned_after(project.state.owned, done))
 
 
 def _visible_outcome(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:

@@ -49,7 +49,7 @@ def lint_project(project: Project, ports: Ports) -> LintResult:
     return LintResult(sort_diagnostics(problems), found.configuration, acls, topics)
 
 
-def lint_plan(plan: Plan, ground: AccessContext) -> tuple[Diagnostic, ...]:
+def lint_plan(plan: Plan, context: AccessContext) -> tuple[Diagnostic, ...]:
     """Look at the ACLs that a plan brings, beside all that will be there after it.
 
     Topics that no one may read or write, and prefixes that no topic has yet, are left to
@@ -59,15 +59,15 @@ def lint_plan(plan: Plan, ground: AccessContext) -> tuple[Diagnostic, ...]:
         each.address: each.after
         for each in plan.changes
         if each.kind == KIND
-        and each.provider == ground.provider
+        and each.provider == context.provider
         and each.action in {Action.CREATE, Action.UPDATE, Action.REPLACE}
     }
-    if not brought or KIND not in ground.snapshot.readings:
+    if not brought or KIND not in context.snapshot.readings:
         return ()
-    acls = acls_after_plan(ground, plan)
-    declared = ground.configuration.resources
-    resources = [each for each in declared if each.provider == ground.provider]
-    estate = _acl_inventory(acls, ground.snapshot, resources)
+    acls = acls_after_plan(context, plan)
+    declared = context.configuration.resources
+    resources = [each for each in declared if each.provider == context.provider]
+    estate = _acl_inventory(acls, context.snapshot, resources)
     return tuple(
         each
         for each in lint_acls(estate)

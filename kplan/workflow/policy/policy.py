@@ -149,14 +149,14 @@ def cluster_facts(snapshot: Snapshot, cluster: Cluster | None) -> ClusterFacts:
 
 
 def apply_policies(
-    plan: Plan, hearing: PolicyInput, options: PolicyOptions, ports: Ports
+    plan: Plan, policy_input: PolicyInput, options: PolicyOptions, ports: Ports
 ) -> tuple[Plan, Configuration]:
     """Ask every policy about every change; the configuration comes back with their sources.
 
     What a policy refuses stays among the changes, and is taken out of the batches. With the mode
     "all" one refusal stops the whole plan.
     """
-    configuration = hearing.configuration
+    configuration = policy_input.configuration
     terms = EvaluationOptions(ports.now().date(), options.overrides)
     with open_policies(configuration, options) as found:
         told = [*found.diagnostics, *unused_overrides(found.policies, terms)]
@@ -166,7 +166,7 @@ def apply_policies(
             violations = tuple(
                 replace(each, provider=provider)
                 for provider, part in plan.split_by_provider()
-                for setting in (_question_context(part, hearing, provider, (options, ports)),)
+                for setting in (_question_context(part, policy_input, provider, (options, ports)),)
                 for each in evaluate_changes(_ordered_changes(part), found.policies, setting, terms)
             )
     plan = replace(
@@ -186,10 +186,10 @@ def apply_policies(
 
 
 def _question_context(
-    plan: Plan, hearing: PolicyInput, provider: str, run: tuple[PolicyOptions, Ports]
+    plan: Plan, policy_input: PolicyInput, provider: str, run: tuple[PolicyOptions, Ports]
 ) -> QuestionContext:
     options, ports = run
-    snapshot, cluster = hearing.snapshots[provider], hearing.facts(provider)
+    snapshot, cluster = policy_input.snapshots[provider], policy_input.facts(provider)
     for change in _ordered_changes(plan):
         cluster.planned = cluster.planned.add_change(change.kind, change.before, change.after)
     principal = options.principal or snapshot.principal or plan.cluster.get("principal", "")
@@ -276,8 +276,8 @@ def report_refused(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
 def policy_refusal(violation: Violation) -> Refusal:
     """Put what a policy said as the answer of an item that was not executed."""
     code = ERRORS["POLICY_VIOLATION"].code
-    told = f"{violation.message} (policy {violation.policy})"
-    return Refusal("POLICY_VIOLATION", code, told, origin=violation.origin)
+    detail = f"{violation.message} (policy {violation.policy})"
+    return Refusal("POLICY_VIOLATION", code, detail, origin=violation.origin)
 
 
 @contextmanager

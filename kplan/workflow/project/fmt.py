@@ -73,10 +73,10 @@ def format_files(targets: Sequence[str], *, is_recursive: bool) -> Iterator[Form
             yield format_source(str(path), text)
 
 
-def write_formatted(found: FormatResult) -> None:
+def write_formatted(format_result: FormatResult) -> None:
     """Put the layout in the place of the file; what it may do stays; raises OSError."""
-    path = real_path(Path(found.name))
-    temporary = write_temporary(path, found.after.encode())
+    path = real_path(Path(format_result.name))
+    temporary = write_temporary(path, format_result.after.encode())
     shutil.copymode(path, temporary)
     temporary.replace(path)
 

@@ -22,11 +22,13 @@ def validate_project(project: Project) -> Configuration:
     return replace(found, diagnostics=sort_diagnostics(problems))
 
 
-def _provider_diagnostics(found: Configuration, project: Project) -> Iterator[Diagnostic]:
-    for block in found.providers:
+def _provider_diagnostics(configuration: Configuration, project: Project) -> Iterator[Diagnostic]:
+    for block in configuration.providers:
         resolved = resolve_settings(block, {}, folder=project.folder)
         yield from (
             each
             for each in resolved.diagnostics
-            if each.code in _BLOCK_CODES and each.subject and each.subject.file in found.sources
+            if each.code in _BLOCK_CODES
+            and each.subject
+            and each.subject.file in configuration.sources
         )

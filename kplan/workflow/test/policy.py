@@ -202,14 +202,14 @@ _DEFAULT_DATE = date(1970, 1, 1)
 """The day of a case that names none: every waiver is in force."""
 
 
-def _case_change(case: PolicyCase, setting: QuestionContext) -> Change:
+def _case_change(case: PolicyCase, context: QuestionContext) -> Change:
     """Make the change that a case is about; what an alteration leaves out stays as it is."""
-    kind = setting.kind(case.kind)
+    kind = context.kind(case.kind)
     requested, current = case.requested, case.current
     if current is None and case.operation is not Operation.CREATE:
         named = {} if requested is None else dict(requested)
         identity = Identity(case.topic or str(named.get("name", "")))
-        live = setting.live(case.kind, identity)
+        live = context.live(case.kind, identity)
         if live is None:
             raise ValueError(
                 f"{identity or case.kind} is not on the cluster, and current is not set"

@@ -120,8 +120,8 @@ class TestFileRun:
         refused = self._seed_cluster()
         for run in self.test_file.runs:
             if broken:
-                told = f'Run "{broken}" came to no end.'
-                yield RunResult(self.test_file.name, run.name, RunStatus.SKIP, reason=told)
+                detail = f'Run "{broken}" came to no end.'
+                yield RunResult(self.test_file.name, run.name, RunStatus.SKIP, reason=detail)
                 continue
             found = self._run_result(run, refused)
             broken = run.name if found.status is RunStatus.ERROR else ""
@@ -264,8 +264,8 @@ def _refusal_diagnostics(outcomes: Iterable[Outcome], code: str) -> Iterator[Dia
     for each in outcomes:
         if each.status is not OutcomeStatus.APPLIED:
             change = each.change
-            told = f"{change.address} ({change.action}): {each.refusal or each.status}"
-            yield error(code, change.declared_at, told, address=change.address)
+            detail = f"{change.address} ({change.action}): {each.refusal or each.status}"
+            yield error(code, change.declared_at, detail, address=change.address)
 
 
 def _plan_facts(plan: Plan) -> dict[str, Json]:
