@@ -226,7 +226,7 @@ class BrokerConfigKind(NamedConfigKind):
         if self.is_removal(step, change):
             keys = {*before.config, *before.marks}
             return ConfigResourceAlteration(
-                self.config_resource(self.identify(before)), delete=_sorted(keys)
+                self.config_resource(self.identify(before)), delete=_sort_keys(keys)
             )
         is_new = before is None or change.action is Action.REPLACE
         has = BrokerConfig() if is_new else before
@@ -235,7 +235,7 @@ class BrokerConfigKind(NamedConfigKind):
         secrets = {key: after.sensitive_config.get(key, "") for key in marked}
         resource = self.config_resource(self.identify(after))
         return ConfigResourceAlteration(
-            resource, {**changed, **secrets}, _sorted({*gone, *forgotten})
+            resource, {**changed, **secrets}, _sort_keys({*gone, *forgotten})
         )
 
     def _has_secrets(self, step: Step, change: Change) -> bool:
@@ -282,7 +282,7 @@ def _select_keys(live: BrokerConfig, keys: Collection[str]) -> BrokerConfig:
     )
 
 
-def _sorted(keys: Collection[str]) -> tuple[str, ...]:
+def _sort_keys(keys: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(keys))
 
 

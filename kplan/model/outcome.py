@@ -89,7 +89,7 @@ class RecordDeletionPlan:
         return {str(each.identity): each for each in reversed(said)}
 
     @property
-    def allowed(self) -> tuple[PartitionDeletion, ...]:
+    def allowed_deletions(self) -> tuple[PartitionDeletion, ...]:
         """What will be sent: something goes, and no policy refuses it."""
         refused = self.refusals
         if self.is_all_or_nothing and refused:

@@ -264,7 +264,7 @@ def _plan_kinds(
         reading = snapshot.readings[kind.name]
         owners = build_ownership(request, kind, reading)
         laid, unfit = place_topics(
-            owners.declared, _without_replaced(owners, reading), snapshot.brokers
+            owners.declared, _drop_replaced(owners, reading), snapshot.brokers
         )
         owners = replace(owners, declared=laid)
         found += Findings((), tuple(problem_diagnostic(*each) for each in unfit))
@@ -274,7 +274,7 @@ def _plan_kinds(
     return found
 
 
-def _without_replaced(owners: Ownership, reading: KindSnapshot) -> KindSnapshot:
+def _drop_replaced(owners: Ownership, reading: KindSnapshot) -> KindSnapshot:
     """Leave out what is to be replaced: its replicas are placed as those of a new object."""
     going = {
         name

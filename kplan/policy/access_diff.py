@@ -160,7 +160,7 @@ class _Comparison:
             )
             self._add_shift(principal, region, covered, 0, ())
 
-    def _covered(self, region: Region) -> Coverage:
+    def _is_covered(self, region: Region) -> Coverage:
         before, between, after = (
             bool(list(_region_acls(acls, self.resource_type, region))) for acls in self.stages
         )

@@ -164,7 +164,7 @@ def run_record_deletion(session: Session, options: RecordDeletionOptions) -> int
             _show_plan(session, progress, options, plan)
             if options.dry_run or not options.needs_approval:
                 return not options.dry_run
-            return not plan.allowed or approval.ask_approval(session, progress, QUESTION)
+            return not plan.allowed_deletions or approval.ask_approval(session, progress, QUESTION)
 
         ports = wiring.build_ports(session, "records delete", options.states, progress)
         project = wiring.build_project(session, options.states, options.inputs)
@@ -194,7 +194,7 @@ def _exit_code(options: RecordDeletionOptions, done: RecordDeletionResult) -> Ex
         return ExitCode.ERROR  # the plan was not approved
     if done.plan.refusals:
         return ExitCode.REFUSED if detailed else ExitCode.ERROR
-    return ExitCode.CHANGES if detailed and done.plan.allowed else ExitCode.DONE
+    return ExitCode.CHANGES if detailed and done.plan.allowed_deletions else ExitCode.DONE
 
 
 def _outcomes_exit(outcomes: Sequence[PartitionDeletionOutcome], *, detailed: bool) -> ExitCode:

@@ -209,9 +209,7 @@ def _add_named(
     first = into.setdefault(declaration.name, declaration)
     if first is not declaration:
         word = declaration.block.type
-        detail = (
-            f'The {word} "{declaration.name}" is already declared at {first.declared_at}.'
-        )
+        detail = f'The {word} "{declaration.name}" is already declared at {first.declared_at}.'
         related = (("declared first", first.declared_at),)
         result.diagnostics.append(error("KP123", declaration.declared_at, detail, related=related))
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import JoinedSource, Origin
-from kplan.config.syntax.tree_walk import shifted
+from kplan.config.syntax.tree_walk import shift_block
 from kplan.model.diagnostic import Diagnostic
 
 _BlockKey: TypeAlias = tuple[str, ...]
@@ -110,7 +110,7 @@ def _merge_items(base: ast.Item, over: ast.Item) -> ast.Item:
         return base  # both were found among blocks
     joined = JoinedSource(base.origin.source, over.origin.source)
     by = joined.border + over.origin.base - base.origin.base
-    content = _merge_bodies(base.content, shifted(over.content, by))
+    content = _merge_bodies(base.content, shift_block(over.content, by))
     return base._replace(origin=Origin(joined, base.origin.base), content=content)
 
 

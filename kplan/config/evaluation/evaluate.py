@@ -246,7 +246,7 @@ def _has_open_element_type(own: Type, foreign: Type) -> bool:
 # ---- templates and calls
 
 
-def _wrapped(node: ast.Wrapped, scope: Scope) -> Value:
+def _evaluate_wrapped(node: ast.Wrapped, scope: Scope) -> Value:
     return evaluate(node.inner, scope)
 
 
@@ -283,7 +283,7 @@ _EVALUATE: Mapping[type, _Evaluate] = {
     ast.Unary: _unary,
     ast.Binary: _binary,
     ast.Conditional: _conditional,
-    ast.Wrapped: _wrapped,
+    ast.Wrapped: _evaluate_wrapped,
     ast.Template: _template,
     ast.TemplateIf: lambda node, scope: template.evaluate_template_if(node, scope, evaluate),
     ast.TemplateFor: lambda node, scope: evaluate_template_for(node, scope, evaluate),

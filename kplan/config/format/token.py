@@ -125,7 +125,7 @@ class _Scanner:
         self._at = match.end()
         if kind in ("text", "quote"):
             self._at = match.start(kind) + 1
-            return list(self._quoted())
+            return list(self._scan_quoted())
         if kind == "heredoc":
             self._at = match.start(kind)
             return list(self._heredoc())
@@ -142,7 +142,7 @@ class _Scanner:
         self._at += len(text)
         return text
 
-    def _quoted(self) -> Iterator[Token]:
+    def _scan_quoted(self) -> Iterator[Token]:
         yield Token(Kind.QUOTE_OPEN, '"')
         while not self._take('"'):
             match = _QUOTED_TEXT.match(self._text, self._at)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final, cast
 
-from kplan.config.functions.function import Function, Parameter, Refusal, check_elements, quoted
+from kplan.config.functions.function import Function, Parameter, Refusal, check_elements, quote
 from kplan.config.functions.numeric import whole_number
 from kplan.config.functions.string import graphemes
 from kplan.config.values.conversion import ConversionError, convert, unify
@@ -168,8 +168,8 @@ def _fallback(found: dict[str, Value], default: Value) -> Value:
 
 def _not_found(found: dict[str, Value], name: str) -> Refusal:
     if isinstance(found, TMap):
-        return Refusal("lookup failed to find key {}", quoted(name))
-    return Refusal("the given object has no attribute {}", quoted(name), argument=0)
+        return Refusal("lookup failed to find key {}", quote(name))
+    return Refusal("the given object has no attribute {}", quote(name), argument=0)
 
 
 def matchkeys(items: TList, names: TList, wanted: TList) -> Value:
@@ -242,15 +242,15 @@ def union(*sets: TSet) -> Value:
 
 def intersection(*sets: TSet) -> Value:
     """Elements of all the sets."""
-    return _filtered(_alike(sets), all)
+    return _filter_elements(_alike(sets), all)
 
 
 def subtract(left: TSet, right: TSet) -> Value:
     """Elements of the first set that are not in the second."""
-    return _filtered(_alike((left, right)), lambda found: not any(found))
+    return _filter_elements(_alike((left, right)), lambda found: not any(found))
 
 
-def _filtered(sets: Sequence[TSet], keep: Callable[[Sequence[bool]], bool]) -> Value:
+def _filter_elements(sets: Sequence[TSet], keep: Callable[[Sequence[bool]], bool]) -> Value:
     """Keep the elements of the first set by whether each of the others has them."""
     first, *others = sets
     found = [Distinct(each) for each in others]
@@ -263,10 +263,10 @@ def _alike(sets: Sequence[TSet]) -> list[TSet]:
     element = unify(each.element for each in sets)
     if element is None:
         raise Refusal("given sets must all have compatible element types")
-    return [_converted(each, SetType(element)) for each in sets]
+    return [_convert_set(each, SetType(element)) for each in sets]
 
 
-def _converted(one: TSet, wanted: SetType) -> TSet:
+def _convert_set(one: TSet, wanted: SetType) -> TSet:
     return cast("TSet", convert(one, wanted))
 
 

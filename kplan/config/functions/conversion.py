@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kplan.config.functions.function import Function, Parameter, Refusal, quoted
+from kplan.config.functions.function import Function, Parameter, Refusal, quote
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import is_sensitive, mark, unmark, without_ephemeral
 from kplan.config.values.value import (
@@ -72,7 +72,7 @@ def _unsuitable(value: Value, wanted: Type) -> Refusal:
         if marked:
             return Refusal(f"cannot convert this sensitive string to {name}", argument=0)
         rule = _STRING_RULES.get(wanted, "")
-        return Refusal(f"cannot convert {{}} to {name}; {rule}", quoted(found), argument=0)
+        return Refusal(f"cannot convert {{}} to {name}; {rule}", quote(found), argument=0)
     return Refusal(f"cannot convert {type_name(type_of(found))} to {name}", argument=0)
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Final, NoReturn
 
-from kplan.config.functions.function import Function, Parameter, Refusal, quoted
+from kplan.config.functions.function import Function, Parameter, Refusal, quote
 from kplan.config.values.value import STRING, Value
 from kplan.model.dataclass import dataclass
 
@@ -97,7 +97,7 @@ def _part(text: str, start: int, part: tuple[str, int, str, int, int]) -> tuple[
     if not (len(digits) == width and digits.isascii() and digits.isdecimal()):
         if name in ("hour", "minute", "second") and digits[:1].isdecimal():
             _fail(f"{name} must have exactly two digits")
-        _fail(f"cannot use {quoted(text[start:])} as {name}")
+        _fail(f"cannot use {quote(text[start:])} as {name}")
     if not low <= int(digits) <= high:
         _out_of_range(name, text[end:])
     if not text.startswith(separator, end):
@@ -112,7 +112,7 @@ def _out_of_range(name: str, rest: str) -> NoReturn:
         _fail("hour must be between 0 and 23 inclusive")
     if name == "minute":
         _fail("minute must have exactly two digits")
-    _fail(f"cannot use {quoted(rest)} as {name}")
+    _fail(f"cannot use {quote(rest)} as {name}")
 
 
 def _missing(separator: str, rest: str) -> NoReturn:
@@ -120,7 +120,7 @@ def _missing(separator: str, rest: str) -> NoReturn:
         _fail("missing required time introducer 'T'")
     if not rest:
         _fail(f'end of string where "{separator}" is expected')
-    _fail(f'found {quoted(rest)} where "{separator}" is expected')
+    _fail(f'found {quote(rest)} where "{separator}" is expected')
 
 
 def _offset(text: str, start: int) -> int:
@@ -131,9 +131,9 @@ def _offset(text: str, start: int) -> int:
     if rest.startswith(","):
         _fail('cannot use "," as timestamp segment')
     if match is None:
-        _fail(f"cannot use {quoted(rest)} as UTC offset")
+        _fail(f"cannot use {quote(rest)} as UTC offset")
     if match.end() < len(rest):
-        _fail(f"cannot use {quoted(rest[match.end() :])} as timestamp segment")
+        _fail(f"cannot use {quote(rest[match.end() :])} as timestamp segment")
     hours, minutes = int(match[2] or 0), int(match[3] or 0)
     if hours > _LAST_OFFSET_HOUR or minutes >= _MINUTES:
         _fail("end of string before UTC offset")
@@ -172,26 +172,26 @@ def parse_duration(text: str) -> int:
     if body == "0":
         return 0
     if not body or len(body) > _LONGEST_DURATION:
-        raise DurationError(f"time: invalid duration {quoted(text)}")
+        raise DurationError(f"time: invalid duration {quote(text)}")
     total, position = Fraction(0), 0
     while position < len(body):
         piece, position = _piece(text, body, position)
         total += piece
     nanoseconds = int(total)
     if nanoseconds >= _LONGEST_NS:
-        raise DurationError(f"time: invalid duration {quoted(text)}")
+        raise DurationError(f"time: invalid duration {quote(text)}")
     return -nanoseconds if text.startswith("-") else nanoseconds
 
 
 def _piece(text: str, body: str, position: int) -> tuple[Fraction, int]:
     match = _PIECE.match(body, position)
     if match is None or not (match[1] or match[2]):
-        raise DurationError(f"time: invalid duration {quoted(text)}")
+        raise DurationError(f"time: invalid duration {quote(text)}")
     unit = match[3]
     if not unit:
-        raise DurationError(f"time: missing unit in duration {quoted(text)}")
+        raise DurationError(f"time: missing unit in duration {quote(text)}")
     if unit not in _UNITS:
-        raise DurationError(f"time: unknown unit {quoted(unit)} in duration {quoted(text)}")
+        raise DurationError(f"time: unknown unit {quote(unit)} in duration {quote(text)}")
     part = match[2] or ""
     amount = Fraction(int((match[1] or "0") + part), 10 ** len(part))
     return amount * _UNITS[unit], match.end()
@@ -264,10 +264,10 @@ _RULES: Final = {
 def formatdate(template: str, time: str) -> str:
     """Timestamp written by a template of letters; text in single quotes means itself."""
     at = _timestamp(time, 1)
-    return "".join(_formatted(template, at))
+    return "".join(_format_pieces(template, at))
 
 
-def _formatted(template: str, at: Timestamp) -> Iterator[str]:
+def _format_pieces(template: str, at: Timestamp) -> Iterator[str]:
     for match in _TOKEN.finditer(template):
         text = match[0]
         if text == "'":

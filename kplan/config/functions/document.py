@@ -73,7 +73,7 @@ class _Writer:
             if place or not is_inline:
                 self.line(indent)
             if "\n" not in key and len(key.encode()) <= _LONGEST_SIMPLE_KEY:
-                self._quoted(key, None)
+                self._quoted_text(key, None)
                 self.put(":")
                 self._below_key(value[key], indent)
             else:
@@ -107,7 +107,7 @@ class _Writer:
             case str() if "\n" in value and _fits_block(value):
                 self._block(value, indent)
             case str():
-                self._quoted(value, indent)
+                self._quoted_text(value, indent)
             case dict():
                 self.put("{}")
             case tuple():
@@ -128,14 +128,14 @@ class _Writer:
                 self.parts.append("\n")
                 self.column = 0
 
-    def _quoted(self, text: str, indent: int | None) -> None:
+    def _quoted_text(self, text: str, indent: int | None) -> None:
         """Write in double quotes; without an indent, as for keys, on one line."""
         self.put('"')
         after_space = False
         last = len(text) - 1
         for place, each in enumerate(text):
             if each != " ":
-                self.put(_escaped(each))
+                self.put(_escape_character(each))
             elif indent is None or after_space or self.column <= _WIDTH or not 0 < place < last:
                 self.put(each)
             else:
@@ -146,7 +146,7 @@ class _Writer:
         self.put('"')
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character in _SHORT:
         return f"\\{_SHORT[character]}"
     if _is_printable(character):

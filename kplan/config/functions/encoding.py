@@ -9,7 +9,7 @@ import uuid
 import zlib
 from typing import Final
 
-from kplan.config.functions.function import Function, Parameter, Refusal, quoted
+from kplan.config.functions.function import Function, Parameter, Refusal, quote
 from kplan.config.values.value import NUMBER, STRING, Value
 
 _GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
@@ -32,7 +32,7 @@ def base64_decode(text: str) -> str:
     """Text whose UTF-8 bytes are given in Base64."""
     data = decoded_base64(text)
     if data is None:
-        raise Refusal("failed to decode base64 data {}", quoted(text))
+        raise Refusal("failed to decode base64 data {}", quote(text))
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -99,7 +99,7 @@ def _codec(name: str) -> str:
         else:
             return codec
     reason = "{} is not a supported IANA encoding name or alias"
-    raise Refusal(reason, quoted(name), argument=1)
+    raise Refusal(reason, quote(name), argument=1)
 
 
 def url_encode(text: str) -> str:

@@ -9,21 +9,14 @@ from typing import Final, TypeAlias
 
 from kplan.config.functions.encoding import digest, hexadecimal, in_base64
 from kplan.config.functions.file_access import FileRefused
-from kplan.config.functions.function import (
-    Function,
-    Host,
-    Parameter,
-    Refusal,
-    TemplateError,
-    quoted,
-)
+from kplan.config.functions.function import Function, Host, Parameter, Refusal, TemplateError, quote
 from kplan.config.values.equality import make_set
 from kplan.config.values.number import clean_text
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.value import STRING, Value
 
 
-def cleaned(path: str) -> str:
+def clean_path(path: str) -> str:
     """Path without `.`, `..` and double slashes as far as text can tell; `.` for nothing."""
     shortest = posixpath.normpath(path)
     return shortest[1:] if shortest.startswith("//") else shortest
@@ -31,7 +24,7 @@ def cleaned(path: str) -> str:
 
 def abspath(host: Host, path: str) -> str:
     """Absolute path; a relative one starts where kplan works."""
-    return cleaned(posixpath.join(str(host.files.root.absolute()), path))
+    return clean_path(posixpath.join(str(host.files.root.absolute()), path))
 
 
 def basename(path: str) -> str:
@@ -43,7 +36,7 @@ def basename(path: str) -> str:
 
 def dirname(path: str) -> str:
     """Path without its last part."""
-    return cleaned(posixpath.dirname(path) or ".")
+    return clean_path(posixpath.dirname(path) or ".")
 
 
 def pathexpand(path: str) -> str:
@@ -52,7 +45,7 @@ def pathexpand(path: str) -> str:
         return path
     if path != "~" and not path.startswith("~/"):
         raise Refusal("cannot expand user-specific home dir")
-    return cleaned(f"{Path.home()}/{path[2:]}")
+    return clean_path(f"{Path.home()}/{path[2:]}")
 
 
 _PATH: Final = Parameter("path", STRING)
@@ -91,7 +84,7 @@ def find_files(folder: Path, pattern: str) -> Iterator[str]:
 
     """
     start, relative = (Path("/"), pattern[1:]) if pattern.startswith("/") else (folder, pattern)
-    parts = [_compiled(part) for part in relative.split("/")]
+    parts = [_compile_part(part) for part in relative.split("/")]
     prefix = "/" if pattern.startswith("/") else ""
     yield from _Search().below(start, prefix, parts)
 
@@ -100,10 +93,10 @@ _Part: TypeAlias = "str | re.Pattern[str]"
 """A name that means itself, `**`, or a pattern for names."""
 
 
-def _compiled(part: str) -> _Part:
+def _compile_part(part: str) -> _Part:
     if part == "**" or not any(each in part for each in "*?[{\\"):
         return part
-    written = _written(part)
+    written = _path_part_text(part)
     if "{" not in part:
         # What is between two stars is best found where it comes first: no way back is needed.
         *inner, last = written.split(_STAR)
@@ -115,7 +108,7 @@ def _compiled(part: str) -> _Part:
     return re.compile(written, re.DOTALL)
 
 
-def _written(part: str) -> str:
+def _path_part_text(part: str) -> str:
     result: list[str] = []
     position = depth = 0
     while position < len(part):
@@ -211,7 +204,7 @@ def _contents(host: Host, path: str) -> bytes:
     try:
         return host.files.read(path)
     except FileNotFoundError:
-        raise Refusal(_NOT_THERE, quoted(path), argument=0) from None
+        raise Refusal(_NOT_THERE, quote(path), argument=0) from None
     except FileRefused as refused:
         raise Refusal("failed to read file: {}", str(refused), argument=0) from None
 
@@ -220,7 +213,7 @@ def _text(host: Host, path: str) -> str:
     try:
         return _contents(host, path).decode()
     except UnicodeDecodeError:
-        raise Refusal(_NOT_TEXT, quoted(path)) from None
+        raise Refusal(_NOT_TEXT, quote(path)) from None
 
 
 def file(host: Host, path: str) -> str:
@@ -242,25 +235,25 @@ def fileexists(host: Host, path: str) -> bool:
     except FileRefused as refused:
         raise Refusal("{}", str(refused)) from None
     except OSError:
-        raise Refusal("failed to stat {}", quoted(path)) from None
+        raise Refusal("failed to stat {}", quote(path)) from None
     if stat.S_ISDIR(mode):
-        raise Refusal("{} is a directory, not a file", quoted(path or "."))
+        raise Refusal("{} is a directory, not a file", quote(path or "."))
     return stat.S_ISREG(mode)
 
 
 def fileset(host: Host, path: str, pattern: str) -> Value:
     """Files below a folder that fit a pattern, relative to the folder."""
-    whole = cleaned(posixpath.join(path, pattern))
+    whole = clean_path(posixpath.join(path, pattern))
     try:
         host.files.path(path)
         found = list(find_files(host.files.root, whole)) if pattern else []
     except (FileRefused, GlobError) as error:
-        raise Refusal("failed to glob pattern {}: {}", quoted(whole), str(error)) from None
-    names = (posixpath.relpath(each, cleaned(path)) for each in found)
+        raise Refusal("failed to glob pattern {}: {}", quote(whole), str(error)) from None
+    names = (posixpath.relpath(each, clean_path(path)) for each in found)
     return make_set((clean_text(each) for each in names), STRING)
 
 
-def _hashed(host: Host, path: str, algorithm: str) -> bytes:
+def _hash_file(host: Host, path: str, algorithm: str) -> bytes:
     try:
         return digest(algorithm, host.files.read(path))
     except FileNotFoundError:
@@ -271,32 +264,32 @@ def _hashed(host: Host, path: str, algorithm: str) -> bytes:
 
 def filemd5(host: Host, path: str) -> str:
     """MD5 of a file, in digits."""
-    return hexadecimal(_hashed(host, path, "md5"))
+    return hexadecimal(_hash_file(host, path, "md5"))
 
 
 def filesha1(host: Host, path: str) -> str:
     """SHA-1 of a file, in digits."""
-    return hexadecimal(_hashed(host, path, "sha1"))
+    return hexadecimal(_hash_file(host, path, "sha1"))
 
 
 def filesha256(host: Host, path: str) -> str:
     """SHA-256 of a file, in digits."""
-    return hexadecimal(_hashed(host, path, "sha256"))
+    return hexadecimal(_hash_file(host, path, "sha256"))
 
 
 def filesha512(host: Host, path: str) -> str:
     """SHA-512 of a file, in digits."""
-    return hexadecimal(_hashed(host, path, "sha512"))
+    return hexadecimal(_hash_file(host, path, "sha512"))
 
 
 def filebase64sha256(host: Host, path: str) -> str:
     """SHA-256 of a file, in Base64."""
-    return in_base64(_hashed(host, path, "sha256"))
+    return in_base64(_hash_file(host, path, "sha256"))
 
 
 def filebase64sha512(host: Host, path: str) -> str:
     """SHA-512 of a file, in Base64."""
-    return in_base64(_hashed(host, path, "sha512"))
+    return in_base64(_hash_file(host, path, "sha512"))
 
 
 def templatefile(host: Host, path: str, variables: Value) -> Value:
@@ -304,14 +297,16 @@ def templatefile(host: Host, path: str, variables: Value) -> Value:
     template = _text(host, path)
     given, marked = _variables(variables)
     _check_not_nested(host, "templatefile")
-    return mark(_rendered(host, template, path, given), sensitive=marked)
+    return mark(_render_template_file(host, template, path, given), sensitive=marked)
 
 
 def templatestring(host: Host, template: str, variables: Value) -> Value:
     """Value of a template in a string."""
     given, marked = _variables(variables)
     _check_not_nested(host, "templatestring")
-    return mark(_rendered(host, template, "<templatestring argument>", given), sensitive=marked)
+    return mark(
+        _render_template_file(host, template, "<templatestring argument>", given), sensitive=marked
+    )
 
 
 def _check_not_nested(host: Host, name: str) -> None:
@@ -328,13 +323,15 @@ def _variables(value: Value) -> tuple[dict[str, Value], bool]:
             raise Refusal(
                 "invalid template variable name {}: must start with a letter, followed by zero "
                 "or more letters, digits, and underscores",
-                quoted(name),
+                quote(name),
                 argument=1,
             )
     return given, marked
 
 
-def _rendered(host: Host, template: str, name: str, variables: dict[str, Value]) -> Value:
+def _render_template_file(
+    host: Host, template: str, name: str, variables: dict[str, Value]
+) -> Value:
     try:
         return host.render(template, name, variables)
     except TemplateError as error:

@@ -102,14 +102,14 @@ def _body(verb: str, precision: int | None, value: Fraction) -> str:
     places = _DEFAULT_PRECISION if precision is None else precision
     match verb:
         case "f" | "F":
-            return _fixed(value, places)
+            return _fixed_point_text(value, places)
         case "e" | "E":
             return _scientific(*_significant(value, places + 1), places, verb)
         case _:
             return _general(value, precision, "e" if verb == "g" else "E")
 
 
-def _fixed(value: Fraction, places: int) -> str:
+def _fixed_point_text(value: Fraction, places: int) -> str:
     digits = str(round(value * 10**places)).rjust(places + 1, "0")
     return f"{digits[:-places]}.{digits[-places:]}" if places else digits
 
@@ -119,13 +119,13 @@ def _significant(value: Fraction, count: int) -> tuple[str, int]:
     if not value:
         return "", 0
     _, point = decimal_digits(value)
-    rounded = _rounded(value, count - point)
+    rounded = _round_places(value, count - point)
     if len(str(rounded)) > count:
         point += 1
     return str(rounded).rstrip("0"), point
 
 
-def _rounded(value: Fraction, places: int) -> int:
+def _round_places(value: Fraction, places: int) -> int:
     scale = Fraction(10) ** places
     return round(value * scale)
 
@@ -171,9 +171,9 @@ _FLOAT_VERBS: Final = "eEfFgG"
 def format_text(template: str, *arguments: Value) -> str:
     """Fill the verbs of a format string with the arguments."""
     parts = _parts(template)
-    used = _used(parts, len(arguments))
+    used = _argument_numbers(parts, len(arguments))
     result = "".join(
-        each if isinstance(each, str) else _filled(each, arguments[place])
+        each if isinstance(each, str) else _format_value(each, arguments[place])
         for each, place in zip(parts, used, strict=True)
     )
     highest = max(used, default=-1) + 1
@@ -277,7 +277,7 @@ def _bytes(text: str) -> int:
     return len(text.encode())
 
 
-def _used(parts: Sequence[str | Spec], count: int) -> list[int]:
+def _argument_numbers(parts: Sequence[str | Spec], count: int) -> list[int]:
     """Find the argument for each part; -1 for plain text."""
     following = 0
     places: list[int] = []
@@ -296,7 +296,7 @@ def _used(parts: Sequence[str | Spec], count: int) -> list[int]:
     return places
 
 
-def _filled(spec: Spec, value: Value) -> str:
+def _format_value(spec: Spec, value: Value) -> str:
     if spec.verb not in "vstq" + _INTEGER_VERBS + _FLOAT_VERBS:
         reason = f"unsupported format verb {{}} in {{}} at offset {spec.offset}"
         raise Refusal(reason, f"'{spec.verb}'", f'"{spec.text}"')
@@ -305,27 +305,27 @@ def _filled(spec: Spec, value: Value) -> str:
     if is_null(value):
         raise _misfit(spec, "null value cannot be formatted")
     if spec.verb == "t":
-        return "true" if _converted(spec, value, BOOL) else "false"
+        return "true" if _convert_argument(spec, value, BOOL) else "false"
     if spec.verb in "sq":
-        return _string(spec, str(_converted(spec, value, STRING)))
-    return _number(spec, _converted(spec, value, NUMBER))
+        return _string(spec, str(_convert_argument(spec, value, STRING)))
+    return _number(spec, _convert_argument(spec, value, NUMBER))
 
 
 def _as_is(spec: Spec, value: Value) -> str:
     if spec.has("#"):
-        return _padded(spec, safe_json_text(value))
+        return _pad(spec, safe_json_text(value))
     if is_number(value):
-        return _padded(spec, shortest_text(value))
-    return _padded(spec, value if isinstance(value, str) else safe_json_text(value))
+        return _pad(spec, shortest_text(value))
+    return _pad(spec, value if isinstance(value, str) else safe_json_text(value))
 
 
 def _string(spec: Spec, text: str) -> str:
     if spec.precision:
         text = "".join(graphemes(text)[: spec.precision])
-    return _padded(spec, safe_json_text(text) if spec.verb == "q" else text)
+    return _pad(spec, safe_json_text(text) if spec.verb == "q" else text)
 
 
-def _padded(spec: Spec, text: str) -> str:
+def _pad(spec: Spec, text: str) -> str:
     missing = spec.width - len(graphemes(text)) if spec.width else 0
     if missing <= 0:
         return text
@@ -343,7 +343,7 @@ def _number(spec: Spec, value: Value) -> str:
     return integer_verb(spec, number)
 
 
-def _converted(spec: Spec, value: Value, wanted: PrimitiveType) -> Value:
+def _convert_argument(spec: Spec, value: Value, wanted: PrimitiveType) -> Value:
     try:
         return convert(value, wanted)
     except ConversionError as error:

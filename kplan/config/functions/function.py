@@ -26,12 +26,12 @@ _LAST_BYTE: Final = 0x7F
 _LAST_SHORT: Final = 0xFFFF
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Put a text in double quotes, with escapes for what does not print."""
-    return f'"{"".join(_SHORT.get(each) or _shown(each) for each in text)}"'
+    return f'"{"".join(_SHORT.get(each) or _visible_character(each) for each in text)}"'
 
 
-def _shown(character: str) -> str:
+def _visible_character(character: str) -> str:
     if character.isprintable():
         return character
     code = ord(character)
@@ -153,15 +153,15 @@ class Function:
         """
         self.check_count(len(arguments))
         try:
-            return self._called(arguments, host)
+            return self._call_body(arguments, host)
         except RecursionError:
             raise self._error(Refusal("a value is nested too deeply"), hidden=False) from None
 
-    def _called(self, arguments: Sequence[Value], host: Host) -> Value:
-        converted = [self._converted(place, each) for place, each in enumerate(arguments)]
+    def _call_body(self, arguments: Sequence[Value], host: Host) -> Value:
+        converted = [self._convert_argument(place, each) for place, each in enumerate(arguments)]
         for place, each in enumerate(converted):
             self._check_null(place, each)
-        bare = [self._unmarked(place, each) for place, each in enumerate(converted)]
+        bare = [self._unmark_argument(place, each) for place, each in enumerate(converted)]
         secret = any(has_mark for _, has_mark in bare)
         hosts = (host,) if self.hosted else ()
         try:
@@ -204,7 +204,7 @@ class Function:
             return self.parameters[place]
         return self.variadic
 
-    def _converted(self, place: int, value: Value) -> Value:
+    def _convert_argument(self, place: int, value: Value) -> Value:
         try:
             return convert(value, self.parameter(place).type)
         except ConversionError as error:
@@ -217,7 +217,7 @@ class Function:
         if unmark(value)[0] is None and not self.parameter(place).nullable:
             raise self._bad_argument(place, "argument must not be null")
 
-    def _unmarked(self, place: int, value: Value) -> tuple[Value, bool]:
+    def _unmark_argument(self, place: int, value: Value) -> tuple[Value, bool]:
         return (value, False) if self.parameter(place).marked else unmark_deep(value)
 
     def _error(self, refusal: Refusal, *, hidden: bool) -> FunctionError:

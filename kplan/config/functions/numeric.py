@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
-from kplan.config.functions.function import Function, Parameter, Refusal, quoted
+from kplan.config.functions.function import Function, Parameter, Refusal, quote
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.number import MAX_DIGITS, add, parse_number
 from kplan.config.values.value import NUMBER, Number, Value, type_name, type_of
@@ -73,7 +73,7 @@ def rounded_power(base: float, exponent: float) -> float:
         part, whole = part - 1, whole + 1
     if part:
         factor = math.exp(part * natural_log(base))
-    return _squared(base, int(whole), factor, is_inverse=exponent < 0)
+    return _power_by_squaring(base, int(whole), factor, is_inverse=exponent < 0)
 
 
 def _power_of_zero(exponent: float) -> float:
@@ -82,7 +82,7 @@ def _power_of_zero(exponent: float) -> float:
     return 0.0 if exponent else 1.0
 
 
-def _squared(base: float, whole: int, factor: float, *, is_inverse: bool) -> float:
+def _power_by_squaring(base: float, whole: int, factor: float, *, is_inverse: bool) -> float:
     scale = 0
     mantissa, shift = math.frexp(base)
     while whole:
@@ -196,14 +196,14 @@ def parse_int(text: Value, base: Number) -> Value:
     if not _SMALLEST_BASE <= radix <= len(_DIGITS):
         reason = "base must be a whole number between 2 and 62 inclusive"
         raise Refusal(reason, argument=1)
-    value = _parsed(text, radix)
+    value = _parse_integer(text, radix)
     if value is None:
         reason = f"cannot parse {{}} as a base {radix} integer"
-        raise Refusal(reason, quoted(text), argument=0)
+        raise Refusal(reason, quote(text), argument=0)
     return value
 
 
-def _parsed(text: str, radix: int) -> int | None:
+def _parse_integer(text: str, radix: int) -> int | None:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if radix <= _CASELESS_BASE:
         digits = digits.lower()

@@ -98,7 +98,7 @@ def compile_pattern(source: str) -> Pattern:
 
 def regex_first(pattern: str, text: str) -> Value:
     """First match: its text, or its groups as a tuple, or as an object if they have names."""
-    compiled = _compiled(pattern)
+    compiled = _compile_pattern(pattern)
     match = next(compiled.matches(text), None)
     if match is None:
         raise Refusal("pattern did not match any part of the given string")
@@ -107,7 +107,7 @@ def regex_first(pattern: str, text: str) -> Value:
 
 def regex_all(pattern: str, text: str) -> Value:
     """All matches, each as `regex` gives it."""
-    compiled = _compiled(pattern)
+    compiled = _compile_pattern(pattern)
     results: list[Value] = []
     for match in compiled.matches(text):
         results.append(_result(compiled, match))
@@ -132,14 +132,14 @@ def _replace_pattern(text: str, pattern: str, replacement: str) -> str:
     parts: list[str] = []
     length = position = 0
     for match in compiled.matches(text):
-        parts += [text[position : match.start], _expanded(replacement, compiled, match)]
+        parts += [text[position : match.start], _expand_replacement(replacement, compiled, match)]
         position = match.end
         length += len(parts[-1])
         check_text(length)
     return "".join([*parts, text[position:]])
 
 
-def _expanded(replacement: str, pattern: Pattern, match: Match) -> str:
+def _expand_replacement(replacement: str, pattern: Pattern, match: Match) -> str:
     """Fill `$1`, `$name` and `${name}` in a replacement; `$$` is a dollar sign."""
 
     def group(reference: re.Match[str]) -> str:
@@ -155,7 +155,7 @@ def _expanded(replacement: str, pattern: Pattern, match: Match) -> str:
     return _REFERENCE.sub(group, replacement) if "$" in replacement else replacement
 
 
-def _compiled(pattern: str) -> Pattern:
+def _compile_pattern(pattern: str) -> Pattern:
     try:
         compiled = compile_pattern(pattern)
     except PatternError as error:

@@ -98,12 +98,12 @@ def join(separator: str, *lists: TList) -> str:
         raise Refusal("at least one list is required")
     items: list[str] = []
     for place, each in enumerate(lists, 1):
-        items.extend(_joined(item, index, place) for index, item in enumerate(each))
+        items.extend(_item_text(item, index, place) for index, item in enumerate(each))
     check_text(sum(map(len, items)) + len(separator) * len(items))
     return separator.join(items)
 
 
-def _joined(item: Value, index: int, argument: int) -> str:
+def _item_text(item: Value, index: int, argument: int) -> str:
     if not isinstance(item, str):
         reason = f"element {index} is null; cannot concatenate null values"
         raise Refusal(reason, argument=argument)

@@ -162,14 +162,14 @@ def read(text: str) -> Value:
     try:
         return _document(_Reader(yaml.parse(text, Loader=_LOADER)))
     except yaml.MarkedYAMLError as error:
-        raise YamlError(_told(error)) from None
+        raise YamlError(_error_text(error)) from None
     except yaml.YAMLError as error:
         raise YamlError(str(error).partition("\n")[0]) from None
     except RecursionError:
         raise YamlError("the document is nested too deeply") from None
 
 
-def _told(error: yaml.MarkedYAMLError) -> str:
+def _error_text(error: yaml.MarkedYAMLError) -> str:
     problem = error.problem or error.context or "not YAML"
     return problem if error.problem_mark is None else f"{_at(error.problem_mark)}{problem}"
 
@@ -252,7 +252,7 @@ class _Reader:
             key = self._key(event, depth)
             value, parts = self.node(next(self.stream), depth + 1)
             size += parts
-            found |= _merged(value, event) if key == _MERGE else {key: value}
+            found |= _merge_value(value, event) if key == _MERGE else {key: value}
         return {key: found[key] for key in sorted(found)}, size
 
     def _key(self, event: events.Event, depth: int) -> str:
@@ -268,7 +268,7 @@ class _Reader:
         return key
 
 
-def _merged(value: Value, event: events.Event) -> dict[str, Value]:
+def _merge_value(value: Value, event: events.Event) -> dict[str, Value]:
     if not isinstance(value, dict):
         raise YamlError(f"{_place(event)}cannot merge {type_name(type_of(value))} into mapping")
     return value

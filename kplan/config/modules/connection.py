@@ -66,7 +66,7 @@ class Connections:
             ) from None
 
     @property
-    def inherited(self) -> "Connections":
+    def inheritable(self) -> "Connections":
         """What a called module can name without a word: the connection without alias."""
         return Connections({"": {None: self.default}})
 
@@ -80,7 +80,7 @@ class Connections:
             Failure: `providers` names something else.
 
         """
-        by_alias = {**self.inherited.by_alias}
+        by_alias = {**self.inheritable.by_alias}
         for inner, outer in _providers_argument(declaration, scope):
             alias, index = _parse_connection_name(inner, scope)
             if index is not None:

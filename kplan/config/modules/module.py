@@ -213,7 +213,7 @@ class Module:
     def _passed_connections(self, declaration: Declaration, scope: Scope) -> Connections:
         if "providers" in declaration.arguments:
             return self._connections().for_module_call(declaration, scope)
-        return (self._place.connections or DEFAULT_CONNECTIONS).inherited
+        return (self._place.connections or DEFAULT_CONNECTIONS).inheritable
 
     # ---- variables
 

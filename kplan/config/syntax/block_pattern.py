@@ -54,17 +54,17 @@ class TreeBuilder:
 
     def _take(self, node: tuple[Any, ...], nodes: list[tuple[type, list[_Part]]]) -> _Part:
         if isinstance(node, ast.Reference):
-            steps = self._made(node.steps, self._steps_of(node), nodes)
+            steps = self._build_node(node.steps, self._steps_of(node), nodes)
             head = self._offset(node.start), self._offset(node.end), self._constant(node.root)
-            return self._made(node, [*head, steps], nodes)
+            return self._build_node(node, [*head, steps], nodes)
         names = getattr(node, "_fields", (None,) * len(node))
         parts = [
             self._take(part, nodes) if isinstance(part, tuple) else self._single(node, name, part)
             for name, part in zip(names, node, strict=True)
         ]
-        return self._made(node, parts, nodes)
+        return self._build_node(node, parts, nodes)
 
-    def _made(
+    def _build_node(
         self, node: tuple[Any, ...], parts: list[_Part], nodes: list[tuple[type, list[_Part]]]
     ) -> _Part:
         if all(area == "constant" for area, _ in parts):

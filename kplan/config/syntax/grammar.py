@@ -69,7 +69,7 @@ class ParserText:
         self._pieces.append(instead.ljust(end - start))
         self._copied = end
 
-    def rewritten(self, end: int) -> str:
+    def rewrite(self, end: int) -> str:
         """Return the parser's text of the item, which ends at `end`."""
         return "".join(self._pieces) + self.text[self._copied : end]
 
@@ -126,10 +126,12 @@ def parse_text(text: str, draft: ParserText) -> Any:  # noqa: ANN401 - lark's tr
     except UnexpectedCharacters as unexpected:
         start = cast("int", unexpected.pos_in_stream)
         expected = unexpected.allowed
-    raise _broken(text, draft, start, expected)
+    raise _parser_problem(text, draft, start, expected)
 
 
-def _broken(text: str, draft: ParserText, start: int, expected: Collection[str]) -> SyntaxProblem:
+def _parser_problem(
+    text: str, draft: ParserText, start: int, expected: Collection[str]
+) -> SyntaxProblem:
     """Return what was found where the parser stopped, and what it could have gone on with."""
     start += len(text[start:]) - len(text[start:].lstrip(" \t"))
     before = text[:start].rstrip(" \t")

@@ -16,7 +16,7 @@ from kplan.config.syntax.parse import (
     parse_template,
 )
 from kplan.config.syntax.source import MAX_DEPTH, Origin, Source
-from kplan.config.syntax.tree_walk import moved, references
+from kplan.config.syntax.tree_walk import map_offsets, references
 from kplan.config.values.number import NumberError, parse_number
 from kplan.model.diagnostic import Diagnostic
 
@@ -73,7 +73,7 @@ def read_json(text: str) -> Part:
     part = reader.part(reader.blank(0), 0)
     behind = reader.blank(part.end)
     if behind < len(text):
-        raise _broken(text, behind, "Nothing may follow the value")
+        raise _json_problem(text, behind, "Nothing may follow the value")
     return part
 
 
@@ -104,7 +104,7 @@ class _Reader:
     def _string(self, at: int) -> Scalar:
         match = _STRING(self._text, at)
         if match is None:
-            raise _broken(self._text, at, "A string in double quotes is expected")
+            raise _json_problem(self._text, at, "A string in double quotes is expected")
         return Scalar(at, match.end(), json.loads(match[0]))
 
     def _word(self, at: int) -> Scalar:
@@ -112,7 +112,7 @@ class _Reader:
             return Scalar(at, match.end(), match[0], is_number=True)
         if match := _WORD(self._text, at):
             return Scalar(at, match.end(), _WORDS[match[0]])
-        raise _broken(self._text, at, "A value is expected")
+        raise _json_problem(self._text, at, "A value is expected")
 
     def _array(self, at: int, depth: int) -> Array:
         items: list[Part] = []
@@ -133,18 +133,18 @@ class _Reader:
             name = self._string(here)
             here = self.blank(name.end)
             if self._text[here : here + 1] != ":":
-                raise _broken(self._text, here, "A colon is expected")
+                raise _json_problem(self._text, here, "A colon is expected")
             members.append(Member(name, self.part(self.blank(here + 1), depth + 1)))
             here = self.blank(members[-1].value.end)
         return Record(at, here + 1, tuple(members))
 
     def _comma(self, here: int, closer: str) -> int:
         if self._text[here : here + 1] != ",":
-            raise _broken(self._text, here, f"A comma or {closer} is expected")
+            raise _json_problem(self._text, here, f"A comma or {closer} is expected")
         return self.blank(here + 1)
 
 
-def _broken(text: str, at: int, told: str) -> SyntaxProblem:
+def _json_problem(text: str, at: int, told: str) -> SyntaxProblem:
     found = text[at : at + 1]
     shown = f"found {found}" if found else "found the end of the text"
     return SyntaxProblem("KP119", at, at + 1, f"{told}, {shown}.")
@@ -212,10 +212,10 @@ class _BodyReader:
         for record in _records(whole):
             for name, value in _members(record):
                 of = str(name.value)
-                for block in self._labelled(of, name, value, _LABELS.get(of, 0), ()):
+                for block in self._read_labels(of, name, value, _LABELS.get(of, 0), ()):
                     yield ast.Item(self._origin, block)
 
-    def _labelled(
+    def _read_labels(
         self, of: str, name: Scalar, value: Part, wanted: int, labels: tuple[ast.Label, ...]
     ) -> Iterator[ast.Block]:
         if len(labels) == wanted:
@@ -225,7 +225,7 @@ class _BodyReader:
         for record in _records(value):
             for label, inner in _members(record):
                 more = ast.Label(label.start, label.end, str(label.value))
-                yield from self._labelled(of, label, inner, wanted, (*labels, more))
+                yield from self._read_labels(of, label, inner, wanted, (*labels, more))
 
     def _block(
         self, of: str, name: Scalar, body: Record, labels: tuple[ast.Label, ...]
@@ -256,7 +256,9 @@ class _BodyReader:
             self.diagnostics.append(error("KP113", subject, detail, related=related))
             return
         is_expression = (of, name) in _EXPRESSIONS
-        node = self._parsed(value, parse_expression, EXPRESSION_BASE) if is_expression else None
+        node = (
+            self._parse_string(value, parse_expression, EXPRESSION_BASE) if is_expression else None
+        )
         node = node or self._node(value)
         attributes[name] = ast.Attribute(
             member.start, value.end, name, member.end, node, references(node)
@@ -273,7 +275,7 @@ class _BodyReader:
         if part.is_number:
             return self._number(part)
         if isinstance(part.value, str) and ("${" in part.value or "%{" in part.value):
-            node = self._parsed(part, parse_template, TEMPLATE_BASE)
+            node = self._parse_string(part, parse_template, TEMPLATE_BASE)
             return node or ast.Literal(part.start, part.end, "")
         return ast.Literal(part.start, part.end, part.value)
 
@@ -284,7 +286,7 @@ class _BodyReader:
             detail = f"{str(fault).capitalize()}."
             raise SyntaxProblem("KP119", part.start, part.end, detail) from None
 
-    def _parsed(self, part: Part, parse: "_Parse", base: int) -> ast.Node | None:
+    def _parse_string(self, part: Part, parse: "_Parse", base: int) -> ast.Node | None:
         """Parse the text of a string; in one without escapes every part keeps its own place."""
         if not isinstance(part, Scalar) or not isinstance(part.value, str):
             return None
@@ -297,8 +299,8 @@ class _BodyReader:
             self.diagnostics.append(error(told.code, subject, told.detail, hint=told.hint))
             return None
         if is_plain:
-            return moved(attribute.value, lambda at: at + base + inside)
-        return moved(attribute.value, lambda at: part.start if at <= 0 else part.end)
+            return map_offsets(attribute.value, lambda at: at + base + inside)
+        return map_offsets(attribute.value, lambda at: part.start if at <= 0 else part.end)
 
 
 _Parse = Callable[[Source], tuple[ast.Attribute | None, tuple[Diagnostic, ...]]]

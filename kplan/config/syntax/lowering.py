@@ -92,7 +92,7 @@ class Lowering:
         if found.data not in self._KINDS:  # two things in a row, and the parser takes one for a key
             token = next(found.scan_values(lambda _: True))
             start, end = self._start(token), self._end(token)
-            raise self._broken("KP101", start, end, "This is not expected here.")
+            raise self._fail("KP101", start, end, "This is not expected here.")
         return self._KINDS[found.data](self, found)
 
     def _term(self, found: Tree) -> Node:
@@ -107,9 +107,9 @@ class Lowering:
         quoted = self._draft.quoted.get(self._start(token))
         if quoted is not None:
             return ast.Literal(self._start(token), quoted.end, clean_text(quoted.text or ""))
-        return self._named(token)
+        return self._name(token)
 
-    def _named(self, token: Any) -> Node:  # noqa: ANN401 - lark's token
+    def _name(self, token: Any) -> Node:  # noqa: ANN401 - lark's token
         """Read a name, or several joined by dots, which the parser sees as one."""
         start, end, text = self._span(token)
         if "." not in text:
@@ -131,10 +131,10 @@ class Lowering:
         try:
             value = parse_number(self._text(start + is_signed, end))
         except NumberError as fault:
-            raise self._broken("KP101", start, end, f"{str(fault).capitalize()}.") from None
+            raise self._fail("KP101", start, end, f"{str(fault).capitalize()}.") from None
         if not is_signed:
             return ast.Literal(start, end, value)
-        return self._signed(start, ast.Literal(start + 1, end, value))
+        return self._sign(start, ast.Literal(start + 1, end, value))
 
     def _tuple(self, found: Tree) -> Node:
         children = found.children
@@ -153,11 +153,11 @@ class Lowering:
         for child in children[1:-1]:
             if hasattr(child, "data"):
                 if last is not None and hasattr(last, "data"):
-                    raise self._unseparated(child)
+                    raise self._check_separator(child)
                 items.append(self._object_item(child))
             last = child
         if items and self._is_for(items[0][0]):
-            raise self._broken("KP101", items[0][0].start, items[0][0].end, _FOR, _FOR_HINT)
+            raise self._fail("KP101", items[0][0].start, items[0][0].end, _FOR, _FOR_HINT)
         return ast.Object(start, self._end(children[-1]), tuple(items))
 
     def _is_for(self, key: Node) -> bool:
@@ -172,7 +172,7 @@ class Lowering:
         elif isinstance(key, ast.GetAttr | ast.Index) and not _is_connection(key):
             detail = "A reference as a key is ambiguous."
             hint = "Put it in parentheses to use its value, in quotes to use its text."
-            raise self._broken("KP161", key.start, key.end, detail, hint)
+            raise self._fail("KP161", key.start, key.end, detail, hint)
         return key, self.node(found.children[2])
 
     def _call(self, found: Tree) -> Node:
@@ -182,7 +182,7 @@ class Lowering:
         start, name_end = self._start(words[0]), self._end(words[-1])
         if start in self._draft.quoted or "." in self._text(start, name_end):
             detail = "Only functions can be called, by their plain names."
-            raise self._broken("KP101", start, name_end, detail)
+            raise self._fail("KP101", start, name_end, detail)
         arguments: list[Node] = []
         is_expanding = False
         for each in tokens[opening + 1 : -1]:
@@ -201,7 +201,7 @@ class Lowering:
         for name in names:
             if self._start(name) in self._draft.quoted or "." in self._span(name)[2]:
                 detail = "A for expression gives plain names, without quotes and dots."
-                raise self._broken("KP101", self._start(name), self._end(name), detail)
+                raise self._fail("KP101", self._start(name), self._end(name), detail)
         key_name, value_name = ([None] + [self._span(each)[2] for each in names])[-2:]
         collection = next(each for each in intro.children if _is_expression(each))
         values = [self.node(each) for each in rest if _is_expression(each)]
@@ -239,9 +239,9 @@ class Lowering:
         return left
 
     def _unary(self, found: Tree) -> Node:
-        return self._signed(self._start(found.children[0]), self.node(found.children[1]))
+        return self._sign(self._start(found.children[0]), self.node(found.children[1]))
 
-    def _signed(self, start: int, node: Node) -> Node:
+    def _sign(self, start: int, node: Node) -> Node:
         for sign in reversed(self._draft.signs[start]):
             node = ast.Unary(start, node.end, sign, node)
         return node
@@ -292,7 +292,7 @@ class Lowering:
             nested = rest[taken]
             detail = "One .* cannot follow another."
             hint = "Write [*] for both."
-            raise self._broken("KP101", self._start(nested), self._end(nested), detail, hint)
+            raise self._fail("KP101", self._start(nested), self._end(nested), detail, hint)
         splat = ast.Splat(target.start, each.end, target, each)
         return self._chain(splat, rest[taken:])
 
@@ -302,7 +302,7 @@ class Lowering:
             start, end, name = self._span(token)
             if start in self._draft.quoted:
                 detail = "An attribute name is not quoted."
-                raise self._broken("KP101", start, self._draft.quoted[start].end, detail)
+                raise self._fail("KP101", start, self._draft.quoted[start].end, detail)
             if name.isdecimal():
                 return ast.Index(target.start, end, target, ast.Literal(start, end, int(name)))
             for each in name.split("."):
@@ -330,9 +330,7 @@ class Lowering:
         start, end = self._start(token), self._end(token)
         return start, end, self._text(start, end)
 
-    def _broken(
-        self, code: str, start: int, end: int, detail: str, hint: str = ""
-    ) -> SyntaxProblem:
+    def _fail(self, code: str, start: int, end: int, detail: str, hint: str = "") -> SyntaxProblem:
         base = self._draft.base
         return SyntaxProblem(code, base + start, base + end, detail, hint)
 
@@ -340,15 +338,15 @@ class Lowering:
         if first is None:
             return
         detail = f'The argument "{again.name}" has been set already. Each argument is set once.'
-        broken = self._broken("KP113", again.start, again.name_end, detail)
+        broken = self._fail("KP113", again.start, again.name_end, detail)
         base = self._draft.base
         broken.related = (("set first", base + first.start, base + first.name_end),)
         raise broken
 
-    def _unseparated(self, item: Tree) -> SyntaxProblem:
+    def _check_separator(self, item: Tree) -> SyntaxProblem:
         here = self.node(item.children[0].children[0]).start
         detail = "The elements of an object are separated by commas or line breaks."
-        return self._broken("KP112", here, here + 1, detail)
+        return self._fail("KP112", here, here + 1, detail)
 
     _KINDS: ClassVar[Mapping[str, Callable[["Lowering", Tree], Node]]] = {
         "expr_term": _term,

@@ -35,10 +35,10 @@ def parse_file(
 
     `moulds` are of items parsed before; what they learn from this text stays in them.
     """
-    return _parsed(source, BlockPatterns() if moulds is None else moulds, is_body=is_body)
+    return _parse_source(source, BlockPatterns() if moulds is None else moulds, is_body=is_body)
 
 
-def _parsed(source: Source, moulds: BlockPatterns, *, is_body: bool) -> ParsedFile:
+def _parse_source(source: Source, moulds: BlockPatterns, *, is_body: bool) -> ParsedFile:
     items: list[ast.Item] = []
     diagnostics: list[Diagnostic] = []
     has_lost = False
@@ -70,7 +70,7 @@ def _contents(
             at, content = cast
             yield start, at, content, None
             continue
-        start, at, scanner, broken = _scanned(text, start, is_body=is_body)
+        start, at, scanner, broken = _scan_item(text, start, is_body=is_body)
         read = broken or _attempt(scanner, at)
         if not isinstance(read, SyntaxProblem):
             moulds.learn(text[start:at], read)
@@ -125,7 +125,7 @@ def parse_template(source: Source) -> tuple[ast.Attribute | None, tuple[Diagnost
 TEMPLATE_BASE = -len(f"{_PREFIX}[")
 
 
-def _scanned(
+def _scan_item(
     text: str, start: int, *, is_body: bool
 ) -> tuple[int, int, Scanner, SyntaxProblem | None]:
     scanner = Scanner(ParserText(text, start, len(text)))
@@ -170,7 +170,7 @@ def _content(draft: ParserText, end: int, prefix: str = "", suffix: str = "") ->
     from kplan.config.syntax.grammar import parse_text  # noqa: PLC0415 - python-hcl2 loads slowly
 
     try:
-        tree = parse_text(f"{prefix}{draft.rewritten(end)}{suffix}", draft)
+        tree = parse_text(f"{prefix}{draft.rewrite(end)}{suffix}", draft)
         return Lowering(draft).content(tree)
     except RecursionError:
         start = max(draft.base, 0)

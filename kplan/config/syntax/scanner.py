@@ -35,7 +35,7 @@ from kplan.config.syntax.template import (
     scan_bare,
     scan_heredoc,
     scan_quoted,
-    unescaped,
+    unescape,
 )
 from kplan.config.syntax.tree import Label
 
@@ -94,7 +94,7 @@ class Scanner:
             Broken: the template cannot be read.
 
         """
-        scan_bare(self.draft, self._interpolated)
+        scan_bare(self.draft, self._scan_interpolation)
 
     # ---- statements
 
@@ -143,7 +143,7 @@ class Scanner:
             self._ascii(match)
         if match.lastgroup != "text":
             return Label(start - base, end - base, self._text[start:end])
-        self._separated(match)
+        self._separate_label(match)
         if "\\" in match["text"]:
             detail = "A block label is plain text without escapes or templates."
             raise SyntaxProblem("KP125", start, end, detail)
@@ -205,15 +205,15 @@ class Scanner:
                 is_keyword = level.is_for and match[0].strip() in _FOR_KEYWORDS
                 level.last = "keyword" if is_keyword else kind
             elif kind in {"close", "end"}:
-                return self._closed(match, level), level.strips
+                return self._close_level(match, level), level.strips
             elif kind == "newline" and mode is Mode.ARGUMENT:
                 if level.last == "operator":
                     raise bad_line_end(match)
                 return match.start("newline"), False
             else:
-                at = self._rewritten(match, level)
+                at = self._rewrite_token(match, level)
 
-    def _rewritten(self, match: re.Match[str], level: Level) -> int:
+    def _rewrite_token(self, match: re.Match[str], level: Level) -> int:
         """Rewrite what the parser does not read rightly; give the offset behind it."""
         kind = match.lastgroup or ""
         match kind:
@@ -266,11 +266,11 @@ class Scanner:
 
     def _deeper(self, scan: _ScanTemplate, start: int) -> int:
         self._enter(start)
-        end = scan(self.draft, start, self._interpolated)
+        end = scan(self.draft, start, self._scan_interpolation)
         self._depth -= 1
         return end
 
-    def _interpolated(self, at: int) -> tuple[int, bool]:
+    def _scan_interpolation(self, at: int) -> tuple[int, bool]:
         return self._expression(at, Mode.TEMPLATE, "}")
 
     def _bracket(self, match: re.Match[str]) -> int:
@@ -283,7 +283,7 @@ class Scanner:
         self._depth -= 1
         return end
 
-    def _closed(self, match: re.Match[str], level: Level) -> int:
+    def _close_level(self, match: re.Match[str], level: Level) -> int:
         found = match["close"] or ""
         if level.mode is Mode.ARGUMENT and found in {"}", ""}:
             return match.start("close") if found else self._limit
@@ -331,11 +331,11 @@ class Scanner:
         self._refuse_glued(start)
         text = match["text"][1:-1]
         if "\\" in text:
-            text = unescaped(text, start + 1)
+            text = unescape(text, start + 1)
         self.draft.put(start, end, "s" + "_" * (end - start - 2))
         self.draft.quoted[start - self.draft.base] = QuotedText(end - self.draft.base, text)
 
-    def _separated(self, match: re.Match[str]) -> None:
+    def _separate_label(self, match: re.Match[str]) -> None:
         """Put a blank before a label that is at once behind a word or another label."""
         start, end = match.span("text")
         if self._text[start - 1].isspace():

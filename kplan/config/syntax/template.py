@@ -12,7 +12,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))|([$%])\4(?=
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 
-def unescaped(raw: str, at: int) -> str:
+def unescape(raw: str, at: int) -> str:
     """Resolve the escapes of quoted text that is at offset `at` of the file.
 
     Raises:
@@ -163,7 +163,7 @@ def scan_quoted(draft: ParserText, at: int, expression: ScanExpression) -> int:
     while True:
         match = _RUN(draft.text, here, draft.limit)
         end = match.end() if match else here
-        scan.text(here, end, unescaped(draft.text[here:end], here))
+        scan.text(here, end, unescape(draft.text[here:end], here))
         here = end
         following = draft.text[here] if here < draft.limit else ""
         if following == '"':
@@ -207,7 +207,7 @@ def scan_heredoc(draft: ParserText, at: int, expression: ScanExpression) -> int:
             raise SyntaxProblem("KP107", at, begin.end() - 1, detail)
         here, at_line_start = _heredoc_part(scan, here)
     draft.put(here, end.end(), "".rjust(end.end() - here - 1) + "]")
-    pieces = _dedented(scan.pieces) if begin[1] else scan.pieces
+    pieces = _dedent_pieces(scan.pieces) if begin[1] else scan.pieces
     relative = end.end() - draft.base
     draft.quoted[at - draft.base] = QuotedText(relative, None, tuple(pieces), is_heredoc=True)
     return end.end()
@@ -237,7 +237,7 @@ def _heredoc_part(scan: _Scan, here: int) -> tuple[int, bool]:
     return end, scan.draft.text[end - 1] == "\n"
 
 
-def _dedented(pieces: list[TemplatePiece]) -> list[TemplatePiece]:
+def _dedent_pieces(pieces: list[TemplatePiece]) -> list[TemplatePiece]:
     """Take away the indentation that all lines share; lines of nothing but space do not count."""
     indents: dict[int, int] = {}
     at_line_start = True
@@ -272,7 +272,9 @@ def assemble_template(
     builder = _Builder(draft, pieces, items)
     parts, stopped = builder.parts(frozenset())
     if stopped is not None:
-        raise builder.broken(stopped, f'No directive is open that "{stopped.kind}" could end.')
+        raise builder.directive_error(
+            stopped, f'No directive is open that "{stopped.kind}" could end.'
+        )
     return ast.Template(start, quoted.end, parts)
 
 
@@ -300,7 +302,9 @@ class _Builder:
                 case kind if kind in stops or not stops:
                     return tuple(parts), piece
                 case _:
-                    raise self.broken(piece, f'"{piece.kind}" does not end the open directive.')
+                    raise self.directive_error(
+                        piece, f'"{piece.kind}" does not end the open directive.'
+                    )
         return tuple(parts), None
 
     def _if(self, piece: TemplatePiece) -> ast.Node:
@@ -323,11 +327,11 @@ class _Builder:
         parts, stopped = self.parts(stops)
         if stopped is None:
             detail = f'The directive "{opening.kind}" is never ended by "end{opening.kind}".'
-            raise self.broken(opening, detail)
+            raise self.directive_error(opening, detail)
         start = parts[0].start if parts else stopped.start
         return ast.Template(start, stopped.start, parts), stopped
 
-    def broken(self, piece: TemplatePiece, detail: str) -> SyntaxProblem:
+    def directive_error(self, piece: TemplatePiece, detail: str) -> SyntaxProblem:
         """Make the error that a directive does not fit."""
         base = self._draft.base
         return SyntaxProblem("KP109", base + piece.start, base + piece.end, detail)

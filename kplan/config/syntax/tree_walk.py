@@ -22,12 +22,12 @@ def _nodes(part: tuple[object, ...]) -> Iterator[ast.Node]:
             yield from _nodes(each)
 
 
-def shifted(block: ast.Block, by: int) -> ast.Block:
+def shift_block(block: ast.Block, by: int) -> ast.Block:
     """Move all offsets of a block."""
-    return cast("ast.Block", moved(cast("ast.Node", block), lambda at: at + by))
+    return cast("ast.Block", map_offsets(cast("ast.Node", block), lambda at: at + by))
 
 
-def moved(node: ast.Node, place: Callable[[int], int]) -> ast.Node:
+def map_offsets(node: ast.Node, place: Callable[[int], int]) -> ast.Node:
     """Rewrite the offsets of a tree: `place` maps each start and end to where it shall be."""
     values: list[object] = [place(node.start), place(node.end)]
     for name, each in zip(node._fields[2:], node[2:], strict=True):
@@ -41,7 +41,7 @@ def _moved_part(each: object, place: Callable[[int], int]) -> object:
     if type(each) is tuple:
         return tuple(_moved_part(inner, place) for inner in each)
     if isinstance(each, tuple):
-        return moved(each, place)  # type: ignore[arg-type] # the only tuple subclasses are nodes
+        return map_offsets(each, place)  # type: ignore[arg-type] # the only tuple subclasses are nodes
     return each
 
 

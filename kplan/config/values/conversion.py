@@ -26,7 +26,7 @@ from kplan.config.values.value import (
     Value,
     concrete,
     constraint_name,
-    filled,
+    fill_open_type,
     has_any,
     is_null,
     is_number,
@@ -241,7 +241,7 @@ def convert(value: Value, wanted: Type) -> Value:
 
     """
     try:
-        return _converted(value, wanted)
+        return _convert_known(value, wanted)
     except _Misfit as misfit:
         steps = misfit.steps[::-1]
         path = tuple(key for key, _ in steps)
@@ -252,14 +252,14 @@ def convert(value: Value, wanted: Type) -> Value:
         raise ConversionError(path, part, whole or part, text) from None
 
 
-def _converted(value: Value, wanted: Type) -> Value:
+def _convert_known(value: Value, wanted: Type) -> Value:
     if isinstance(value, Sensitive):
-        inner = _converted(value.value, wanted)
+        inner = _convert_known(value.value, wanted)
         return inner if isinstance(inner, Sensitive) else type(value)(inner)
-    return _null(value, wanted) if is_null(value) else _given(value, wanted)
+    return _null(value, wanted) if is_null(value) else _convert_element(value, wanted)
 
 
-def _given(value: Value, wanted: Type) -> Value:
+def _convert_element(value: Value, wanted: Type) -> Value:
     match wanted:
         case AnyType():
             return value
@@ -279,7 +279,7 @@ def _null(value: Null | None, wanted: Type) -> Value:
     """Return a null the type, if it may have it; None may have any."""
     if value is not None and (reason := mismatch(value.type, wanted)):
         raise _Misfit(reason)
-    return null_of(concrete(wanted) if value is None else filled(wanted, value.type))
+    return null_of(concrete(wanted) if value is None else fill_open_type(wanted, value.type))
 
 
 def _primitive(value: Value, wanted: PrimitiveType) -> Value:
@@ -289,7 +289,7 @@ def _primitive(value: Value, wanted: PrimitiveType) -> Value:
         case bool() if wanted == STRING:
             return "true" if value else "false"
         case str():
-            return value if wanted == STRING else _parsed(value, wanted)
+            return value if wanted == STRING else _parse_primitive(value, wanted)
         case _ if is_number(value) and wanted == NUMBER:
             return value
         case _ if is_number(value) and wanted == STRING:
@@ -298,7 +298,7 @@ def _primitive(value: Value, wanted: PrimitiveType) -> Value:
             raise _Misfit(f"{wanted.name} required")
 
 
-def _parsed(text: str, wanted: PrimitiveType) -> Value:
+def _parse_primitive(text: str, wanted: PrimitiveType) -> Value:
     if wanted == NUMBER:
         try:
             return parse_number(text)
@@ -321,7 +321,7 @@ def _sequence(value: Value, wanted: ListType | SetType) -> Value:
         raise _Misfit(f"{constraint_name(wanted)} required")
     parts = [_part(place, f"[{place}]", each, wanted.element) for place, each in enumerate(value)]
     own = value.element if isinstance(value, TList | TSet) else None
-    items, element = _agreed(parts, wanted.element, range(len(parts)), own)
+    items, element = _unify_parts(parts, wanted.element, range(len(parts)), own)
     return TList(items, element) if isinstance(wanted, ListType) else make_set(items, element)
 
 
@@ -330,11 +330,11 @@ def _map(value: Value, wanted: MapType) -> Value:
         raise _Misfit(f"{constraint_name(wanted)} required")
     parts = [_part(key, f'["{key}"]', value[key], wanted.element) for key in value]
     own = value.element if isinstance(value, TMap) else None
-    items, element = _agreed(parts, wanted.element, list(value), own)
+    items, element = _unify_parts(parts, wanted.element, list(value), own)
     return TMap(dict(zip(value, items, strict=True)), element)
 
 
-def _agreed(
+def _unify_parts(
     parts: list[Value], wanted: Type, keys: Sequence[str | int], own: Type | None
 ) -> tuple[list[Value], Type]:
     """Bring parts whose type was left open to one type, as elements of a collection must be.
@@ -344,13 +344,13 @@ def _agreed(
     if not has_any(wanted):
         return parts, concrete(wanted)
     if not parts and own is not None:
-        return parts, filled(wanted, own)
+        return parts, fill_open_type(wanted, own)
     types = [type_of(each) for each in parts]
     element = concrete(wanted) if all(each == ANY for each in types) else unify(types)
     if element is None:
         raise _disagreement(types, keys)
     return [
-        each if of == element else _converted(each, element)
+        each if of == element else _convert_known(each, element)
         for each, of in zip(parts, types, strict=True)
     ], element
 
@@ -390,7 +390,7 @@ def _default(wanted: ObjectType, name: str, null: Null | None) -> Value:
 
 def _part(key: str | int, written: str, value: Value, wanted: Type) -> Value:
     try:
-        return _converted(value, wanted)
+        return _convert_known(value, wanted)
     except _Misfit as misfit:
         misfit.steps.append((key, written))
         raise

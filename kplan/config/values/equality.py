@@ -67,10 +67,10 @@ def sort_key(value: Value) -> SortKey:
         return (1, 0)
     if isinstance(value, bool | int | Fraction | str):
         return (0, value)
-    return (0, _written(value))
+    return (0, _value_key(value))
 
 
-def _written(value: Value) -> str:
+def _value_key(value: Value) -> str:
     match value:
         case None | Null():
             return "~"
@@ -79,14 +79,14 @@ def _written(value: Value) -> str:
         case str():
             return f'"{value}"'
         case TList() | TSet():
-            return f"[{''.join(f'{_written(each)};' for each in value)}]"
+            return f"[{''.join(f'{_value_key(each)};' for each in value)}]"
         case TMap():
-            pairs = (f'"{key}":{_written(each)};' for key, each in value.items())
+            pairs = (f'"{key}":{_value_key(each)};' for key, each in value.items())
             return f"{{{''.join(pairs)}}}"
         case tuple():
-            return f"<{''.join(f'{_written(each)};' for each in value)}>"
+            return f"<{''.join(f'{_value_key(each)};' for each in value)}>"
         case dict():
-            return f"<{''.join(f'{_written(value[key])};' for key in sorted(value))}>"
+            return f"<{''.join(f'{_value_key(value[key])};' for key in sorted(value))}>"
         case _:
             return number_text(value) if is_number(value) else ""
 

@@ -50,26 +50,26 @@ def exact(value: Number) -> Number:
 
     """
     if isinstance(value, int):
-        return _within(value) if value.bit_length() <= PRECISION else _rounded(Fraction(value))
+        return _within(value) if value.bit_length() <= PRECISION else _round_number(Fraction(value))
     fits = value.numerator.bit_length() <= PRECISION and value.denominator.bit_count() == 1
-    return _within(_plain(value)) if fits else _rounded(value)
+    return _within(_plain(value)) if fits else _round_number(value)
 
 
 def _plain(value: Fraction) -> Number:
     return value.numerator if value.denominator == 1 else value
 
 
-def _rounded(value: Fraction) -> Number:
+def _round_number(value: Fraction) -> Number:
     shift = PRECISION - (value.numerator.bit_length() - value.denominator.bit_length())
-    scaled = _scaled(value, shift)
+    scaled = _scale(value, shift)
     if abs(scaled) >= 1 << PRECISION:
         shift -= abs(round(scaled)).bit_length() - PRECISION
-        scaled = _scaled(value, shift)
-    result = _scaled(Fraction(round(scaled)), -shift)
+        scaled = _scale(value, shift)
+    result = _scale(Fraction(round(scaled)), -shift)
     return _within(_plain(result))
 
 
-def _scaled(value: Fraction, shift: int) -> Fraction:
+def _scale(value: Fraction, shift: int) -> Fraction:
     return value * (1 << shift) if shift >= 0 else value / (1 << -shift)
 
 
@@ -111,10 +111,10 @@ def modulo(left: Number, right: Number) -> Number:
     """Remainder with the sign of `left`; `left` itself when the divisor is zero, by Terraform."""
     if right == 0:
         return left
-    return subtract(left, multiply(truncated(divide(left, right)), right))
+    return subtract(left, multiply(truncate(divide(left, right)), right))
 
 
-def truncated(value: Number) -> int:
+def truncate(value: Number) -> int:
     """Integral part, towards zero."""
     return value if isinstance(value, int) else int(value)
 
@@ -124,7 +124,7 @@ def number_text(value: Number) -> str:
     if isinstance(value, int) and value.bit_length() <= PRECISION:
         return str(value)
     sign = "-" if value < 0 else ""
-    digits, places = _trimmed(*_shortest(abs(Fraction(value))))
+    digits, places = _trim_zeros(*_shortest(abs(Fraction(value))))
     if places <= 0:
         return f"{sign}{digits}{'0' * -places}"
     text = str(digits).rjust(places + 1, "0")
@@ -138,7 +138,7 @@ def decimal_digits(value: Number) -> tuple[str, int]:
     """
     if not value:
         return "", 0
-    digits, places = _trimmed(*_shortest(Fraction(value)))
+    digits, places = _trim_zeros(*_shortest(Fraction(value)))
     text = str(digits)
     return text, len(text) - places
 
@@ -146,10 +146,10 @@ def decimal_digits(value: Number) -> tuple[str, int]:
 def _shortest(value: Fraction) -> tuple[int, int]:
     """Fewest digits d and places p with d / 10**p nearest to the value among what rounds to it."""
     shift = value.numerator.bit_length() - value.denominator.bit_length() - PRECISION
-    mantissa = _scaled(value, -shift)
+    mantissa = _scale(value, -shift)
     if mantissa >= 1 << PRECISION:
         shift, mantissa = shift + 1, mantissa / 2
-    half = _scaled(Fraction(1, 2), shift)
+    half = _scale(Fraction(1, 2), shift)
     below = half / 2 if mantissa == 1 << (PRECISION - 1) else half
     inclusive = mantissa.numerator % 2 == 0
     places = -(len(str(int(value))) - 1) if value >= 1 else _leading_zeros(value)
@@ -168,7 +168,7 @@ def _leading_zeros(value: Fraction) -> int:
     )
 
 
-def _trimmed(digits: int, places: int) -> tuple[int, int]:
+def _trim_zeros(digits: int, places: int) -> tuple[int, int]:
     while digits and digits % 10 == 0:
         digits, places = digits // 10, places - 1
     return digits, places

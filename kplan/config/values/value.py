@@ -206,17 +206,17 @@ def concrete(wanted: Type) -> Type:
             return wanted
 
 
-def filled(wanted: Type, own: Type) -> Type:
+def fill_open_type(wanted: Type, own: Type) -> Type:
     """Put what is known of a type in the place of what another leaves open."""
     match wanted, own:
         case (AnyType(), _):
             return own
         case (ListType(), ListType() | SetType()):
-            return ListType(filled(wanted.element, own.element))
+            return ListType(fill_open_type(wanted.element, own.element))
         case (SetType(), ListType() | SetType()):
-            return SetType(filled(wanted.element, own.element))
+            return SetType(fill_open_type(wanted.element, own.element))
         case (MapType(), MapType()):
-            return MapType(filled(wanted.element, own.element))
+            return MapType(fill_open_type(wanted.element, own.element))
         case _:
             return concrete(wanted)
 

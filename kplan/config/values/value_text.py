@@ -100,7 +100,7 @@ def _sequence(value: tuple[Value, ...], of: Type, indent: int) -> str:
         f"{' ' * inner}{_text(each, part, inner)},"
         for each, part in zip(value, _element_types(of), strict=False)
     ]
-    return _enclosed(opening, lines, closing, indent)
+    return _enclose_lines(opening, lines, closing, indent)
 
 
 def _element_types(of: Type) -> Iterable[Type]:
@@ -116,7 +116,7 @@ def _mapping(value: dict[str, Value], of: Type, indent: int) -> str:
         f"{' ' * inner}{_string(key, inner)} = {_text(value[key], _member_type(of, key), inner)}"
         for key in sorted(value)
     ]
-    return _enclosed(opening, lines, closing, indent)
+    return _enclose_lines(opening, lines, closing, indent)
 
 
 def _member_type(of: Type, key: str) -> Type:
@@ -125,7 +125,7 @@ def _member_type(of: Type, key: str) -> Type:
     return of.element if isinstance(of, MapType) else ANY
 
 
-def _enclosed(opening: str, lines: list[str], closing: str, indent: int) -> str:
+def _enclose_lines(opening: str, lines: list[str], closing: str, indent: int) -> str:
     if not lines:
         return opening + closing
     return "\n".join([opening, *lines, " " * indent + closing])
@@ -134,7 +134,7 @@ def _enclosed(opening: str, lines: list[str], closing: str, indent: int) -> str:
 def _string(text: str, indent: int) -> str:
     if "\n" in text and not _steers_terminal(text):
         return _heredoc(text.split("\n"), indent)
-    return f'"{"".join(_escaped(text))}"'
+    return f'"{"".join(_escape_characters(text))}"'
 
 
 def _steers_terminal(text: str) -> bool:
@@ -153,7 +153,7 @@ def _heredoc(lines: list[str], indent: int) -> str:
     return "\n".join([opening, *(f"{before}{each}" for each in lines), f"{before}{marker}"])
 
 
-def _escaped(text: str) -> Iterator[str]:
+def _escape_characters(text: str) -> Iterator[str]:
     """Escape what does not print, as Go's %q does (strconv.Quote)."""
     if text.isprintable() and "\\" not in text and '"' not in text:
         yield text
@@ -186,9 +186,9 @@ def describe_value(value: Value) -> str:
         case bool():
             return "is true" if value else "is false"
         case str():
-            return f"is {_quoted(value)}"
+            return f"is {_quote(value)}"
         case tuple() | TMap():
-            return f"is {_sized(value)}"
+            return f"is {_size_text(value)}"
         case dict():
             return f"is {_object(value)}"
         case _:
@@ -203,14 +203,14 @@ def _object(value: dict[str, Value]) -> str:
     return f"object with {len(value)} attributes"
 
 
-def _sized(value: tuple[Value, ...] | TMap) -> str:
+def _size_text(value: tuple[Value, ...] | TMap) -> str:
     name = type_name(type_of(value))
     if not value:
         return f"empty {name}"
     return f"{name} with {len(value)} element{'' if len(value) == 1 else 's'}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     shown = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
     escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
@@ -311,10 +311,10 @@ def json_loads(text: str) -> Value:
 
     """
     loaded: Json = json.loads(
-        text, parse_float=parse_number, parse_int=parse_number, parse_constant=_refused
+        text, parse_float=parse_number, parse_int=parse_number, parse_constant=_refuse_constant
     )
     return from_json_value(loaded)
 
 
-def _refused(constant: str) -> Value:
+def _refuse_constant(constant: str) -> Value:
     raise ValueError(f"{constant} is not JSON")

@@ -49,7 +49,7 @@ class ConnectionPool:
             Unreachable, AuthError: none could be opened; nothing was sent.
 
         """
-        connection = self._idle_connection(endpoint) or self._open(endpoint, deadline)
+        connection = self._idle_connection(endpoint) or self._connect(endpoint, deadline)
         try:
             yield connection
         except BaseException:
@@ -68,7 +68,7 @@ class ConnectionPool:
                 return connection
             self._drop(connection)
 
-    def _open(self, endpoint: Endpoint, deadline: Deadline) -> Connection:
+    def _connect(self, endpoint: Endpoint, deadline: Deadline) -> Connection:
         within = deadline.within(self._settings.timeouts.connect_s)
         try:
             connection = open_connection(

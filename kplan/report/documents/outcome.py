@@ -258,7 +258,7 @@ _WORDS: Mapping[OutcomeStatus, tuple[str, Tone]] = {
 
 def deletion_plan_document(plan: RecordDeletionPlan) -> Document:
     """Show what is to go, partition by partition, and what policies say of it."""
-    granted = frozenset(plan.allowed)
+    granted = frozenset(plan.allowed_deletions)
     table = Table(
         tuple(_deletion_row(each, is_sent=each in granted) for each in plan.deletions),
         columns=_COLUMNS,
@@ -267,7 +267,7 @@ def deletion_plan_document(plan: RecordDeletionPlan) -> Document:
     blocks: tuple[Block, ...] = (
         table,
         *policy_blocks(plan.violations),
-        Totals((line(_total_text(plan.allowed)),)),
+        Totals((line(_total_text(plan.allowed_deletions)),)),
     )
     return Document(blocks, "kplan records delete")
 
@@ -331,7 +331,7 @@ def _outcome_rows(each: PartitionDeletionOutcome) -> Iterable[Row]:
 
 def deletion_data(plan: RecordDeletionPlan, outcomes: Sequence[PartitionDeletionOutcome]) -> Data:
     """Write the plan and the outcome of it; without outcomes nothing was sent."""
-    granted = frozenset(plan.allowed)
+    granted = frozenset(plan.allowed_deletions)
     return {
         "partitions": [
             {

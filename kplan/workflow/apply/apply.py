@@ -16,11 +16,7 @@ from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Reason
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.plan_file import journal_plan_metadata
-from kplan.workflow.moves.moves import (
-    describe_moves,
-    kinds_with_limits,
-    remove_stale_throttles,
-)
+from kplan.workflow.moves.moves import describe_moves, kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.plan import PlanResult, output_values, plan_open_project
 from kplan.workflow.policy.policy import check_policy_principal, report_refused

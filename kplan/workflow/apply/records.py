@@ -125,7 +125,7 @@ def delete_records(
         cluster, snapshot = _read_live_topics(found, wanted, ports)
         plan = _plan_deletion(cluster, wanted, snapshot)
         offsets: dict[Identity, dict[int, int]] = {}
-        for cut in plan.allowed:
+        for cut in plan.allowed_deletions:
             offsets.setdefault(Identity(cut.topic), {})[cut.partition] = cut.target
         configuration = found.configuration
         seen = (configuration, snapshot, cluster)
@@ -134,7 +134,7 @@ def delete_records(
         plan = replace(plan, violations=said, is_all_or_nothing=mode == MODE_ALL)
         if not approve(plan):
             return RecordDeletionResult(plan)
-        ports.progress.stage("Deleting records", len(plan.allowed))
+        ports.progress.stage("Deleting records", len(plan.allowed_deletions))
         return RecordDeletionResult(plan, _execute_deletion(cluster, plan, ports), is_approved=True)
 
 
@@ -232,7 +232,7 @@ def _execute_deletion(
     """Send what was granted, and tell of everything that was planned."""
     stale = _find_stale_topics(cluster, plan)
     told = {each.deletion: each for each in _unsent_outcomes(plan, stale)}
-    cuts = [each for each in plan.allowed if each.topic not in stale]
+    cuts = [each for each in plan.allowed_deletions if each.topic not in stale]
     answers = _send_deletions(cluster, cuts)
     again = [cut for cut in cuts if _has_handling(answers[cut], Handling.RETRY)]
     if again:  # the leader moved; each call finds the leaders again
@@ -288,7 +288,7 @@ def _deletion_outcome(
 
 def _find_stale_topics(cluster: Cluster, plan: RecordDeletionPlan) -> Mapping[str, Refusal]:
     """Find topics that are others than those that were inspected (KIP-516)."""
-    names = {each.topic for each in plan.allowed}
+    names = {each.topic for each in plan.allowed_deletions}
     now = cluster.topics(names) if names else {}
     found: dict[str, Refusal] = {}
     for name in names:
