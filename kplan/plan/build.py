@@ -15,7 +15,7 @@ from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.plan import Action, Batch, Change, OutputChange, Plan, PlanBasis, Reason, Step
 from kplan.model.resource import cluster_label
 from kplan.model.state import KindSnapshot, OutputValue, Snapshot
-from kplan.plan.deleted import check_deletes, plan_deletes
+from kplan.plan.deletion import check_deletes, plan_deletes
 from kplan.plan.desired import (
     Findings,
     check_replacements,
