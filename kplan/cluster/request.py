@@ -70,7 +70,8 @@ class AuthorizedOperations:
 class TopicDescription:
     """A topic as brokers serve it. `leaderless` counts partitions without a leader.
 
-    `leaders` (-1 where there is none) and `in_sync` are in order of partition, as `assignment` is.
+    `leaders` (-1 where there is none), `in_sync` and `offline` replicas are in order of partition,
+    as `assignment` is.
     """
 
     name: str
@@ -80,6 +81,7 @@ class TopicDescription:
     leaderless: int = 0
     leaders: tuple[int, ...] = ()
     in_sync: Assignment = ()
+    offline: Assignment = ()
 
 
 class ConfigSource(StrEnum):

@@ -9,7 +9,7 @@ from kplan.model.diagnostic import Diagnostic
 from kplan.model.plan import Plan
 from kplan.model.state import OwnedObject
 
-Cell = str | int | float | bool | None
+Cell = str | int | float | bool | tuple[int, ...] | None
 
 NO_OWNER = "(nobody)"
 """What owns an object that no state holds."""

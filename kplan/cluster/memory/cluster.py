@@ -260,6 +260,9 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
             leaderless=sum(1 for replicas in held.assignment if fenced.issuperset(replicas)),
             leaders=tuple(partition_leader(contents, key, fenced) for key in keys),
             in_sync=tuple(in_sync_replicas(contents, key, fenced) for key in keys),
+            offline=tuple(
+                tuple(each for each in replicas if each in fenced) for replicas in held.assignment
+            ),
         )
 
     def _effective_topic_configs(self, stored_topic: StoredTopic) -> Mapping[str, ConfigEntry]:

@@ -111,6 +111,7 @@ def _topic_description(topic: Message) -> TopicDescription | Refusal:
         leaderless=sum(each.leader_id < 0 for each in partitions),
         leaders=tuple(each.leader_id for each in partitions),
         in_sync=tuple(tuple(each.isr_nodes) for each in partitions),
+        offline=tuple(tuple(each.offline_replicas or ()) for each in partitions),
     )
 
 

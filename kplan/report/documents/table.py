@@ -48,7 +48,8 @@ def _tally(table: FigureTable) -> Tally:
     """Make a chart of topics and ACLs per group."""
     group, topics, acls = (table.columns.index(name) for name in ("group", "topics", "acls"))
     bars = tuple(
-        (str(row[group]), tuple(int(row[at] or 0) for at in (topics, acls))) for row in table.rows
+        (str(row[group]), tuple(int(str(row[at] or 0)) for at in (topics, acls)))
+        for row in table.rows
     )
     return Tally("cluster", (Span("topics", Tone.ADD), Span("ACLs", Tone.CHANGE)), bars)
 
@@ -117,6 +118,8 @@ def _cell_text(name: str, cell: Cell) -> str:
             return attributes_text(cell)
         case bool():
             return str(cell).lower()
+        case tuple():
+            return ", ".join(map(str, cell))
         case _:
             return str(cell)
 

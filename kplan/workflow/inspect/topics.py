@@ -1,8 +1,9 @@
-"""What a cluster tells about its topics, as tables."""
+"""Use cases: list and describe topics, and list their offsets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigEntry, ConfigSource, TopicDescription
@@ -10,6 +11,8 @@ from kplan.cluster.topic import is_internal_topic, topic_name_fault
 from kplan.model.errors import ClusterError, Refusal, UsageError
 from kplan.model.table import Cell, Figures, FigureTable
 
+_T = TypeVar("_T")
+_NO_LEADER = -1
 Configs = Mapping[str, Mapping[str, ConfigEntry] | Refusal]
 
 
@@ -37,18 +40,21 @@ def list_topics(cluster: Cluster, match: str = "*", *, shows_internal: bool = Fa
 def describe_topics(cluster: Cluster, names: Sequence[str]) -> Figures:
     """Return all about some topics; configs are those that differ from Kafka's defaults.
 
+    Topics that do not exist or are hidden are named in a note.
+
     Raises:
         UsageError: a name is none that a topic can have.
-        ClusterError: a topic does not exist or hidden from us; all such topics are named.
+        ClusterError: none of the topics can be read; all are named.
 
     """
-    wanted = sorted(set(names))
-    found = _find_topics(cluster, wanted)
-    configs = cluster.topic_configs(wanted)
+    found, notes = _find_topics(cluster, names)
+    configs = cluster.topic_configs([each.name for each in found])
+    notes += [*_unread_notes(configs, "Configs of topic")]
     return Figures(
         "Topics",
         (_topic_table(found), _partition_table(found), _config_table(configs)),
-        notes=tuple(_unread_notes(configs, "Configs of topic")),
+        notes=tuple(notes),
+        findings=frozenset({"unread"} if notes else ()),
     )
 
 
@@ -57,28 +63,27 @@ def list_offsets(cluster: Cluster, names: Sequence[str]) -> Figures:
 
     Raises:
         UsageError: a name is none that a topic can have.
-        ClusterError: a topic does not exist or hidden from us; all such topics are named.
+        ClusterError: none of the topics can be read; all are named.
 
     """
-    wanted = sorted(set(names))
-    _find_topics(cluster, wanted)
-    used = cluster.topic_use(wanted)
+    found, notes = _find_topics(cluster, names)
+    used = cluster.topic_use([each.name for each in found])
     rows = tuple(
         (name, number, each.start, each.end, each.records, _format_time(each.newest_ms))
         for name, use in used.items()
         for number, each in sorted(use.partitions.items())
     )
-    notes = tuple(
+    notes += [
         f"Topic {name}: {why.rstrip('.')}."
         for name, use in used.items()
         for why in use.unread
         if not why.startswith(_OTHER_USE_PREFIXES)
-    )
+    ]
     columns = ("topic", "partition", "start", "end", "offsets", "newest_record")
     return Figures(
         "Offsets",
         (FigureTable("offsets", columns, rows),),
-        notes=notes,
+        notes=tuple(notes),
         findings=frozenset({"unread"} if notes else ()),
     )
 
@@ -93,15 +98,25 @@ def _format_time(newest_ms: int | None) -> str | None:
     return datetime.fromtimestamp(newest_ms / 1000, UTC).isoformat(timespec="seconds")
 
 
-def _find_topics(cluster: Cluster, wanted: Sequence[str]) -> list[TopicDescription]:
-    """Find topics by name; raises UsageError and ClusterError."""
+def _find_topics(
+    cluster: Cluster, names: Sequence[str]
+) -> tuple[list[TopicDescription], list[str]]:
+    """Find topics by name, with a note for each that cannot be read.
+
+    Raises:
+        UsageError: a name is none that a topic can have.
+        ClusterError: none of them can be read.
+
+    """
+    wanted = sorted(set(names))
     for name in wanted:
         if fault := topic_name_fault(name):
             raise UsageError(f'"{name}" is not a topic name: {fault}.')
     answers = cluster.topics(wanted)
-    if refused := [*_unread_notes(answers)]:
-        raise ClusterError(" ".join(refused), _VISIBLE_TOPICS_HINT)
-    return _topic_descriptions(answers)
+    found, notes = _topic_descriptions(answers), [*_unread_notes(answers)]
+    if notes and not found:
+        raise ClusterError(" ".join(notes), _VISIBLE_TOPICS_HINT)
+    return found, notes
 
 
 _VISIBLE_TOPICS_HINT = (
@@ -150,7 +165,10 @@ def _own_config_count(configs: Mapping[str, ConfigEntry] | Refusal | None) -> in
 
 
 def _topic_table(topics: Sequence[TopicDescription]) -> FigureTable:
-    columns = ("topic", "topic_id", "partitions", "replication_factor", "leaderless", "internal")
+    columns = (
+        "topic", "topic_id", "partitions", "replication_factor", "leaderless", "under_replicated",
+        "internal",
+    )  # fmt: skip
     rows = tuple(
         (
             each.name,
@@ -158,6 +176,7 @@ def _topic_table(topics: Sequence[TopicDescription]) -> FigureTable:
             len(each.assignment),
             _replication_factor(each),
             each.leaderless,
+            _under_replicated_count(each),
             _is_internal(each),
         )
         for each in topics
@@ -165,14 +184,37 @@ def _topic_table(topics: Sequence[TopicDescription]) -> FigureTable:
     return FigureTable("topics", columns, rows)
 
 
+def _under_replicated_count(topic: TopicDescription) -> int:
+    """Count the partitions with fewer in-sync replicas than replicas."""
+    pairs = zip(topic.assignment, topic.in_sync, strict=False)
+    return sum(1 for replicas, in_sync in pairs if len(in_sync) < len(replicas))
+
+
 def _partition_table(topics: Sequence[TopicDescription]) -> FigureTable:
-    columns = ("topic", "partition", "preferred_leader", "replicas")
+    columns = (
+        "topic", "partition", "leader", "preferred_leader", "replicas", "in_sync", "offline",
+    )  # fmt: skip
     rows = tuple(
-        (topic.name, at, replicas[0] if replicas else None, ", ".join(map(str, replicas)))
+        (
+            topic.name,
+            at,
+            _item(topic.leaders, at, None),
+            replicas[0] if replicas else None,
+            replicas,
+            _item(topic.in_sync, at, ()),
+            _item(topic.offline, at, ()),
+        )
         for topic in topics
         for at, replicas in enumerate(topic.assignment)
     )
     return FigureTable("partitions", columns, rows)
+
+
+def _item(found: Sequence[_T], at: int, absent: _T) -> _T:
+    """Return what is at a place; `absent` where it is not known, or is no leader."""
+    if at >= len(found) or found[at] == _NO_LEADER:
+        return absent
+    return found[at]
 
 
 def _config_table(configs: Configs) -> FigureTable:

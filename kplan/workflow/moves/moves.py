@@ -15,9 +15,11 @@ from kplan.kinds.throttle import remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_rules import Topic
+from kplan.model.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError
 from kplan.model.outcome import Outcome, OutcomeStatus
-from kplan.model.plan import Action, BrokerTransfer, Change, ObjectKey, Plan
+from kplan.model.plan import Action, BrokerTransfer, Change, ObjectKey, Plan, Risk
 from kplan.state.journal import Journal
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.ports import Ports
@@ -132,6 +134,67 @@ def _broker_transfers(
             yield BrokerTransfer(broker, None, None, provider)
         else:
             yield BrokerTransfer(broker, gains[broker], loses[broker], provider)
+
+
+def check_move_targets(plan: Plan, clusters: Clusters) -> Plan:
+    """Refuse replicas on brokers that are not alive; mark moves that keep those and drop others."""
+    live = {
+        key: frozenset(each.id for each in found.description.brokers)
+        for key, found in clusters.connections.items()
+    }
+    problems: list[Diagnostic] = []
+
+    def checked(change: Change) -> Change:
+        brokers = live.get(change.provider)
+        if not brokers or not isinstance(change.after, Topic):
+            return change
+        problems.extend(_dead_target_diagnostics(change, brokers))
+        notes = tuple(_dead_replica_notes(change, brokers))
+        if not notes:
+            return change
+        return replace(change, risk=Risk.DANGEROUS, notes=(*change.notes, *notes))
+
+    plan = plan.map_changes(checked)
+    return replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *problems]))
+
+
+def _dead_target_diagnostics(change: Change, live: frozenset[int]) -> Iterator[Diagnostic]:
+    """Report brokers that are to get a replica, and are dead, fenced or unknown."""
+    after: Topic = change.after  # type: ignore[assignment] # checked by the caller
+    targets: Mapping[int, Collection[int]] = {}
+    if change.action is Action.UPDATE:
+        targets = added_replicas(change.before, after)
+    elif change.action in {Action.CREATE, Action.REPLACE}:
+        targets = dict(enumerate(after.replica_assignment or ()))
+    dead = sorted({each for brokers in targets.values() for each in brokers} - live)
+    if dead:
+        first = min(number for number, brokers in targets.items() if set(brokers) & set(dead))
+        named = ", ".join(map(str, dead))
+        yield Diagnostic(
+            "KP212",
+            Severity.ERROR,
+            SUMMARIES["KP212"],
+            f"Partition {first} of {change.identity} is to have a replica on broker {dead[0]}; "
+            f"brokers that are not alive: {named}.",
+            "Choose running brokers, or start these first.",
+            change.address,
+            change.declared_at,
+        )
+
+
+def _dead_replica_notes(change: Change, live: frozenset[int]) -> Iterator[str]:
+    """Name partitions that lose a live replica and keep one on a broker that is not alive."""
+    if change.action is not Action.UPDATE or not isinstance(change.before, Topic):
+        return
+    held = change.before.replica_assignment or ()
+    for number, replicas in sorted(_replica_moves_of(change).items()):
+        before = set(held[number]) if number < len(held) else set()
+        dropped, dead = sorted((before - set(replicas)) & live), sorted(set(replicas) - live)
+        if dropped and dead and before & set(dead):
+            yield (
+                f"KP2215 partition {number} drops its replica on broker {dropped[0]}, which is "
+                f"alive, and keeps the one on broker {dead[0]}, which is not"
+            )
 
 
 def added_replicas(before: object, after: object) -> Mapping[int, Collection[int]]:

@@ -27,7 +27,12 @@ from kplan.plan.build import build_batches
 from kplan.plan.diff import attribute_changes
 from kplan.plan.request import MAX_RECORDS
 from kplan.policy.risk import add_risks
-from kplan.workflow.moves.moves import add_moves, describe_moves, kinds_with_limits
+from kplan.workflow.moves.moves import (
+    add_moves,
+    check_move_targets,
+    describe_moves,
+    kinds_with_limits,
+)
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, report_refused
 from kplan.workflow.ports import PolicyOptions, Ports, Project
@@ -157,9 +162,8 @@ def reassign_replicas(
         snapshot = read_snapshot(
             connection.cluster, connection.description, KINDS, {_TOPICS: asked}
         )
-        plan = add_moves(
-            add_risks(_plan_reassignment(found, targets, snapshot, wanted)), found.clusters
-        )
+        planned = add_risks(_plan_reassignment(found, targets, snapshot, wanted))
+        plan = add_moves(check_move_targets(planned, found.clusters), found.clusters)
         hearing = PolicyInput(
             found.configuration,
             {wanted.provider: snapshot},

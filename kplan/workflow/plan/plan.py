@@ -32,7 +32,7 @@ from kplan.policy.risk import (
 from kplan.state.plan_file import PlanMetadata, plan_metadata, write_plan
 from kplan.workflow.access import AccessContext, add_access, add_first_connections
 from kplan.workflow.clusters import Clusters
-from kplan.workflow.moves.moves import add_moves
+from kplan.workflow.moves.moves import add_moves, check_move_targets
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
@@ -190,6 +190,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     made = add_risks(build_plans(_plan_request(project, options, ports), snapshots, KINDS))
     warnings = project.configuration.diagnostics
     made = replace(made, diagnostics=sort_diagnostics([*warnings, *made.diagnostics]))
+    made = check_move_targets(made, project.clusters)
     made = check_plan_controller_access(check_plan_apis(made, project.clusters), project.clusters)
     if options.is_for_apply and not made.has_errors:
         for key in sorted({each.provider for each in made.batches}):

@@ -126,6 +126,7 @@ def test_topics_are_listed_in_order_with_leaders_counted_and_never_created() -> 
         leaderless=1,
         leaders=(1, -1),
         in_sync=((1,), (1,)),
+        offline=((), ()),
     )
     internal = found["__c"]
     assert isinstance(internal, TopicDescription)
