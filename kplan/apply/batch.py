@@ -70,10 +70,18 @@ def _decide(
         return ledger.complete_step(change, context.clock.now(), note=_done_note(change, refused))
     how = handling(refused)
     is_there = change.identity in reading.objects
-    waits = how is Handling.IN_DOUBT or (
-        # The answer is about a topic that this broker has not heard of yet, or has still.
-        how is Handling.COMPARE
-        and (is_there is not _knows_object(refused) or _is_being_deleted(change, refused, reading))
+    is_lagging = how is Handling.STALE and _is_planned_incarnation(change, reading)
+    waits = (
+        how is Handling.IN_DOUBT
+        or is_lagging
+        or (
+            # The answer is about a topic that this broker has not heard of yet, or has still.
+            how is Handling.COMPARE
+            and (
+                is_there is not _knows_object(refused)
+                or _is_being_deleted(change, refused, reading)
+            )
+        )
     )
     if waits:
         return None
@@ -83,6 +91,12 @@ def _decide(
         OutcomeStatus.FAILED,
         _explain_refusal(change, refused, reading),
     )
+
+
+def _is_planned_incarnation(change: Change, reading: KindSnapshot) -> bool:
+    """Whether a broker still shows the very topic that the controller has deleted already."""
+    live = reading.objects.get(change.identity)
+    return live is not None and bool(live.uid) and live.uid == change.uid
 
 
 def _knows_object(refused: Refusal) -> bool:
@@ -104,7 +118,7 @@ def _done_note(change: Change, refused: Refusal) -> str:
 
 
 def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) -> Refusal:
-    """Say what the inspect the cluster showed."""
+    """Say what reading the cluster showed."""
     if handling(refused) is Handling.STALE and change.identity in reading.objects:
         return add_hint(refused, "It was created again since the plan; plan again.")
     if refused.error == "TOPIC_ALREADY_EXISTS":

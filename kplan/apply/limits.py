@@ -70,7 +70,7 @@ class Watcher(Protocol):
         ...
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Hear the outcome of changes: all that one answer, or one inspect the cluster, told."""
+        """Hear the outcome of changes: all of one response, or of one reading."""
         ...
 
     def on_visibility(self, waiting: int, total: int) -> None:

@@ -42,7 +42,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One inspect the fleet. `at` is when it began, ISO 8601 in UTC."""
+    """One snapshot of the fleet. `at` is when it began, ISO 8601 in UTC."""
 
     run: str
     attempt: str

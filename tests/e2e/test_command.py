@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import time
@@ -225,3 +226,30 @@ def test_the_demo_shows_every_step_and_succeeds(tmp_path: Path) -> None:
     assert '"604800000" -> "3600000"' in ran.out
     assert "Every step had the expected result." in ran.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_destroys_at_once_both_find_everything_gone(place: Place, tmp_path: Path) -> None:
+    """What the other one deleted meanwhile is deleted, not created again: ids are compared."""
+    count = 300
+    place.write(
+        f"""
+provider "kafka" {{}}
+resource "kafka_topic" "t" {{
+  count              = {count}
+  name               = "{place.prefix}.${{count.index}}"
+  partitions         = 1
+  replication_factor = 1
+}}
+"""
+    )
+    place.run("apply", "-auto-approve")
+    other = tmp_path / "other"
+    shutil.copytree(place.folder, other, ignore=shutil.ignore_patterns("other"))
+    runs = [
+        start(each, "destroy", "-auto-approve", env=place.env) for each in (place.folder, other)
+    ]
+    for process in runs:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, (out, err)
+        assert f"Destroy complete! Resources: {count} destroyed." in out
+        assert "created again" not in out

@@ -10,6 +10,7 @@ import pytest
 from kplan.apply.limits import Limits
 from kplan.cluster.errors import ERRORS, Handling, KafkaError
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import TopicRef
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.report import views
 from kplan.report.documents.message import item_data
@@ -90,3 +91,18 @@ def test_text_and_json_carry_name_message_place_whether_it_passes_attempts_and_t
     assert f"({passes}, {found.attempts} attempt" in text
     assert f"{found.elapsed_ms:,} ms" in text
     assert "hint: " in text
+
+
+def test_a_topic_that_another_client_deleted_is_not_called_created_again() -> None:
+    """KIP-516: the controller no longer knows the id, the broker that is read still shows it."""
+    on = ApplyHarness(MemoryCluster(), state())
+    on.apply(on.plan([resource("kafka_topic.a", topic("a"), line=7)]))
+    on.cluster.refuse("UNKNOWN_TOPIC_ID", on="a", call="delete_topics", times=1)
+    plan = on.plan([], is_destroy=True)
+
+    def delete() -> None:
+        assert on.cluster.delete_topics([TopicRef("a")]) == {"a": None}
+
+    on.cluster.run_before("topics", lambda: on.cluster.run_before("topics", delete))
+    found = on.apply(plan)["a"]
+    assert (found.status, found.note) == (OutcomeStatus.APPLIED, "already absent")
