@@ -261,11 +261,12 @@ def _show_result(session: Session, options: ApplyOptions, done: ApplyResult) -> 
             display.show_outcomes(
                 session, done, options.resume_command(is_resumable=done.is_resumable)
             )
-        if session.signals.number:
-            return exit_code.signal_exit(session.signals.number)
-        return exit_code.outcomes_exit(
+        code = exit_code.outcomes_exit(
             made.plan, done.outcomes, detailed=detailed, waited=options.waits
         )
+        if session.signals.number and code is not ExitCode.DONE:
+            return exit_code.signal_exit(session.signals.number)
+        return code  # a signal after the last outcome has stopped nothing
     if made.plan.is_applyable:
         return ExitCode.ERROR  # the plan was not approved
     _show_plan(session, options, made)

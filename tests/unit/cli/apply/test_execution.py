@@ -74,3 +74,11 @@ def test_as_many_requests_are_under_way_as_were_asked_for(
     monkeypatch.setattr("kplan.workflow.apply.apply.apply_plan", carry_out)
     desk.run("apply", "-auto-approve", *given)
     assert met == [wanted]
+
+
+def test_a_signal_after_the_last_request_has_stopped_nothing(desk: MemoryCommand) -> None:
+    desk.cluster.run_before("create_topics", send_interrupt)
+    out = desk.run("apply", "-auto-approve", "-no-wait", code=0)
+    assert "Apply complete! Resources: 3 added" in out
+    desk.cluster.clear_faults()
+    assert "No changes." in desk.run("plan")
