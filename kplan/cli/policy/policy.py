@@ -95,7 +95,11 @@ def test(
     options = PolicyOptions(paths=tuple(paths.policy))
     with open_policy_suite(project, options, cases.filter) as suite:
         if not suite.test_files:
-            session.terminal.write_stderr("Found no *.policytest.hcl files here or in tests/.")
+            session.terminal.write_stderr(
+                "Error: found no *.policytest.hcl files here or in tests/.\n"
+                "hint: Use -chdir=DIR for the policies of another folder."
+            )
+            return ExitCode.ERROR  # a pipeline that tests nothing must not pass
         results = TestRunner(session.terminal, paths.json, is_verbose=False).run(suite)
     if cases.junit_xml:
         report = result_junit(results, suite.sources)
