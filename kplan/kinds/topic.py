@@ -120,8 +120,8 @@ class TopicKind:
                 "KP211",
                 f'Topic "{desired.name}" has {has} partitions and {wanted} are declared; '
                 "Kafka cannot remove partitions, and deleting the topic would lose its records.",
-                f"Declare partitions = {has}, or create a topic with another name. To lose its "
-                "records and begin anew: -replace with its address.",
+                f"Declare partitions = {has}, or create a topic with another name. To delete its "
+                "records and start again, use -replace with its address.",
                 ("replica_assignment",) if desired.replica_assignment else ("partitions",),
             )
 

@@ -259,7 +259,7 @@ def test_the_drift_of_a_fleet_is_that_of_each_cluster(fleet: FleetAtWork, taken:
     orders = f"{fleet.place.prefix}.orders"
     drifted = fleet.tables("drift", code=2)["findings"]
     assert [(row["cluster"], row["identity"]) for row in drifted] == [("secured", orders)]
-    assert "Drift: 1 changed, 0 gone." in fleet.place.run("drift", code=2)
+    assert "Drift: 1 changed, 0 deleted." in fleet.place.run("drift", code=2)
 
 
 def test_what_was_really_done_is_counted(fleet: FleetAtWork, asked: Tables) -> None:

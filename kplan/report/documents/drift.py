@@ -79,7 +79,7 @@ def drift_document(changes: Sequence[Change], coverage: DriftCoverage) -> Docume
 def _verdict(changes: Sequence[Change], coverage: DriftCoverage) -> str:
     if changes:
         gone = sum(1 for each in changes if each.action is Action.DELETE)
-        return f"Drift: {len(changes) - gone:,} changed, {gone:,} gone."
+        return f"Drift: {len(changes) - gone:,} changed, {gone:,} deleted."
     if coverage.unread or coverage.hidden:
         return "No drift in what could be read."
     return "No drift. What kplan owns is as it was last applied."

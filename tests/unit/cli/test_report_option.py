@@ -126,7 +126,7 @@ def test_drift_is_reported_with_its_exit_code(desk: MemoryCommand) -> None:
     topic = next(iter(desk.cluster.topics()))
     desk.cluster.alter_topic_configs([ConfigAlteration(topic, {"retention.ms": "77"})])
     desk.run("drift", "-report=md=d.md", "-report=junit=d.xml", code=2)
-    assert "**Drift: 1 changed, 0 gone.**" in text(desk, "d.md")
+    assert "**Drift: 1 changed, 0 deleted.**" in text(desk, "d.md")
     (drifted,) = json.loads(desk.run("drift", "-json", code=2))["resource_drift"]
     assert (drifted["kplan"]["file"], drifted["kplan"]["line"]) == ("main.tf", 4)
     assert "<failure" in text(desk, "d.xml")

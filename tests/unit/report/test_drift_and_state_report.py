@@ -39,7 +39,7 @@ def test_drift_shows_what_was_applied_and_what_is_live() -> None:
         "\n"
         "Managed by kplan: kafka_acl 2 of 2, kafka_topic 10 of 15 (71% of all).\n"
         "\n"
-        "Drift: 2 changed, 1 gone.\n"
+        "Drift: 2 changed, 1 deleted.\n"
     )
 
 

@@ -144,7 +144,7 @@ def test_drift_is_told_to_a_webhook_and_no_drift_is_not(
     assert (method, path) == ("POST", "/hook/s3cret")
     text = json.loads(body)["text"]
     assert text.startswith("*kplan drift of ")
-    assert "Drift: 1 changed, 0 gone." in text
+    assert "Drift: 1 changed, 0 deleted." in text
     assert '`kafka_topic.t["orders"]`: Changed outside of kplan' in text
 
 
@@ -201,10 +201,10 @@ def test_a_watch_tells_what_is_new_and_ends_with_a_signal(
     out = desk.run("drift", "-watch", "-interval=2m", f"-notify={listener.url}/n", code=130)
     assert pauses == [120.0] * 5
     verdicts = re.findall(r"^(?:No drift|Drift: .*?)\.", out, re.MULTILINE)
-    assert verdicts == ["No drift.", "Drift: 1 changed, 0 gone.", "No drift."]
+    assert verdicts == ["No drift.", "Drift: 1 changed, 0 deleted.", "No drift."]
     told = [json.loads(each[2])["text"].splitlines()[1] for each in listener.heard]
     assert told == [
-        "Drift: 1 changed, 0 gone.",
+        "Drift: 1 changed, 0 deleted.",
         "No drift. What kplan owns is as it was last applied.",
     ]
 
