@@ -17,6 +17,7 @@ Answer = TypeVar("Answer")
 
 _STOP_CHECK_S = 0.5  # how long a request to stop may go unnoticed
 _MIN_WAIT_S = 0.05
+_BROKERS_S = 1.0  # how old the list of live brokers may be
 
 
 def ask_concurrently(
@@ -53,11 +54,12 @@ def ask_concurrently(
 
 
 def wait_until_visible(ledger: ApplyProgress, context: ApplyContext, deadline: float) -> None:
-    """Ask every broker for every applied change until all serve it or `visible_s` is over.
+    """Ask every live broker for every applied change until all serve it or `visible_s` is over.
 
-    Marks the lines verified and notes the topic ids. A broker that cannot be asked leaves what it
-    was asked for unverified; the wait goes on, within its bound, which holds for a request that
-    hangs too.
+    Marks the lines verified and notes the topic ids. Which brokers are alive is read again while
+    the wait goes on: one that died is not waited for, one that came back is asked too. A broker
+    that is alive and cannot be asked leaves what it was asked for unverified. The bound of the
+    wait holds for a request that hangs too.
     """
     applied = [
         line
@@ -67,18 +69,23 @@ def wait_until_visible(ledger: ApplyProgress, context: ApplyContext, deadline: f
     if not applied:
         return
     context.watcher.on_visibility(len(applied), len(applied))
-    until = min(deadline, context.clock.now() + context.limits.visible_s)
     begun = context.clock.now()
-    brokers = ask_concurrently({0: lambda: _read_brokers(context)}, context, until).get(
-        0, _NO_BROKER
-    )
-    waiting = {broker: list(applied) for broker in brokers}
+    until = min(deadline, begun + context.limits.visible_s)
+    waiting: dict[int, list[ChangeProgress]] = {}
+    served: set[int] = set()
+    next_look = begun
     while True:
+        if context.clock.now() >= next_look:
+            found = ask_concurrently({0: lambda: _read_brokers(context)}, context, until)
+            brokers = found.get(0, _NO_BROKER)
+            waiting = {each: waiting.get(each, applied) for each in brokers if each not in served}
+            next_look = context.clock.now() + _BROKERS_S
         asked = {
             broker: partial(_find_unserved, broker, lines, context)
             for broker, lines in waiting.items()
         }
         waiting |= ask_concurrently(asked, context, until)
+        served |= {broker for broker, left in waiting.items() if not left}
         waiting = {broker: left for broker, left in waiting.items() if left}
         late = {id(line) for lines in waiting.values() for line in lines}
         context.watcher.on_visibility(len(late), len(applied))

@@ -327,7 +327,15 @@ def _is_visible(change: Change, answers: Mapping[str, TopicDescription | Refusal
         described.assignment
     )  # controllers do not return, and are not asked to change it
     enough = not is_told or len(described.assignment) >= (_partitions(after) or 1)
-    return enough and described.leaderless == 0
+    # Configs are served whether each partition has a leader or not.
+    return enough and (described.leaderless == 0 or _alters_configs_only(change))
+
+
+def _alters_configs_only(change: Change) -> bool:
+    if change.action is not Action.UPDATE:
+        return False
+    before, after = _pair(change)
+    return not replica_moves(before, after) and _partitions(before) == _partitions(after)
 
 
 def _is_deleted(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:

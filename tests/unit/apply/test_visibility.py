@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from kplan.apply.limits import ApplyContext, Limits
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ClusterDescription, TopicDescription
 from kplan.kinds import KINDS
-from kplan.model.errors import Refusal, StateError
+from kplan.model.errors import Refusal, StateError, UnreachableError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Plan
 from tests.apply_harness import ApplyHarness, RecordingWatcher
@@ -101,3 +102,49 @@ def test_what_is_no_answer_of_a_broker_is_not_passed_over() -> None:
         cluster.is_odd = True
         with pytest.raises(StateError, match="odd"):
             applied(cluster, planned(cluster))
+
+
+class Restarting(MemoryCluster):
+    """Brokers that are away for the first reads of the cluster, or for good."""
+
+    silent_reads = 0
+    dead: frozenset[int] = frozenset()
+
+    def describe(self) -> ClusterDescription:
+        if self.silent_reads:
+            self.silent_reads -= 1
+            raise UnreachableError("no broker answers")
+        found = super().describe()
+        live = tuple(each for each in found.brokers if each.id not in self.dead)
+        return replace(found, brokers=live)
+
+    def topics(
+        self, names: Collection[str] | None = None, *, broker: int | None = None
+    ) -> Mapping[str, TopicDescription | Refusal]:
+        if broker is not None and (self.silent_reads or broker in self.dead):
+            raise UnreachableError("away")
+        return super().topics(names, broker=broker)
+
+
+def test_brokers_that_come_back_are_asked_and_the_wait_ends() -> None:
+    """KIP-4: a change is there when every live broker serves it."""
+    on = ApplyHarness(Restarting(), state())
+    plan = on.plan([resource("kafka_topic.a", topic("a"), line=7)])
+    on.cluster.silent_reads = 3  # type: ignore[attr-defined] # a Restarting
+    outcome = on.apply(plan)["a"]
+    assert (outcome.status, outcome.is_verified) == (OutcomeStatus.APPLIED, True)
+    assert on.clock.time < 10
+
+
+def test_a_broker_that_dies_during_the_wait_is_not_waited_for() -> None:
+    cluster = Restarting()
+    on = ApplyHarness(cluster, state())
+    plan = on.plan([resource("kafka_topic.a", topic("a"), line=7)])
+
+    def die() -> None:
+        cluster.dead = frozenset({3})
+
+    cluster.run_before("create_topics", die)
+    outcome = on.apply(plan)["a"]
+    assert (outcome.status, outcome.is_verified) == (OutcomeStatus.APPLIED, True)
+    assert on.clock.time < 10
