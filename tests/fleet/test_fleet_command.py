@@ -246,7 +246,7 @@ def asked(fleet: FleetAtWork, taken: Tables, open_broker: Sandbox) -> Tables:
 def test_a_fleet_is_read_whatever_befalls_some_of_it(taken: Tables) -> None:
     unread = {row["cluster"]: row["reason"] for row in taken["unread"] if row["kind"] == "*"}
     assert unread.keys() == {"down", "locked", "silent"}
-    assert "refused the connection" in unread["locked"]
+    assert "Connection refused by the cluster" in unread["locked"]
     assert "deadline of 6 s" in unread["silent"]
     (secured,) = (row for row in taken["inventory"] if row["group"] == "secured")
     assert secured["topics"] >= 2

@@ -104,7 +104,7 @@ def test_other_clusters_are_read_whatever_befalls_one(
     assert "deadline of 0.5 s" in reasons["silent"]
     assert "authentication failed" in reasons["locked"]
     assert "cut or damaged" in reasons["cut"]
-    assert "no snapshot of kplan" in reasons["foreign"]
+    assert "not a snapshot of kplan" in reasons["foreign"]
 
 
 def test_the_task_of_a_killed_executor_is_done_by_another(
