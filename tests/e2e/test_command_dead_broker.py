@@ -106,6 +106,16 @@ def _check_moves_to_the_dead(place: Place) -> None:
     )
 
 
+def _check_a_config_is_served_by_the_living(place: Place) -> None:
+    """Expect no wait for the dead broker, nor for the leader of its partition."""
+    place.edit(
+        "replica_assignment = [[3], [1]]",
+        'replica_assignment = [[3], [1]]\n  config = { "retention.ms" = "3600000" }',
+    )
+    assert "1 changed" in place.run("apply", "-auto-approve")
+    assert "No changes." in place.run("plan", "-detailed-exitcode")
+
+
 def test_a_dead_broker_makes_no_drift_and_is_taken_out_once_it_is_empty(
     place: Place, cluster: Sandbox
 ) -> None:
@@ -130,6 +140,7 @@ def test_a_dead_broker_makes_no_drift_and_is_taken_out_once_it_is_empty(
     assert [each["topic"] for each in listed["tables"]["topics"]["rows"]] == ["only", "spread"]
     _check_descriptions(place)
     _check_moves_to_the_dead(place)
+    _check_a_config_is_served_by_the_living(place)
 
     kept = place.fails("broker", "unregister", f"{DEAD}", "-auto-approve")
     assert "it has replicas of only, spread" in kept

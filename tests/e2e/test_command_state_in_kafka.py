@@ -114,7 +114,7 @@ def test_a_state_is_moved_to_the_topic_and_back(place: Place) -> None:
 
 def test_a_killed_apply_is_resumed_by_another_run(remote: Place) -> None:
     """Its lock is taken over once it has been silent, as the process is gone."""
-    names = ", ".join(f'"{number}"' for number in range(400))
+    names = ", ".join(f'"{number}"' for number in range(1200))
     remote.edit('toset(["a", "b"])', f"toset([{names}])")
     remote.edit('kafka_topic.t["a"]', 'kafka_topic.t["0"]')
     with start(remote.folder, *APPLY, env=remote.env, stdout=subprocess.DEVNULL) as process:
@@ -129,7 +129,7 @@ def test_a_killed_apply_is_resumed_by_another_run(remote: Place) -> None:
     remote.run("apply", "-resume", "-lock-timeout=90s")
     assert time.monotonic() - begun < 90
     assert "No changes." in remote.run("plan", "-detailed-exitcode")
-    assert len(remote.run("state", "list").splitlines()) == 401
+    assert len(remote.run("state", "list").splitlines()) == 1201
 
 
 def test_two_applies_at_once_are_told_who_is_at_work(remote: Place) -> None:
