@@ -323,7 +323,7 @@ def _unread_diagnostics(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
         Diagnostic(
             "KP234",
             Severity.WARNING,
-            "Kind could not be read",
+            SUMMARIES["KP234"],
             f"{what} objects could not be read: {reason.rstrip('.')}. Nothing is planned for them.",
             "The rest of the plan can be applied; the run will end as incomplete.",
         )
@@ -338,7 +338,7 @@ def _unmatched_targets(request: PlanRequest, findings: Findings) -> Iterator[Dia
             yield Diagnostic(
                 "KP236",
                 Severity.WARNING,
-                "Target matches nothing",
+                SUMMARIES["KP236"],
                 f'No declared or owned resource fits -target "{target}".',
                 "kplan state list shows the addresses that are owned.",
             )
