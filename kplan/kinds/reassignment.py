@@ -77,6 +77,13 @@ class ReassignmentSnapshot:
             return ()
         return found.assignment[key[1]]
 
+    def is_in_sync(self, key: TopicPartition, replicas: Replicas) -> bool:
+        """Whether all of these replicas of a partition are in sync."""
+        found = self.topics.get(key[0])
+        if not isinstance(found, TopicDescription) or key[1] >= len(found.in_sync):
+            return False
+        return set(replicas) <= set(found.in_sync[key[1]])
+
 
 def read_reassignments(
     cluster: Cluster, partitions: Collection[TopicPartition]
@@ -93,7 +100,9 @@ class Reassigner:
     """Moves replicas of topics.
 
     `begun` are the targets of moves that were seen or accepted, and are not in place yet;
-    `vanished` counts the reads in a row in which such a move was neither going on nor done.
+    `vanished` counts the reads in a row in which such a move was neither going on nor done, and
+    `arrived` those in which it seemed done without its replicas being in sync: a broker may still
+    show the replicas of a move that was cancelled.
     `limited_brokers` have a rate of ours, `foreign_brokers` one of someone else. `inspected` are
     the topics that were searched for what a former run left on them.
     """
@@ -101,6 +110,7 @@ class Reassigner:
     limits: ReassignmentLimits
     begun: dict[TopicPartition, Replicas] = field(default_factory=dict)
     vanished: Counter[TopicPartition] = field(default_factory=Counter)
+    arrived: Counter[TopicPartition] = field(default_factory=Counter)
     limited_brokers: set[int] = field(default_factory=set)
     foreign_brokers: set[int] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
@@ -147,36 +157,56 @@ class Reassigner:
         room = max(0, self.limits.max_partitions - len(running))
         refused = self._start(cluster, waiting[:room], seen)
         going = [each for each in sound if each.topic not in refused]
-        done = [each for each in going if _is_done(each, seen)]
+        done = [
+            each for each in going if all(self._is_settled(each, key, seen) for key in each.keys)
+        ]
         is_last = len(done) == len(going) and not _has_other_reassignments(seen, sound)
         lost = {*refused, *(name for name in verdicts if seen.topics.get(name) is not None)}
         busy = {name for name, _ in cluster.reassignments()} if lost else set()
         self._finish(cluster, done, lost - busy, is_last=is_last and not busy)
         return verdicts | refused | self._progress(going, done, seen)
 
+    def _is_settled(
+        self, wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot
+    ) -> bool:
+        """Whether a partition is where it is to be, by more than one stale answer of a broker."""
+        return _is_in_place(wanted, key, seen) and (
+            key not in self.begun
+            or seen.is_in_sync(key, wanted.targets[key[1]])
+            or self.arrived[key] > _MAX_VANISHED_READS
+        )
+
     def _find_cancelled(
-        self, wanted: Sequence[TopicTargets], reassignment_snapshot: ReassignmentSnapshot
+        self, wanted: Sequence[TopicTargets], seen: ReassignmentSnapshot
     ) -> dict[Identity, ItemResult]:
         """Find topics with a move that another client cancelled, or sent elsewhere."""
         found: dict[Identity, ItemResult] = {}
         for each in wanted:
             for key in each.keys:
-                if _is_in_place(each, key, reassignment_snapshot):
-                    self.begun.pop(key, None)
-                    continue
-                held = reassignment_snapshot.reassignments.get(key)
-                if held is not None and held.target == each.targets[key[1]]:
-                    self.begun[key] = held.target
-                    self.vanished.pop(key, None)
-                elif key in self.begun:
-                    self.vanished[key] += 1
-                if held is not None and key in self.begun and held.target != self.begun[key]:
-                    detail = f"Partition {key[1]}: another client moves it elsewhere."
-                    found[Identity(each.topic)] = client_refusal(CLIENT_CANCELLED, detail)
-                elif self.vanished[key] > _MAX_VANISHED_READS:
-                    detail = f"Partition {key[1]}: another client cancelled the reassignment."
+                if why := self._follow_move(each, key, seen):
+                    detail = f"Partition {key[1]}: another client {why}."
                     found[Identity(each.topic)] = client_refusal(CLIENT_CANCELLED, detail)
         return found
+
+    def _follow_move(
+        self, wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot
+    ) -> str:
+        """Note how far a partition is; return what another client did to it, "" if nothing."""
+        if _is_in_place(wanted, key, seen):
+            self.arrived[key] += key in self.begun
+            if self._is_settled(wanted, key, seen):
+                self.begun.pop(key, None)
+            return ""
+        self.arrived.pop(key, None)
+        held = seen.reassignments.get(key)
+        if held is not None and held.target == wanted.targets[key[1]]:
+            self.begun[key] = held.target
+            self.vanished.pop(key, None)
+        elif key in self.begun:
+            self.vanished[key] += 1
+            if held is not None:
+                return "moves it elsewhere"
+        return "cancelled the reassignment" if self.vanished[key] > _MAX_VANISHED_READS else ""
 
     def _adopt_throttles(self, cluster: Cluster, topics: Collection[str]) -> None:
         """Take over the rates of a run that was interrupted: its marks are on the topics."""
@@ -205,7 +235,7 @@ class Reassigner:
         self,
         cluster: Cluster,
         chosen: Sequence[tuple[TopicTargets, TopicPartition]],
-        reassignment_snapshot: ReassignmentSnapshot,
+        seen: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
         """Throttle and begin; topics that are refused permanently come with their refusal.
 
@@ -213,7 +243,7 @@ class Reassigner:
         """
         if not chosen:
             return {}
-        refused = self._throttle(cluster, chosen, reassignment_snapshot)
+        refused = self._throttle(cluster, chosen, seen)
         targets = {key: each.targets[key[1]] for each, key in chosen if each.topic not in refused}
         answers = cluster.reassign(targets) if targets else {}
         self.begun |= {key: targets[key] for key, answer in answers.items() if answer is None}
@@ -227,13 +257,11 @@ class Reassigner:
         self,
         cluster: Cluster,
         chosen: Sequence[tuple[TopicTargets, TopicPartition]],
-        reassignment_snapshot: ReassignmentSnapshot,
+        seen: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
         """Let replicas that move, and the leaders they copy from, take so much and no more."""
-        moving = {key for _, key in chosen} | reassignment_snapshot.reassignments.keys()
-        pairs = {
-            each.topic: _throttled_pairs(each, moving, reassignment_snapshot) for each, _ in chosen
-        }
+        moving = {key for _, key in chosen} | seen.reassignments.keys()
+        pairs = {each.topic: _throttled_pairs(each, moving, seen) for each, _ in chosen}
         pairs = {name: found for name, found in pairs.items() if found[_FOLLOWERS]}
         if not pairs or not self.limits.bytes_per_s:
             return {}
@@ -268,14 +296,10 @@ class Reassigner:
         self,
         going: Sequence[TopicTargets],
         done: Sequence[TopicTargets],
-        reassignment_snapshot: ReassignmentSnapshot,
+        seen: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
         total = sum(len(each.targets) for each in going)
-        left = sum(
-            not _is_in_place(each, key, reassignment_snapshot)
-            for each in going
-            for key in each.keys
-        )
+        left = sum(not self._is_settled(each, key, seen) for each in going for key in each.keys)
         detail = f"{left:,} of {total:,} partitions are to move still."
         way = in_progress_refusal(detail, left, total, self.limits.poll_ms)
         return {Identity(each.topic): None if each in done else way for each in going}
@@ -287,8 +311,8 @@ _RETRIED_LATER = frozenset(
 """Answers after which the next look decides."""
 
 
-def _find_refusal(wanted: TopicTargets, reassignment_snapshot: ReassignmentSnapshot) -> ItemResult:
-    found = reassignment_snapshot.topics.get(wanted.topic)
+def _find_refusal(wanted: TopicTargets, seen: ReassignmentSnapshot) -> ItemResult:
+    found = seen.topics.get(wanted.topic)
     if isinstance(found, Refusal):
         return found
     if found is None or (wanted.uid and found.topic_id != wanted.uid):
@@ -298,40 +322,27 @@ def _find_refusal(wanted: TopicTargets, reassignment_snapshot: ReassignmentSnaps
     return None
 
 
-def _is_in_place(
-    wanted: TopicTargets, key: TopicPartition, reassignment_snapshot: ReassignmentSnapshot
-) -> bool:
-    return (
-        key not in reassignment_snapshot.reassignments
-        and reassignment_snapshot.replicas(key) == wanted.targets[key[1]]
-    )
+def _is_in_place(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot) -> bool:
+    return key not in seen.reassignments and seen.replicas(key) == wanted.targets[key[1]]
 
 
-def _is_waiting(
-    wanted: TopicTargets, key: TopicPartition, reassignment_snapshot: ReassignmentSnapshot
-) -> bool:
+def _is_waiting(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot) -> bool:
     """Whether no one has begun to move the partition where it is to be."""
-    if key in reassignment_snapshot.reassignments:
-        return reassignment_snapshot.reassignments[key].target != wanted.targets[key[1]]
-    return not _is_in_place(wanted, key, reassignment_snapshot)
+    if key in seen.reassignments:
+        return seen.reassignments[key].target != wanted.targets[key[1]]
+    return not _is_in_place(wanted, key, seen)
 
 
-def _is_done(wanted: TopicTargets, reassignment_snapshot: ReassignmentSnapshot) -> bool:
-    return all(_is_in_place(wanted, key, reassignment_snapshot) for key in wanted.keys)
-
-
-def _has_other_reassignments(
-    reassignment_snapshot: ReassignmentSnapshot, wanted: Sequence[TopicTargets]
-) -> bool:
+def _has_other_reassignments(seen: ReassignmentSnapshot, wanted: Sequence[TopicTargets]) -> bool:
     """Whether someone else moves replicas, who may need the rates."""
     ours = {key for each in wanted for key in each.keys}
-    return any(key not in ours for key in reassignment_snapshot.reassignments)
+    return any(key not in ours for key in seen.reassignments)
 
 
 def _throttled_pairs(
     wanted: TopicTargets,
     moving: Collection[TopicPartition],
-    reassignment_snapshot: ReassignmentSnapshot,
+    seen: ReassignmentSnapshot,
 ) -> dict[str, str]:
     """List the pairs PARTITION:BROKER to throttle: who copies, and whom it may be copied from.
 
@@ -340,8 +351,8 @@ def _throttled_pairs(
     copying: list[str] = []
     copied: list[str] = []
     for key in wanted.keys:
-        held = reassignment_snapshot.reassignments.get(key)
-        origin = held.origin if held else reassignment_snapshot.replicas(key)
+        held = seen.reassignments.get(key)
+        origin = held.origin if held else seen.replicas(key)
         adding = [each for each in wanted.targets[key[1]] if each not in origin]
         if key in moving and adding:
             copying += [f"{key[1]}:{each}" for each in adding]

@@ -1,7 +1,7 @@
 """Topics whose replicas stand elsewhere than wanted (S09, S10; K4o-04, K4o-11, K201-10)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import pytest
@@ -255,6 +255,38 @@ def test_a_move_that_another_client_cancels_is_not_begun_again() -> None:
     held.reassign({("orders", 1): None})
     mover.advance(held, wish)
     assert throttles(held) == []
+
+
+class Lagging(MemoryCluster):
+    """Brokers that still show the replicas of a move that was cancelled."""
+
+    shown: Assignment = ()
+    stale_reads = 0
+
+    def topics(
+        self, names: Collection[str] | None = None, *, broker: int | None = None
+    ) -> Mapping[str, TopicDescription | Refusal]:
+        found = dict(super().topics(names, broker=broker))
+        described = found["orders"]
+        if self.stale_reads and isinstance(described, TopicDescription):
+            self.stale_reads -= 1
+            found["orders"] = replace(described, assignment=self.shown)
+        return found
+
+
+def test_a_cancelled_move_is_not_done_because_a_broker_still_shows_its_replicas() -> None:
+    held = Lagging(make_brokers(4, ("a", "b", "c")))
+    held.seed([NewTopic("orders", assignment=((1,),))])
+    held.slow_reassignments(100)
+    mover = Reassigner(ReassignmentLimits())
+    wish = [TopicTargets("orders", "", {0: (1, 3)})]
+    mover.advance(held, wish)
+    held.reassign({("orders", 0): None})
+    held.shown, held.stale_reads = ((1, 3),), 3
+    found = [mover.advance(held, wish)["orders"] for _ in range(12)]  # type: ignore[index] # a name
+    assert None not in found
+    assert isinstance(found[-1], Refusal)
+    assert found[-1].error == "CLIENT_CANCELLED"
 
 
 def test_a_move_that_another_client_sends_elsewhere_is_left_to_it() -> None:
