@@ -31,7 +31,7 @@ class SerializedWatcher:
         self._is_over = False
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Report changes that are about to be sent; raises Abandoned: they must not be."""
+        """Report changes that are about to be sent; raises ApplyEnded if they must not be."""
         with self._lock:
             if self._is_over:
                 raise ApplyEnded
@@ -118,23 +118,23 @@ BatchChain = tuple[Batch, ...]
 
 
 def concurrent_chains(batches: Sequence[Batch]) -> Iterator[tuple[BatchChain, ...]]:
-    """Cut batches, in their order, into waves of lanes that take the same steps.
+    """Cut batches, in their order, into waves of chains that take the same steps.
 
-    A wave begins when the one before it is settled; its lanes touch different objects.
+    A wave begins when the one before it is settled; its chains touch different objects.
     """
     for _, wave in groupby(_batch_chains(batches), key=_chain_steps):
         yield tuple(wave)
 
 
 def _batch_chains(batches: Sequence[Batch]) -> Iterator[BatchChain]:
-    lane: BatchChain = ()
+    chain: BatchChain = ()
     for batch in batches:
-        if lane and not _has_same_changes(lane[-1], batch):
-            yield lane
-            lane = ()
-        lane += (batch,)
-    if lane:
-        yield lane
+        if chain and not _has_same_changes(chain[-1], batch):
+            yield chain
+            chain = ()
+        chain += (batch,)
+    if chain:
+        yield chain
 
 
 def _has_same_changes(before: Batch, batch: Batch) -> bool:
@@ -142,8 +142,8 @@ def _has_same_changes(before: Batch, batch: Batch) -> bool:
     return before.kind == batch.kind and before.changes == batch.changes
 
 
-def _chain_steps(lane: BatchChain) -> tuple[object, ...]:
-    return lane[0].kind, tuple(batch.step for batch in lane)
+def _chain_steps(chain: BatchChain) -> tuple[object, ...]:
+    return chain[0].kind, tuple(batch.step for batch in chain)
 
 
 def apply_plan(plan: Plan, context: ApplyContext) -> tuple[Outcome, ...]:
@@ -159,7 +159,7 @@ def apply_plan(plan: Plan, context: ApplyContext) -> tuple[Outcome, ...]:
     with serialize_watcher(context.watcher) as watcher:
         context = replace(context, watcher=watcher)
         for wave in concurrent_chains(plan.batches):
-            works = [partial(_send_chain, lane, ledger, context, deadline) for lane in wave]
+            works = [partial(_send_chain, chain, ledger, context, deadline) for chain in wave]
             run_concurrently(works, context.limits.in_flight)
         if context.limits.waits_for_visibility and not context.is_stopped():
             wait_until_visible(ledger, context, deadline)
@@ -169,15 +169,15 @@ def apply_plan(plan: Plan, context: ApplyContext) -> tuple[Outcome, ...]:
 
 
 def _send_chain(
-    lane: BatchChain, ledger: ApplyProgress, context: ApplyContext, deadline: float
+    chain: BatchChain, ledger: ApplyProgress, context: ApplyContext, deadline: float
 ) -> None:
-    """Send the batches of a lane, each with what the one before it executed.
+    """Send the batches of a chain, each with what the one before it executed.
 
-    A lane that was begun is finished, whatever asks to stop: an ACL that was deleted for another
+    A chain that was begun is finished, whatever asks to stop: an ACL that was deleted for another
     one is not left missing.
     """
-    todo = lane[0].changes
-    for batch in lane:
+    todo = chain[0].changes
+    for batch in chain:
         before = [ledger.get(each).steps_left for each in todo]
         send_batch(replace(batch, changes=todo), ledger, context, deadline)
         todo = tuple(

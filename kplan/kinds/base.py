@@ -20,7 +20,7 @@ from kplan.model.state import KindSnapshot, LiveObject, Snapshot, State
 class Problem:
     """Something wrong with a value, or with going from one value to another.
 
-    `code` is one of `kinds/codes.py`, which holds the fixed summary.
+    `code` is one of `model/codes.py`, which has the fixed summary.
     """
 
     code: str

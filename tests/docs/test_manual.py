@@ -61,6 +61,18 @@ def test_every_page_of_a_code_says_the_way_out() -> None:
         assert "!" not in page.title, page.code
 
 
+def test_a_summary_is_written_in_one_place() -> None:
+    """`Problem` of functions has Terraform's own words, by which its codes are found."""
+    elsewhere = [
+        (file.relative_to(ROOT).as_posix(), summary)
+        for file in (ROOT / "kplan").rglob("*.py")
+        if file.name not in {"codes.py", "function.py"}
+        for summary in SUMMARIES.values()
+        if f'"{summary}"' in file.read_text(encoding="utf-8")
+    ]
+    assert elsewhere == []
+
+
 def test_a_code_is_explained(desk: MemoryCommand) -> None:
     text = desk.run("explain", "kp2102", "KP201")
     assert text.startswith("KP2102 Retention shrinks\n\n")
