@@ -29,9 +29,10 @@ class ExitCode(IntEnum):
 
 
 GUARD_CODES = frozenset(
-    {"KP232", "KP235", "KP240", "KP451", "KP452", "KP329", "KP441", "KP442", "KP443"}
+    {"KP232", "KP235", "KP240", "KP246", "KP247", "KP329"}
+    | {"KP441", "KP442", "KP443", "KP451", "KP452"}
 )
-"""Diagnostic codes of the guards of a plan: protected objects, too many deletes, refusals."""
+"""Diagnostic codes of the guards of a plan: what somebody must allow before it is applied."""
 
 
 def error_exit(error: KplanError, *, detailed: bool) -> ExitCode:

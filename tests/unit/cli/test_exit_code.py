@@ -127,3 +127,17 @@ def test_what_could_not_be_read_is_never_a_success() -> None:
 
 def test_signals_end_the_process_as_shells_expect() -> None:
     assert [exit_code.signal_exit(number) for number in (1, 2, 15)] == [129, 130, 143]
+
+
+@pytest.mark.parametrize("code", sorted(exit_code.GUARD_CODES))
+def test_a_plan_that_only_a_guard_stops_is_refused_and_another_error_beside_it_wins(
+    code: str,
+) -> None:
+    guard = Diagnostic(code, Severity.ERROR, "Not allowed")
+    other = Diagnostic("KP201", Severity.ERROR, "Something")
+    assert exit_code.plan_exit(plan(CHANGE, diagnostics=(guard,)), detailed=True) == 3
+    assert exit_code.plan_exit(plan(CHANGE, diagnostics=(guard, other)), detailed=True) == 1
+
+
+def test_data_loss_and_controller_access_that_no_one_allowed_are_guards() -> None:
+    assert {"KP246", "KP247"} <= exit_code.GUARD_CODES

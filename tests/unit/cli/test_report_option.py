@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,6 +37,11 @@ def in_ci(
     assert run(args, environ) == code
     told = desk.capture.readouterr()
     return told.out, told.err
+
+
+@pytest.mark.parametrize("name", [each.value for each in Format])
+def test_help_of_report_names_every_format(desk: MemoryCommand, name: str) -> None:
+    assert re.search(rf"\b{name}\b", desk.run("plan", "-help"))
 
 
 def test_one_plan_is_written_in_several_formats_at_once(desk: MemoryCommand) -> None:
