@@ -8,7 +8,7 @@ from kplan.apply.limits import ApplyContext, Limits
 from kplan.apply.progress import state_after
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.kinds import KINDS
-from kplan.model.outcome import Outcome
+from kplan.model.outcome import Outcome, Visibility
 from kplan.model.plan import Batch, Change, Plan
 from kplan.model.resource import Resource
 from kplan.model.state import State
@@ -40,6 +40,8 @@ class RecordingWatcher:
     outcomes: list[Outcome] = field(default_factory=list)
     outcome_counts: list[int] = field(default_factory=list)
     reassignments: list[tuple[int, int]] = field(default_factory=list)
+    visibility: list[Visibility] = field(default_factory=list)
+    verified: list[Outcome] = field(default_factory=list)
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Remember the request."""
@@ -50,8 +52,13 @@ class RecordingWatcher:
         self.outcome_counts.append(len(outcomes))
         self.outcomes += outcomes
 
-    def on_visibility(self, waiting: int, total: int) -> None:
-        """Hear it."""
+    def on_visibility(self, visibility: Visibility) -> None:
+        """Remember who was waited for."""
+        self.visibility.append(visibility)
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Remember what every broker serves."""
+        self.verified += outcomes
 
     def on_reassignment(self, left: int, total: int) -> None:
         """Remember how much is left."""

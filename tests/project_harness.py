@@ -49,6 +49,9 @@ class SilentProgress:
     def tasks(self, done: int, total: int) -> None:
         """Hear it."""
 
+    def detail(self, text: str) -> None:
+        """Hear it."""
+
     def note(self, text: str) -> None:
         """Remember it."""
         self.notes.append(text)

@@ -14,7 +14,7 @@ from kplan.apply.batch import send_batch
 from kplan.apply.limits import ApplyContext, Watcher, never_stop
 from kplan.apply.progress import ApplyProgress
 from kplan.apply.visibility import wait_until_visible
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change, Plan
 
 
@@ -43,11 +43,17 @@ class SerializedWatcher:
             if not self._is_over:
                 self._watcher.on_outcomes(outcomes)
 
-    def on_visibility(self, waiting: int, total: int) -> None:
-        """Report how many applied changes are not served by every broker yet."""
+    def on_visibility(self, visibility: Visibility) -> None:
+        """Report which brokers do not serve what was applied yet."""
         with self._lock:
             if not self._is_over:
-                self._watcher.on_visibility(waiting, total)
+                self._watcher.on_visibility(visibility)
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Report which applied changes every broker serves."""
+        with self._lock:
+            if not self._is_over:
+                self._watcher.on_verified(outcomes)
 
     def on_reassignment(self, left: int, total: int) -> None:
         """Report how many partitions are not where they are to be yet."""
@@ -164,6 +170,7 @@ def apply_plan(plan: Plan, context: ApplyContext) -> tuple[Outcome, ...]:
         if context.limits.waits_for_visibility and not context.is_stopped():
             wait_until_visible(ledger, context, deadline)
         outcomes = ledger.outcomes()
+        watcher.on_verified([each for each in outcomes if each.is_verified])
         watcher.on_outcomes([each for each in outcomes if each.status is OutcomeStatus.SKIPPED])
     return outcomes
 

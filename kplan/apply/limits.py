@@ -8,7 +8,7 @@ from typing import Protocol
 from kplan.cluster.port import Cluster
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
-from kplan.model.outcome import Outcome
+from kplan.model.outcome import Outcome, Visibility
 from kplan.model.plan import Batch, Change
 
 MAX_IN_FLIGHT = 2
@@ -73,8 +73,12 @@ class Watcher(Protocol):
         """Hear the outcome of changes: all of one response, or of one reading."""
         ...
 
-    def on_visibility(self, waiting: int, total: int) -> None:
-        """Hear how many applied changes are not served by every broker yet."""
+    def on_visibility(self, visibility: Visibility) -> None:
+        """Hear which brokers do not serve what was applied yet."""
+        ...
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Hear which applied changes every broker serves, once the wait is over."""
         ...
 
     def on_reassignment(self, left: int, total: int) -> None:

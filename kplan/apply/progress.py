@@ -35,6 +35,7 @@ class ChangeProgress:
     ended: float = 0.0
     uid: str = ""
     is_verified: bool = False
+    pending_brokers: tuple[int, ...] = ()
     is_under_way: bool = False
 
     @property
@@ -65,6 +66,7 @@ class ChangeProgress:
             note,
             self.is_verified,
             self.uid,
+            self.pending_brokers,
         )
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from kplan.apply.limits import ApplyContext
 from kplan.apply.progress import ApplyProgress, ChangeProgress
 from kplan.model.errors import ClusterError
-from kplan.model.outcome import OutcomeStatus
+from kplan.model.outcome import BrokerBacklog, OutcomeStatus, Visibility
 from kplan.model.resource import Identity
 
 Answer = TypeVar("Answer")
@@ -68,32 +68,83 @@ def wait_until_visible(ledger: ApplyProgress, context: ApplyContext, deadline: f
     ]
     if not applied:
         return
-    context.watcher.on_visibility(len(applied), len(applied))
+    context.watcher.on_visibility(Visibility(len(applied), len(applied)))
     begun = context.clock.now()
     until = min(deadline, begun + context.limits.visible_s)
-    waiting: dict[int, list[ChangeProgress]] = {}
-    served: set[int] = set()
-    next_look = begun
+    wait = VisibilityWait(applied, context, until)
     while True:
-        if context.clock.now() >= next_look:
-            found = ask_concurrently({0: lambda: _read_brokers(context)}, context, until)
-            brokers = found.get(0, _NO_BROKER)
-            waiting = {each: waiting.get(each, applied) for each in brokers if each not in served}
-            next_look = context.clock.now() + _BROKERS_S
-        asked = {
-            broker: partial(_find_unserved, broker, lines, context)
-            for broker, lines in waiting.items()
-        }
-        waiting |= ask_concurrently(asked, context, until)
-        served |= {broker for broker, left in waiting.items() if not left}
-        waiting = {broker: left for broker, left in waiting.items() if left}
-        late = {id(line) for lines in waiting.values() for line in lines}
-        context.watcher.on_visibility(len(late), len(applied))
-        if not waiting or context.clock.now() >= until or context.is_stopped():
+        wait.read_brokers()
+        wait.ask_brokers()
+        if not wait.waiting or context.clock.now() >= until or context.is_stopped():
             break
         context.wait(_pause_s(context.clock.now() - begun))
-    for line in applied:
-        line.is_verified = id(line) not in late
+    wait.mark_verified()
+
+
+class VisibilityWait:
+    """The wait for the brokers to serve what was applied.
+
+    `waiting` holds the lines that each broker is still asked for; the broker is -1 where none
+    answers. `silent` says of a broker why it could not be asked.
+    """
+
+    def __init__(
+        self, applied: Sequence[ChangeProgress], context: ApplyContext, until: float
+    ) -> None:
+        self.waiting: dict[int, list[ChangeProgress]] = {}
+        self._applied = list(applied)
+        self._context = context
+        self._until = until
+        self._served: set[int] = set()
+        self._fenced: tuple[int, ...] = ()
+        self._silent: dict[int, str] = {}
+        self._next_look = context.clock.now()
+
+    def read_brokers(self) -> None:
+        """Learn which brokers are alive, unless that was read a moment ago."""
+        if self._context.clock.now() < self._next_look:
+            return
+        found = ask_concurrently(
+            {0: partial(_read_brokers, self._context)}, self._context, self._until
+        )
+        brokers, self._fenced = found.get(0, (_NO_BROKER, self._fenced))
+        self.waiting = {
+            each: self.waiting.get(each, self._applied)
+            for each in brokers
+            if each not in self._served
+        }
+        self._next_look = self._context.clock.now() + _BROKERS_S
+
+    def ask_brokers(self) -> None:
+        """Ask every broker, all at once, for what it did not serve yet."""
+        self._silent = dict.fromkeys(self.waiting, "no answer yet")
+        self._report()
+        asked = {
+            broker: partial(_find_unserved, broker, lines, self._silent, self._context)
+            for broker, lines in self.waiting.items()
+        }
+        self.waiting |= ask_concurrently(asked, self._context, self._until)
+        self._served |= {broker for broker, left in self.waiting.items() if not left}
+        self.waiting = {broker: left for broker, left in self.waiting.items() if left}
+        self._report()
+
+    def _report(self) -> None:
+        late = {id(line) for lines in self.waiting.values() for line in lines}
+        backlogs = tuple(
+            BrokerBacklog(broker, tuple(each.change for each in lines), self._silent[broker])
+            for broker, lines in sorted(self.waiting.items())
+        )
+        seen = Visibility(len(late), len(self._applied), backlogs, self._fenced)
+        self._context.watcher.on_visibility(seen)
+
+    def mark_verified(self) -> None:
+        """Mark what every live broker serves, and note at the rest which do not."""
+        for line in self._applied:
+            line.is_verified = True
+        for broker, lines in sorted(self.waiting.items()):
+            for line in lines:
+                line.is_verified = False
+                line.pending_brokers += (broker,) if broker not in _NO_BROKER else ()
 
 
 def _pause_s(waited_s: float) -> float:
@@ -105,19 +156,25 @@ _NO_BROKER = (-1,)
 """There is no one to ask now: what was applied stays unverified."""
 
 
-def _read_brokers(context: ApplyContext) -> tuple[int, ...]:
+def _read_brokers(context: ApplyContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the ids of the brokers that have to serve the changes, and of those that are down."""
     try:
-        return context.cluster.describe().verifying_node_ids or _NO_BROKER
+        described = context.cluster.describe()
     except ClusterError:
-        return _NO_BROKER
+        return _NO_BROKER, ()
+    return described.verifying_node_ids or _NO_BROKER, tuple(each.id for each in described.fenced)
 
 
 def _find_unserved(
-    broker: int, lines: Sequence[ChangeProgress], context: ApplyContext
+    broker: int,
+    lines: Sequence[ChangeProgress],
+    silent: dict[int, str],
+    context: ApplyContext,
 ) -> list[ChangeProgress]:
+    """Ask a broker for the changes; `silent` says of each broker why it could not be asked."""
     left: list[ChangeProgress] = []
     for kind, members in _group_by_kind(lines):
-        served = _read_served(kind, broker, members, context)
+        served, silent[broker] = _read_served(kind, broker, members, context)
         for line in members:
             if line.change.identity in served:
                 line.uid = served[line.change.identity] or line.uid
@@ -128,15 +185,17 @@ def _find_unserved(
 
 def _read_served(
     kind: str, broker: int, lines: Sequence[ChangeProgress], context: ApplyContext
-) -> Mapping[Identity, str]:
+) -> tuple[Mapping[Identity, str], str]:
+    """Return what the broker serves, with topic ids, and why it could not be asked."""
     if broker < 0:
-        return {}
+        return {}, "no broker answers"
     try:
-        return context.kind(kind).find_visible(
+        found = context.kind(kind).find_visible(
             context.cluster, broker, [line.change for line in lines]
         )
-    except ClusterError:
-        return {}
+    except ClusterError as failure:
+        return {}, failure.detail or failure.summary
+    return found, ""
 
 
 def _group_by_kind(lines: Iterable[ChangeProgress]) -> list[tuple[str, list[ChangeProgress]]]:

@@ -118,6 +118,7 @@ def drift_coverage(drift_result: "DriftResult", *, lists: bool) -> DriftCoverage
         applied[-1] if applied else None,
         drift_result.state.serial,
         lists,
+        drift_result.health,
     )
 
 

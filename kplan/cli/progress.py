@@ -28,6 +28,10 @@ class Progress(Protocol):
         """Set the progress of the stage: `done` of `total`; 0 shows no count."""
         ...
 
+    def detail(self, text: str) -> None:
+        """Say what the stage waits for; shown once the stage has taken ten seconds."""
+        ...
+
     def note(self, text: str) -> None:
         """Write one line."""
         ...
@@ -58,6 +62,7 @@ class LineProgress:
         self._heartbeat_s = heartbeat_s
         self._ended = threading.Event()
         self._name, self._total, self._done, self._began = "", 0, 0, time.monotonic()
+        self._detail = ""
 
     @contextmanager
     def show(self) -> Iterator["LineProgress"]:
@@ -74,6 +79,7 @@ class LineProgress:
         """Begin a stage; only a slow one is ever shown."""
         _LOG.info("%s", name)
         self._name, self._total, self._done, self._began = name, total or 0, 0, time.monotonic()
+        self._detail = ""
 
     def advance(self, done: int = 1) -> None:
         """Count finished items of the stage."""
@@ -82,6 +88,10 @@ class LineProgress:
     def tasks(self, done: int, total: int) -> None:
         """Set the progress of the stage for the next heartbeat."""
         self._done, self._total = done, total
+
+    def detail(self, text: str) -> None:
+        """Say what the stage waits for, with the next heartbeat."""
+        self._detail = text
 
     def note(self, text: str) -> None:
         """Write one line."""
@@ -101,7 +111,8 @@ class LineProgress:
             if self._name:
                 counted = f", {self._done:,} of {self._total:,}" if self._total else ""
                 took = elapsed_text(time.monotonic() - self._began)
-                self._terminal.write_stderr(f"{self._name}... [{took} elapsed{counted}]")
+                waits = f": {self._detail}" if self._detail else ""
+                self._terminal.write_stderr(f"{self._name}... [{took} elapsed{counted}]{waits}")
 
 
 def elapsed_text(seconds: float) -> str:

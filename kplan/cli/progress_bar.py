@@ -1,6 +1,7 @@
 """Progress on a screen: one line that is drawn over."""
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,6 +18,7 @@ from rich.progress import (
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
+from kplan.cli.progress import HEARTBEAT_S
 from kplan.cli.terminal import Terminal
 
 _LOG = logging.getLogger("kplan")
@@ -47,6 +49,7 @@ class BarProgress:
             transient=True,
         )
         self._task = self._rich.add_task("", total=None, visible=False)
+        self._name, self._began = "", time.monotonic()
 
     @contextmanager
     def show(self) -> Iterator["BarProgress"]:
@@ -59,6 +62,7 @@ class BarProgress:
         _LOG.info("%s", name)
         self._rich.remove_task(self._task)
         self._task = self._rich.add_task(name, total=total)
+        self._name, self._began = name, time.monotonic()
 
     def advance(self, done: int = 1) -> None:
         """Move the bar."""
@@ -69,6 +73,12 @@ class BarProgress:
         for task in self._rich.tasks:
             if task.id == self._task:  # rich's own update would stop the clock at the last one
                 task.total, task.completed = total or None, done
+
+    def detail(self, text: str) -> None:
+        """Say what the stage waits for, once it has taken as long as a heartbeat."""
+        if time.monotonic() - self._began >= HEARTBEAT_S:
+            shown = f"{self._name}: {text}" if text else self._name
+            self._rich.update(self._task, description=shown)
 
     def note(self, text: str) -> None:
         """Write one line above the bar."""

@@ -8,10 +8,10 @@ from kplan.cli.diagnostics import timestamp
 from kplan.cli.progress import Progress
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change
 from kplan.report.format import PLAIN_STYLE, TextStyle
-from kplan.report.views import outcome_line, outcome_stream, start_line
+from kplan.report.views import outcome_line, outcome_stream, start_line, verified_stream
 
 if TYPE_CHECKING:
     from kplan.sandbox.sandbox import ProgressStep
@@ -34,6 +34,7 @@ class ApplyWatcher:
         self._step = ""
         self._settled: int | None = None
         self._left: int | None = None
+        self._fenced: set[int] = set()
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Show the changes that are about to be sent."""
@@ -53,13 +54,22 @@ class ApplyWatcher:
             if each.status is not OutcomeStatus.APPLIED or not self._is_large:
                 self._progress.note(outcome_line(each, self._look))
 
-    def on_visibility(self, waiting: int, total: int) -> None:
-        """Show how many applied changes are not served by every broker yet."""
+    def on_visibility(self, visibility: Visibility) -> None:
+        """Show how many applied changes are not served by every broker yet, and by which."""
         if self._settled is None:
-            self._progress.stage("Waiting until every broker serves the changes", total)
+            self._progress.stage("Waiting until every broker serves the changes", visibility.total)
             self._settled = 0
-        self._progress.advance(total - waiting - self._settled)
-        self._settled = total - waiting
+        served = visibility.total - visibility.waiting
+        self._progress.advance(served - self._settled)
+        self._settled = served
+        self._progress.detail("; ".join(map(_backlog_text, visibility.backlogs)))
+        for broker in visibility.fenced:
+            if broker not in self._fenced:
+                self._fenced.add(broker)
+                self._progress.note(f"Broker {broker} is down: kplan does not wait for it.")
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Show nothing: the summary tells of those that are not."""
 
     def on_reassignment(self, left: int, total: int) -> None:
         """Show how many partitions are still being reassigned."""
@@ -68,6 +78,17 @@ class ApplyWatcher:
             self._left = total
         self._progress.advance(max(0, self._left - left))
         self._left = min(self._left, left)
+
+
+def _backlog_text(backlog: BrokerBacklog) -> str:
+    """Say what a broker does not serve yet, or why it cannot be asked."""
+    if backlog.broker < 0:
+        return "no broker answers"
+    if backlog.reason:
+        return f"broker {backlog.broker} cannot be asked: {backlog.reason.rstrip('.')}"
+    others = len(backlog.changes) - 1
+    more = f" and {others:,} more" if others else ""
+    return f"broker {backlog.broker} does not serve {backlog.changes[0].address}{more} yet"
 
 
 class StreamWatcher(ApplyWatcher):
@@ -88,6 +109,10 @@ class StreamWatcher(ApplyWatcher):
         self._progress.advance(len(outcomes))
         at = timestamp()
         self._terminal.write_stdout("".join(outcome_stream(each, at) for each in outcomes))
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Write which changes every broker serves by now."""
+        self._terminal.write_stdout(verified_stream(outcomes, timestamp()))
 
 
 _SANDBOX_STAGES: Mapping[str, str] = {

@@ -31,7 +31,8 @@ class ControllerAccess:
 class ClusterDescription:
     """Who answers. `principal` is how the cluster sees us, "" where that cannot be known.
 
-    Where controllers are asked directly, nothing is known of brokers.
+    `fenced` brokers are registered, but down or not yet up (KIP-1073, Kafka 4.0); older clusters
+    do not tell. Where controllers are asked directly, nothing is known of brokers.
     """
 
     cluster_id: str
@@ -39,6 +40,7 @@ class ClusterDescription:
     principal: str = ""
     version: str = ""
     controller_access: ControllerAccess | None = None
+    fenced: tuple[Broker, ...] = ()
 
     @property
     def nodes(self) -> tuple[Broker, ...]:
@@ -82,6 +84,12 @@ class TopicDescription:
     leaders: tuple[int, ...] = ()
     in_sync: Assignment = ()
     offline: Assignment = ()
+
+    @property
+    def under_replicated(self) -> int:
+        """Count the partitions with fewer in-sync replicas than replicas."""
+        pairs = zip(self.assignment, self.in_sync, strict=False)
+        return sum(1 for replicas, in_sync in pairs if len(in_sync) < len(replicas))
 
 
 class ConfigSource(StrEnum):

@@ -28,7 +28,8 @@ class Outcome:
     """The outcome of one change. `elapsed_ms` counts from the first send to the last answer.
 
     `note` says how a success came about when that is worth a word ("already absent"); `is_verified`
-    that every broker was seen to serve the new state. `uid` is the topic id after the change.
+    that every broker was seen to serve the new state, and `pending_brokers` which live ones were
+    not. `uid` is the topic id after the change.
     """
 
     change: Change
@@ -39,6 +40,32 @@ class Outcome:
     note: str = ""
     is_verified: bool = False
     uid: str = ""
+    pending_brokers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerBacklog:
+    """Changes that one live broker does not serve yet; `reason` says why it could not be asked.
+
+    `broker` is -1 where no broker answers at all.
+    """
+
+    broker: int
+    changes: tuple[Change, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """How many of the applied changes not every live broker serves yet, and which brokers.
+
+    `fenced` brokers are registered, but down: they are not waited for.
+    """
+
+    waiting: int
+    total: int
+    backlogs: tuple[BrokerBacklog, ...] = ()
+    fenced: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

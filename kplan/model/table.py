@@ -41,6 +41,26 @@ class Figures:
     findings: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class TopicHealth:
+    """How many partitions of a topic have no leader, and how many lack in-sync replicas.
+
+    `offline` are brokers that hold replicas and are down. `name` tells the connection too, where
+    there are several.
+    """
+
+    name: str
+    partitions: int
+    leaderless: int
+    under_replicated: int
+    offline: tuple[int, ...] = ()
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether every partition has a leader and all its replicas in sync."""
+        return not (self.leaderless or self.under_replicated)
+
+
 class NodeType(StrEnum):
     """What a node of the graph means."""
 

@@ -115,6 +115,11 @@ def outcome_stream(outcome: Outcome, at: str) -> str:
     return ndjson_text(message.outcome_messages(outcome, at))
 
 
+def verified_stream(outcomes: Iterable[Outcome], at: str) -> str:
+    """Write one message for each change that every broker serves by now."""
+    return ndjson_text(message.verified_message(each, at) for each in outcomes)
+
+
 def summary_line(outcomes: Sequence[Outcome], at: str) -> str:
     """Write the message that counts what was done."""
     return json_line(message.summary_message(outcomes, at))

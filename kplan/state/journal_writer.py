@@ -11,7 +11,7 @@ from typing import Protocol
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
-from kplan.model.outcome import Outcome
+from kplan.model.outcome import Outcome, Visibility
 from kplan.model.plan import Batch, Change, ObjectKey, Plan
 from kplan.model.version import VERSION
 from kplan.state.atomic_file import write_atomically
@@ -82,8 +82,11 @@ class JournalWriter:
         with self._mutex:
             self._sink.add(b"".join([self._chain.encode_line(each) for each in told]))
 
-    def on_visibility(self, waiting: int, total: int) -> None:
+    def on_visibility(self, visibility: Visibility) -> None:
         """Note nothing: what is not visible yet is marked in the state."""
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Note nothing: it is marked in the state."""
 
     def on_reassignment(self, left: int, total: int) -> None:
         """Note nothing: the cluster shows what moves."""

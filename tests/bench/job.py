@@ -24,7 +24,7 @@ from kplan.config.load import Configuration
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.transport import Deadline, FrameStream
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change, Plan
 from kplan.state.file_store import FileStore
 from kplan.state.journal_writer import JournalWriter
@@ -75,11 +75,14 @@ class Stages:
     def on_reassignment(self, left: int, total: int) -> None:
         """Hear it."""
 
-    def on_visibility(self, waiting: int, total: int) -> None:
+    def on_visibility(self, visibility: Visibility) -> None:
         """Note when the last answer was there and the wait for the brokers began."""
-        del waiting, total
+        del visibility
         if self.begun[-1][0] != WAITING:
             self.stage(WAITING)
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Note when the last answer was there and the wait for the brokers began."""
 
     def seconds(self, end: float) -> dict[str, float]:
         """Give the length of each stage."""

@@ -60,6 +60,17 @@ def test_a_topic_tells_records_bytes_age_groups_and_producers(
     assert (group.group, group.is_live, group.lag) == (f"{prefix}group", False, RECORDS - 2)
 
 
+def test_the_use_of_a_topic_is_known_right_after_it_was_created(
+    cluster: Cluster, prefix: str
+) -> None:
+    """A broker that has not opened the logs of its partitions yet is asked again."""
+    names = [f"{prefix}new{number}" for number in range(6)]
+    made(cluster, *(NewTopic(name, 200, 1) for name in names))
+    found = cluster.topic_use(names)
+    assert {name: found[name].unread for name in names} == dict.fromkeys(names, ())
+    assert all(len(found[name].partitions) == 200 for name in names)
+
+
 def test_a_topic_that_is_not_there_is_unknown_and_not_empty(cluster: Cluster, prefix: str) -> None:
     found = cluster.topic_use([f"{prefix}none"])[f"{prefix}none"]
     assert found.partitions == {}

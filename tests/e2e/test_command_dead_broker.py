@@ -112,8 +112,25 @@ def _check_a_config_is_served_by_the_living(place: Place) -> None:
         "replica_assignment = [[3], [1]]",
         'replica_assignment = [[3], [1]]\n  config = { "retention.ms" = "3600000" }',
     )
-    assert "1 changed" in place.run("apply", "-auto-approve")
+    ran = place.ran("apply", "-auto-approve")
+    assert "1 changed" in ran.out
+    assert "Broker 3 is down: kplan does not wait for it." in ran.err
     assert "No changes." in place.run("plan", "-detailed-exitcode")
+
+
+def _check_health(place: Place) -> None:
+    """Expect the dead broker to be named, and the owned topics that miss it."""
+    tables = json.loads(place.run("cluster", "describe", "-json"))["tables"]
+    states = {each["broker"]: each["state"] for each in tables["brokers"]["rows"]}
+    assert states == {1: "alive", 2: "alive", 3: "fenced"}
+    (whole,) = tables["cluster"]["rows"]
+    assert whole["active_controller"] not in {None, -1}
+    told = json.loads(place.run("drift", "-health", "-json", code=2))
+    assert told["drifted"] is False
+    found = {each["topic"]: each for each in told["health"]}
+    assert found["only"]["leaderless"] == 1
+    assert found["spread"]["under_replicated"] == 6
+    assert found["spread"]["offline_brokers"] == [DEAD]
 
 
 def test_a_dead_broker_makes_no_drift_and_is_taken_out_once_it_is_empty(
@@ -141,6 +158,7 @@ def test_a_dead_broker_makes_no_drift_and_is_taken_out_once_it_is_empty(
     _check_descriptions(place)
     _check_moves_to_the_dead(place)
     _check_a_config_is_served_by_the_living(place)
+    _check_health(place)
 
     kept = place.fails("broker", "unregister", f"{DEAD}", "-auto-approve")
     assert "it has replicas of only, spread" in kept

@@ -120,7 +120,9 @@ def test_a_killed_apply_is_resumed_by_another_run(remote: Place) -> None:
     remote.edit('kafka_topic.t["a"]', 'kafka_topic.t["0"]')
     with start(remote.folder, *APPLY, env=remote.env, stdout=subprocess.DEVNULL) as process:
         with closing(remote.cluster()) as cluster:
-            first = f"{remote.prefix}.0"  # asked by name: a list of all comes after the last of them
+            first = (
+                f"{remote.prefix}.0"  # asked by name: a list of all comes after the last of them
+            )
             until(lambda: not isinstance(cluster.topics([first])[first], Refusal), 60)
         os.kill(process.pid, signal.SIGKILL)
     refused = remote.fails("apply", "-resume", "-detailed-exitcode", code=6)

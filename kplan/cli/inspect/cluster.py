@@ -48,13 +48,14 @@ def versions(
 
 
 @verb(
-    ("kplan cluster describe", "Show the brokers and the principal of the connection."),
+    ("kplan cluster describe", "Show brokers, active controller and the connection's principal."),
     ("kplan cluster describe -json", "The same for scripts."),
 )
 def describe(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
     """Describe the cluster, its brokers and this connection.
 
-    Brokers that are down are not listed. Nothing is changed.
+    Brokers that are down are listed as fenced, and the active controller is named. Nothing is
+    changed.
     """
     from kplan.workflow.inspect.cluster import describe_cluster  # noqa: PLC0415 - as above
 

@@ -51,6 +51,14 @@ class DriftOptions:
             "--unmanaged", help="List unmanaged objects by name instead of counting them."
         ),
     ] = False
+    health: Annotated[
+        bool,
+        typer.Option(
+            "--health",
+            help="Also check that every partition of the owned topics has a leader and all its "
+            "replicas in sync.",
+        ),
+    ] = False
     watch: Annotated[bool, typer.Option("--watch", help="Repeat the check and show new drift.")] = (
         False
     )
@@ -87,6 +95,7 @@ class DriftOptions:
         "Ignore accepted drift and list unmanaged objects.",
     ),
     ("kplan drift -report=prometheus=/var/lib/node_exporter/kplan.prom", "Also write metrics."),
+    ("kplan drift -health", "Also find partitions without a leader or under-replicated."),
     ("kplan drift -watch -interval=10m", "Run as a service until a signal."),
 )
 def drift(
@@ -99,7 +108,8 @@ def drift(
     """Detect changes made outside kplan.
 
     kplan compares the state, which records the last apply, with the cluster. Nothing is changed.
-    Exits with 0 without drift, 2 with drift, and 1 if drift cannot be determined. A webhook or
+    Exits with 0 without drift, 2 with drift or, with -health, with topics that are not healthy, and
+    1 if drift cannot be determined. A webhook or
     gateway that fails is reported and does not change the exit code.
     """
     interval = duration_s("-interval", what.interval)
@@ -117,6 +127,7 @@ def drift(
         prepare_reports(session, "drift", answer.report, is_json=answer.json),
         read_ignore_file(what.ignore),
         lists_unmanaged=what.unmanaged,
+        with_health=what.health,
         webhook_url=notify,
         push_gateway_url=push,
         interval=timedelta(seconds=interval) if what.watch else None,
@@ -211,6 +222,7 @@ class DriftMonitor:
     reports: RunReports
     ignore_rules: tuple[IgnorePattern, ...] = ()
     lists_unmanaged: bool = False
+    with_health: bool = False
     webhook_url: str = field(default="", repr=False)
     push_gateway_url: str = field(default="", repr=False)
     interval: timedelta | None = None
@@ -258,7 +270,7 @@ class DriftMonitor:
         project = wiring.build_project(self.session, self.states, self.inputs)
         with show_progress(self.session.terminal) as progress:
             ports = wiring.build_ports(self.session, "drift", self.states, progress)
-            return detect_drift(project, ports, self.ignore_rules)
+            return detect_drift(project, ports, self.ignore_rules, with_health=self.with_health)
 
     def _show(self, drift_result: DriftResult) -> None:
         if self.output.has_report_on_stdout:
@@ -305,16 +317,16 @@ class DriftMonitor:
         return code
 
 
-_NO_DRIFT = ((), True)
+_NO_DRIFT = ((), True, ())
 """The verdict that needs no notification."""
 
 
 def _verdict(drift_result: DriftResult) -> object:
-    return drift_result.changes, drift_result.is_certain
+    return drift_result.changes, drift_result.is_certain, drift_result.unhealthy_topics
 
 
 def _exit_code(drift_result: DriftResult) -> ExitCode:
-    if drift_result.changes:
+    if drift_result.changes or drift_result.unhealthy_topics:
         return ExitCode.CHANGES
     return ExitCode.DONE if drift_result.is_certain else ExitCode.ERROR
 

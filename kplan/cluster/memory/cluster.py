@@ -118,7 +118,8 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
             raise UnreadableError(f"cluster: {struck.refused['']}")
         site = self._store.setup
         live = tuple(each for each in site.brokers if each.id not in site.fenced)
-        return ClusterDescription(site.cluster_id, live, self._principal, "4.3")
+        fenced = tuple(each for each in site.brokers if each.id in site.fenced)
+        return ClusterDescription(site.cluster_id, live, self._principal, "4.3", fenced=fenced)
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
         """Return what we may do; whoever lacks CREATE on a topic lacks it on the cluster too."""

@@ -23,6 +23,7 @@ from kplan.cluster.topic import (
     topic_name_fault,
 )
 from kplan.model.errors import Refusal
+from kplan.model.state import Broker
 
 ItemResults = dict[str, ItemResult]
 
@@ -177,8 +178,16 @@ def _assign_replicas(site: ClusterSetup, spec: NewTopic) -> Assignment | Refusal
             "registered.",
         )
     return place_replicas(
-        site.brokers, site.defaults.partitions if partitions is None else partitions, factor
+        _usable_brokers(site, factor),
+        site.defaults.partitions if partitions is None else partitions,
+        factor,
     )
+
+
+def _usable_brokers(site: ClusterSetup, factor: int) -> tuple[Broker, ...]:
+    """Return the brokers for new replicas: fenced ones are last (Kafka: StripedReplicaPlacer)."""
+    live = tuple(each for each in site.brokers if each.id not in site.fenced)
+    return live if len(live) >= factor else site.brokers
 
 
 def _check_assignment(
@@ -212,7 +221,7 @@ def _assign_new_partitions(
         )
     factor = len(held.assignment[0])
     if spec.assignment is None:
-        return place_replicas(site.brokers, spec.total - has, factor, first=has)
+        return place_replicas(_usable_brokers(site, factor), spec.total - has, factor, first=has)
     if len(spec.assignment) != spec.total - has:
         return refusal(
             39,

@@ -18,8 +18,8 @@ ClusterNodes = tuple[str, tuple[Broker, ...], str]
 """Cluster id, nodes by id, and the release of the cluster's metadata, "" if unknown."""
 
 
-def describe_cluster(gateway: Gateway) -> ClusterNodes:
-    """Return the live brokers.
+def describe_cluster(gateway: Gateway) -> tuple[ClusterNodes, tuple[Broker, ...]]:
+    """Return the live brokers, and those that are fenced (KIP-1073).
 
     Raises:
         Unreachable: no node answers.
@@ -41,17 +41,27 @@ def describe_controllers(gateway: Gateway) -> tuple[ClusterNodes, int | None]:
     return gateway.read(_describe_controllers)
 
 
-def _describe_brokers(node: Connection, deadline: Deadline) -> ClusterNodes:
+def _describe_brokers(
+    node: Connection, deadline: Deadline
+) -> tuple[ClusterNodes, tuple[Broker, ...]]:
     if messages.DESCRIBE_CLUSTER.key in node.versions:
-        answer = node.ask(messages.DESCRIBE_CLUSTER, messages.DESCRIBE_CLUSTER.request(), deadline)
+        request = messages.DESCRIBE_CLUSTER.request(include_fenced_brokers=True)
+        answer = node.ask(messages.DESCRIBE_CLUSTER, request, deadline)
         if answer.error_code:
             raise ClusterError(f"{broker_refusal(answer.error_code, answer.error_message)}")
-        return answer.cluster_id or "", _nodes(answer), _node_release(node)
+        by_state: dict[bool, list[Message]] = {True: [], False: []}
+        for each in answer.brokers:
+            by_state[bool(each.is_fenced)].append(each)
+        live, fenced = (
+            _sort_nodes((each.broker_id, each) for each in by_state[state])
+            for state in (False, True)
+        )
+        return (answer.cluster_id or "", live, _node_release(node)), fenced
     # before Kafka 2.8
     request = messages.METADATA.request(topics=[], allow_auto_topic_creation=False)
     answer = node.ask(messages.METADATA, request, deadline)
     rows = ((each.node_id, each) for each in answer.brokers)
-    return answer.cluster_id or "", _sort_nodes(rows), _node_release(node)
+    return (answer.cluster_id or "", _sort_nodes(rows), _node_release(node)), ()
 
 
 def _describe_controllers(node: Connection, deadline: Deadline) -> tuple[ClusterNodes, int | None]:

@@ -82,10 +82,10 @@ class WireCluster:
 
     def describe(self) -> ClusterDescription:
         """Return cluster id, live brokers, release and our principal."""
-        cluster_id, live, release = cluster.describe_cluster(self._gateway)
+        (cluster_id, live, release), fenced = cluster.describe_cluster(self._gateway)
         self._addresses = {each.id: Endpoint(each.host, each.port) for each in live}
         self._gateway.add_endpoints(self._addresses.values())
-        return ClusterDescription(cluster_id, live, self.principal, release)
+        return ClusterDescription(cluster_id, live, self.principal, release, fenced=fenced)
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
         """Return what we may do on the cluster and on these topics."""

@@ -294,7 +294,11 @@ def _read_end_offsets(
 
     def ask(at: Endpoint) -> None:
         try:
-            read_offsets(gateway, at, led.by_broker[at], (LATEST, ends, "last offsets"), problems)
+            moved = read_offsets(
+                gateway, at, led.by_broker[at], (LATEST, ends, "last offsets"), problems
+            )
+            for (name, _), told in moved.items():
+                problems[name].add(told)
         except ClusterError as failure:
             for name in led.by_broker[at]:
                 problems[name].add(f"last offsets: {failure.detail}")

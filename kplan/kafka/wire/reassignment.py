@@ -106,7 +106,7 @@ def read_replica_sizes(
     gateway: Gateway, topics: Collection[str]
 ) -> Mapping[TopicPartition, Mapping[int, int]]:
     """Ask every broker what it holds of the topics; raises Unread."""
-    _, live, _ = cluster.describe_cluster(gateway)
+    (_, live, _), _ = cluster.describe_cluster(gateway)
     numbers = _partition_numbers(gateway, topics)
     part = DESCRIBE_LOG_DIRS.request.DescribableLogDirTopic
     wanted = [part(topic=name, partitions=found) for name, found in numbers.items()]

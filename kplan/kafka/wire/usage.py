@@ -1,5 +1,6 @@
 """Topic usage: offsets, sizes, producers and consumer groups, in a few requests to each broker."""
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from kplan.cluster.usage import GroupUse, PartitionUse, TopicPartition, TopicUse
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages as apis
 from kplan.kafka.wire.cluster import read_rights
-from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.gateway import RETRY_PAUSE_S, Gateway
 from kplan.kafka.wire.messages import Message, broker_refusal
 from kplan.kafka.wire.metadata import find_leaders
 from kplan.kafka.wire.record import LIST_OFFSETS
@@ -31,7 +32,10 @@ _LIVE_STATES = frozenset(
 
 @dataclass(slots=True)
 class UsageReadings:
-    """What brokers told, by partition; `problems` says what they did not, by topic ("": all)."""
+    """What brokers told, by partition; `problems` says what they did not, by topic ("": all).
+
+    `moved` are partitions that the broker asked does not lead, or not yet, with its answers.
+    """
 
     starts: dict[TopicPartition, int] = field(default_factory=dict)
     ends: dict[TopicPartition, int] = field(default_factory=dict)
@@ -39,6 +43,14 @@ class UsageReadings:
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     producers: dict[TopicPartition, int] = field(default_factory=dict)
     problems: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    moved: dict[TopicPartition, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+
+_LEADER_WAIT_S = 10.0
+"""How long leaders are looked up again: the logs of 3,000 new partitions took 9 s to open."""
+
+_NOT_LEADER_CODES = frozenset({5, 6})
+"""LEADER_NOT_AVAILABLE and NOT_LEADER_OR_FOLLOWER: another broker leads, or none yet."""
 
 
 def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, TopicUse]:
@@ -53,16 +65,51 @@ def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, Top
     for name, why in led.problems():
         found.problems[name].add(why)
     with ThreadPoolExecutor(max(1, len(led.brokers)), thread_name_prefix="usage") as threads:
-        list(
-            threads.map(
-                lambda at: _read_leader(gateway, at, led.by_broker[at], found), led.by_broker
-            )
-        )
+        _read_leaders(gateway, led.by_broker, threads, found)
+        _read_moved(gateway, threads, found)
         groups = _read_groups(gateway, led.brokers, threads, found)
     return {
         name: _topic_use(name, led.partitions.get(name, ()), found, groups)
         for name in sorted(names)
     }
+
+
+LedPartitions = Mapping[Endpoint, Mapping[str, list[int]]]
+
+
+def _read_leaders(
+    gateway: Gateway, led: LedPartitions, threads: ThreadPoolExecutor, readings: UsageReadings
+) -> None:
+    """Ask every broker about the partitions it leads, all at once."""
+    list(threads.map(lambda at: _read_leader(gateway, at, led[at], readings), led))
+
+
+def _read_moved(gateway: Gateway, threads: ThreadPoolExecutor, readings: UsageReadings) -> None:
+    """Look the leaders up again of partitions whose broker does not lead them, or not yet."""
+    until = time.monotonic() + _LEADER_WAIT_S
+    pause_s = RETRY_PAUSE_S
+    while readings.moved and time.monotonic() < until:
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, 2.0)
+        moved = dict(readings.moved)
+        led = find_leaders(gateway, {name for name, _ in moved})
+        again = {
+            at: {
+                name: numbers
+                for name in names
+                if (numbers := [each for each in names[name] if (name, each) in moved])
+            }
+            for at, names in led.by_broker.items()
+        }
+        for names in again.values():
+            for name, numbers in names.items():
+                for each in numbers:
+                    del readings.moved[name, each]
+        _read_leaders(
+            gateway, {at: names for at, names in again.items() if names}, threads, readings
+        )
+    for (name, _), told in readings.moved.items():
+        readings.problems[name] |= told
 
 
 def _read_leader(
@@ -83,9 +130,21 @@ def _read_leader(
         ("last offsets", LATEST, usage_readings.ends),
         ("newest records", MAX_TIMESTAMP, usage_readings.newest),
     ):
-        tried(what, partial(read_offsets, gateway, at, led_, (times, into, what), problems))
+        wish = (times, into, what)
+        tried(what, partial(_read_offsets_led, gateway, at, led_, wish, usage_readings))
     tried("sizes", partial(_read_sizes, gateway, at, led_, usage_readings))
     tried("producers", partial(_read_producers, gateway, at, led_, usage_readings))
+
+
+def _read_offsets_led(
+    gateway: Gateway,
+    at: Endpoint,
+    led_: Mapping[str, list[int]],
+    wish: tuple[int, dict[TopicPartition, int], str],
+    readings: UsageReadings,
+) -> None:
+    for key, told in read_offsets(gateway, at, led_, wish, readings.problems).items():
+        readings.moved[key].add(told)
 
 
 def read_offsets(
@@ -94,11 +153,13 @@ def read_offsets(
     led_: Mapping[str, list[int]],
     wish: tuple[int, dict[TopicPartition, int], str],
     problems: dict[str, set[str]],
-) -> None:
+) -> dict[TopicPartition, str]:
     """Ask a leader for offsets: `wish` holds the time, where they go and what they are called.
 
-    What it does not return goes to `problems` by topic; raises Unreachable.
+    What it does not return goes to `problems` by topic, but for partitions that it does not lead:
+    these are given back, with its answer. Raises Unreachable.
     """
+    moved: dict[TopicPartition, str] = {}
     timestamp, into, what = wish
     part = LIST_OFFSETS.request.ListOffsetsTopic
     topics = [
@@ -114,11 +175,15 @@ def read_offsets(
     answer = gateway.ask(LIST_OFFSETS, LIST_OFFSETS.request(topics=topics), at=at)
     for topic in answer.topics:
         for each in topic.partitions:
-            if each.error_code:
-                problems[topic.name].add(f"{what}: {broker_refusal(each.error_code, None)}")
+            key = (topic.name, each.partition_index)
+            told = f"{what}: {broker_refusal(each.error_code, None)}" if each.error_code else ""
+            if each.error_code in _NOT_LEADER_CODES:
+                moved[key] = told
+            elif told:
+                problems[topic.name].add(told)
             else:
-                key = (topic.name, each.partition_index)
                 into[key] = each.timestamp if timestamp == MAX_TIMESTAMP else each.offset
+    return moved
 
 
 def _read_sizes(
@@ -150,14 +215,14 @@ def _read_producers(
     )
     for topic in answer.topics:
         for each in topic.partitions:
-            if each.error_code:
-                usage_readings.problems[topic.name].add(
-                    f"producers: {broker_refusal(each.error_code, None)}"
-                )
+            key = (topic.name, each.partition_index)
+            told = f"producers: {broker_refusal(each.error_code, None)}" if each.error_code else ""
+            if each.error_code in _NOT_LEADER_CODES:
+                usage_readings.moved[key].add(told)
+            elif told:
+                usage_readings.problems[topic.name].add(told)
             else:
-                usage_readings.producers[topic.name, each.partition_index] = len(
-                    each.active_producers
-                )
+                usage_readings.producers[key] = len(each.active_producers)
 
 
 @dataclass(frozen=True, slots=True)

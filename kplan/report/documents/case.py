@@ -11,7 +11,7 @@ from kplan.report.document import Document, Rows
 from kplan.report.documents.acl import acl_item, is_acl
 from kplan.report.documents.change import change_item
 from kplan.report.documents.diagnostic import CONFIGURATION_GROUP, problem_cases, risk_findings
-from kplan.report.documents.drift import DriftCoverage, drift_rows
+from kplan.report.documents.drift import DriftCoverage, drift_rows, health_text
 from kplan.report.documents.outcome import failure_rows, outcome_hint, outcome_words
 
 PLAN, CLUSTER = "plan", "cluster"
@@ -102,6 +102,10 @@ def drift_cases(changes: Sequence[Change], coverage: DriftCoverage) -> tuple[Cas
         *(
             Case(name, CLUSTER, RunStatus.ERROR, f"could not be read: {reason}")
             for name, reason in sorted(dark.items())
+        ),
+        *(
+            Case(each.name, "kafka_topic", RunStatus.FAIL, health_text(each))
+            for each in coverage.unhealthy
         ),
     ]
     return tuple(found) or (Case("No drift", CLUSTER, RunStatus.PASS),)

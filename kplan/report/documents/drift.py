@@ -6,6 +6,7 @@ from dataclasses import field
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import AppliedPlan
+from kplan.model.table import TopicHealth
 from kplan.report.data import Data
 from kplan.report.document import (
     Block,
@@ -39,7 +40,8 @@ class DriftCoverage:
     """How much of the cluster the drift is about: live objects per kind, and what stayed dark.
 
     `ignored` counts objects that patterns left out. `last` is the latest apply, and `serial` that
-    of the state. With `lists` what is not managed is named, and not only counted.
+    of the state. With `lists` what is not managed is named, and not only counted. `health` is that
+    of the owned topics, None where it was not asked for.
     """
 
     managed: Mapping[str, int] = field(default_factory=dict)
@@ -51,6 +53,12 @@ class DriftCoverage:
     last_apply: AppliedPlan | None = None
     serial: int = 0
     lists_unmanaged: bool = False
+    health: tuple[TopicHealth, ...] | None = None
+
+    @property
+    def unhealthy(self) -> tuple[TopicHealth, ...]:
+        """Return the owned topics with partitions that lack a leader or replicas."""
+        return tuple(each for each in self.health or () if not each.is_healthy)
 
     @property
     def managed_share(self) -> float | None:
@@ -70,10 +78,48 @@ def drift_document(changes: Sequence[Change], coverage: DriftCoverage) -> Docume
                 title=line(strong_span("Objects have changed outside of kplan:")),
             )
         )
+    if coverage.health is not None:
+        blocks.append(_health_block(coverage.health, coverage.unhealthy))
     blocks += _notes(coverage)
     verdict = Totals((line(strong_span(_verdict(changes, coverage))),))
     name = f" of {coverage.cluster_id}" if coverage.cluster_id else ""
     return Document((*blocks, verdict), f"kplan drift{name}", drift_tallies(changes))
+
+
+_MAX_UNHEALTHY = 50
+
+
+def _health_block(owned: Sequence[TopicHealth], unhealthy: Sequence[TopicHealth]) -> Block:
+    if not unhealthy:
+        return Paragraph(
+            f"Health: {count_text(len(owned), 'owned topic')}, every partition has a leader and "
+            "all its replicas in sync."
+        )
+    rows = [
+        Row(line(f"{each.name}: {health_text(each)}"), Mark.ALARM)
+        for each in unhealthy[:_MAX_UNHEALTHY]
+    ]
+    if more := len(unhealthy) - len(rows):
+        rows.append(Row(line(f"and {more:,} more")))
+    return Rows(tuple(rows), title=line(strong_span("Owned topics that are not healthy:")))
+
+
+def health_text(topic: TopicHealth) -> str:
+    """Say how many partitions lack a leader or replicas, and which brokers are down."""
+    parts = [
+        f"{count} of {count_text(topic.partitions, 'partition')} {what}"
+        for count, what in (
+            (topic.leaderless, "without a leader"),
+            (topic.under_replicated, "under-replicated"),
+        )
+        if count
+    ]
+    if topic.offline:
+        brokers = ", ".join(map(str, topic.offline))
+        parts.append(
+            f"replicas on {'brokers' if len(topic.offline) > 1 else 'broker'} {brokers} offline"
+        )
+    return "; ".join(parts)
 
 
 def _verdict(changes: Sequence[Change], coverage: DriftCoverage) -> str:
@@ -162,6 +208,18 @@ def drift_data(changes: Sequence[Change], coverage: DriftCoverage) -> Data:
         "ignored": coverage.ignored,
         "unread": dict(sorted(coverage.unread.items())),
         "hidden": list(coverage.hidden),
+        "health": None
+        if coverage.health is None
+        else [
+            {
+                "topic": each.name,
+                "partitions": each.partitions,
+                "leaderless": each.leaderless,
+                "under_replicated": each.under_replicated,
+                "offline_brokers": list(each.offline),
+            }
+            for each in coverage.unhealthy
+        ],
         "last_apply": None
         if last is None
         else {"at": last.at, "by": last.by, "checksum": last.checksum, "serial": coverage.serial},

@@ -101,8 +101,33 @@ def drift_gauges(changes: Sequence[Change], coverage: DriftCoverage, at: str) ->
             coverage.ignored,
             {"cluster": coverage.cluster_id},
         ),
+        *_health_gauges(coverage),
         *run_gauges("drift", at, is_whole=not coverage.unread and not coverage.hidden),
     )
+
+
+def _health_gauges(coverage: DriftCoverage) -> Iterator[Gauge]:
+    """Count the partitions of owned topics that lack a leader or replicas, also where none do."""
+    if coverage.health is None:
+        return
+    for name, description, count in (
+        (
+            "kplan_leaderless_partitions",
+            "Partitions of owned topics without a leader.",
+            sum(each.leaderless for each in coverage.health),
+        ),
+        (
+            "kplan_under_replicated_partitions",
+            "Partitions of owned topics with fewer in-sync replicas than replicas.",
+            sum(each.under_replicated for each in coverage.health),
+        ),
+        (
+            "kplan_unhealthy_topics",
+            "Owned topics with partitions without a leader or under-replicated.",
+            len(coverage.unhealthy),
+        ),
+    ):
+        yield Gauge(name, description, count, {"cluster": coverage.cluster_id})
 
 
 def _drift_type(change: Change) -> str:

@@ -115,6 +115,12 @@ def _completion_message(outcome: Outcome, at: str) -> StreamMessage:
     return stream_message("apply_errored", said, at, "error", hook=hook)
 
 
+def verified_message(outcome: Outcome, at: str) -> StreamMessage:
+    """Return that every broker serves a change that an earlier message told of."""
+    said = f"{outcome.change.address}: Served by every broker"
+    return stream_message("apply_item", said, at, item=item_data(outcome))
+
+
 def summary_message(outcomes: Sequence[Outcome], at: str) -> StreamMessage:
     """Count what was done."""
     done = [each.change.action for each in outcomes if each.status is OutcomeStatus.APPLIED]
@@ -177,6 +183,7 @@ def item_data(outcome: Outcome) -> Data:
         "attempts": outcome.attempts,
         "ms": outcome.elapsed_ms,
         "verified": outcome.is_verified,
+        "pending_brokers": list(outcome.pending_brokers),
         "note": outcome.note,
         "uid": outcome.uid,
         "file": change.declared_at.file if change.declared_at else None,

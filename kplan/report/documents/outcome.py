@@ -98,7 +98,8 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
         blocks.append(
             Paragraph(
                 f"Note: {count_text(waiting, 'change')} accepted by the controller but not seen on "
-                "every broker yet. kplan wait waits for that; the next plan takes it into account.",
+                f"{_pending_text(done)} yet. kplan wait waits for that; the next plan takes it "
+                "into account.",
                 Tone.WARNING,
             )
         )
@@ -107,6 +108,19 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
     else:
         totals = Totals(_incomplete_lines(outcomes, again))
     return Document((*blocks, totals), "kplan destroy" if _is_destroy(outcomes) else "kplan apply")
+
+
+def _pending_text(outcomes: Sequence[Outcome]) -> str:
+    """Name the brokers that were asked and do not serve a change yet."""
+    brokers = sorted({broker for each in outcomes for broker in each.pending_brokers})
+    named = ", ".join(map(str, brokers))
+    return (
+        f"broker {named}"
+        if len(brokers) == 1
+        else f"brokers {named}"
+        if brokers
+        else ("every broker")
+    )
 
 
 def _is_destroy(outcomes: Sequence[Outcome]) -> bool:

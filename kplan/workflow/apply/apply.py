@@ -11,7 +11,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.topic_layout import without_generated_assignment
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StalePlanError, StateError, UsageError
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Reason
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
@@ -43,7 +43,10 @@ class CheckpointWatcher:
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Hear it."""
 
-    def on_visibility(self, waiting: int, total: int) -> None:
+    def on_visibility(self, visibility: Visibility) -> None:
+        """Hear it."""
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
         """Hear it."""
 
     def on_reassignment(self, left: int, total: int) -> None:
@@ -83,10 +86,15 @@ class TeeWatcher:
         self.first.on_outcomes(outcomes)
         self.second.on_outcomes(outcomes)
 
-    def on_visibility(self, waiting: int, total: int) -> None:
-        """Notify both how many changes are not visible yet."""
-        self.first.on_visibility(waiting, total)
-        self.second.on_visibility(waiting, total)
+    def on_visibility(self, visibility: Visibility) -> None:
+        """Notify both which brokers do not serve what was applied yet."""
+        self.first.on_visibility(visibility)
+        self.second.on_visibility(visibility)
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Notify both which changes every broker serves."""
+        self.first.on_verified(outcomes)
+        self.second.on_verified(outcomes)
 
     def on_reassignment(self, left: int, total: int) -> None:
         """Notify both how many partitions are to move still."""

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 
 from kplan.cluster.port import Cluster
+from kplan.cluster.request import TopicDescription
 from kplan.cluster.settings import NodeVersions
 from kplan.cluster.topology import Quorum, QuorumReplica
 from kplan.config.load import Configuration
-from kplan.model.errors import ClusterError
+from kplan.model.errors import ClusterError, UnsupportedError
 from kplan.model.resource import cluster_label
 from kplan.model.state import Broker
 from kplan.model.table import Cell, Figures, FigureTable
@@ -124,24 +125,68 @@ _SILENT_MS = 10_000
 
 
 def describe_cluster(cluster: Cluster) -> Figures:
-    """Return the id, version and live brokers of a cluster, and who we are to it.
+    """Return the id, version, brokers and active controller of a cluster, and who we are to it.
+
+    Brokers that are down are named where the cluster tells (KIP-1073, Kafka 4.0), and else as far
+    as visible topics have replicas on them.
 
     Raises:
         ClusterError: the cluster does not answer, or refuses to.
 
     """
     found = cluster.describe()
-    nodes = sorted(found.nodes, key=lambda each: each.id)
-    rows = tuple((each.id, f"{each.host}:{each.port}", each.rack) for each in nodes)
     noun = "broker" if found.controller_access is None else "controller"
-    whole = (found.cluster_id, found.version, found.principal, len(nodes))
+    rows: list[tuple[Cell, ...]] = [
+        (each.id, f"{each.host}:{each.port}", each.rack, "alive" if noun == "broker" else "")
+        for each in found.nodes
+    ]
+    rows += [(each.id, f"{each.host}:{each.port}", each.rack, "fenced") for each in found.fenced]
+    known = {each.id for each in (*found.nodes, *found.fenced)}
+    notes: list[str] = []
+    if noun == "broker":
+        lost = _replica_brokers(cluster, notes) - known
+        rows += [(each, "", "", "not registered") for each in sorted(lost)]
+    leader = _active_controller(cluster, notes)
+    whole = (found.cluster_id, found.version, found.principal, len(found.nodes), leader)
+    columns = ("cluster_id", "version", "principal", f"{noun}s", "active_controller")
     return Figures(
         "The cluster",
         (
-            FigureTable("cluster", ("cluster_id", "version", "principal", f"{noun}s"), (whole,)),
-            FigureTable(f"{noun}s", (noun, "address", "rack"), rows),
+            FigureTable("cluster", columns, (whole,)),
+            FigureTable(
+                f"{noun}s",
+                (noun, "address", "rack", "state"),
+                tuple(sorted(rows, key=lambda row: str(row[0]).zfill(_ID_WIDTH))),
+            ),
         ),
+        notes=tuple(notes),
+        findings=frozenset({"unread"} if notes else ()),
     )
+
+
+_ID_WIDTH = 10
+
+
+def _replica_brokers(cluster: Cluster, notes: list[str]) -> set[int]:
+    """Return the brokers that replicas of visible topics are assigned to."""
+    try:
+        topics = cluster.topics().values()
+    except ClusterError as failure:
+        notes.append(f"Topics cannot be read: {failure.detail}")
+        return set()
+    described = (each for each in topics if isinstance(each, TopicDescription))
+    return {broker for each in described for replicas in each.assignment for broker in replicas}
+
+
+def _active_controller(cluster: Cluster, notes: list[str]) -> int | None:
+    """Return the leader of the quorum; None on a cluster with ZooKeeper."""
+    try:
+        return cluster.quorum().leader
+    except UnsupportedError:
+        return None
+    except ClusterError as failure:
+        notes.append(f"The quorum of controllers cannot be read: {failure.detail}")
+        return None
 
 
 def list_controllers(cluster: Cluster) -> Figures:

@@ -176,18 +176,12 @@ def _topic_table(topics: Sequence[TopicDescription]) -> FigureTable:
             len(each.assignment),
             _replication_factor(each),
             each.leaderless,
-            _under_replicated_count(each),
+            each.under_replicated,
             _is_internal(each),
         )
         for each in topics
     )
     return FigureTable("topics", columns, rows)
-
-
-def _under_replicated_count(topic: TopicDescription) -> int:
-    """Count the partitions with fewer in-sync replicas than replicas."""
-    pairs = zip(topic.assignment, topic.in_sync, strict=False)
-    return sum(1 for replicas, in_sync in pairs if len(in_sync) < len(replicas))
 
 
 def _partition_table(topics: Sequence[TopicDescription]) -> FigureTable:

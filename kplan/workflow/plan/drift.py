@@ -4,16 +4,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from kplan.cluster.request import TopicDescription
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change
 from kplan.model.resource import Identity, cluster_label
 from kplan.model.state import Snapshot, State
+from kplan.model.table import TopicHealth
 from kplan.plan.drift import IgnorePattern, filter_drift, find_all_drift, unmanaged_objects
 from kplan.workflow.clusters import desired_identities, read_clusters, unread_kinds
-from kplan.workflow.open_project import open_project
+from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.ports import Ports, Project
+
+TOPIC = "kafka_topic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,8 @@ class DriftResult:
 
     `managed` counts live objects per kind, `unmanaged` names them; `hidden` names owned or declared
     objects that a cluster would not show. `ignored` counts what patterns left out. `is_blind`:
-    owned objects are among what could not be read.
+    owned objects are among what could not be read. `health` is that of the owned topics, None
+    where it was not asked for.
     """
 
     changes: tuple[Change, ...]
@@ -35,21 +40,35 @@ class DriftResult:
     state: State
     cluster: Mapping[str, str]
     ignored_count: int = 0
+    health: tuple[TopicHealth, ...] | None = None
 
     @property
     def is_certain(self) -> bool:
         """Whether all that is owned could be compared."""
         return not (self.has_unread_owned or self.hidden)
 
+    @property
+    def unhealthy_topics(self) -> tuple[TopicHealth, ...]:
+        """Owned topics with partitions that lack a leader or replicas, as far as was asked."""
+        return tuple(each for each in self.health or () if not each.is_healthy)
+
 
 def detect_drift(
-    project: Project, ports: Ports, ignored: Sequence[IgnorePattern] = ()
+    project: Project,
+    ports: Ports,
+    ignored: Sequence[IgnorePattern] = (),
+    *,
+    with_health: bool = False,
 ) -> DriftResult:
-    """Compare the state with the cluster; read-only by construction."""
+    """Compare the state with the cluster; read-only by construction.
+
+    `with_health` looks at the partitions of the owned topics too: one more request a cluster.
+    """
     with open_project(project, ports) as found:
         ports.progress.stage("Reading the cluster")
         wanted = desired_identities(found.configuration, found.state)
         snapshots = read_clusters(found.clusters, wanted)
+        health = tuple(_topic_health(found)) if with_health else None
     live, others = _count_objects(found.state, snapshots)
     left = filter_drift(find_all_drift(found.state, snapshots, KINDS), others, ignored)
     return DriftResult(
@@ -73,7 +92,25 @@ def detect_drift(
         state=found.state,
         cluster={"id": ", ".join(found.clusters.ids.values())},
         ignored_count=left.ignored_count,
+        health=health,
     )
+
+
+def _topic_health(project: OpenProject) -> Iterator[TopicHealth]:
+    """Return the health of every owned topic that is live, cluster by cluster."""
+    for key, connection in project.clusters.connections.items():
+        owned = project.state.for_provider(key).owned.values()
+        names = sorted(str(each.identity) for each in owned if each.address.kind == TOPIC)
+        for name, told in (connection.cluster.topics(names) if names else {}).items():
+            if isinstance(told, TopicDescription):
+                down = {broker for brokers in told.offline for broker in brokers}
+                yield TopicHealth(
+                    cluster_label(name, key),
+                    len(told.assignment),
+                    told.leaderless,
+                    told.under_replicated,
+                    tuple(sorted(down)),
+                )
 
 
 def _add_locations(changes: Sequence[Change], configuration: Configuration) -> Iterator[Change]:

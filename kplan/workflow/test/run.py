@@ -29,7 +29,7 @@ from kplan.kinds.schema import to_document
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
 from kplan.model.errors import KplanError
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.resource import connection_name
 from kplan.model.state import State
@@ -63,8 +63,11 @@ class SilentWatcher:
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Hear of outcomes."""
 
-    def on_visibility(self, waiting: int, total: int) -> None:
+    def on_visibility(self, visibility: Visibility) -> None:
         """Hear of what is not visible yet."""
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Hear of what is visible."""
 
     def on_reassignment(self, left: int, total: int) -> None:
         """Hear of what is not moved yet."""

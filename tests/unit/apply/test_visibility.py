@@ -85,6 +85,7 @@ def test_a_request_that_hangs_does_not_hold_the_wait(*, describes: bool) -> None
         outcome = applied(cluster, plan)
         assert time.monotonic() - begun < 5
     assert (outcome.status, outcome.is_verified) == (OutcomeStatus.APPLIED, False)
+    assert outcome.pending_brokers == ((3,) if describes else ())
 
 
 def test_whoever_asks_to_stop_is_heard_while_a_request_hangs() -> None:
@@ -102,6 +103,21 @@ def test_what_is_no_answer_of_a_broker_is_not_passed_over() -> None:
         cluster.is_odd = True
         with pytest.raises(StateError, match="odd"):
             applied(cluster, planned(cluster))
+
+
+def test_who_is_waited_for_and_who_is_down_is_told_while_the_wait_goes_on() -> None:
+    """A live broker that hangs is named at once; one that is fenced is named and not asked."""
+    with hanging() as cluster:
+        plan = planned(cluster)
+        cluster.stop_brokers(2)
+        watcher = RecordingWatcher()
+        means = ApplyContext(cluster, KINDS, Wall(), watcher, Limits(visible_s=0.3))
+        apply_plan(plan, means)
+    (hung,) = watcher.visibility[-1].backlogs
+    assert (hung.broker, hung.reason) == (3, "no answer yet")
+    assert [str(each.address) for each in hung.changes] == ["kafka_topic.a"]
+    assert watcher.visibility[-1].fenced == (2,)
+    assert watcher.verified == []
 
 
 class Restarting(MemoryCluster):

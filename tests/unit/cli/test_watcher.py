@@ -9,7 +9,7 @@ from kplan.cli.terminal import Terminal
 from kplan.cli.watcher import MAX_CHANGE_LINES, ApplyWatcher, SandboxWatcher, StreamWatcher
 from kplan.model.address import Address
 from kplan.model.errors import Refusal
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, Step
 from kplan.model.resource import Identity
 from kplan.report.format import PLAIN_STYLE
@@ -23,6 +23,10 @@ class Told:
         self.lines: list[str] = []
         self.stages: list[tuple[str, int | None]] = []
         self.done = 0
+        self.details: list[str] = []
+
+    def detail(self, text: str) -> None:
+        self.details.append(text)
 
     def stage(self, name: str, total: int | None = None) -> None:
         self.stages.append((name, total))
@@ -128,9 +132,24 @@ def test_waiting_for_brokers_is_a_stage_of_its_own() -> None:
     told = Told()
     watcher = ApplyWatcher(told, Signals(), PLAIN_STYLE)
     for waiting in (10, 2, 2, 1):
-        watcher.on_visibility(waiting, 10)
+        watcher.on_visibility(Visibility(waiting, 10))
     assert told.stages == [("Waiting until every broker serves the changes", 10)]
     assert told.done == 9
+
+
+def test_what_is_waited_for_is_told_with_the_broker_and_why() -> None:
+    told = Told()
+    watcher = ApplyWatcher(told, Signals(), PLAIN_STYLE)
+    late = BrokerBacklog(2, batch(3).changes)
+    silent = BrokerBacklog(3, batch(3).changes, "no answer in 30 s.")
+    watcher.on_visibility(Visibility(3, 3, (late, silent), fenced=(4,)))
+    watcher.on_visibility(Visibility(0, 3, (), fenced=(4,)))
+    waits = (
+        'broker 2 does not serve kafka_topic.events["t0"] and 2 more yet; '
+        "broker 3 cannot be asked: no answer in 30 s"
+    )
+    assert told.details == [waits, ""]
+    assert told.lines == ["Broker 4 is down: kplan does not wait for it."]  # once
 
 
 def test_the_start_of_a_sandbox_counts_jars_and_nodes() -> None:

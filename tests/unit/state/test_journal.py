@@ -15,7 +15,7 @@ from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.errors import Refusal, StateCorruptError, StateError
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Change
 from kplan.model.resource import Identity
 from kplan.model.state import OwnedObject, State
@@ -52,7 +52,7 @@ def write_example(path: Path) -> None:
         journal.on_send(batch, [A, B, C])
         for outcome in (applied(A), FAILED, UNKNOWN):
             journal.on_outcomes([outcome])
-        journal.on_visibility(1, 3)
+        journal.on_visibility(Visibility(1, 3))
         journal.on_state_write(42)
         journal.end()
 

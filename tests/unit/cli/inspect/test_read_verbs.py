@@ -188,6 +188,17 @@ def test_the_cluster_tells_who_it_is(desk: MemoryCommand) -> None:
     assert told == {"cluster_id": described.cluster_id}
 
 
+def test_brokers_that_are_down_and_the_active_controller_are_listed(desk: MemoryCommand) -> None:
+    """A dead broker is the first thing to look for in an incident (KIP-1073)."""
+    desk.cluster.stop_brokers(2)
+    found = tables(desk, "cluster", "describe")
+    assert [(each["broker"], each["state"]) for each in found["brokers"]] == [
+        (1, "alive"), (2, "fenced"), (3, "alive"),
+    ]  # fmt: skip
+    (whole,) = found["cluster"]
+    assert (whole["brokers"], whole["active_controller"]) == (2, desk.cluster.quorum().leader)
+
+
 def test_one_of_several_clusters_is_asked_by_the_name_of_its_block(desk: MemoryCommand) -> None:
     for each in desk.folder.glob("*.tf"):
         each.unlink()

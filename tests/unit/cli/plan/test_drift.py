@@ -50,6 +50,28 @@ def meddle(desk: MemoryCommand, value: str = "77") -> None:
     desk.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": value})])
 
 
+def test_health_of_the_owned_topics_is_told_counted_and_an_exit_code(
+    desk: MemoryCommand,
+) -> None:
+    """A cron job learns of partitions without a leader or with too few replicas."""
+    desk.cluster.create_topics([NewTopic("foreign", assignment=((1,),))])
+    assert "every partition has a leader" in desk.run("drift", "-health")
+    assert json.loads(desk.run("drift", "-json"))["health"] is None
+    desk.cluster.stop_brokers(1)
+    assert "not healthy" not in desk.run("drift")
+    shown = desk.run("drift", "-health", "-report=prometheus=metrics", code=2)
+    assert "orders: " in shown
+    assert "broker 1 offline" in shown
+    assert "foreign" not in shown  # someone else's
+    told = json.loads(desk.run("drift", "-health", "-json", code=2))
+    (orders,) = [each for each in told["health"] if each["topic"] == "orders"]
+    assert orders["under_replicated"] > 0
+    assert orders["offline_brokers"] == [1]
+    metrics = (desk.folder / "metrics").read_text()
+    assert 'kplan_unhealthy_topics{cluster="' in metrics
+    assert f" {orders['under_replicated']}\n" in metrics
+
+
 def looks(monkeypatch: pytest.MonkeyPatch, *between: Callable[[], object]) -> list[float]:
     """Do something in each pause of -watch, and press Ctrl-C in the one after the last."""
     pauses: list[float] = []
