@@ -108,8 +108,7 @@ class ApplyProgress:
         line.note = note or line.note
         if change.action is Action.REPLACE and not line.steps_left and line.started is not None:
             # From the send of the delete to the answer of the add: the access gap is no longer.
-            gap = f"{_gap_kind(change)} for at most {(now - line.started) * 1000:.0f} ms"
-            line.note = "never without access" if change.adds_first else gap
+            line.note = _replacement_note(change, now - line.started)
         return line
 
     def defer(self, change: Change, refusal: Refusal) -> None:
@@ -133,12 +132,31 @@ class ApplyProgress:
         return tuple(line.outcome() for line in self.changes.values())
 
 
-def _gap_kind(change: Change) -> str:
+def _replacement_note(change: Change, gap_s: float) -> str:
+    """Say how long what goes was missing; nothing of the kind where it does not come back."""
+    before, after = change.before, change.after
     if change.is_recreated:
-        return "away"
-    before = change.before
-    is_deny = isinstance(before, Acl) and before.acl_permission_type == "Deny"
-    return "without the Deny" if is_deny else "without access"
+        old, new = getattr(before, "name", ""), getattr(after, "name", "")
+        return f"away for at most {gap_s * 1000:.0f} ms" if old == new else f"{old} is deleted"
+    if not isinstance(before, Acl) or not isinstance(after, Acl):
+        return ""
+    if _acl_subject(before) != _acl_subject(after):
+        return f"{before.acl_principal} has lost the old permission"
+    if change.adds_first:
+        return "never without access"
+    kind = "without the Deny" if before.acl_permission_type == "Deny" else "without access"
+    return f"{kind} for at most {gap_s * 1000:.0f} ms"
+
+
+def _acl_subject(acl: Acl) -> tuple[str, ...]:
+    """Return who an ACL is for and on what: of another one nothing comes back."""
+    return (
+        acl.acl_principal,
+        acl.resource_type,
+        acl.resource_name,
+        acl.resource_pattern_type_filter,
+        acl.acl_permission_type,
+    )
 
 
 def change_key(change: Change) -> ChangeKey:

@@ -14,6 +14,7 @@ ResponseT = TypeVar("ResponseT")
 REQUIRED_OPERATIONS: Mapping[str, tuple[str, str]] = {
     "topics": ("DESCRIBE", "TOPIC"),
     "topic_configs": ("DESCRIBE_CONFIGS", "TOPIC"),
+    "topic_config_fallbacks": ("DESCRIBE_CONFIGS", "TOPIC"),
     "preview_topics": ("CREATE", "TOPIC"),
     "create_topics": ("CREATE", "TOPIC"),
     "create_partitions": ("ALTER", "TOPIC"),

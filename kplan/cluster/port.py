@@ -81,6 +81,16 @@ class Cluster(Protocol):
         """Read every effective config of the named topics (DescribeConfigs); `broker` as above."""
         ...
 
+    def topic_config_fallbacks(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> Mapping[str, Mapping[str, str] | Refusal]:
+        """Read what keys of topics fall back to without an override (DescribeConfigs, KIP-226).
+
+        `wanted` are keys by topic; a key whose value there cannot be known is left out. Values are
+        in the unit of the topic's key: Kafka's brokers may have theirs in hours.
+        """
+        ...
+
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs (DescribeAcls). `broker` asks that very broker.
 

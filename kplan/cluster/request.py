@@ -176,6 +176,22 @@ class AclBinding:
     operation: str
     permission: str
 
+    def covers(self, other: "AclBinding") -> bool:
+        """Whether it says all that another one says to its principal: the same, or more of it."""
+        is_wider = self.pattern_type == "PREFIXED" and other.resource_name.startswith(
+            self.resource_name
+        )
+        is_all = self.pattern_type == "LITERAL" and self.resource_name == "*"
+        same = (self.pattern_type, self.resource_name) == (other.pattern_type, other.resource_name)
+        return (
+            self.permission == other.permission
+            and self.resource_type == other.resource_type
+            and self.principal in {other.principal, "User:*"}
+            and self.host in {other.host, "*"}
+            and self.operation in {other.operation, "ALL"}
+            and (same or is_wider or is_all)
+        )
+
 
 ItemResult = Refusal | None
 """None: executed. A missing entry in a mapping of verdicts: no answer came, outcome unknown."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 REQUEST_COLUMNS = ("cluster", "principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a request, in Kafka's own words: `READ`, `TOPIC`."""
 _RESOURCE_COLUMNS = ("cluster", "resource_type", "resource_name")
-WHO_CAN_SCHEMA = "cluster string, principal string, host string, because string"
+WHO_CAN_SCHEMA = "cluster string, principal string, host string, allowed boolean, because string"
 _LOOKUP_COLUMNS = ["cluster", "resource_type", "key", "acl_principal"]
 _ANY_PRINCIPAL = ""
 """No principal's name: means all ACLs on a pattern, whoever they are for."""
@@ -268,7 +268,7 @@ def who_can(
     """List who may do something to a resource, in every cluster, and why: WHO_CAN.
 
     Spark finds the ACLs that are on it; they are few, and what they say together is said by the
-    code of `kplan access`. `User:*` means everybody whom none of them names.
+    code of `kplan access`. `User:*` means everybody but those with a row that is not allowed.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -286,7 +286,7 @@ def who_can(
         )
 
     found = rows.groupBy("cluster").applyInArrow(told, WHO_CAN_SCHEMA)
-    return found.orderBy("cluster", "principal", "host")
+    return found.distinct().orderBy("cluster", "principal", "host", "allowed")
 
 
 def _cluster_holders(
@@ -301,7 +301,9 @@ def _cluster_holders(
             bindings.append(tuple(row[name] for name in _BINDING_FIELDS))
     acls = [AclBinding(*each) for each in sorted(bindings)]  # tasks bring them as they come
     found = holders(operation, resource, acls, rules)
-    return [{"cluster": cluster, **asdict(each)} for each in found]
+    allowed = [{**asdict(each), "allowed": True} for each in found]
+    denied = [{**asdict(one), "allowed": False} for each in found for one in each.exceptions]
+    return [{**each, "cluster": cluster} for each in (*allowed, *denied)]
 
 
 _BINDING_FIELDS = [each.name for each in fields(AclBinding)]

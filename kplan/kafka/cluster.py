@@ -50,48 +50,49 @@ if TYPE_CHECKING:
 class KafkaCluster:
     """A real cluster.
 
-    =================== ========= =====================================================
-    describe            wire      reports a wrong password, authority or port at once
-    rights              wire      can be sent to one broker, for cluster and topics together
-    topics              wire      may be pinned to one broker, gives topic ids
-    topic_configs       wire      half the time and memory, may be pinned to one broker
-    acls                wire      librdkafka takes a refused list for an empty one (P3)
-    preview_topics      wire      librdkafka has no answer with effective configs (KIP-525)
-    prepare_writes      confluent the wire driver has nothing to load
-    create_topics       confluent works as it is; wire where a quota may hold for us
-    create_partitions   confluent works as it is; wire where a quota may hold for us
-    alter_topic_configs confluent works as it is
-    delete_topics       wire      librdkafka cannot delete by topic id (KIP-516)
-    create_acls         wire      librdkafka loses USER and DELEGATION_TOKEN (P4)
-    delete_acls         wire      librdkafka loses USER and DELEGATION_TOKEN (P4)
-    quotas              wire      confluent-kafka has no such call
-    alter_quotas        wire      confluent-kafka has no such call
-    scram_users         wire      librdkafka aborts the process where the right is missing (P5)
-    alter_scram_users   wire      kplan salts the password itself, where it is needed
-    config_names        wire      confluent-kafka has no such call
-    configs             wire      librdkafka knows no defaults of the cluster (P11)
-    alter_configs       wire      librdkafka knows no defaults of the cluster (P11)
-    versions            wire      confluent-kafka has no such call
-    update_features     wire      confluent-kafka has no such call
-    topic_use           wire      all groups of a broker in three requests, not three each
-    group_names         wire      reports a broker that does not answer
-    groups              wire      confluent-kafka leaves out dead brokers without a word
-    describe_groups     wire      confluent-kafka creates __consumer_offsets by asking (P12)
-    delete_records      wire      one request to each leader, with a result for each partition
-    reassignments       wire      confluent-kafka has no such call
-    reassign            wire      confluent-kafka has no such call
-    replica_sizes       wire      confluent-kafka has no such call
-    elect_leaders       wire      returns a result for each partition, also for all partitions
-    quorum              wire      confluent-kafka has no such call
-    unregister_broker   wire      confluent-kafka has no such call
-    add_voter           wire      confluent-kafka has no such call
-    remove_voter        wire      confluent-kafka has no such call
-    delegation_tokens   wire      confluent-kafka has no such call
-    create_token        wire      confluent-kafka has no such call
-    renew_token         wire      confluent-kafka has no such call
-    expire_token        wire      confluent-kafka has no such call
-    missing_apis        wire      the versions are those of the wire driver's own connections
-    =================== ========= =====================================================
+    ====================== ========= =======================================================
+    describe               wire      reports a wrong password, authority or port at once
+    rights                 wire      can be sent to one broker, for cluster and topics together
+    topics                 wire      may be pinned to one broker, gives topic ids
+    topic_configs          wire      half the time and memory, may be pinned to one broker
+    topic_config_fallbacks wire      asks for single keys, with synonyms
+    acls                   wire      librdkafka takes a refused list for an empty one (P3)
+    preview_topics         wire      librdkafka has no answer with effective configs (KIP-525)
+    prepare_writes         confluent the wire driver has nothing to load
+    create_topics          confluent works as it is; wire where a quota may hold for us
+    create_partitions      confluent works as it is; wire where a quota may hold for us
+    alter_topic_configs    confluent works as it is
+    delete_topics          wire      librdkafka cannot delete by topic id (KIP-516)
+    create_acls            wire      librdkafka loses USER and DELEGATION_TOKEN (P4)
+    delete_acls            wire      librdkafka loses USER and DELEGATION_TOKEN (P4)
+    quotas                 wire      confluent-kafka has no such call
+    alter_quotas           wire      confluent-kafka has no such call
+    scram_users            wire      librdkafka aborts the process where the right is missing (P5)
+    alter_scram_users      wire      kplan salts the password itself, where it is needed
+    config_names           wire      confluent-kafka has no such call
+    configs                wire      librdkafka knows no defaults of the cluster (P11)
+    alter_configs          wire      librdkafka knows no defaults of the cluster (P11)
+    versions               wire      confluent-kafka has no such call
+    update_features        wire      confluent-kafka has no such call
+    topic_use              wire      all groups of a broker in three requests, not three each
+    group_names            wire      reports a broker that does not answer
+    groups                 wire      confluent-kafka leaves out dead brokers without a word
+    describe_groups        wire      confluent-kafka creates __consumer_offsets by asking (P12)
+    delete_records         wire      one request to each leader, with a result for each partition
+    reassignments          wire      confluent-kafka has no such call
+    reassign               wire      confluent-kafka has no such call
+    replica_sizes          wire      confluent-kafka has no such call
+    elect_leaders          wire      returns a result for each partition, also for all partitions
+    quorum                 wire      confluent-kafka has no such call
+    unregister_broker      wire      confluent-kafka has no such call
+    add_voter              wire      confluent-kafka has no such call
+    remove_voter           wire      confluent-kafka has no such call
+    delegation_tokens      wire      confluent-kafka has no such call
+    create_token           wire      confluent-kafka has no such call
+    renew_token            wire      confluent-kafka has no such call
+    expire_token           wire      confluent-kafka has no such call
+    missing_apis           wire      the versions are those of the wire driver's own connections
+    ====================== ========= =======================================================
 
     Nothing is connected before the first question; librdkafka is loaded at the first write, or
     when one is expected. Why there are two ways to create under a quota: decision 0063.
@@ -123,6 +124,12 @@ class KafkaCluster:
     ) -> Mapping[str, Mapping[str, ConfigEntry] | Refusal]:
         """Read every effective config of the named topics."""
         return self._wire.topic_configs(names, broker=broker)
+
+    def topic_config_fallbacks(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> Mapping[str, Mapping[str, str] | Refusal]:
+        """Read what keys of topics fall back to without an override."""
+        return self._wire.topic_config_fallbacks(wanted)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs; raises Unread."""

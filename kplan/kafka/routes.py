@@ -16,6 +16,7 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "rights": (Driver.WIRE, "can be sent to one broker, for cluster and topics together"),
     "topics": (Driver.WIRE, "may be pinned to one broker, gives topic ids"),
     "topic_configs": (Driver.WIRE, "half the time and memory, may be pinned to one broker"),
+    "topic_config_fallbacks": (Driver.WIRE, "asks for single keys, with synonyms"),
     "acls": (Driver.WIRE, "librdkafka takes a refused list for an empty one (P3)"),
     "preview_topics": (Driver.WIRE, "librdkafka has no answer with effective configs (KIP-525)"),
     "prepare_writes": (Driver.CONFLUENT, "the wire driver has nothing to load"),

@@ -51,11 +51,16 @@ class ReassignmentLimits:
 
 @dataclass(frozen=True, slots=True)
 class TopicTargets:
-    """Where partitions of a topic are to be; of another incarnation than `uid` nothing moves."""
+    """Where partitions of a topic are to be; of another incarnation than `uid` nothing moves.
+
+    `throttles` are the configs of throttled replicas that are declared for the topic: the move has
+    its own while it goes on.
+    """
 
     topic: str
     uid: str
     targets: Mapping[int, Replicas]
+    throttles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[TopicPartition, ...]:
@@ -163,7 +168,8 @@ class Reassigner:
         is_last = len(done) == len(going) and not _has_other_reassignments(seen, sound)
         lost = {*refused, *(name for name in verdicts if seen.topics.get(name) is not None)}
         busy = {name for name, _ in cluster.reassignments()} if lost else set()
-        self._finish(cluster, done, lost - busy, is_last=is_last and not busy)
+        declared = {each.topic: each.throttles for each in wanted}
+        self._finish(cluster, done, lost - busy, declared, is_last=is_last and not busy)
         return verdicts | refused | self._progress(going, done, seen)
 
     def _is_settled(
@@ -280,13 +286,14 @@ class Reassigner:
         cluster: Cluster,
         done: Sequence[TopicTargets],
         refused: Collection[Identity],
+        declared: Mapping[str, Mapping[str, str]],
         *,
         is_last: bool,
     ) -> None:
         """Take throttles away where nothing moves, and let the first replicas lead."""
         topics = [each.topic for each in done] + [str(name) for name in refused]
         if topics:
-            remove_throttles(cluster, topics, self.limited_brokers if is_last else ())
+            remove_throttles(cluster, topics, self.limited_brokers if is_last else (), declared)
             self.limited_brokers -= self.limited_brokers if is_last else set()
         if done:
             keys = [key for each in done for key in each.keys]

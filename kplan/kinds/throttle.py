@@ -1,6 +1,7 @@
 """Throttles of reassignments: the configs of topics and brokers that limit what is copied."""
 
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigAlteration, ConfigSource
@@ -12,12 +13,15 @@ THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.thr
 
 
 def remove_throttles(
-    cluster: Cluster, topics: Collection[str], brokers: Collection[int] = ()
+    cluster: Cluster,
+    topics: Collection[str],
+    brokers: Collection[int] = (),
+    declared: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> None:
-    """Take the throttles of a reassignment away."""
+    """Take the throttles of a reassignment away; those that are `declared` for topics come back."""
     if topics:
         cluster.alter_topic_configs(
-            [ConfigAlteration(name, {}, THROTTLED_REPLICAS) for name in sorted(topics)]
+            [_throttle_alteration(name, declared.get(name, {})) for name in sorted(topics)]
         )
     if brokers:
         cluster.alter_configs(
@@ -26,6 +30,11 @@ def remove_throttles(
                 for each in sorted(brokers)
             ]
         )
+
+
+def _throttle_alteration(topic: str, declared: Mapping[str, str]) -> ConfigAlteration:
+    removed = tuple(each for each in THROTTLED_REPLICAS if each not in declared)
+    return ConfigAlteration(topic, declared, removed)
 
 
 def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from kplan.kinds.topic_layout import (
     replica_moves,
 )
 from kplan.kinds.topic_reader import read_topics
-from kplan.kinds.topic_rules import Topic, topic_problems
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic, topic_problems
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
 from kplan.model.resource import Identity, Path
@@ -297,7 +297,9 @@ def _preview_name(change: Change) -> str:
 
 
 def _reassignment(change: Change) -> TopicTargets:
-    return TopicTargets(str(change.identity), change.uid, replica_moves(*_pair(change)))
+    before, after = _pair(change)
+    throttles = {key: after.config[key] for key in THROTTLED_REPLICAS if key in after.config}
+    return TopicTargets(str(change.identity), change.uid, replica_moves(before, after), throttles)
 
 
 def _alteration(before: Topic, after: Topic) -> ConfigAlteration:

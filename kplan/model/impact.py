@@ -79,15 +79,37 @@ class AccessDiff:
 
 
 @dataclass(frozen=True, slots=True)
+class DeniedPrincipal:
+    """Someone, or a host of theirs, that a wider permission leaves out, and the Deny in words."""
+
+    principal: str
+    host: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
 class AllowedPrincipal:
     """Someone who may do what was asked, and the ACL it rests on, in words.
 
-    `principal` "User:*" is everyone; `host` "*" is every host but those told apart.
+    `principal` "User:*" is everyone, `host` "*" every host, but for the `exceptions`.
     """
 
     principal: str
     host: str
     because: str
+    exceptions: tuple[DeniedPrincipal, ...] = ()
+
+    def allows(self, principal: str, host: str) -> bool:
+        """Whether a principal is allowed from a host by this one permission."""
+        everyone = "User:*"
+        return (
+            self.principal in {principal, everyone}
+            and self.host in {host, "*"}
+            and not any(
+                each.principal in {principal, everyone} and each.host in {host, "*"}
+                for each in self.exceptions
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)

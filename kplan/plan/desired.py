@@ -279,7 +279,9 @@ def _build_change(
         before,
         after,
         attributes=() if before is None else attribute_changes(kind, before, after, sensitive),
-        reason=_reason(action, owned, live, is_moved=moved),
+        reason=_reason(
+            action, owned, live, is_moved=moved, is_edited=_is_edited(kind, owned, after)
+        ),
         uid=live.uid if live else "",
         declared_at=resource.declared_at,
         is_protected=resource.lifecycle.prevent_destroy,
@@ -288,8 +290,21 @@ def _build_change(
     )
 
 
+def _is_edited(kind: ResourceKind, owned: OwnedObject | None, after: object) -> bool:
+    """Whether something else is declared than what was applied last."""
+    if owned is None:
+        return False
+    applied, desired = kind.align(owned.value, after)
+    return bool(applied != desired)
+
+
 def _reason(
-    action: Action, owned: OwnedObject | None, live: LiveObject | None, *, is_moved: bool
+    action: Action,
+    owned: OwnedObject | None,
+    live: LiveObject | None,
+    *,
+    is_moved: bool,
+    is_edited: bool,
 ) -> Reason:
     if action is Action.REPLACE:
         return Reason.IDENTITY_CHANGED
@@ -297,7 +312,8 @@ def _reason(
         return Reason.DELETED_OUTSIDE if owned else Reason.NONE
     if owned is None:
         return Reason.ADOPTED if action is Action.NO_OP else Reason.ADOPTED_AND_CHANGED
-    if owned.uid and live.uid and owned.uid != live.uid:
+    is_recreated = bool(owned.uid and live.uid) and owned.uid != live.uid
+    if is_recreated and (action is Action.NO_OP or not is_edited):
         return Reason.RECREATED_OUTSIDE
     return Reason.MOVED if is_moved else Reason.NONE
 

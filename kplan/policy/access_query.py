@@ -3,11 +3,11 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from kplan.cluster.request import AclBinding
 from kplan.model.dataclass import dataclass
-from kplan.model.impact import AllowedPrincipal, PrincipalPermission
+from kplan.model.impact import AllowedPrincipal, DeniedPrincipal, PrincipalPermission
 from kplan.policy.authorizer import (
     OPERATIONS,
     WILDCARD_HOST,
@@ -154,9 +154,10 @@ def who_can(
     bindings: Collection[AclBinding],
     rules: AuthorizerRules,
 ) -> tuple[AllowedPrincipal, ...]:
-    """List who may do an operation on a resource, `(type, name)`.
+    """List who may do an operation on a resource, `(type, name)`, and whom a Deny leaves out.
 
-    Whoever has no ACL of their own there fares as everyone does.
+    Read back, the list is what the authorizer says of every principal and host: someone is allowed
+    where one of the permissions allows it (see `AllowedPrincipal.allows`).
     """
     acls = AclIndex(bindings, rules)
     sort, name = resource
@@ -175,31 +176,57 @@ def who_can(
         ]
         return tuple([*supers, *free] if rules.allow_everyone else supers)
     everyones = [each for side in held for each in side.get(WILDCARD_PRINCIPAL, ())]
-    found: list[AllowedPrincipal] = []
-    for principal in sorted({WILDCARD_PRINCIPAL}.union(*held)):
-        own = [each for side in held for each in side.get(principal, ())]
-        found += _holders(
-            principal, operation, own if principal == WILDCARD_PRINCIPAL else own + everyones
-        )
-    return tuple(supers + [each for each in found if not rules.is_super(each.principal)])
+    own = {
+        principal: [each for side in held for each in side.get(principal, ())] + everyones
+        for principal in sorted(set().union(*held) - {WILDCARD_PRINCIPAL})
+        if not rules.is_super(principal)
+    }
+    found = list(_holders(WILDCARD_PRINCIPAL, operation, everyones))
+    found = [
+        replace(each, exceptions=(*each.exceptions, *_denied_principals(each.host, operation, own)))
+        for each in found
+    ]
+    for principal, theirs in own.items():
+        found += _holders(principal, operation, theirs)
+    return tuple(supers + found)
 
 
 def _holders(
     principal: str, operation: str, bindings: Collection[AclBinding]
 ) -> Iterator[AllowedPrincipal]:
+    """Give the permissions of a principal: for every host but some, or for single hosts."""
+    hosts = sorted({each.host for each in bindings} - {WILDCARD_HOST})
     general = decide_access(bindings, WILDCARD_HOST, operation)
     if general.is_allowed and general.acl:
-        yield AllowedPrincipal(principal, WILDCARD_HOST, describe_binding(general.acl))
-    for host in sorted({each.host for each in bindings} - {WILDCARD_HOST}):
+        denied = tuple(_denied_hosts(principal, hosts, operation, bindings))
+        yield AllowedPrincipal(principal, WILDCARD_HOST, describe_binding(general.acl), denied)
+        return
+    for host in hosts:
         special = decide_access(bindings, host, operation)
-        if special.is_allowed is general.is_allowed:
-            continue
         if special.is_allowed and special.acl:
             yield AllowedPrincipal(principal, host, describe_binding(special.acl))
-        elif special.acl:
-            yield AllowedPrincipal(
-                principal, host, f"not from there: {describe_binding(special.acl)}"
-            )
+
+
+def _denied_hosts(
+    principal: str, hosts: Iterable[str], operation: str, bindings: Collection[AclBinding]
+) -> Iterator[DeniedPrincipal]:
+    for host in hosts:
+        verdict = decide_access(bindings, host, operation)
+        if not verdict.is_allowed and verdict.acl:
+            yield DeniedPrincipal(principal, host, describe_binding(verdict.acl))
+
+
+def _denied_principals(
+    host: str, operation: str, own: Mapping[str, Collection[AclBinding]]
+) -> Iterator[DeniedPrincipal]:
+    """Find whom a Deny leaves out of a permission that everyone has from a host."""
+    for principal, bindings in own.items():
+        verdict = decide_access(bindings, host, operation)
+        if not verdict.is_allowed and verdict.acl:
+            yield DeniedPrincipal(principal, verdict.acl.host, describe_binding(verdict.acl))
+        elif host == WILDCARD_HOST:
+            hosts = {each.host for each in bindings if each.principal == principal}
+            yield from _denied_hosts(principal, sorted(hosts - {host}), operation, bindings)
 
 
 def describe_binding(binding: AclBinding) -> str:

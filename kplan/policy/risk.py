@@ -2,19 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from kplan.cluster.usage import TopicUse
-from kplan.kinds.acl import Acl
+from kplan.kinds.acl import Acl, acl_binding
 from kplan.kinds.broker_config import BrokerConfig
 from kplan.kinds.feature import Feature
 from kplan.kinds.quota import Quota
 from kplan.kinds.scram import ScramCredential
 from kplan.kinds.topic_layout import replica_moves
-from kplan.kinds.topic_rules import Topic
-from kplan.model.codes import SUMMARIES
-from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.model.impact import GroupImpact, Impact
-from kplan.model.plan import Action, AttributeChange, Change, Plan, Risk
+from kplan.model.plan import Action, AttributeChange, Change, ObjectKey, Plan, Risk
 
 Finding = tuple[Risk, str]
 
@@ -75,6 +74,8 @@ def layout_findings(change: Change, attribute: AttributeChange) -> Iterator[Find
     """Judge a change of the replication factor or of where replicas are."""
     if attribute.path == ("replica_assignment",) and _adds_replica(change):
         yield Risk.REVIEW, "KP2211 replicas of partitions move between brokers"
+        for key in _declared_throttles(change):
+            yield Risk.REVIEW, f"KP2216 {key} is the move's own until it is done"
     if attribute.path == ("replication_factor",) and _is_less(attribute):
         yield Risk.REVIEW, "KP2212 fewer replicas: less is left when a broker is lost"
         if _is_below_min_isr(change):
@@ -93,6 +94,11 @@ def _adds_replica(change: Change) -> bool:
     )
 
 
+def _declared_throttles(change: Change) -> list[str]:
+    topic = change.after
+    return [key for key in THROTTLED_REPLICAS if isinstance(topic, Topic) and key in topic.config]
+
+
 def _is_less(attribute: AttributeChange) -> bool:
     before, after = attribute.before, attribute.after
     return isinstance(before, int) and isinstance(after, int) and after < before
@@ -109,31 +115,69 @@ def _is_below_min_isr(change: Change) -> bool:
 _RISK_ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
 
 
-def add_risks(plan: Plan) -> Plan:
-    """Return every change of the plan its risk class and the notes that explain it."""
-    return plan.map_changes(_add_risk)
+Fallbacks = Mapping[ObjectKey, Mapping[str, str]]
+"""What configs are without an override, by change and key; what is not known is left out."""
 
 
-def _add_risk(change: Change) -> Change:
-    found = list(_change_findings(change))
+def add_risks(plan: Plan, fallbacks: Fallbacks = MappingProxyType({})) -> Plan:
+    """Return every change of the plan its risk class and the notes that explain it.
+
+    Configs are judged by the values that are in force before and after (K4-31): `fallbacks`.
+    """
+    return plan.map_changes(lambda change: _add_risk(change, fallbacks.get(change.key, {})))
+
+
+def overridden_configs(change: Change) -> frozenset[str]:
+    """Name the configs of a topic that gain or lose an override of their own."""
+    if not isinstance(change.before, Topic) or change.action is not Action.UPDATE:
+        return frozenset()
+    return frozenset(
+        each.path[1]
+        for each in change.attributes
+        if each.path[0] == "config" and len(each.path) > 1 and None in (each.before, each.after)
+    )
+
+
+def _add_risk(change: Change, fallbacks: Mapping[str, str]) -> Change:
+    found = list(_change_findings(change, fallbacks)) if change.touches_cluster else []
     if not found:
         return change
     risk = max((each for each, _ in found), key=_RISK_ORDER.index)
     return replace(change, risk=risk, notes=change.notes + tuple(note for _, note in found))
 
 
-def _change_findings(change: Change) -> Iterator[Finding]:
+def _change_findings(change: Change, fallbacks: Mapping[str, str]) -> Iterator[Finding]:
     match change.before if change.action is not Action.CREATE else None:
         case Topic() if change.action in {Action.DELETE, Action.REPLACE}:
             yield Risk.DANGEROUS, "KP2101 every record of the topic is lost"
         case Topic() if change.action is Action.UPDATE:
             for attribute in change.attributes:
-                yield from _topic_finding(change, attribute)
+                yield from _config_findings(change, attribute, fallbacks)
                 yield from layout_findings(change, attribute)
         case Acl() as before:
             yield from _acl_findings(change, before)
         case _:
             yield from setting_findings(change)
+
+
+def _config_findings(
+    change: Change, attribute: AttributeChange, fallbacks: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Judge an attribute of a topic; a config without an override is what it falls back to."""
+    key = attribute.path[1] if attribute.path[0] == "config" and len(attribute.path) > 1 else ""
+    if not key or None not in (attribute.before, attribute.after) or key not in fallbacks:
+        yield from _topic_finding(change, attribute)
+        return
+    value = fallbacks[key]
+    if attribute.after is None:
+        yield Risk.SAFE, f"KP2208 {key} falls back to {value}"
+    else:
+        yield Risk.SAFE, f"KP2208 {key} is {value} without an override"
+    before = value if attribute.before is None else attribute.before
+    after = value if attribute.after is None else attribute.after
+    if before != after:
+        effective = replace(attribute, before=before, after=after)
+        yield from _topic_finding(change, effective)
 
 
 def _topic_finding(change: Change, attribute: AttributeChange) -> Iterator[Finding]:
@@ -158,16 +202,24 @@ def _topic_finding(change: Change, attribute: AttributeChange) -> Iterator[Findi
 
 
 def _acl_findings(change: Change, before: Acl) -> Iterator[Finding]:
-    if before.acl_permission_type == "Deny" and change.action in {Action.DELETE, Action.REPLACE}:
-        yield Risk.REVIEW, f"KP2302 {before.acl_principal} may gain what this Deny withheld"
-    elif change.action is Action.DELETE:
+    if change.action not in {Action.DELETE, Action.REPLACE}:
+        return
+    is_kept = change.action is Action.REPLACE and acl_binding(change.after).covers(
+        acl_binding(before)
+    )
+    if before.acl_permission_type == "Deny" and is_kept and change.adds_first:
+        yield Risk.SAFE, "KP2304 the Deny holds all the time: the new ACL is added first"
+    elif before.acl_permission_type == "Deny":
+        when = ", until the new ACL is added" if is_kept else ""
+        yield Risk.REVIEW, f"KP2302 {before.acl_principal} may gain what this Deny withheld{when}"
+    elif not is_kept:
         yield Risk.REVIEW, f"KP2301 {before.acl_principal} loses this permission"
-    elif change.action is Action.REPLACE and change.adds_first:
+    elif change.adds_first:
         yield (
             Risk.SAFE,
             f"KP2304 {before.acl_principal} keeps this permission: the new ACL is added first",
         )
-    elif change.action is Action.REPLACE:
+    else:
         yield (
             Risk.REVIEW,
             (
@@ -269,8 +321,9 @@ def add_impacts(plan: Plan, found: Mapping[tuple[str, str, str], Impact]) -> Pla
 def _add_impact(change: Change, impact: Impact | None) -> Change:
     if impact is None:
         return change
-    if impact.is_unused:  # which says nothing of the moment of the apply: the risk stays
-        return replace(change, impact=impact, notes=(*change.notes, UNUSED_NOTE))
+    if impact.is_unused:
+        lowered = Risk.REVIEW if change.risk is Risk.DANGEROUS else change.risk
+        return replace(change, impact=impact, notes=(*change.notes, UNUSED_NOTE), risk=lowered)
     notes = (*change.notes, *impact_notes(impact))
     risk = change.risk
     if impact.unread and risk in {Risk.SAFE, Risk.REVIEW}:
@@ -315,33 +368,3 @@ def _group(each: GroupImpact) -> str:
         parts[0] = f"{each.members} live"
     parts.append("lag UNKNOWN" if each.lag is None else f"lag {each.lag:,}")
     return f"{each.group} ({', '.join(parts)})"
-
-
-def check_thresholds(
-    plan: Plan, max_dangerous: int | None, max_change_pct: int | None
-) -> Iterator[Diagnostic]:
-    """Refuse a plan above a threshold; None is no threshold.
-
-    The part that changes is that of what is owned: changed, replaced or deleted, not created.
-    """
-    dangerous = [each for each in plan.changes if each.risk is Risk.DANGEROUS]
-    if max_dangerous is not None and len(dangerous) > max_dangerous:
-        names = ", ".join(str(each.address) for each in dangerous[:_MAX_GROUPS])
-        yield _refusal(
-            "KP451",
-            f"{len(dangerous)} changes are dangerous, and at most {max_dangerous} may be: {names}.",
-            "Review them; a higher -max-dangerous allows the plan.",
-        )
-    standing = [each for each in plan.changes if each.action is not Action.CREATE]
-    touched = [each for each in standing if each.touches_cluster]
-    if max_change_pct is not None and len(touched) * 100 > max_change_pct * len(standing):
-        yield _refusal(
-            "KP452",
-            f"{len(touched)} of {len(standing)} objects would be changed, replaced or deleted; at "
-            f"most {max_change_pct} % may be.",
-            "Look whether this is meant; a higher -max-change-pct lets the plan through.",
-        )
-
-
-def _refusal(code: str, detail: str, hint: str) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, SUMMARIES[code], detail, hint)

@@ -1,6 +1,6 @@
 """What a plan does to who may do what, its guards, and the order of ACL changes."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.cluster.port import Cluster
@@ -8,17 +8,21 @@ from kplan.cluster.request import AclBinding
 from kplan.cluster.settings import ConfigResource, ConfigScope
 from kplan.config.load import Configuration
 from kplan.config.modules.provider import Provider
-from kplan.kinds.acl import acl_binding
+from kplan.kinds.acl import Acl, acl_binding
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError, Refusal
-from kplan.model.impact import AccessDiff
-from kplan.model.plan import Batch, Plan
+from kplan.model.impact import AccessChange, AccessDiff, AccessEffect
+from kplan.model.plan import Batch, Change, ObjectKey, Plan, Risk
 from kplan.model.state import Snapshot
 from kplan.policy.access_diff import AclStages, compare_access
 from kplan.policy.access_guard import CLUSTER_NAME, GuardContext, check_access
-from kplan.policy.authorizer import AuthorizerRules
+from kplan.policy.authorizer import (
+    WILDCARD_PRINCIPAL,
+    WILDCARD_RESOURCE,
+    AuthorizerRules,
+)
 
 KIND = "kafka_acl"
 SUPER_USERS = "super_users"
@@ -67,6 +71,8 @@ def add_access(plan: Plan, context: AccessContext, accepted: frozenset[str]) -> 
     stages = acl_stages(context.acls, batches)
     types = {each.resource_type for each in stages.changed_acls}
     names, unread = list_live_names(context, types)
+    if "TOPIC" in names:
+        names = {**names, "TOPIC": {*names["TOPIC"], *_created_topics(plan, context.provider)}}
     former = plan.access or AccessDiff()
     shifts = (
         replace(each, provider=context.provider) for each in compare_access(stages, rules, names)
@@ -79,6 +85,80 @@ def add_access(plan: Plan, context: AccessContext, accepted: frozenset[str]) -> 
     )
     problems = sort_diagnostics([*plan.diagnostics, *check_access(given)])
     return replace(plan, access=diff, diagnostics=problems)
+
+
+def add_deny_risks(plan: Plan, context: AccessContext) -> Plan:
+    """Mark every new Deny that takes rights from somebody as dangerous, and say who loses what.
+
+    A right counts where the plan leaves everything else of it as it is.
+    """
+    denies = [
+        each
+        for each in plan.changes
+        if each.kind == KIND and each.provider == context.provider and _is_new_deny(each)
+    ]
+    if not denies:
+        return plan
+    batches = [
+        each for each in plan.batches if each.kind == KIND and each.provider == context.provider
+    ]
+    rules = read_authorizer_rules(context)
+    stages = acl_stages(context.acls, batches)
+    kept = stages.before & stages.after
+    names, _ = list_live_names(context, {acl_binding(each.after).resource_type for each in denies})
+    notes: dict[ObjectKey, str] = {}
+    for each in denies:
+        deny = acl_binding(each.after)
+        held = frozenset(
+            one
+            for one in kept
+            if one.resource_type == deny.resource_type
+            and (rules.allow_everyone or _may_hit(deny, one))
+        )
+        shifts = compare_access(AclStages(held, held, held | {deny}), rules, names)
+        if lost := [one for one in shifts if one.effect is AccessEffect.LOSS]:
+            notes[each.key] = f"KP2305 {_losses_text(lost)}"
+    return plan.map_changes(
+        lambda change: (
+            replace(change, risk=Risk.DANGEROUS, notes=(*change.notes, notes[change.key]))
+            if change.key in notes
+            else change
+        )
+    )
+
+
+def _is_new_deny(change: Change) -> bool:
+    before, after = change.before, change.after
+    if not change.touches_cluster or not isinstance(after, Acl):
+        return False
+    is_new = before is None or not acl_binding(before).covers(acl_binding(after))
+    return after.acl_permission_type == "Deny" and is_new
+
+
+def _may_hit(deny: AclBinding, other: AclBinding) -> bool:
+    """Whether a Deny may take something from what another ACL says: principal and names meet."""
+    if deny.principal not in {other.principal, WILDCARD_PRINCIPAL} and (
+        other.principal != WILDCARD_PRINCIPAL
+    ):
+        return False
+    sides = [(deny, other), (other, deny)]
+    return any(
+        wide.resource_name in {WILDCARD_RESOURCE, narrow.resource_name}
+        or (wide.pattern_type == "PREFIXED" and narrow.resource_name.startswith(wide.resource_name))
+        for wide, narrow in sides
+    )
+
+
+_MAX_LOSERS = 3
+
+
+def _losses_text(lost: Sequence[AccessChange]) -> str:
+    """Say who loses what to a Deny."""
+    operations = sorted({each for one in lost for each in one.operations})
+    who = list(dict.fromkeys(one.principal for one in lost))
+    more = len(who) - _MAX_LOSERS
+    shown = ", ".join(who[:_MAX_LOSERS]) + (f" and {more:,} more" if more > 0 else "")
+    return f"this Deny takes {', '.join(operations)} from {shown}"
 
 
 def acl_stages(before: frozenset[AclBinding], batches: Iterable[Batch]) -> AclStages:
@@ -103,6 +183,13 @@ def acls_after_plan(context: AccessContext, plan: Plan) -> frozenset[AclBinding]
     return acl_stages(
         context.acls, (each for each in batches if each.provider == context.provider)
     ).after
+
+
+def _created_topics(plan: Plan, provider: str) -> Iterator[str]:
+    """Name the topics that are there once the plan is applied."""
+    for each in plan.changes:
+        if each.kind == "kafka_topic" and each.provider == provider and each.after is not None:
+            yield str(each.identity)
 
 
 LiveNames = tuple[Mapping[str, Collection[str]], tuple[str, ...]]

@@ -36,6 +36,24 @@ def test_topics_grow_and_only_grow(cluster: Cluster, prefix: str) -> None:
     soon(lambda: described(cluster, names["given"]).assignment == ((1,),) * 3)
 
 
+def test_what_a_key_falls_back_to_is_told_with_and_without_an_override(
+    cluster: Cluster, prefix: str
+) -> None:
+    """KIP-226; retention is in hours at the broker, and in milliseconds at the topic."""
+    own, none = f"{prefix}own", f"{prefix}none"
+    made(cluster, NewTopic(own, 1, 1, config={"retention.ms": "1000"}), NewTopic(none, 1, 1))
+    keys = ("retention.ms", "cleanup.policy", "segment.ms", "retention.bytes")
+    found = cluster.topic_config_fallbacks({own: keys, none: keys[:1], f"{prefix}absent": keys})
+    assert found[own] == {
+        "retention.ms": "604800000",
+        "cleanup.policy": "delete",
+        "segment.ms": "604800000",
+        "retention.bytes": "-1",
+    }
+    assert found[none] == {"retention.ms": "604800000"}
+    assert errors(found)[f"{prefix}absent"] == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
 def test_configs_are_set_and_reset_key_by_key(cluster: Cluster, prefix: str) -> None:
     """K4o-05, KIP-339; resetting a key that is unknown or not set is a success."""
     names = {each: f"{prefix}{each}" for each in ("set", "reset", "none", "key", "value", "both")}

@@ -169,6 +169,24 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
             )
         return apply_faults(found, struck)
 
+    def topic_config_fallbacks(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> Mapping[str, Mapping[str, str] | Refusal]:
+        """Read what keys of topics fall back to without an override."""
+        call = Call("topic_config_fallbacks", tuple(sorted(wanted)))
+        contents, struck = self._read(call)
+        shared = effective_configs({}, self._store.setup.defaults.topic_configs)
+        found: dict[str, Mapping[str, str] | Refusal] = {}
+        for name in sorted(wanted):
+            values = {
+                key: value
+                for key in sorted(wanted[name])
+                if key in shared and (value := shared[key].value) is not None
+            }
+            barred = self._check_right(call, name)
+            found[name] = barred or (values if name in contents.topics else _unknown_topic(name))
+        return apply_faults(found, struck)
+
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs."""
         call = Call("acls", broker=broker)

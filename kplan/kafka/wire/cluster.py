@@ -249,6 +249,7 @@ def _update_feature(gateway: Gateway, update: FeatureUpdate, *, validate_only: b
 METHOD_APIS: Mapping[str, Api] = {
     "topics": messages.METADATA,
     "topic_configs": messages.DESCRIBE_CONFIGS,
+    "topic_config_fallbacks": messages.DESCRIBE_CONFIGS,
     "acls": messages.DESCRIBE_ACLS,
     "preview_topics": messages.PREVIEW_TOPICS,
     "create_topics": messages.CREATE_TOPICS,

@@ -61,6 +61,7 @@ BROKER_ONLY: Mapping[str, str] = {
     "create_topics": "the topic could not be read back",
     "create_partitions": "partitions could not be read back",
     "delete_topics": "controllers do not return what would be lost",
+    "topic_config_fallbacks": "topics fall back to what brokers are set to",
     "quotas": "DescribeClientQuotas is not offered",
     "alter_quotas": "controllers do not return what it would change",
     "scram_users": "DescribeUserScramCredentials is offered and answered with -1",
@@ -127,6 +128,12 @@ class ControllerCluster(WireCluster):
             name: each if isinstance(each, Refusal) else TopicDescription(name, "", ())
             for name, each in self.topic_configs(names, broker=broker).items()
         }
+
+    def topic_config_fallbacks(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> Mapping[str, Mapping[str, str] | Refusal]:
+        """Return nothing: topics fall back to what brokers are set to, which they alone know."""
+        return {name: {} for name in wanted}
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:  # noqa: ARG002
         """Refuse: controllers take quotas, and do not show which there are (K919-16)."""

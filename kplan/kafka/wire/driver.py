@@ -105,6 +105,31 @@ class WireCluster:
         found = topic_config.read_topic_configs(self._gateway, names, self._address(broker))
         return self._name_missing_rights("topic_configs", found)
 
+    def topic_config_fallbacks(
+        self, wanted: Mapping[str, Collection[str]]
+    ) -> Mapping[str, Mapping[str, str] | Refusal]:
+        """Read what keys of topics fall back to without an override."""
+        if not wanted:
+            return {}
+        found = dict(topic_config.read_topic_config_fallbacks(self._gateway, wanted))
+        durations: Mapping[str, str] | None = None
+        for name, told in found.items():
+            if isinstance(told, Refusal):
+                continue
+            lacking = sorted(set(wanted[name]) - told.keys())
+            if any(each in topic_config.DURATION_KEYS for each in lacking):
+                durations = self._broker_durations() if durations is None else durations
+                more = {key: durations[key] for key in lacking if key in durations}
+                found[name] = {**told, **more}
+        return self._name_missing_rights("topic_config_fallbacks", found)
+
+    def _broker_durations(self) -> Mapping[str, str]:
+        """Return the bounds that topics fall back to, of one broker; nothing if we may not know."""
+        live = self.describe().brokers
+        resource = ConfigResource(ConfigScope.BROKER, str(live[0].id)) if live else None
+        told = self.configs([resource])[resource] if resource is not None else {}
+        return {} if isinstance(told, Refusal) else topic_config.broker_durations(told)
+
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs; raises Unread."""
         return acl.read_acls(self._gateway, self._address(broker), self.principal)

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TypeVar
 
 from kplan.cluster.request import ConfigEntry, ConfigSource, TopicPreview
+from kplan.cluster.settings import ConfigDetail
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
@@ -229,10 +230,77 @@ def _ask_configs(
     return decode_configs(node.decode(api, version, body))
 
 
-def _topic_resource(name: str) -> Message:
+def _topic_resource(name: str, keys: Sequence[str] | None = None) -> Message:
     return messages.DESCRIBE_CONFIGS.request.DescribeConfigsResource(
-        resource_type=TOPIC_RESOURCE, resource_name=name, configuration_keys=None
+        resource_type=TOPIC_RESOURCE, resource_name=name, configuration_keys=keys
     )
+
+
+def read_topic_config_fallbacks(
+    gateway: Gateway, wanted: Mapping[str, Collection[str]]
+) -> Mapping[str, Mapping[str, str] | Refusal]:
+    """Read what keys of topics are without the topic's own value, by the synonyms of each key."""
+    found: dict[str, Mapping[str, str] | Refusal] = {}
+    names = sorted(wanted)
+    for start in range(0, len(names), TOPICS_PER_REQUEST):
+        chunk = names[start : start + TOPICS_PER_REQUEST]
+        request = messages.DESCRIBE_CONFIGS.request(
+            resources=[_topic_resource(name, sorted(wanted[name])) for name in chunk],
+            include_synonyms=True,
+            include_documentation=False,
+        )
+        answer = gateway.ask(messages.DESCRIBE_CONFIGS, request)
+        for each in answer.results:
+            found[each.resource_name] = (
+                broker_refusal(each.error_code, each.error_message)
+                if each.error_code
+                else {
+                    entry.name: value
+                    for entry in each.configs
+                    if (value := _fallback_value(entry)) is not None
+                }
+            )
+    return found
+
+
+def _fallback_value(entry: Message) -> str | None:
+    """Return the value without one of the topic's own; None where synonyms do not tell it."""
+    if CONFIG_SOURCES.get(entry.config_source) is not ConfigSource.TOPIC:
+        return None if entry.value is None else str(entry.value)
+    others = (
+        each.value
+        for each in entry.synonyms or ()
+        if each.value is not None and CONFIG_SOURCES.get(each.source) is not ConfigSource.TOPIC
+    )
+    return next((str(value) for value in others), None)
+
+
+DURATION_KEYS: Mapping[str, Mapping[str, int]] = {
+    "retention.ms": {
+        "log.retention.ms": 1,
+        "log.retention.minutes": 60_000,
+        "log.retention.hours": 3_600_000,
+    },
+    "segment.ms": {"log.roll.ms": 1, "log.roll.hours": 3_600_000},
+    "segment.jitter.ms": {"log.roll.jitter.ms": 1, "log.roll.jitter.hours": 3_600_000},
+}
+"""Configs of brokers that a key of topics falls back to, the first that is set, in milliseconds.
+
+Kafka lists none of them among the synonyms of the key while it is set at the topic (4.3).
+"""
+
+
+def broker_durations(configs: Mapping[str, ConfigDetail]) -> dict[str, str]:
+    """Return the bounds of a broker by the key of topics that falls back to them."""
+    found: dict[str, str] = {}
+    for key, names in DURATION_KEYS.items():
+        values = (
+            (configs[name].entry.value, unit) for name, unit in names.items() if name in configs
+        )
+        told = next(((value, unit) for value, unit in values if value is not None), None)
+        if told is not None:
+            found[key] = str(max(-1, int(told[0]) * told[1]))
+    return found
 
 
 def decode_configs(answer: Message) -> dict[str, Configs | Refusal]:

@@ -106,7 +106,7 @@ def _existing_count_text(shift: AccessChange) -> str:
         return ""
     if shift.existing is None:
         return f"  (how many {noun}s is not known)" if _has_wildcard(shift) else ""
-    return f"  ({count_text(shift.existing, f'live {noun}')})"
+    return f"  ({count_text(shift.existing, noun)})"
 
 
 def _has_wildcard(shift: AccessChange) -> bool:
@@ -154,19 +154,19 @@ def allowed_principals_document(
     notes = _notes(unknown)
     if not holders:
         return Document((*notes, Totals((line(f"No principal can {on}."),))), ACCESS_TITLE)
-    rows = tuple(
-        TableRow(
-            (
-                line(strong_span(subject_text(each.principal))),
-                _host_line(each.host),
-                line(each.because),
-            )
-        )
-        for each in holders
-    )
+    rows = tuple(row for each in holders for row in _holder_rows(each))
     title = (Row(line(strong_span(f"Who may {on}:")), column=0),)
     table = Table(rows, ("principal", "from", "because of"), title, column=2)
     return Document((table, *notes), ACCESS_TITLE)
+
+
+def _holder_rows(holder: AllowedPrincipal) -> Iterator[TableRow]:
+    """Show a permission, and below it whom and which hosts it leaves out."""
+    cells = (line(strong_span(subject_text(holder.principal))), _host_line(holder.host))
+    yield TableRow((*cells, line(holder.because)))
+    for each in holder.exceptions:
+        who = "" if each.principal == holder.principal else f" {each.principal}"
+        yield TableRow((line(f"  except{who}"), _host_line(each.host), line(each.because)))
 
 
 def _notes(unknown: Sequence[str]) -> tuple[Paragraph, ...]:
@@ -189,7 +189,15 @@ def allowed_principals_data(
         "resource_type": resource[0],
         "resource_name": resource[1],
         "holders": [
-            {"principal": each.principal, "host": each.host, "because": each.because}
+            {
+                "principal": each.principal,
+                "host": each.host,
+                "because": each.because,
+                "except": [
+                    {"principal": one.principal, "host": one.host, "because": one.because}
+                    for one in each.exceptions
+                ],
+            }
             for each in holders
         ],
         "unknown": list(unknown),

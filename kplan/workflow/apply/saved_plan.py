@@ -18,7 +18,7 @@ from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.policy import ViolationStatus
 from kplan.model.resource import Identity, Resource, connection_name
 from kplan.model.state import Snapshot, State
-from kplan.policy.risk import check_thresholds
+from kplan.policy.thresholds import check_thresholds
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, execute_plan

@@ -15,22 +15,29 @@ from kplan.kinds.topic_rules import Topic
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
-from kplan.model.errors import ClusterError, UnsupportedError
+from kplan.model.errors import ClusterError, Refusal, UnsupportedError
 from kplan.model.impact import Impact
-from kplan.model.plan import Change, Plan
+from kplan.model.plan import Change, ObjectKey, Plan
 from kplan.model.resource import connection_name
 from kplan.model.state import OutputValue, Snapshot, State
 from kplan.plan.build import build_plans
 from kplan.plan.request import PlanRequest
 from kplan.policy.risk import (
+    Fallbacks,
     add_impacts,
     add_risks,
-    check_thresholds,
     destructive_changes,
+    overridden_configs,
     topic_impact,
 )
+from kplan.policy.thresholds import check_thresholds
 from kplan.state.plan_file import PlanMetadata, plan_metadata, write_plan
-from kplan.workflow.access import AccessContext, add_access, add_first_connections
+from kplan.workflow.access import (
+    AccessContext,
+    add_access,
+    add_deny_risks,
+    add_first_connections,
+)
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.moves.moves import add_moves, check_move_targets
 from kplan.workflow.open_project import OpenProject, open_project
@@ -151,6 +158,26 @@ def _read_topic_use(clusters: Clusters, key: str, changes: list[Change]) -> Mapp
     return {name: found.get(name, silent) for name in names}
 
 
+def _read_fallbacks(plan: Plan, clusters: Clusters) -> Fallbacks:
+    """Read what configs are in force without an override, where a change sets or removes one."""
+    found: dict[ObjectKey, Mapping[str, str]] = {}
+    asked = {each.key: each for each in plan.changes if overridden_configs(each)}
+    for key, connection in clusters.connections.items():
+        mine = [each for each in asked.values() if each.provider == key]
+        wanted = {_topic_name(each): overridden_configs(each) for each in mine}
+        if not wanted:
+            continue
+        try:
+            told = connection.cluster.topic_config_fallbacks(wanted)
+        except ClusterError:
+            continue  # the values are unknown then, and judged so
+        for each in mine:
+            values = told.get(_topic_name(each))
+            if values is not None and not isinstance(values, Refusal):
+                found[each.key] = values
+    return found
+
+
 def _topic_name(change: Change) -> str:
     """Name the topic as it is; what replaces it may have another name."""
     assert isinstance(change.before, Topic)  # noqa: S101 - no others reach records
@@ -187,10 +214,14 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     snapshots = read_settled_snapshots(project, options, ports)
     project = replace(project, state=settle_state(project, snapshots))
     ports.progress.stage("Planning")
-    made = add_risks(build_plans(_plan_request(project, options, ports), snapshots, KINDS))
+    made = build_plans(_plan_request(project, options, ports), snapshots, KINDS)
+    made = add_risks(made, _read_fallbacks(made, project.clusters))
     warnings = project.configuration.diagnostics
     made = replace(made, diagnostics=sort_diagnostics([*warnings, *made.diagnostics]))
     made = check_move_targets(made, project.clusters)
+    for key, connection in project.clusters.connections.items():
+        context = AccessContext(connection.cluster, snapshots[key], project.configuration, key)
+        made = add_deny_risks(made, context)
     made = check_plan_controller_access(check_plan_apis(made, project.clusters), project.clusters)
     if options.is_for_apply and not made.has_errors:
         for key in sorted({each.provider for each in made.batches}):

@@ -13,6 +13,7 @@ import pytest
 from kplan.cli import report_writer
 from kplan.cli.run import run
 from kplan.cluster.request import ConfigAlteration
+from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
 from tests.project_harness import MAIN_TF
@@ -224,6 +225,7 @@ def test_on_github_lines_are_annotated_and_the_job_has_a_summary(desk: MemoryCom
 
 def test_a_dangerous_change_is_a_warning_on_github_and_azure(desk: MemoryCommand) -> None:
     desk.run("apply", "-auto-approve")
+    desk.cluster.set_topic_use("payments", TopicUse({0: PartitionUse(0, 5, None, 500, 0)}, ()))
     desk.write(MAIN_TF.replace("{ orders = 3, payments = 6 }", "{ orders = 3 }"))
     out, err = in_ci(desk, GITHUB, "plan", "-max-deletes=9")
     assert "::warning title=KP2101 Dangerous change::" in err

@@ -324,6 +324,22 @@ def test_throttles_are_set_while_replicas_move_and_are_no_drift() -> None:
     assert throttles(held) == []
 
 
+def test_a_declared_throttle_is_set_again_when_the_move_is_done() -> None:
+    """The move has its own meanwhile; the next plan shows no change."""
+    held = cluster((1,))
+    held.slow_reassignments(3)
+    mover = Reassigner(ReassignmentLimits(bytes_per_s=1000))
+    declared = {"leader.replication.throttled.replicas": "*"}
+    wish = [TopicTargets("orders", "", {0: (2,)}, declared)]
+    mover.advance(held, wish)
+    while mover.advance(held, wish)["orders"] is not None:  # type: ignore[index] # a name
+        assert throttles(held)
+    config = held.topic_configs(["orders"])["orders"]
+    assert not isinstance(config, Refusal)
+    own = {key: each.value for key, each in config.items() if each.source is ConfigSource.TOPIC}
+    assert own == declared
+
+
 def test_only_so_many_partitions_move_at_a_time() -> None:
     held = cluster((1,), (1,), (1,), (1,), (1,))
     held.slow_reassignments(2)

@@ -166,6 +166,17 @@ def test_a_topic_created_again_by_somebody_else_is_forgotten_and_not_deleted() -
     )
 
 
+def test_an_edit_of_a_topic_that_was_created_again_is_caused_by_the_edit() -> None:
+    """What happened outside is told as drift; the update would have come without it."""
+    held = state(owned(ORDERS, topic(), ID))
+    again = snapshot([(topic(), "another-id")])
+    edited = make_plan([resource(ORDERS, topic(config={"flush.ms": "5"}))], held, again)
+    assert [(each.action, each.reason) for each in edited.changes] == [(Action.UPDATE, Reason.NONE)]
+    lost = snapshot([(topic(config={"flush.ms": "9"}), "another-id")])
+    kept = make_plan([resource(ORDERS, topic())], held, lost)
+    assert [each.reason for each in kept.changes] == [Reason.RECREATED_OUTSIDE]
+
+
 def test_an_owned_object_that_is_gone_already_is_forgotten() -> None:
     plan = make_plan(
         [resource("kafka_topic.other", topic("other"))],

@@ -9,10 +9,10 @@ from kplan.model.plan import Change, Plan, Risk
 from kplan.policy.risk import (
     add_impacts,
     add_risks,
-    check_thresholds,
     destructive_changes,
     topic_impact,
 )
+from kplan.policy.thresholds import check_thresholds
 from tests.values import make_plan, owned, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"
@@ -65,11 +65,11 @@ def test_a_delete_says_what_is_lost_and_who_is_hit() -> None:
     )
 
 
-def test_what_is_empty_and_unused_now_is_told_and_as_dangerous_to_delete() -> None:
-    """It may be in use when the plan is applied."""
+def test_what_is_empty_and_unused_is_told_and_not_counted_as_dangerous() -> None:
+    """An apply looks again: what is in use by then is dangerous."""
     empty = topic_impact(TopicUse({0: PartitionUse(5, 5, None, 0, 0)}, ()), NOW)
     change = judged(DELETE, empty)
-    assert change.risk is Risk.DANGEROUS
+    assert change.risk is Risk.REVIEW
     assert change.notes[-1] == "KP2103 topic is empty; no consumer groups or recent producers"
 
 

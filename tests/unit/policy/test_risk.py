@@ -58,7 +58,12 @@ def judged(before: Topic | Acl, after: Topic | Acl | None) -> Change:
          topic(replication_factor=3, config={"min.insync.replicas": "2"}), Risk.SAFE, ""),
         (acl(), None, Risk.REVIEW, "KP2301"),
         (acl(acl_permission_type="Deny"), None, Risk.REVIEW, "KP2302"),
-        (acl(), acl(acl_operation="Write"), Risk.REVIEW, "KP2303"),
+        (acl(acl_host="10.0.0.1"), acl(), Risk.REVIEW, "KP2303"),
+        (acl(), acl(acl_operation="Write"), Risk.REVIEW, "KP2301"),
+        (acl(), acl(acl_principal="User:b"), Risk.REVIEW, "KP2301"),
+        (acl(), acl(resource_name="bills"), Risk.REVIEW, "KP2301"),
+        (acl(acl_permission_type="Deny"),
+         acl(acl_permission_type="Deny", acl_operation="All"), Risk.REVIEW, "KP2302"),
     ],
 )  # fmt: skip
 def test_a_change_is_as_risky_as_the_worst_of_what_it_does(
@@ -72,6 +77,34 @@ def test_a_change_is_as_risky_as_the_worst_of_what_it_does(
 def test_creating_is_safe() -> None:
     plan = add_risks(make_plan([resource(ORDERS, topic())], state(), snapshot()))
     assert [each.risk for each in plan.changes] == [Risk.SAFE]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "default", "worst", "codes"),
+    [
+        ({}, {"retention.ms": "9"}, "9", Risk.SAFE, ["KP2208"]),
+        ({}, {"retention.ms": "8"}, "9", Risk.DANGEROUS, ["KP2208", "KP2102"]),
+        ({}, {"retention.ms": "9"}, "8", Risk.SAFE, ["KP2208"]),
+        ({"retention.ms": "9"}, {}, "9", Risk.SAFE, ["KP2208"]),
+        ({"retention.ms": "9"}, {}, "8", Risk.DANGEROUS, ["KP2208", "KP2102"]),
+        ({"retention.ms": "9"}, {}, "-1", Risk.SAFE, ["KP2208"]),
+        ({"retention.ms": "-1"}, {}, "9", Risk.DANGEROUS, ["KP2208", "KP2102"]),
+        ({}, {"cleanup.policy": "delete"}, "delete", Risk.SAFE, ["KP2208"]),
+        ({"cleanup.policy": "compact"}, {}, "delete", Risk.REVIEW, ["KP2208", "KP2204"]),
+    ],
+)  # fmt: skip
+def test_configs_are_judged_by_the_values_in_force(
+    before: dict[str, str], after: dict[str, str], default: str, worst: Risk, codes: list[str]
+) -> None:
+    """A default that is pinned changes nothing; what an override falls back to is told."""
+    (key,) = {*before, *after}
+    values = (before.get(key), after.get(key))
+    given = change(topic(config=before), topic(config=after), **{key: values})
+    plan = replace(make_plan([], state(), snapshot()), changes=(given,))
+    (found,) = add_risks(plan, {given.key: {key: default}}).changes
+    assert found.risk is worst
+    assert [note[:6] for note in found.notes] == codes
+    assert default in found.notes[0]
 
 
 def change(before: object, after: object, **config: tuple[str | None, str | None]) -> Change:
@@ -89,8 +122,15 @@ USER = ScramCredential("app", "SCRAM-SHA-256")
 @pytest.mark.parametrize(
     ("given", "worst", "codes"),
     [
-        (replace(change(acl(), acl(acl_operation="Write")), action=Action.REPLACE, adds_first=True),
+        (replace(change(acl(), acl(acl_operation="All")), action=Action.REPLACE, adds_first=True),
          Risk.SAFE, ["KP2304"]),
+        (replace(change(acl(), acl(acl_operation="Write")), action=Action.REPLACE, adds_first=True),
+         Risk.REVIEW, ["KP2301"]),
+        (replace(change(acl(acl_permission_type="Deny"),
+                        acl(acl_permission_type="Deny", acl_operation="All")),
+                 action=Action.REPLACE, adds_first=True), Risk.SAFE, ["KP2304"]),
+        (replace(change(Feature("kraft.version", 1), Feature("kraft.version", 1)),
+                 action=Action.NO_OP), Risk.SAFE, []),
         (change(LIMITED, None), Risk.REVIEW, ["KP2401"]),
         (change(None, LIMITED), Risk.SAFE, []),
         (change(None, Quota("user", config={"rate": "9"})), Risk.REVIEW, ["KP2402"]),
@@ -129,6 +169,10 @@ def test_settings_and_swaps_have_their_risks(given: Change, worst: Risk, codes: 
     [
         (AttributeChange(("replica_assignment",), ((1,),), ((2,),)),
          Topic("a", 1, 1, replica_assignment=((2,),)), Risk.REVIEW, ["KP2211"]),
+        (AttributeChange(("replica_assignment",), ((1,),), ((2,),)),
+         Topic("a", 1, 1, replica_assignment=((2,),),
+               config={"leader.replication.throttled.replicas": "*"}),
+         Risk.REVIEW, ["KP2211", "KP2216"]),
         (AttributeChange(("replication_factor",), 3, 2), Topic("a", 1, 2),
          Risk.REVIEW, ["KP2212"]),
         (AttributeChange(("replication_factor",), 3, 1),

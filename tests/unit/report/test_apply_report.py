@@ -242,6 +242,7 @@ def test_each_item_has_terraforms_message_and_kafkas_answer() -> None:
         "attempts": 1,
         "ms": 31,
         "verified": True,
+        "pending_brokers": [],
         "note": "",
         "uid": "u",
         "file": "main.tf",

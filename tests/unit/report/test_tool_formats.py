@@ -180,7 +180,7 @@ def test_a_finding_is_known_again_when_lines_above_it_moved() -> None:
 
 def test_risks_and_refusals_are_findings() -> None:
     assert [each["ruleId"] for each in sarif("plan")["runs"][0]["results"]] == [
-        "KP2101", "KP2303", "KP2203",
+        "KP2101", "KP2301", "KP2203",
     ]  # fmt: skip
     assert [each["ruleId"] for each in sarif("apply")["runs"][0]["results"]] == [
         "TOPIC_AUTHORIZATION_FAILED", "KP2504",

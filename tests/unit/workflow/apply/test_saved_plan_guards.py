@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.model.errors import PolicyDeniedError
 from kplan.model.outcome import OutcomeStatus
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
@@ -26,6 +27,7 @@ def site(tmp_path: Path) -> ProjectHarness:
     found = ProjectHarness(tmp_path, MemoryCluster())
     found.write(MAIN_TF)
     found.apply()
+    found.cluster.set_topic_use("payments", TopicUse({0: PartitionUse(0, 5, None, 500, 0)}, ()))
     found.write(WITHOUT_PAYMENTS)
     save_plan(found.plan(), tmp_path / "p.kplan", found.ports)
     return found

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
-from kplan.cluster.request import ConfigEntry, ConfigSource, NewTopic
+from kplan.cluster.request import AclBinding, ConfigEntry, ConfigSource, NewTopic
 from kplan.cluster.settings import ConfigDetail, ConfigResource
 from kplan.config.inputs import Inputs
 from kplan.model.errors import Refusal
 from kplan.model.impact import AccessEffect
+from kplan.model.plan import Risk
 from kplan.report.documents.plan import plan_document
 from kplan.report.format import PLAIN_STYLE
 from kplan.report.formats.text import render_text
@@ -83,6 +84,58 @@ def test_a_plan_counts_the_live_topics_somebody_gains(tmp_path: Path) -> None:
     assert (gained.effect, gained.operations) == (AccessEffect.GAIN, ("READ", "DESCRIBE"))
     assert (gained.existing, gained.examples) == (1, ("orders",))
     assert codes(made) == []
+
+
+def test_a_topic_that_the_plan_creates_counts_as_there(tmp_path: Path) -> None:
+    topic = 'resource "kafka_topic" "t" {\n  name = "new"\n}\n'
+    made = planned(tmp_path, topic + ACL.replace('"orders"', '"new"'))
+    assert made.plan.access is not None
+    (gained,) = made.plan.access.shifts
+    assert (gained.existing, gained.examples) == (1, ("new",))
+
+
+def allow(principal: str, operation: str = "READ") -> AclBinding:
+    return AclBinding("TOPIC", "orders", "LITERAL", principal, "*", operation, "ALLOW")
+
+
+DENY_ALL = (
+    ACL.replace('"Allow"', '"Deny"').replace('"Read"', '"All"').replace('"User:app"', '"User:*"')
+)
+
+
+def test_a_deny_that_takes_rights_is_dangerous_and_names_who_loses_what(tmp_path: Path) -> None:
+    """It outweighs every Allow; -max-dangerous counts it."""
+    cluster = Brokers(1)
+    cluster.create_acls([allow("User:a"), allow("User:b", "WRITE"), allow("User:root")])
+    made = planned(tmp_path, DENY_ALL, cluster=cluster, super_users="User:root")
+    (change,) = made.plan.changes
+    assert change.risk is Risk.DANGEROUS
+    assert change.notes == ("KP2305 this Deny takes DESCRIBE, READ, WRITE from User:a, User:b",)
+    ports = Ports(lambda *_: cluster, Silence(), FakeClock(), lambda: NOW, lambda: False)
+    project = Project(tmp_path, tmp_path / "state.json", Inputs())
+    made = make_plan(project, PlanOptions(max_dangerous=0), ports)
+    assert "KP451" in codes(made)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (("", ""),),  # nobody has anything there
+        (('"User:*"', '"User:other"'),),
+        (('"orders"', '"bills"'),),
+    ],
+)
+def test_a_deny_that_takes_nothing_is_not_dangerous(
+    tmp_path: Path, change: tuple[tuple[str, str], ...]
+) -> None:
+    text = DENY_ALL
+    for before, after in change:
+        text = text.replace(before, after)
+    cluster = Brokers(1)
+    if change != (("", ""),):
+        cluster.create_acls([allow("User:a")])
+    (denied,) = planned(tmp_path, text, cluster=cluster).plan.changes
+    assert denied.risk is Risk.SAFE
 
 
 def test_a_plan_without_acls_says_nothing_of_access(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import TopicDescription
+from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.model.errors import StalePlanError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
@@ -73,6 +74,7 @@ def test_a_topic_is_deleted_by_its_id_and_created_anew_with_what_is_declared(
 
 
 def test_the_plan_says_what_is_lost_and_why(site: ProjectHarness) -> None:
+    site.cluster.set_topic_use("orders", TopicUse({0: PartitionUse(0, 5, None, 500, 0)}, ()))
     plan = site.plan(**meant()).plan
     change = changed(plan)
     assert (change.action, change.reason) == (Action.REPLACE, Reason.REPLACE_OPTION)
