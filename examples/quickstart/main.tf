@@ -57,15 +57,13 @@ resource "kafka_topic" "customers" {
   }
 }
 
-# checkout only writes orders.
+# checkout only writes orders. Write implies Describe.
 resource "kafka_acl" "checkout" {
-  for_each = toset(["Write", "Describe"])
-
   resource_type       = "Topic"
   resource_name       = kafka_topic.events["orders"].name
   acl_principal       = "User:checkout"
   acl_host            = "*"
-  acl_operation       = each.key
+  acl_operation       = "Write"
   acl_permission_type = "Allow"
 }
 

@@ -221,7 +221,7 @@ def test_the_demo_shows_every_step_and_succeeds(tmp_path: Path) -> None:
     }
     ran = kplan(tmp_path, "demo", env=env)
     assert ran.code == 0, ran
-    assert "Apply complete! Resources: 8 added, 0 changed, 0 destroyed." in ran.out
+    assert "Apply complete! Resources: 7 added, 0 changed, 0 destroyed." in ran.out
     assert "No changes. Your infrastructure matches the configuration." in ran.out
     assert '"604800000" -> "3600000"' in ran.out
     assert "Every step had the expected result." in ran.err

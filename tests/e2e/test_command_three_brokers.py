@@ -57,7 +57,7 @@ def test_the_quickstart_is_applied_drifts_and_is_destroyed_and_others_keep_what_
     with closing(example.cluster()) as cluster:
         cluster.create_topics([NewTopic(theirs, 1, 3)])
         cluster.create_acls([binding])
-        assert "Resources: 8 added" in example.run("apply", "-auto-approve", THREE)
+        assert "Resources: 7 added" in example.run("apply", "-auto-approve", THREE)
         topic = cluster.topics()["dev.shop.orders"]
         assert not isinstance(topic, Refusal)
         assert {len(replicas) for replicas in topic.assignment} == {3}
@@ -67,7 +67,7 @@ def test_the_quickstart_is_applied_drifts_and_is_destroyed_and_others_keep_what_
         (drifted,) = json.loads(example.run("drift", "-json", code=2))["resource_drift"]
         assert drifted["address"] == 'kafka_topic.events["orders"]'
         assert drifted["change"]["after"]["config"]["retention.ms"] == "1000"
-        assert "Resources: 8 destroyed" in example.run("destroy", "-auto-approve")
+        assert "Resources: 7 destroyed" in example.run("destroy", "-auto-approve")
         assert [name for name in cluster.topics() if name.startswith("dev.shop.")] == [theirs]
         assert [each for each in cluster.acls() if each.principal == "User:reporting"] == [binding]
         cluster.delete_acls([binding])

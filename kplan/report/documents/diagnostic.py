@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kplan.model.address import Address
@@ -89,9 +89,9 @@ def diagnostics_document(diagnostics: Iterable[Diagnostic], sources: Mapping[str
 def problem_blocks(
     diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Return the problems in order of display, each once."""
+    """Return the problems in order of display, each once; many equal warnings are counted."""
     texts = {name: SourceText(text) for name, text in sources.items()}
-    for each in sort_diagnostics(diagnostics):
+    for each in collapse_warnings(sort_diagnostics(diagnostics)):
         word, tone = _WORDS[each.severity]
         yield Problem(
             tone,
@@ -104,6 +104,39 @@ def problem_blocks(
             detail=each.detail,
             hint=each.hint,
         )
+
+
+_MAX_ALIKE = 10
+_SHOWN_ALIKE = 3
+"""Of more warnings of one code than the first number, so many are shown."""
+
+
+def collapse_warnings(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Show few of many warnings of one code, other source lines first, and count the rest.
+
+    Machine-readable reports have all of them. Errors are never left out.
+    """
+    alike: dict[str, list[Diagnostic]] = {}
+    for each in diagnostics:
+        if not each.is_error:
+            alike.setdefault(each.code, []).append(each)
+    shown: dict[Diagnostic, Diagnostic] = {}
+    for members in alike.values():
+        if len(members) <= _MAX_ALIKE:
+            shown |= {each: each for each in members}
+            continue
+        places: dict[SourceRange | None, Diagnostic] = {}
+        for each in members:
+            places.setdefault(each.subject, each)
+        chosen = list(places.values())[:_SHOWN_ALIKE]
+        shown |= {each: each for each in chosen[:-1]}
+        shown[chosen[-1]] = _with_count(chosen[-1], len(members) - len(chosen))
+    return tuple(shown.get(each, each) for each in diagnostics if each.is_error or each in shown)
+
+
+def _with_count(each: Diagnostic, more: int) -> Diagnostic:
+    count = f"(and {more:,} more warnings {each.code}; -json and -report list all of them)"
+    return replace(each, detail=f"{each.detail}\n\n{count}".lstrip())
 
 
 def _excerpts(each: Diagnostic, texts: Mapping[str, SourceText]) -> Iterator[Excerpt]:

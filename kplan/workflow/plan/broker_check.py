@@ -246,10 +246,8 @@ def _add_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
         diagnostics=sort_diagnostics(
             [
                 *plan.diagnostics,
-                *(
-                    _refusal_diagnostic(*each)
-                    for each in refused
-                    if not is_policy_violation(each[1])
+                *_refusal_diagnostics(
+                    [each for each in refused if not is_policy_violation(each[1])]
                 ),
             ]
         ),
@@ -301,6 +299,23 @@ def _broker_violation(change: Change, refused: Refusal) -> Violation:
         origin=RefusalOrigin.BROKER,
         provider=change.provider,
     )
+
+
+def _refusal_diagnostics(refused: Sequence[tuple[Change, Refusal]]) -> Iterator[Diagnostic]:
+    """Return each refusal, but one warning of all that met the same mutation quota (KIP-599)."""
+    throttled = [each for each in refused if handling(each[1]) is Handling.THROTTLED]
+    for each in refused:
+        if len(throttled) == 1 or handling(each[1]) is not Handling.THROTTLED:
+            yield _refusal_diagnostic(*each)
+    if len(throttled) > 1:
+        first = _refusal_diagnostic(*throttled[0])
+        yield replace(
+            first,
+            detail=f"{len(throttled):,} changes could not be tried with the broker: "
+            f"{redact_refusal(throttled[0][1], throttled[0][0])}",
+            hint="A mutation quota applies to this principal. Apply waits for it as long as "
+            "needed; the dry run does not.",
+        )
 
 
 def _refusal_diagnostic(change: Change, refused: Refusal) -> Diagnostic:

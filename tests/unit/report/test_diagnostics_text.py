@@ -255,3 +255,32 @@ def test_the_block_around_a_line_is_not_taken_from_a_block_that_ended_before() -
     source = 'variable "x" {\n}\nnope\n'
     found = undeclared(subject=SourceRange("m.tf", 3, 1, 3, 5))
     assert "  on m.tf line 3, column 1:\n" in diagnostics_text([found], {"m.tf": source}, ASCII)
+
+
+def warning(number: int, line: int, code: str = "KP403") -> Diagnostic:
+    return undeclared(
+        code=code,
+        severity=Severity.WARNING,
+        summary="ACL is covered by a wider ACL",
+        detail=f"number {number}",
+        subject=SourceRange("main.tf", line, 1, line, 5),
+    )
+
+
+def test_a_thousand_equal_warnings_are_three_and_a_count() -> None:
+    many = [warning(number, 1 + number % 4) for number in range(1_000)]
+    text = diagnostics_text([*many, undeclared()], SOURCES, ASCII)
+    assert text.count("Warning: ") == 3
+    assert len(set(re.findall(r"on main.tf line (\d)", text))) == 4  # three of them, and the error
+    assert "(and 997 more warnings KP403; -json and -report list all of them)" in " ".join(
+        text.replace("|", " ").split()
+    )
+    data = json.loads(validation_json(many, SOURCES))
+    assert data["warning_count"] == len(data["diagnostics"]) == 1_000
+
+
+def test_a_handful_of_warnings_and_every_error_is_shown() -> None:
+    few = [warning(number, 1) for number in range(10)]
+    errors = [undeclared(detail=f"number {number}") for number in range(50)]
+    text = diagnostics_text([*few, *errors], SOURCES, ASCII)
+    assert (text.count("Warning: "), text.count("Error: ")) == (10, 50)

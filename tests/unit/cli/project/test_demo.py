@@ -56,7 +56,7 @@ def test_every_step_is_a_command_line_that_anybody_can_type(
     out, err = capsys.readouterr()
     typed = [line.removeprefix("$ kplan ") for line in err.splitlines() if line.startswith("$ ")]
     assert [line.split()[0] for line in typed] == ["plan", "apply", "plan", "drift"]
-    assert "Apply complete! Resources: 8 added" in out
+    assert "Apply complete! Resources: 7 added" in out
     assert '"604800000" -> "3600000"' in out
     assert "Every step had the expected result." in err
     assert stage.ended

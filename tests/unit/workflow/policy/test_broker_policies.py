@@ -105,3 +105,14 @@ def test_the_quota_for_changes_is_waited_for(site: ProjectHarness) -> None:
     site.cluster.throttle(200, allowed=1)
     made = site.plan().plan
     assert (made.diagnostics, made.cluster["asked"], made.cluster["refused"]) == ((), "2", "0")
+
+
+def test_a_quota_that_lasts_longer_than_the_dry_run_is_one_warning(site: ProjectHarness) -> None:
+    """KIP-599: 44 warnings of eight lines each say no more than one."""
+    names = ", ".join(f"n{number} = 1" for number in range(12))
+    site.write(TOPICS.replace("a = 3", f"{names}, a = 3"))
+    site.cluster.throttle(200, allowed=0, times=None)
+    (only,) = site.plan().plan.diagnostics
+    assert only.code == "KP242"
+    assert "14 changes could not be tried" in only.detail
+    assert "THROTTLING_QUOTA_EXCEEDED" in only.detail
