@@ -15,7 +15,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_INPUT": "false: never ask for approval",
     "KPLAN_IN_AUTOMATION": "true: omit hints about the next command (also TF_IN_AUTOMATION)",
     "KPLAN_LOCK_TIMEOUT": "how long to wait for the lock of the state, for example 5m",
-    "KPLAN_LOG": "log level for stderr: trace, debug, info, warn or error",
+    "KPLAN_LOG": "log level for stderr: trace, debug (every request), info, warn or error",
     "KPLAN_LOG_PATH": "log to this file instead of stderr",
     "KPLAN_MAVEN_REPOSITORY": "the Maven repository for the sandbox, instead of Maven Central",
     "KPLAN_NOTIFY": "the webhook that receives drift, as with -notify",

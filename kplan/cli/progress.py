@@ -47,11 +47,34 @@ def show_progress(terminal: Terminal) -> Iterator[Progress]:
     if terminal.can_animate:
         from kplan.cli.progress_bar import BarProgress  # noqa: PLC0415 - rich is slow to load
 
-        with BarProgress(terminal).show() as bars:
+        with BarProgress(terminal).show() as bars, _show_waits(bars):
             yield bars
     else:
-        with LineProgress(terminal).show() as lines:
+        with LineProgress(terminal).show() as lines, _show_waits(lines):
             yield lines
+
+
+class _WaitHandler(logging.Handler):
+    """Shows what is waited for as notes of the progress."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__()
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one."""
+        self._progress.note(f"Waiting: {record.getMessage()}")
+
+
+@contextmanager
+def _show_waits(progress: Progress) -> Iterator[None]:
+    """Show beside the progress which node has not answered for long."""
+    handler, logger = _WaitHandler(progress), logging.getLogger("kplan.wait")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 class LineProgress:

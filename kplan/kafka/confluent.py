@@ -1,5 +1,7 @@
 """The confluent driver: writes to topics and their configs, through librdkafka."""
 
+import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -29,6 +31,8 @@ from kplan.kafka.token import TokenCache
 from kplan.kafka.transaction import LOGGER
 from kplan.kafka.wire.messages import broker_refusal
 from kplan.model.errors import ClusterError, Refusal, RefusalOrigin
+
+_REQUESTS = logging.getLogger("kplan.request")
 
 _MAX_STRING_BYTES = 32_767
 """The longest string of the protocol; librdkafka sends a longer one as null, or breaks off."""
@@ -194,6 +198,7 @@ class ConfluentCluster:
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, ItemResult]:
         """Create topics."""
         return self._write(
+            "CreateTopics",
             specs,
             topic_refusal,
             _native_topic,
@@ -205,6 +210,7 @@ class ConfluentCluster:
     ) -> Mapping[str, ItemResult]:
         """Grow topics."""
         return self._write(
+            "CreatePartitions",
             specs,
             partitions_refusal,
             _native_partitions,
@@ -218,6 +224,7 @@ class ConfluentCluster:
     ) -> Mapping[str, ItemResult]:
         """Set and reset single config keys of topics."""
         return self._write(
+            "IncrementalAlterConfigs",
             specs,
             alteration_refusal,
             _native_resource,
@@ -235,6 +242,7 @@ class ConfluentCluster:
 
     def _write(
         self,
+        api: str,
         specs: Sequence[Spec],
         fault: Callable[[Spec], Refusal | None],
         native: Callable[[Spec], Native],
@@ -250,7 +258,15 @@ class ConfluentCluster:
         if admin is None:
             closed = client_refusal(CLIENT_DISCONNECTED, "Nothing was sent: we have closed.")
             return verdicts | dict.fromkeys(fine, closed)
-        return verdicts | _send_items(admin, fine, send)
+        begun = time.monotonic()
+        verdicts |= _send_items(admin, fine, send)
+        errors = Counter(each.error for each in verdicts.values() if each is not None)
+        _REQUESTS.debug(
+            "%s by librdkafka: %d items, %.1f ms, %s",
+            api, len(fine), (time.monotonic() - begun) * 1000,
+            ", ".join(f"{count} x {name}" for name, count in errors.items()) or "no error",
+        )  # fmt: skip
+        return verdicts
 
 
 def _token_callback(tokens: TokenCache, timeouts: Timeouts) -> Callable[[str], tuple[object, ...]]:

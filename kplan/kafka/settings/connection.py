@@ -147,20 +147,27 @@ class Endpoint:
 class Timeouts:
     """How long to wait: `connect_s` for one node to accept us, `request_s` for one request.
 
-    `request_s` is also the budget for finding any node that answers. A write gets `grace_s` on top,
-    so that the word of a broker that gave up after `request_s` comes before we give up.
+    `read_s` is that for a request that only reads, and the budget for finding any node that
+    answers it. A write gets `grace_s` on top of `request_s`, so that the word of a broker that gave
+    up after that comes before we give up.
     """
 
     connect_s: Seconds = Seconds(10.0)
     request_s: Seconds = Seconds(120.0)
     grace_s: Seconds = Seconds(10.0)
+    max_read_s: Seconds = Seconds(30.0)
+
+    @property
+    def read_s(self) -> Seconds:
+        """How long to wait for the answer to a request that only reads."""
+        return min(self.max_read_s, self.request_s)
 
     def within(self, seconds: float) -> "Timeouts":
         """Wait for no node and no request longer than that."""
         connect_s, request_s = (
             Seconds(min(each, seconds)) for each in (self.connect_s, self.request_s)
         )
-        return Timeouts(connect_s, request_s, self.grace_s)
+        return Timeouts(connect_s, request_s, self.grace_s, self.max_read_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,7 +304,10 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
         "Principals in super.users of the brokers, such as User:admin; brokers do not return them.",
         "list(string)",
     ),
-    "timeout": Attribute("Seconds to wait for an answer; more than 0.", "number"),
+    "timeout": Attribute(
+        "Seconds to wait for an answer; more than 0. Default: 30 for reads, 120 for changes.",
+        "number",
+    ),
     "tls_enabled": Attribute("Whether to use TLS.", "bool"),
 }
 """Arguments by name; those of the provider that kplan does not hand to AWS are left out."""

@@ -218,14 +218,15 @@ _DEFAULTS = Timeouts()
 def _timeouts(settings: RawSettings) -> Timeouts:
     request = settings.find(Setting.TIMEOUT_S, Setting.TIMEOUT_MS)
     connect = settings.find(Setting.CONNECT_TIMEOUT_MS)
-    request_s = _DEFAULTS.request_s
+    request_s, read_s = _DEFAULTS.request_s, _DEFAULTS.max_read_s
     if request is not None:
         per_second = 1 if request[0] is Setting.TIMEOUT_S else 1000
         request_s = _read_seconds(settings, request[1], per_second) or request_s
+        read_s = request_s
     connect_s = min(_DEFAULTS.connect_s, request_s)
     if connect is not None:
         connect_s = _read_seconds(settings, connect[1], 1000) or connect_s
-    return Timeouts(connect_s, request_s)
+    return Timeouts(connect_s, request_s, max_read_s=read_s)
 
 
 def _socket_options(settings: RawSettings) -> SocketOptions:

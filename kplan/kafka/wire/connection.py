@@ -1,5 +1,6 @@
 """A connection to one node: open it, negotiate versions, log in by SASL, send requests."""
 
+import logging
 import ssl
 import struct
 import time
@@ -28,6 +29,10 @@ from kplan.kafka.wire.transport import (
 from kplan.model.errors import AuthError, UnsupportedError, WrongEndpointError
 
 _HEADER_BYTES = 4
+_REQUESTS = logging.getLogger("kplan.request")
+WAITS = logging.getLogger("kplan.wait")
+"""Hears of every answer that takes long; the command shows it beside its progress."""
+WAITS.setLevel(logging.WARNING)
 
 
 class Connection:
@@ -85,7 +90,38 @@ class Connection:
         """Ask and give the body of the answer as it came; raises as `ask`."""
         self._correlation_id += 1
         frame = messages.encode_request(request, version, self._correlation_id, self._client_id)
-        return self._strip_header(api, version, self._link.exchange(frame, deadline))
+        begun = time.monotonic()
+
+        def notify() -> None:
+            waited_s = time.monotonic() - begun
+            WAITS.warning(
+                "%s has not answered %s for %.0f s; the limit is %g s (timeout).",
+                self.endpoint, api.name, waited_s, deadline.span_s,
+            )  # fmt: skip
+
+        try:
+            answer = self._link.exchange(frame, deadline, notify)
+            body = self._strip_header(api, version, answer)
+        except ConnectionLost as failure:
+            self._log_request(api, version, request, begun, str(failure))
+            raise
+        if _REQUESTS.isEnabledFor(logging.DEBUG):
+            errors = messages.error_summary(self.decode(api, version, body))
+            self._log_request(api, version, request, begun, errors)
+        return body
+
+    def _log_request(
+        self, api: Api, version: int, request: Message, begun: float, errors: str
+    ) -> None:
+        """Log what was asked and what came of it, but nothing of the contents: some is secret."""
+        if not _REQUESTS.isEnabledFor(logging.DEBUG):
+            return
+        elapsed_ms = (time.monotonic() - begun) * 1000
+        _REQUESTS.debug(
+            "%s v%d at %s: %d items, %.1f ms, %s",
+            api.name, version, self.endpoint, messages.item_count(request), elapsed_ms,
+            errors or "no error",
+        )  # fmt: skip
 
     def _strip_header(self, api: Api, version: int, answer: memoryview) -> memoryview:
         if len(answer) < _HEADER_BYTES:

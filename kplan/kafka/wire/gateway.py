@@ -201,18 +201,25 @@ class Gateway:
     ) -> Answer:
         """Ask one node, `at` or any; the next one where it does not answer.
 
+        Who is not the last has half of the time that is left: one silent node does not take it all.
+
         Raises:
             Unreachable: no node answered.
             AuthError: a node refused us.
 
         """
-        deadline = Deadline.after(self._settings.timeouts.request_s)
+        deadline = Deadline.after(self._settings.timeouts.read_s)
         failures: list[UnreachableError] = []
-        for endpoint in [at] if at else self._candidates():
+        endpoints = [at] if at else self._candidates()
+        for number, endpoint in enumerate(endpoints, start=1):
+            is_last = number == len(endpoints)
             try:
-                answer = self._ask_node(question, endpoint, deadline)
+                share = deadline if is_last else deadline.within(deadline.remaining_s() / 2)
+                answer = self._ask_node(question, endpoint, share)
             except UnreachableError as failure:
                 failures.append(failure)
+            except RequestTimeout:
+                break  # the others have used up all of the time
             else:
                 if at is None:
                     self._preferred = endpoint
@@ -316,7 +323,7 @@ class Gateway:
                 with self._pool.lease(endpoint, deadline) as node:
                     return question(node, deadline)
             except RequestTimeout as failure:
-                raise UnreachableError(f"{endpoint}: {failure}.") from failure
+                raise UnreachableError(f"{endpoint}: {failure}.", hint=_TIMEOUT_HINT) from failure
             except ConnectionLost as failure:
                 if is_last:
                     why = diagnose_request(endpoint, self._settings, self._pool.context)
@@ -326,6 +333,11 @@ class Gateway:
     def _candidates(self) -> tuple[Endpoint, ...]:
         home = (self._preferred,) if self._preferred else ()
         return tuple(dict.fromkeys((*home, *self._bootstrap, *self._learned)))
+
+
+_TIMEOUT_HINT = (
+    'To wait longer, set timeout in provider "kafka", or request.timeout.ms in the properties file.'
+)
 
 
 def _unreachable_error(failures: list[UnreachableError]) -> UnreachableError:

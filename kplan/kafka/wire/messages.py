@@ -3,6 +3,7 @@
 import struct
 import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -296,3 +297,25 @@ def invalid_refusal(what: str) -> Refusal:
 
 
 TOO_LARGE = "A count or broker id is too large for Kafka."
+
+
+def item_count(request: Message) -> int:
+    """Count what a request is about: the entries of its longest list, 0 where it has none."""
+    values = request.to_dict().values()
+    return max((len(each) for each in values if isinstance(each, list)), default=0)
+
+
+def error_summary(answer: Message) -> str:
+    """Name the errors in an answer and its items, with their number; "" where there is none."""
+    found: Counter[int] = Counter()
+    parts: list[object] = [answer.to_dict()]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            found[part.get("error_code") or 0] += 1
+            parts += part.values()
+        elif isinstance(part, list):
+            parts += part
+    del found[0]
+    names = ((refusal(code).error, count) for code, count in sorted(found.items()))
+    return ", ".join(name if count == 1 else f"{count} x {name}" for name, count in names)

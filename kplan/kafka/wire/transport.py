@@ -7,6 +7,7 @@ import struct
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -45,18 +46,20 @@ class NotKafkaProtocol(ConnectionLost):
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment on the monotonic clock, in seconds."""
+    """A moment on the monotonic clock, in seconds, and how long it was ahead at first."""
 
     at_s: float
+    span_s: float
 
     @classmethod
     def after(cls, span_s: float) -> "Deadline":
         """Set a deadline from now on."""
-        return cls(time.monotonic() + span_s)
+        return cls(time.monotonic() + span_s, span_s)
 
     def within(self, span_s: float) -> "Deadline":
         """Set a nearer deadline; never one beyond this."""
-        return Deadline(min(self.at_s, time.monotonic() + span_s))
+        nearer = Deadline.after(span_s)
+        return nearer if nearer.at_s < self.at_s else self
 
     @property
     def has_time_left(self) -> bool:
@@ -72,8 +75,12 @@ class Deadline:
         """
         left = self.at_s - time.monotonic()
         if left <= 0:
-            raise RequestTimeout("no answer came in time")
+            raise RequestTimeout(self.timeout_text())
         return left
+
+    def timeout_text(self) -> str:
+        """Say that time is over, and how much there was."""
+        return f"no answer came in time ({self.span_s:g} s)"
 
 
 def open_socket(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
@@ -137,14 +144,27 @@ def _resolve_host(endpoint: Endpoint, deadline: Deadline) -> _Addresses:
     return found
 
 
+NOTICE_S = 10.0
+"""How long an answer may take before somebody is told what is waited for."""
+
+
+def _never_notify() -> None:
+    """Tell no one."""
+
+
 class FrameStream:
     """A stream of frames: four bytes of length, then that many bytes (Kafka's protocol guide)."""
 
     def __init__(self, stream: socket.socket) -> None:
         self._stream = stream
 
-    def exchange(self, frame: bytes | bytearray, deadline: Deadline) -> memoryview:
-        """Send one frame and wait for one.
+    def exchange(
+        self,
+        frame: bytes | bytearray,
+        deadline: Deadline,
+        notify: Callable[[], None] = _never_notify,
+    ) -> memoryview:
+        """Send one frame and wait for one; `notify` is called each ten seconds without a byte.
 
         Raises:
             Broken: no whole frame came back; ours may have arrived.
@@ -153,9 +173,9 @@ class FrameStream:
         try:
             self._stream.settimeout(deadline.remaining_s())
             self._stream.sendall(frame)
-            return self._read_frame(deadline)
+            return self._read_frame(deadline, notify)
         except TimeoutError as failure:
-            raise RequestTimeout("no answer came in time") from failure
+            raise RequestTimeout(deadline.timeout_text()) from failure
         except ssl.SSLError as failure:
             raise TlsFailure(f"TLS failed: {failure.reason or failure}") from failure
         except OSError as failure:
@@ -163,19 +183,24 @@ class FrameStream:
                 f"the connection broke: {failure.strerror or failure}"
             ) from failure
 
-    def _read_frame(self, deadline: Deadline) -> memoryview:
-        head = self._read_bytes(4, deadline)
+    def _read_frame(self, deadline: Deadline, notify: Callable[[], None]) -> memoryview:
+        head = self._read_bytes(4, deadline, notify)
         (size,) = struct.unpack(">i", head)
         if not 0 < size <= MAX_FRAME_BYTES:
             raise NotKafkaProtocol(bytes(head))
-        return self._read_bytes(size, deadline)
+        return self._read_bytes(size, deadline, notify)
 
-    def _read_bytes(self, size: int, deadline: Deadline) -> memoryview:
+    def _read_bytes(self, size: int, deadline: Deadline, notify: Callable[[], None]) -> memoryview:
         view = memoryview(bytearray(size))
         at = 0
         while at < size:
-            self._stream.settimeout(deadline.remaining_s())
-            count = self._stream.recv_into(view[at:])
+            self._stream.settimeout(min(NOTICE_S, deadline.remaining_s()))
+            try:
+                count = self._stream.recv_into(view[at:])
+            except TimeoutError:
+                deadline.remaining_s()  # raises where time is over
+                notify()
+                continue
             if count == 0:
                 raise ConnectionLost("the other side closed the connection")
             at += count
@@ -275,7 +300,9 @@ def wrap_tls(
         return context.wrap_socket(stream, server_hostname=endpoint.host)
     except TimeoutError as failure:
         stream.close()
-        raise RequestTimeout("no answer to the TLS handshake came in time") from failure
+        raise RequestTimeout(
+            f"no answer to the TLS handshake came in time ({deadline.span_s:g} s)"
+        ) from failure
     except ssl.SSLError as failure:
         stream.close()
         raise tls_error(endpoint, failure) from failure

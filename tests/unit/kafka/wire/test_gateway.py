@@ -1,5 +1,6 @@
 """The wire driver when connections break: against a broker of our own making."""
 
+import logging
 import socket
 import threading
 import time
@@ -20,7 +21,7 @@ from kplan.kafka.settings.connection import (
     Timeouts,
     seconds,
 )
-from kplan.kafka.wire import messages
+from kplan.kafka.wire import messages, transport
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.kafka.wire.messages import Message
 from kplan.model.errors import (
@@ -83,6 +84,47 @@ def test_a_read_without_an_answer_ends_at_its_timeout() -> None:
             cluster.describe()
         assert 0.9 < time.monotonic() - begun < 3
         assert broker.count(messages.DESCRIBE_CLUSTER) == 1
+
+
+def test_the_limit_of_a_read_is_named_with_its_setting() -> None:
+    assert Timeouts().read_s == 30
+    with fake_broker() as broker, connected(broker) as cluster:
+        broker.on(messages.DESCRIBE_CLUSTER, Act.STAY_SILENT)
+        with pytest.raises(UnreachableError, match=r"in time \(1 s\)") as told:
+            cluster.describe()
+    assert 'timeout in provider "kafka"' in told.value.hint
+
+
+def test_who_is_waited_for_is_told_and_a_silent_node_does_not_take_all_of_the_time(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A broker that takes the request and says nothing more."""
+    monkeypatch.setattr(transport, "NOTICE_S", 0.2)
+    with fake_broker() as silent, fake_broker() as broker:
+        broker.on(messages.DESCRIBE_CLUSTER, described(broker))
+        silent.on(messages.DESCRIBE_CLUSTER, Act.STAY_SILENT)
+        two = settings_for(silent.endpoint, broker.endpoint)
+        with caplog.at_level(logging.WARNING, "kplan.wait"), closing(WireCluster(two)) as cluster:
+            assert cluster.describe().cluster_id == "fake"
+    assert f"{silent.endpoint} has not answered DescribeCluster for 0 s" in caplog.text
+    assert "(timeout)" in caplog.text
+
+
+def test_a_debug_log_names_every_request_and_no_contents(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with fake_broker() as broker, connected(broker) as cluster:
+        broker.on(messages.DESCRIBE_CLUSTER, described(broker))
+        broker.on(messages.CREATE_TOPICS, Act.CLOSE)
+        with caplog.at_level(logging.DEBUG, "kplan.request"):
+            cluster.describe()
+            cluster.create_topics([replace(SPEC, name="secret-name"), SPEC])
+    lines = [each.getMessage() for each in caplog.records if each.name == "kplan.request"]
+    assert any("DescribeCluster v" in each and each.endswith("no error") for each in lines)
+    (broken,) = [each for each in lines if "CreateTopics v" in each]
+    assert "2 items" in broken
+    assert "closed the connection" in broken
+    assert "secret-name" not in caplog.text
 
 
 def test_a_write_whose_connection_breaks_is_in_doubt_and_never_sent_again() -> None:
