@@ -50,8 +50,9 @@ class ApplyWatcher:
         """Show the outcomes of changes."""
         sent = [each for each in outcomes if each.status is not OutcomeStatus.SKIPPED]
         self._progress.advance(len(sent))
+        is_large = self._is_large or len(sent) > MAX_CHANGE_LINES
         for each in sent:
-            if each.status is not OutcomeStatus.APPLIED or not self._is_large:
+            if each.status is not OutcomeStatus.APPLIED or not is_large:
                 self._progress.note(outcome_line(each, self._look))
 
     def on_visibility(self, visibility: Visibility) -> None:

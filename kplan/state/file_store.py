@@ -1,8 +1,9 @@
 """A state in a file, with its lock, journal and backups beside it: the default."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Plan
@@ -84,10 +85,14 @@ class FileStore:
         file.check_free_space(self.path, changes)
 
     def open_journal(
-        self, plan: Plan, nonce: str = "", holder: LockHolder | None = None
+        self,
+        plan: Plan,
+        nonce: str = "",
+        holder: LockHolder | None = None,
+        variables: Mapping[str, Any] | None = None,
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal beside the file, as long as the lock is ours."""
-        return open_journal(self.path, plan, nonce, holder)
+        return open_journal(self.path, plan, nonce, holder, variables)
 
     def discard_journal(self) -> None:
         """Remove the journal beside the file."""

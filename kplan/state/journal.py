@@ -65,7 +65,8 @@ class JournalHeader:
     """What an apply is about. `plan` is the checksum of its plan, `at` ISO 8601 in UTC.
 
     `cluster_id` and `clusters` are those of the plan's `BasedOn`. `nonce` is that of the saved
-    plan, "" where it was made on the spot.
+    plan, "" where it was made on the spot. `variables` are the values of the variables, as JSON,
+    without sensitive ones.
     """
 
     plan: str
@@ -76,6 +77,7 @@ class JournalHeader:
     at: str
     clusters: Mapping[str, str] = field(default_factory=dict)
     nonce: str = ""
+    variables: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 _UNSETTLED = frozenset({OutcomeStatus.UNKNOWN, OutcomeStatus.IN_PROGRESS})

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
@@ -118,14 +118,16 @@ class JournalStart:
         return JournalWriter(sink, self.chain, self.numbers)
 
 
-def journal_start(plan: Plan, nonce: str = "") -> JournalStart:
+def journal_start(
+    plan: Plan, nonce: str = "", variables: Mapping[str, Any] | None = None
+) -> JournalStart:
     """Write down every change of the plan's batches, for a journal to begin with.
 
-    `nonce` is that of a saved plan.
+    `nonce` is that of a saved plan; `variables` as in `JournalHeader`.
     """
     changes = {each.key: each for batch in plan.batches for each in batch.changes}
     chain = ChecksumChain()
-    lines = [chain.encode_line(header_line(_journal_header(plan, nonce), len(changes)))]
+    lines = [chain.encode_line(header_line(_journal_header(plan, nonce, variables), len(changes)))]
     lines += [chain.encode_line(change_line(each)) for each in changes.values()]
     return JournalStart(
         b"".join(lines), chain, {each: number for number, each in enumerate(changes)}
@@ -180,7 +182,11 @@ class _FileSink:
 
 @contextmanager
 def open_journal(
-    path: Path, plan: Plan, nonce: str = "", holder: LockHolder | None = None
+    path: Path,
+    plan: Plan,
+    nonce: str = "",
+    holder: LockHolder | None = None,
+    variables: Mapping[str, Any] | None = None,
 ) -> Iterator[JournalWriter]:
     """Keep a journal of the plan beside the state at `path`; the file stays when this ends.
 
@@ -202,7 +208,7 @@ def open_journal(
     file = journal_path(path)
     if file.exists():
         raise interrupted_apply_error(str(file))
-    first = journal_start(plan, nonce)
+    first = journal_start(plan, nonce, variables)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, first.lines)
@@ -217,7 +223,7 @@ def open_journal(
         os.close(descriptor)
 
 
-def _journal_header(plan: Plan, nonce: str) -> JournalHeader:
+def _journal_header(plan: Plan, nonce: str, variables: Mapping[str, Any] | None) -> JournalHeader:
     return JournalHeader(
         plan=plan.checksum,
         lineage=plan.based_on.lineage,
@@ -227,4 +233,5 @@ def _journal_header(plan: Plan, nonce: str) -> JournalHeader:
         at=utc_now(),
         clusters=plan.based_on.clusters,
         nonce=nonce,
+        variables=variables or {},
     )

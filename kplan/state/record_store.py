@@ -1,8 +1,9 @@
 """A state, its lock and its journal kept as records of a Kafka topic."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from kplan.cluster.topology import Records
 from kplan.model.errors import ClusterError, StateCorruptError, StateError
@@ -211,9 +212,10 @@ class RecordStore:
         plan: Plan,
         nonce: str = "",
         holder: LockHolder | None = None,  # noqa: ARG002 - every record is written under the lock
+        variables: Mapping[str, Any] | None = None,
     ) -> Iterator[JournalWriter]:
         """Keep a journal."""
-        first = journal_start(plan, nonce)
+        first = journal_start(plan, nonce, variables)
         changes = journal_records(first.lines)
 
         def step(view: RecordView) -> RecordChanges:

@@ -1,8 +1,8 @@
 """The store of a state, as the use cases see it: state, lock, journal, earlier versions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from kplan.model.plan import Plan
 from kplan.model.state import State, StateVersion
@@ -81,11 +81,16 @@ class StateStore(Protocol):
         ...
 
     def open_journal(
-        self, plan: Plan, nonce: str = "", holder: LockHolder | None = None
+        self,
+        plan: Plan,
+        nonce: str = "",
+        holder: LockHolder | None = None,
+        variables: Mapping[str, Any] | None = None,
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal of the plan, a saved one if it has a nonce; it stays when this ends.
 
-        Nothing is written any more once `holder` has lost the lock. Raises StateLocked.
+        `variables` are the values that the plan was made with, without sensitive ones. Nothing is
+        written any more once `holder` has lost the lock. Raises StateLocked.
         """
         ...
 

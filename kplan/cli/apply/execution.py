@@ -24,7 +24,8 @@ from kplan.model.errors import StalePlanError, UsageError
 from kplan.report import views
 from kplan.report.report import Report
 from kplan.report.reports import apply_report, plan_report
-from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply, resume_apply
+from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply
+from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult
 

@@ -37,13 +37,22 @@ def list_(
         typer.Argument(metavar="ADDRESS", help="List only these resources or blocks."),
     ] = None,
 ) -> int:
-    """List the resources in the state."""
+    """List the resources in the state.
+
+    What an interrupted apply has done is in its journal until it is resumed; a note says so.
+    """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import state_list_text  # noqa: PLC0415
     from kplan.workflow.state.state import list_owned_objects  # noqa: PLC0415
 
-    owned = list_owned_objects(build_project(session, states, inputs), tuple(addresses or ()))
+    project = build_project(session, states, inputs)
+    owned = list_owned_objects(project, tuple(addresses or ()))
     session.terminal.write_stdout(state_list_text(owned))
+    if (journal := project.store.read_journal()) is not None:
+        session.terminal.write_stderr(
+            f"Note: An apply of {len(journal.changes):,} changes was interrupted; what it has done "
+            "is not in this list yet.\nTo finish it: kplan apply -resume"
+        )
     return ExitCode.DONE
 
 

@@ -1,26 +1,29 @@
 """Use case: apply an approved plan: journal, checkpoints of the state, outcomes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Clock, Watcher
 from kplan.apply.progress import state_after
-from kplan.kinds import KINDS
-from kplan.kinds.topic_layout import without_generated_assignment
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StalePlanError, StateError, UsageError
+from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
-from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Reason
+from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.plan_file import journal_plan_metadata
 from kplan.workflow.moves.moves import describe_moves, kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject, open_project
-from kplan.workflow.plan.plan import PlanResult, output_values, plan_open_project
-from kplan.workflow.policy.policy import check_policy_principal, report_refused
-from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
+from kplan.workflow.plan.plan import (
+    PlanResult,
+    output_values,
+    plain_variables,
+    plan_open_project,
+)
+from kplan.workflow.policy.policy import report_refused
+from kplan.workflow.ports import PlanOptions, Ports, Project
 
 CHECKPOINT_INTERVAL_S = 30.0
 
@@ -156,7 +159,7 @@ def execute_plan(
             for provider, part in result.plan.split_by_provider()
             for outcome in describe_moves(
                 found.clusters.connections[provider].cluster,
-                apply_plan(part, _apply_context(found, provider, options, (ports, watcher))),
+                apply_plan(part, apply_context(found, provider, options, (ports, watcher))),
                 options.reassignment_limits,
             )
         )
@@ -175,10 +178,11 @@ def _open_journal(
     project: Project, result: PlanResult, ports: Ports
 ) -> AbstractContextManager[JournalWriter]:
     nonce = result.meta.nonce if result.meta else ""
-    return project.store.open_journal(result.plan, nonce, ports.holder)
+    variables = plain_variables(result.configuration)
+    return project.store.open_journal(result.plan, nonce, ports.holder, variables)
 
 
-def _apply_context(
+def apply_context(
     project: OpenProject, provider: str, options: PlanOptions, outside: tuple[Ports, Watcher]
 ) -> ApplyContext:
     ports, watcher = outside
@@ -237,7 +241,7 @@ def _final_outputs(result: PlanResult) -> dict[str, OutputValue]:
     return outputs
 
 
-__all__ = ["ApplyHandlers", "ApplyResult", "apply", "resume_apply"]
+__all__ = ["ApplyHandlers", "ApplyResult", "apply"]
 
 
 def apply(
@@ -253,62 +257,3 @@ def apply(
         if not hands.approve(made):
             return ApplyResult(made, (), made.state, is_approved=False)
         return execute_plan(project, found, made, options, (ports, hands))
-
-
-def resume_apply(
-    project: Project, options: PlanOptions, ports: Ports, hands: ApplyHandlers
-) -> ApplyResult:
-    """Finish an apply that was interrupted: what it was approved for and has not done yet.
-
-    Raises:
-        UsageError: no apply was interrupted.
-        StalePlan: what is declared for one of its objects is not what was approved.
-
-    """
-    with open_project(project, ports) as found:
-        if found.journal is None:
-            raise UsageError("No apply was interrupted, so there is nothing to resume.")
-        check_policy_principal(found.configuration, options.policies)
-        approved = found.journal.changes
-        options = replace(
-            keep_replacements(options, approved),
-            only=_approved_keys(approved, found.state),
-            is_destroy=any(each.reason is Reason.DESTROY for each in approved),
-        )
-        made = plan_open_project(found, options, ports)
-        if made.plan.has_errors:
-            return ApplyResult(made, (), made.state, is_approved=False)
-        if others := tuple(_unapproved_changes(made.plan, approved)):
-            raise StalePlanError(
-                f"Not what the interrupted apply was approved for: {', '.join(others)}.",
-                "kplan apply plans the current configuration and asks for approval.",
-            )
-        return execute_plan(project, found, made, options, (ports, hands))
-
-
-def _approved_keys(approved: Sequence[Change], state: State) -> frozenset[ObjectKey]:
-    """Return what the apply was about: its objects, and those that their addresses held before."""
-    addresses = {each.address for each in approved}
-    held = (each for address, each in state.owned.items() if address in addresses)
-    return frozenset(each.key for each in approved) | frozenset(each.key for each in held)
-
-
-def _unapproved_changes(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
-    """Name the changes that aim at something else than the change that was approved."""
-    kinds = {kind.name: kind for kind in KINDS}
-    goals = {each.key: each.after for each in approved}
-    for change in plan.changes:
-        if not change.touches_cluster:
-            continue
-        key, after = change.key, change.after
-        goal = goals.get(key)
-        if goal is None or after is None:
-            is_same = goal is after and key in goals
-        else:
-            # What one of the two leaves to the broker is no other goal.
-            # Nor is where replicas go that kplan places: it follows from the current replicas.
-            goal, after = without_generated_assignment(goal), without_generated_assignment(after)
-            ways = (kinds[change.kind].align(*pair) for pair in ((goal, after), (after, goal)))
-            is_same = any(one == other for one, other in ways)
-        if not is_same:
-            yield str(change.address)

@@ -167,8 +167,8 @@ def apply_saved(
 
     Raises:
         PolicyDenied: it deletes more than `options` let it.
-        StalePlan: the plan has expired or was applied before, a topic of it was created again, or
-            something moved and `on_stale` says not to go on.
+        StalePlan: the plan has expired or was applied before, or something moved and `on_stale`
+            says not to go on.
         WrongCluster: it was made for another cluster.
 
     """
@@ -251,11 +251,9 @@ def _rebase_plan(
     wanted = desired_identities(project.configuration, state)
     snapshots = read_clusters(project.clusters, wanted)
     stale = find_stale_changes(saved.plan, state, snapshots, KINDS)
-    anew = [str(each.address) for each, why in stale if why is Staleness.RECREATED]
-    if anew or (stale and on_stale is not StaleAction.SKIP):
-        names = anew or [f"{each.address} ({why})" for each, why in stale]
-        said = "Created again since the plan" if anew else "Not as the plan saw it"
-        raise StalePlanError(f"{said}: {', '.join(names)}.", _PLAN_AGAIN_HINT)
+    if stale and on_stale is not StaleAction.SKIP:
+        names = [f"{each.address} ({why})" for each, why in stale]
+        raise StalePlanError(f"Not as the plan saw it: {', '.join(names)}.", _PLAN_AGAIN_HINT)
     plan = restore_secrets(_remove_stale_changes(saved.plan, stale, state), project.configuration)
     return PlanResult(plan, project.configuration, state, snapshots, saved.metadata), stale
 

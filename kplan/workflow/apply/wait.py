@@ -50,7 +50,7 @@ def _wait_for_cluster(
     """Wait for the objects of one cluster, and give those that every broker serves."""
     lines = {(each.address.kind, each.identity): each for each in waiting}
     ledger = ApplyProgress(
-        {key: ChangeProgress(_pending_change(each), 0) for key, each in lines.items()}
+        {key: ChangeProgress(pending_change(each), 0) for key, each in lines.items()}
     )
     wait_until_visible(ledger, context, until)
     return tuple(
@@ -67,7 +67,7 @@ def _still_pending(
     return tuple(each for each in waiting if each.address not in known)
 
 
-def _pending_change(owned: OwnedObject) -> Change:
+def pending_change(owned: OwnedObject) -> Change:
     """Make the change that brings about all of the object, as if only its name had been there."""
     kind = kind_of_address(owned.address)
     names = {each.name for each in schema_fields(kind.schema) if each.is_required}

@@ -251,6 +251,12 @@ def output_values(configuration: Configuration) -> dict[str, OutputValue]:
     }
 
 
+def plain_variables(configuration: Configuration) -> dict[str, object]:
+    """Return the values of the variables as JSON, without sensitive ones."""
+    given = configuration.variables
+    return {name: each.value for name, each in given.items() if not each.is_sensitive}
+
+
 def _node_address(description: ClusterDescription) -> str:
     """Name one node by what people call it; that is easier to distinguishes than cluster ids."""
     if not description.nodes:
@@ -316,11 +322,10 @@ def save_plan(
 
     """
     expires = (ports.now() + ttl).isoformat(timespec="seconds")
-    given = planned.configuration.variables
     meta = plan_metadata(
         planned.plan,
         expires_at=expires,
         nonce=uuid.uuid4().hex,
-        variables={name: each.value for name, each in given.items() if not each.is_sensitive},
+        variables=plain_variables(planned.configuration),
     )
     write_plan(path, planned.plan, meta, show)

@@ -27,8 +27,10 @@ def test_a_signal_ends_an_apply_between_requests_and_tells_the_command_that_goes
     out = desk.run("apply", "-auto-approve", "-var-file=a.tfvars", code=130)
     assert "Apply incomplete: 1 ok, 0 failed, 0 unknown, 2 not attempted." in out
     assert "To go on: kplan apply -resume -var-file=a.tfvars" in out
+    assert desk.run("state", "list") != ""
+    assert "An apply of 3 changes was interrupted" in desk.run_failing("state", "list", code=0)
     desk.cluster.clear_faults()
-    assert "Apply complete! Resources: 2 added" in desk.run("apply", "-resume")
+    assert "Apply complete! Resources: 3 added" in desk.run("apply", "-resume")
     assert "2 to add" not in desk.run("plan")
 
 

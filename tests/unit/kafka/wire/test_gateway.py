@@ -87,7 +87,7 @@ def test_a_read_without_an_answer_ends_at_its_timeout() -> None:
 
 
 def test_the_limit_of_a_read_is_named_with_its_setting() -> None:
-    assert Timeouts().read_s == 30
+    assert Timeouts().read_s == seconds(30)
     with fake_broker() as broker, connected(broker) as cluster:
         broker.on(messages.DESCRIBE_CLUSTER, Act.STAY_SILENT)
         with pytest.raises(UnreachableError, match=r"in time \(1 s\)") as told:

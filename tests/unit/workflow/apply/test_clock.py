@@ -10,7 +10,8 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import StalePlanError
 from kplan.model.plan import Action
 from kplan.state.file import read_state
-from kplan.workflow.apply.apply import ApplyHandlers, resume_apply
+from kplan.workflow.apply.apply import ApplyHandlers
+from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions, Ports

@@ -15,7 +15,8 @@ from kplan.model.errors import KplanError, StateError
 from kplan.state.file import read_state
 from kplan.state.journal import read_journal
 from kplan.state.lock_holder import current_holder
-from kplan.workflow.apply.apply import ApplyHandlers, resume_apply
+from kplan.workflow.apply.apply import ApplyHandlers
+from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.ports import PlanOptions, Ports
 from kplan.workflow.state.state import list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness

@@ -7,13 +7,18 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic, TopicDescription
+from kplan.config.inputs import VariableText
 from kplan.model.errors import StalePlanError, StateError, UsageError
+from kplan.model.outcome import OutcomeStatus
+from kplan.model.plan import Action
 from kplan.model.state import State
 from kplan.state.file import read_state
 from kplan.state.journal import journal_path, read_journal
 from kplan.state.plan_file import read_plan
 from kplan.workflow.adopt.import_ import import_object
-from kplan.workflow.apply.apply import ApplyHandlers, apply, resume_apply
+from kplan.workflow.apply.apply import ApplyHandlers, apply
+from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
@@ -24,6 +29,9 @@ WRITES = ("create_acls", "create_topics", "delete_acls", "delete_topics", "alter
 NEXT = (
     MAIN_TF.replace('"Read"', '"Write"').replace("86400000", "3600000").replace("payments = 6", "")
 )
+
+
+DAY = {"retention.ms": "86400000"}
 
 
 class Killed(BaseException):
@@ -249,19 +257,20 @@ def test_a_stop_between_requests_leaves_a_journal_to_go_on_from(
         MAIN_TF.replace('"Read"', '"Write"'),
     ],
 )
-def test_what_was_declared_otherwise_since_is_not_resumed(
+def test_resume_does_what_was_approved_whatever_is_declared_since(
     site: ProjectHarness, changed: str
 ) -> None:
+    """It is in the journal; what is declared by now is left to the next plan."""
     assert killed(site, "create_topics", after=False)
     site.write(changed)
-    if '"Write"' in changed:
-        resumed(site)  # the new ACL was not approved and is left out, the topics were
-        assert len(site.cluster.topics()) == 2
-        return
-    with pytest.raises(StalePlanError, match="Not what the interrupted apply was approved for"):
-        resumed(site)
-    assert site.cluster.topics() == {}
-    assert journal_path(site.project.state_path).exists()
+    resumed(site)
+    orders = site.cluster.topics()["orders"]
+    assert isinstance(orders, TopicDescription)
+    assert len(orders.assignment) == 3
+    assert {each.operation for each in site.cluster.acls()} == {"READ"}
+    assert site.plan().plan.has_changes
+    site.write(MAIN_TF)
+    assert not site.plan().plan.has_changes
 
 
 def test_an_object_of_the_interrupted_apply_that_nobody_declares_any_more_is_not_deleted(
@@ -269,9 +278,59 @@ def test_an_object_of_the_interrupted_apply_that_nobody_declares_any_more_is_not
 ) -> None:
     assert killed(site, "create_topics", after=True)
     site.write(MAIN_TF.replace(", payments = 6", ""))
-    with pytest.raises(StalePlanError, match="payments"):
-        resumed(site)
+    resumed(site)
     assert "payments" in site.cluster.topics()
+    left = [each for each in site.plan().plan.changes if each.touches_cluster]
+    assert [(each.action, each.identity) for each in left] == [(Action.DELETE, "payments")]
+
+
+def test_resume_takes_the_values_of_the_variables_from_the_journal(site: ProjectHarness) -> None:
+    """Nobody has to remember -var and -var-file of the command that was killed."""
+    text = MAIN_TF.replace("orders = 3", "orders = var.size") + 'variable "size" {}\n'
+    site.write(text)
+    given = replace(site.project.inputs, variables=(VariableText("size", "5", "-var"),))
+    with_values = replace(site.project, inputs=given)
+    site.cluster.run_before("create_topics", lambda: (_ for _ in ()).throw(Killed()))
+    hands = ApplyHandlers(lambda _: True, site.watcher)
+    with pytest.raises(Killed):
+        apply(with_values, PlanOptions(), site.ports, hands)
+    resumed(site)
+    orders = site.cluster.topics()["orders"]
+    assert isinstance(orders, TopicDescription)
+    assert len(orders.assignment) == 5
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_the_outcomes_of_a_resumed_apply_count_what_was_done_before(
+    site: ProjectHarness, after: bool
+) -> None:
+    assert killed(site, "create_topics", after=after)
+    hands = ApplyHandlers(lambda _: False, site.watcher)
+    done = resume_apply(site.project, PlanOptions(), site.ports, hands)
+    assert [each.status for each in done.outcomes] == [OutcomeStatus.APPLIED] * 3
+    assert all(each.is_verified for each in done.outcomes)
+    assert not any(each.is_pending for each in done.state.owned.values())
+    notes = {str(each.change.kind): each.note for each in done.outcomes}
+    assert notes["kafka_acl"] == "done before the interruption"
+    assert notes["kafka_topic"] == ("done before the interruption" if after else "")
+
+
+def test_what_was_sent_without_an_answer_and_came_about_is_counted(site: ProjectHarness) -> None:
+    """The journal knows that it was sent; the cluster shows that it is there."""
+
+    def strike() -> None:
+        site.cluster.connect_as().create_topics([NewTopic("payments", 6, 1, config=DAY)])
+        raise Killed
+
+    site.cluster.run_before("create_topics", strike)
+    with pytest.raises(Killed):
+        site.apply()
+    hands = ApplyHandlers(lambda _: False, site.watcher)
+    done = resume_apply(site.project, PlanOptions(), site.ports, hands)
+    notes = {str(each.change.identity): each.note for each in done.outcomes}
+    assert notes["payments"] == "found on the cluster"
+    assert notes["orders"] == ""
+    assert len(done.outcomes) == 3
 
 
 def test_what_was_sent_and_not_heard_of_again_is_owned_when_it_is_there(

@@ -21,7 +21,8 @@ from kplan.report import views
 from kplan.report.format import PLAIN_STYLE
 from kplan.state.file import read_state
 from kplan.workflow.adopt.import_ import import_object
-from kplan.workflow.apply.apply import ApplyHandlers, apply, resume_apply
+from kplan.workflow.apply.apply import ApplyHandlers, apply
+from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import make_plan, save_plan

@@ -12,7 +12,8 @@ from kplan.model.address import Address
 from kplan.model.errors import StateError, StateLockedError, UsageError
 from kplan.state.lock_holder import current_holder
 from kplan.state.record_store import RecordStore
-from kplan.workflow.apply.apply import ApplyHandlers, resume_apply
+from kplan.workflow.apply.apply import ApplyHandlers
+from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import PlanOptions, Ports, Project
 from kplan.workflow.state.rebuild import rebuild_state

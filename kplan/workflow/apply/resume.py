@@ -1,0 +1,202 @@
+"""Use case: finish an apply that was interrupted, from its journal."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kplan.apply.progress import ApplyProgress, ChangeProgress
+from kplan.apply.visibility import wait_until_visible
+from kplan.config.load import Configuration
+from kplan.kinds import KINDS
+from kplan.kinds.topic_layout import without_generated_assignment
+from kplan.model.diagnostic import SourceRange
+from kplan.model.errors import StalePlanError, UsageError
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
+from kplan.model.resource import Resource
+from kplan.model.state import State
+from kplan.state.journal import Journal
+from kplan.workflow.adopt.import_ import merge_owned
+from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply_context, execute_plan
+from kplan.workflow.apply.wait import pending_change
+from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.plan import PlanResult, plan_open_project
+from kplan.workflow.policy.policy import check_policy_principal
+from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
+
+_NOTHING_TO_RESUME = "No apply was interrupted, so there is nothing to resume."
+_NOWHERE = SourceRange("", 0, 0, 0, 0)
+
+
+def resume_apply(
+    project: Project, options: PlanOptions, ports: Ports, hands: ApplyHandlers
+) -> ApplyResult:
+    """Finish an apply that was interrupted: what it was approved for and has not done yet.
+
+    What is to be done is in the journal, with the values of the variables; the configuration gives
+    the connections, the policies, and the secrets. What is declared otherwise by now is left to the
+    next plan. The outcomes begin with those that were there before.
+
+    Raises:
+        UsageError: no apply was interrupted.
+        StalePlanError: what is left would do something else than what was approved.
+
+    """
+    journal = project.store.read_journal()
+    if journal is None:
+        raise UsageError(_NOTHING_TO_RESUME)
+    values = {**journal.header.variables, **project.inputs.values}
+    project = replace(project, inputs=replace(project.inputs, values=values))
+    with open_project(project, ports) as opened:
+        if opened.journal is None:  # another run has finished it meanwhile
+            raise UsageError(_NOTHING_TO_RESUME)
+        check_policy_principal(opened.configuration, options.policies)
+        journal = opened.journal
+        resources = tuple(_approved_resources(opened.configuration, journal.changes))
+        configuration = replace(opened.configuration, resources=resources)
+        found = replace(opened, configuration=configuration)
+        options = replace(
+            keep_replacements(options, journal.changes),
+            only=_approved_keys(journal.changes, found.state),
+            is_destroy=any(each.reason is Reason.DESTROY for each in journal.changes),
+        )
+        made = plan_open_project(found, options, ports)
+        if made.plan.has_errors:
+            return ApplyResult(made, (), made.state, is_approved=False)
+        if others := tuple(_unapproved_changes(made.plan, journal.changes)):
+            raise StalePlanError(
+                f"Not what the interrupted apply was approved for: {', '.join(others)}.",
+                "kplan apply plans the current configuration and asks for approval.",
+            )
+        before = tuple(_outcomes_before(journal, made))
+        hands.watcher.on_outcomes(before)
+        done = execute_plan(project, found, made, options, (ports, hands))
+        return _verify_before((project, found), done, before, options, (ports, hands))
+
+
+def _approved_resources(
+    configuration: Configuration, approved: Sequence[Change]
+) -> Iterator[Resource]:
+    """Give what was approved in the place of what is declared by now, and all the rest.
+
+    Where both are the same, what is declared has the secrets. An object that was to be deleted and
+    is declared again stays.
+    """
+    goals = {each.key: each for each in approved if each.after is not None}
+    held = {each.address for each in goals.values()}
+    declared = {each.key: each for each in configuration.resources}
+    for key, change in goals.items():
+        same = declared.get(key)
+        if same is not None and _is_same_goal(change, same.value):
+            yield same
+        else:
+            yield Resource(
+                change.address,
+                change.identity,
+                change.after,
+                change.declared_at or _NOWHERE,
+                provider=change.provider,
+            )
+    for each in configuration.resources:
+        if each.key not in goals and each.address not in held:
+            yield each
+
+
+def _is_same_goal(change: Change, value: object) -> bool:
+    """Whether both mean the same object.
+
+    What one of them leaves to the broker is no difference, nor where replicas are that kplan
+    places: that follows from the replicas there are.
+    """
+    kind = next(each for each in KINDS if each.name == change.kind)
+    goal, other = without_generated_assignment(change.after), without_generated_assignment(value)
+    pairs = (kind.align(goal, other), kind.align(other, goal))
+    return any(one == two for one, two in pairs)
+
+
+def _outcomes_before(journal: Journal, made: PlanResult) -> Iterator[Outcome]:
+    """Give the approved changes that are done already, by the journal or by what is live."""
+    applied = {
+        each.change.key: each for each in journal.outcomes if each.status is OutcomeStatus.APPLIED
+    }
+    left = {each.key for each in made.plan.changes if each.touches_cluster}
+    for change in journal.changes:
+        if change.key in left:
+            continue
+        if (outcome := applied.get(change.key)) is not None:
+            yield replace(outcome, note="done before the interruption")
+        elif _is_live_as_approved(change, made):
+            yield Outcome(change, OutcomeStatus.APPLIED, note="found on the cluster")
+
+
+def _is_live_as_approved(change: Change, made: PlanResult) -> bool:
+    """Whether the cluster shows the object as it was approved, or for a deletion does not."""
+    live = made.snapshots[change.provider].live_object(change.kind, change.identity)
+    if change.after is None or live is None:
+        return change.after is None and live is None
+    return _is_same_goal(change, live.value)
+
+
+def _verify_before(
+    projects: tuple[Project, OpenProject],
+    done: ApplyResult,
+    before: Sequence[Outcome],
+    options: PlanOptions,
+    outside: tuple[Ports, ApplyHandlers],
+) -> ApplyResult:
+    """Wait until every broker serves what was done before, too, and put it before the rest."""
+    (project, found), (ports, hands) = projects, outside
+    lines = {
+        each.change.key: ChangeProgress(_visible_change(each.change, done.state), 0)
+        for each in before
+        if not each.is_verified
+    }
+    if options.limits.waits_for_visibility:
+        until = ports.clock.now() + options.limits.visible_s
+        for provider in sorted({key[2] for key in lines}):
+            context = apply_context(found, provider, options, (ports, hands.watcher))
+            here = {key[:2]: each for key, each in lines.items() if key[2] == provider}
+            wait_until_visible(ApplyProgress(here), context, until)
+    served = {key for key, each in lines.items() if each.is_verified}
+    outcomes = tuple(
+        replace(each, is_verified=True) if each.change.key in served else each for each in before
+    )
+    state = done.state
+    owned = [
+        replace(each, is_pending=False)
+        for each in state.owned.values()
+        if each.is_pending and each.key in served
+    ]
+    if owned:
+        state = replace(state, serial=state.serial + 1, owned=merge_owned(state.owned, owned))
+        project.store.write(state)
+    return replace(done, outcomes=(*outcomes, *done.outcomes), state=state)
+
+
+def _visible_change(change: Change, state: State) -> Change:
+    """Give a change that brokers can be asked for: the journal does not say what was before."""
+    owned = state.owned.get(change.address)
+    if change.action is Action.DELETE or owned is None:
+        return change
+    return replace(pending_change(owned), provider=change.provider)
+
+
+def _approved_keys(approved: Sequence[Change], state: State) -> frozenset[ObjectKey]:
+    """Return what the apply was about: its objects, and those that their addresses held before."""
+    addresses = {each.address for each in approved}
+    held = (each for address, each in state.owned.items() if address in addresses)
+    return frozenset(each.key for each in approved) | frozenset(each.key for each in held)
+
+
+def _unapproved_changes(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
+    """Name the changes that aim at something else than the change that was approved."""
+    goals = {each.key: each for each in approved}
+    for change in plan.changes:
+        if not change.touches_cluster:
+            continue
+        goal = goals.get(change.key)
+        if goal is None or goal.after is None or change.after is None:
+            is_same = goal is not None and goal.after is change.after
+        else:
+            is_same = _is_same_goal(goal, change.after)
+        if not is_same:
+            yield str(change.address)
