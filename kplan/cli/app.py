@@ -142,6 +142,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "sandbox start": ("project.sandbox:start", "Start a real Apache Kafka on this machine."),
     "sandbox stop": ("project.sandbox:stop", "Stop the sandbox."),
+    "sandbox restart": ("project.sandbox:restart", "Start nodes again with their data."),
     "sandbox status": (
         "project.sandbox:status",
         "Show whether the sandbox runs and how to connect to it.",

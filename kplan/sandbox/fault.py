@@ -2,24 +2,19 @@
 
 import signal
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox.artifact import file_lock
-from kplan.sandbox.launch import end_on_failure, start_node, wait_until_started
-from kplan.sandbox.lifecycle import LOCK_FILE, START_TIMEOUT_S, prepare_runtime
+from kplan.sandbox.lifecycle import START_TIMEOUT_S, restart_nodes
 from kplan.sandbox.process import (
     POLL_S,
     Process,
     ProcessState,
     end_processes,
-    hold_signals,
     process_state,
     send_signal,
 )
-from kplan.sandbox.runtime import node_folder
-from kplan.sandbox.sandbox import Sandbox, ignore_progress, read_sandbox, write_sandbox
+from kplan.sandbox.sandbox import Sandbox, read_sandbox
 
 
 def kill(folder: Path, node: int) -> None:
@@ -43,24 +38,8 @@ def resume(folder: Path, node: int) -> None:
 def restart(
     folder: Path, node: int, grace_s: float = 10.0, timeout_s: float = START_TIMEOUT_S
 ) -> Sandbox:
-    """Start a node again on its data and ports, ending it first if it runs; wait until it serves.
-
-    A broker is back only when its last session is over (`broker.session.timeout.ms`, 9 s), as on
-    any cluster. Raises SandboxError when it does not come up.
-    """
-    end_processes([_node_process(folder, node)], grace_s)
-    with file_lock(folder / LOCK_FILE), end_on_failure() as processes:
-        sandbox = _require_sandbox(folder)
-        log = node_folder(folder, sandbox.node(node)) / "server.log"
-        old = log.stat().st_size if log.exists() else 0
-        with hold_signals():
-            processes[node] = start_node(
-                sandbox, sandbox.node(node), prepare_runtime(sandbox.spec.kafka_version)
-            )
-            sandbox = replace(sandbox, processes={**sandbox.processes, **processes})
-            write_sandbox(sandbox)
-        wait_until_started(sandbox, {node: old}, ignore_progress, timeout_s)
-    return sandbox
+    """Start a node again on its data and ports; see `lifecycle.restart_nodes`."""
+    return restart_nodes(folder, [node], grace_s=grace_s, timeout_s=timeout_s)
 
 
 def _require_sandbox(folder: Path) -> Sandbox:

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +12,16 @@ from pathlib import Path
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 from kplan.sandbox.artifact import cache_folder, fetch_jars, file_lock, kafka_folder
-from kplan.sandbox.launch import end_on_failure, last_lines, launch_cluster, log_tail
+from kplan.sandbox.launch import (
+    end_on_failure,
+    last_lines,
+    launch_cluster,
+    log_tail,
+    start_node,
+    wait_until_started,
+)
 from kplan.sandbox.layout import SandboxSpec, Security, check_spec
-from kplan.sandbox.process import ProcessState, end_processes, process_state
+from kplan.sandbox.process import ProcessState, end_processes, hold_signals, process_state
 from kplan.sandbox.runtime import MIN_JAVA_WITH_AOT, KafkaRuntime, find_java, node_folder
 from kplan.sandbox.sandbox import (
     SANDBOX_FILE,
@@ -98,7 +105,8 @@ def start_sandbox(
 ) -> Sandbox:
     """Return the running sandbox of `folder`, starting an empty cluster when none runs.
 
-    The first start of a Kafka version fetches its jars and records a class archive. Raises
+    One that was stopped with its data kept is started again with it. The first start of a Kafka
+    version fetches its jars and records a class archive. Raises
     SandboxError when a sandbox of another shape runs there, when a node fails, when the folder
     holds other things, or when the jars cannot be fetched.
     """
@@ -109,6 +117,10 @@ def start_sandbox(
         with file_lock(folder / LOCK_FILE):
             if running := _find_running(folder, spec):
                 return running
+            kept = read_sandbox(folder)
+            if kept is not None and kept.is_kept:
+                _check_shape(kept, spec)
+                return _restart_nodes(kept, [each.id for each in kept.nodes], progress, timeout_s)
             return launch_cluster(
                 folder, spec, prepare_runtime(spec.kafka_version, progress), progress, timeout_s
             )
@@ -123,10 +135,52 @@ def prepare_runtime(version: str, progress: Progress = ignore_progress) -> Kafka
     return add_archive(plain, kafka_folder(cache, version), version, progress)
 
 
-def stop_sandbox(folder: Path, grace_s: float = 10.0) -> bool:
+def restart_nodes(
+    folder: Path,
+    numbers: Collection[int],
+    progress: Progress = ignore_progress,
+    grace_s: float = 10.0,
+    timeout_s: float = START_TIMEOUT_S,
+) -> Sandbox:
+    """Start nodes again on their data and ports, ending those that run; wait until they serve.
+
+    A broker is back only when its last session is over (`broker.session.timeout.ms`, 9 s), as on
+    any cluster. Raises SandboxError when there is no such node, or when one does not come up.
+    """
+    sandbox = read_sandbox(folder.absolute())
+    if sandbox is None:
+        raise SandboxError(f"There is no sandbox in {folder}.", hint="Run `kplan sandbox start`.")
+    known = [sandbox.node(each).id for each in numbers]
+    end_processes([sandbox.processes[each] for each in known if each in sandbox.processes], grace_s)
+    with file_lock(sandbox.folder / LOCK_FILE):
+        sandbox = read_sandbox(sandbox.folder) or sandbox
+        return _restart_nodes(sandbox, known, progress, timeout_s)
+
+
+def _restart_nodes(
+    sandbox: Sandbox, numbers: Collection[int], progress: Progress, timeout_s: float
+) -> Sandbox:
+    runtime = prepare_runtime(sandbox.spec.kafka_version, progress)
+    logs = {
+        each: node_folder(sandbox.folder, sandbox.node(each)) / "server.log" for each in numbers
+    }
+    seen = {each: log.stat().st_size if log.exists() else 0 for each, log in logs.items()}
+    with end_on_failure() as processes:
+        with hold_signals():
+            for each in numbers:
+                processes[each] = start_node(sandbox, sandbox.node(each), runtime)
+            started = {**sandbox.processes, **processes}
+            sandbox = replace(sandbox, processes=started, is_kept=False)
+            write_sandbox(sandbox)
+        wait_until_started(sandbox, seen, progress, timeout_s)
+    return sandbox
+
+
+def stop_sandbox(folder: Path, grace_s: float = 10.0, *, keep: bool = False) -> bool:
     """End a sandbox's own processes; False when none ran. Its logs stay until the next start.
 
-    Brokers get SIGTERM, and SIGKILL after `grace_s`. Raises SandboxError for a damaged record.
+    With `keep` the next start of the same shape brings the cluster up again with its data. Brokers
+    get SIGTERM, and SIGKILL after `grace_s`. Raises SandboxError for a damaged record.
     """
     folder = folder.absolute()
     if read_sandbox(folder) is None:
@@ -135,7 +189,7 @@ def stop_sandbox(folder: Path, grace_s: float = 10.0) -> bool:
         now = read_status(folder)
         if now.sandbox:
             _end_all(now.sandbox, grace_s)
-            write_sandbox(replace(now.sandbox, processes={}))
+            write_sandbox(replace(now.sandbox, processes={}, is_kept=keep))
         return any(each is not ProcessState.ENDED for each in now.nodes.values())
 
 
@@ -252,15 +306,21 @@ def _find_running(folder: Path, spec: SandboxSpec) -> Sandbox | None:
     now = read_status(folder)
     if now.sandbox is None or all(each is ProcessState.ENDED for each in now.nodes.values()):
         return None
-    if now.sandbox.spec != spec:
-        raise SandboxError(
-            f"A sandbox of another shape runs in {folder}.",
-            hint="Run `kplan sandbox stop` first, or name another folder.",
-        )
+    _check_shape(now.sandbox, spec)
     for number, each in now.nodes.items():
         if each is ProcessState.ENDED:
             raise SandboxError(
                 f"Node {number} of the sandbox has ended. {log_tail(now.sandbox, number)}",
-                hint="Run `kplan sandbox stop`, then start again.",
+                hint=f"`kplan sandbox restart {number}` starts it again with its data; "
+                "`kplan sandbox stop` ends the others.",
             )
     return now.sandbox
+
+
+def _check_shape(sandbox: Sandbox, spec: SandboxSpec) -> None:
+    if sandbox.spec != spec:
+        held = "is kept" if sandbox.is_kept else "runs"
+        raise SandboxError(
+            f"A sandbox of another shape {held} in {sandbox.folder}.",
+            hint="Run `kplan sandbox stop` first, or name another folder.",
+        )

@@ -28,7 +28,10 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """One sandbox. `processes` maps node id to process; empty when it was stopped."""
+    """One sandbox. `processes` maps node id to process; empty when it was stopped.
+
+    With `is_kept` the next start brings up the same cluster with its data.
+    """
 
     folder: Path
     spec: SandboxSpec
@@ -36,6 +39,7 @@ class Sandbox:
     nodes: tuple[Node, ...]
     users: tuple[User, ...]
     processes: Mapping[int, Process] = field(default_factory=dict)
+    is_kept: bool = False
 
     @property
     def bootstrap_servers(self) -> str:
@@ -90,6 +94,7 @@ def write_sandbox(sandbox: Sandbox) -> None:
         "nodes": [_fields(node) for node in sandbox.nodes],
         "users": [_fields(user) for user in sandbox.users],
         "processes": {str(key): _fields(each) for key, each in sandbox.processes.items()},
+        "is_kept": sandbox.is_kept,
     }
     fresh = sandbox.folder / f"{SANDBOX_FILE}.new"
     write_private_file(fresh, json.dumps(document, indent=2, default=str) + "\n")
@@ -131,6 +136,7 @@ def _from_json(folder: Path, document: Mapping[str, Any]) -> Sandbox:
         nodes=tuple(_node_from_json(each) for each in document["nodes"]),
         users=tuple(User(**each) for each in document["users"]),
         processes={int(key): Process(**each) for key, each in document["processes"].items()},
+        is_kept=bool(document.get("is_kept", False)),
     )
 
 

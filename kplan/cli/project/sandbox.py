@@ -88,19 +88,59 @@ def start(
     return ExitCode.DONE
 
 
-@verb(("kplan sandbox stop", "Stop all nodes; logs stay until the next start."))
-def stop(session: Session, folder: Folder = "", *, json_: Json = False) -> int:
+@verb(
+    ("kplan sandbox stop", "Stop all nodes; the next start is an empty cluster."),
+    ("kplan sandbox stop -keep", "Stop all nodes; the next start has the same topics and records."),
+)
+def stop(
+    session: Session,
+    folder: Folder = "",
+    *,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the data for the next start of the same sandbox.")
+    ] = False,
+    json_: Json = False,
+) -> int:
     """Stop the sandbox.
 
-    Only processes that the sandbox started are stopped.
+    Only processes that the sandbox started are stopped. Without -keep the next start removes its
+    topics, ACLs and records; the logs of the nodes stay until then.
     """
     from kplan.sandbox.lifecycle import stop_sandbox  # noqa: PLC0415
 
     with show_progress(session.terminal) as progress:
         progress.stage("Stopping Kafka")
-        has_run = stop_sandbox(_sandbox_folder(folder))
-    text = "Stopped the sandbox." if has_run else "No sandbox is running."
-    session.terminal.write_stdout(json.dumps({"stopped": has_run}) if json_ else text)
+        has_run = stop_sandbox(_sandbox_folder(folder), keep=keep)
+    fate = (
+        "kplan sandbox start starts it again with its data."
+        if keep
+        else "The next start is an empty cluster: it removes the topics, ACLs, records and logs."
+    )
+    text = f"Stopped the sandbox. {fate}" if has_run else "No sandbox is running."
+    told = {"stopped": has_run, "kept": keep}
+    session.terminal.write_stdout(json.dumps(told) if json_ else text)
+    return ExitCode.DONE
+
+
+@verb(
+    ("kplan sandbox restart 2", "Start node 2 again with its data."),
+    ("kplan sandbox restart 1 2", "Start two nodes again."),
+)
+def restart(
+    session: Session,
+    nodes: Annotated[list[int], typer.Argument(metavar="ID", help="The ids of the nodes.")],
+    folder: Folder = "",
+) -> int:
+    """Start nodes again with their data.
+
+    Nodes that run are stopped first; nodes that died are started again. The other nodes go on.
+    """
+    from kplan.cli.watcher import SandboxWatcher  # noqa: PLC0415 - help needs none of these
+    from kplan.sandbox.lifecycle import restart_nodes  # noqa: PLC0415
+
+    with show_progress(session.terminal) as progress:
+        sandbox = restart_nodes(_sandbox_folder(folder), nodes, SandboxWatcher(progress))
+    session.terminal.write_stdout(_connection_text(sandbox))
     return ExitCode.DONE
 
 

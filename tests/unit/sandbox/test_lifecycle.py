@@ -25,7 +25,7 @@ from tests.unit.sandbox.fake_kafka import FakeKafka
 @pytest.fixture
 def kafka(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKafka:
     fake = FakeKafka(tmp_path / "java")
-    for module in (lifecycle, fault):
+    for module in (lifecycle,):
         monkeypatch.setattr(module, "prepare_runtime", lambda *_: fake.kit)
     return fake
 
