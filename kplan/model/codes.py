@@ -152,6 +152,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP245": "Brokers are bypassed",
     "KP246": "Changes at controllers are not allowed",
     "KP247": "Data loss is not acknowledged",
+    "KP248": "ACLs are replaced in more than one request",
     # connections
     "KP301": "Unknown connection setting",
     "KP302": "Invalid connection setting",

@@ -5,7 +5,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 
 from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
 from kplan.kinds.schema import to_stored_document
@@ -15,6 +14,7 @@ from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.plan import Action, Batch, Change, OutputChange, Plan, PlanBasis, Reason, Step
 from kplan.model.resource import cluster_label
 from kplan.model.state import KindSnapshot, OutputValue, Snapshot
+from kplan.plan.acl_order import check_acl_order, related_replacements
 from kplan.plan.deletion import check_deletes, plan_deletes
 from kplan.plan.desired import (
     Findings,
@@ -35,6 +35,8 @@ def build_batches(
 
     The two steps of a replacement follow each other chunk by chunk, so that as little time as
     possible passes between the delete of an ACL and the add that replaces it (design law 4).
+    Replacements that share a principal and resource stay in one chunk, where it has room: every
+    delete of them goes before every add (KIP-4).
     """
     by_name = {kind.name: kind for kind in kinds}
     groups: dict[tuple[str, tuple[Step, ...]], list[Change]] = defaultdict(list)
@@ -49,26 +51,37 @@ def build_batches(
     return tuple(
         Batch(name, step, chunk)
         for (name, steps), members in ordered
-        for chunk in split_changes(by_name[name], steps, members, max_records)
+        for chunk in split_changes(by_name[name], steps, related_replacements(members), max_records)
         for step in steps
     )
 
 
 def split_changes(
-    kind: ResourceKind, steps: Sequence[Step], changes: Sequence[Change], max_records: int
+    kind: ResourceKind,
+    steps: Sequence[Step],
+    groups: Sequence[Sequence[Change]],
+    max_records: int,
 ) -> Iterator[tuple[Change, ...]]:
-    """Cut by controller records; one change larger than the limit goes alone."""
+    """Cut by controller records; groups are kept together unless one is larger than the limit.
+
+    One change larger than the limit goes alone.
+    """
     total = 0
-    numbers: list[int] = []
-    number = 0
-    for change in changes:
-        weight = max(kind.record_count(step, change) for step in steps)
-        if total and total + weight > max_records:
-            total, number = 0, number + 1
-        total += weight
-        numbers.append(number)
-    for _, members in groupby(zip(numbers, changes, strict=True), key=lambda pair: pair[0]):
-        yield tuple(change for _, change in members)
+    chunk: list[Change] = []
+    for group in groups:
+        weights = [max(kind.record_count(step, change) for step in steps) for change in group]
+        fits = sum(weights) <= max_records
+        if chunk and fits and total + sum(weights) > max_records:
+            yield tuple(chunk)
+            total, chunk = 0, []
+        for change, weight in zip(group, weights, strict=True):
+            if chunk and total + weight > max_records:
+                yield tuple(chunk)
+                total, chunk = 0, []
+            total += weight
+            chunk.append(change)
+    if chunk:
+        yield tuple(chunk)
 
 
 def plan_checksum(changes: Sequence[Change], outputs: Sequence[OutputChange]) -> str:
@@ -167,6 +180,12 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
     ]
     changes = tuple(sorted(chosen, key=_display_key))
     outputs = output_changes(request) if _is_fully_selected(request, findings) else ()
+    batches = {
+        provider: build_batches(
+            [each for each in changes if each.provider == provider], kinds, request.max_records
+        )
+        for provider in snapshots
+    }
     diagnostics = sort_diagnostics(
         [
             *findings.diagnostics,
@@ -174,6 +193,7 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
             *check_deletes(request, changes),
             *check_replacements(request, changes),
             *_unmatched_targets(request, findings),
+            *(problem for each in batches.values() for problem in check_acl_order(each)),
         ]
     )
     return Plan(
@@ -181,10 +201,8 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
         changes=changes,
         batches=tuple(
             replace(batch, provider=provider)
-            for provider in snapshots
-            for batch in build_batches(
-                [each for each in changes if each.provider == provider], kinds, request.max_records
-            )
+            for provider, members in batches.items()
+            for batch in members
         ),
         drift=find_all_drift(request.state, snapshots, kinds),
         outputs=outputs,
