@@ -35,6 +35,7 @@ from tests.soak.faults import (
     struck,
 )
 from tests.soak.large import MANY, SLOW, SLOW_RATE, came_through, mutation_quota
+from tests.soak.rounds import run_rounds, table
 
 TOPICS = 250
 PAGES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -134,7 +135,14 @@ def main() -> None:
     parser = ArgumentParser(prog="python -m tests.soak")
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=0, help="random rounds with an observer")
+    parser.add_argument("--seed", type=int, default=int(time.time()))
     asked = parser.parse_args()
+    if asked.rounds:
+        with scratch() as folder:
+            tally = run_rounds(asked.rounds, asked.seed, folder / "rounds")
+        print(f"seed {asked.seed}", *table(tally), sep="\n", flush=True)
+        raise SystemExit(bool(tally.false))
     print(f"{'fault':<46}{'runs':>6}{'passed':>8}{'seconds':>9}", flush=True)
     is_bad = False
     for line in lines(asked.kills, asked.runs):

@@ -1,0 +1,423 @@
+"""Random faults around random runs; an observer compares every sentence with the truth.
+
+A round changes what is declared, runs the installed command, strikes while it runs, lets the
+cluster come to rest, and holds each outcome, the exit code and the following plan against what
+another client reads. A sentence that is not so is a false sentence.
+"""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kplan.sandbox import fault
+from kplan.sandbox.layout import SandboxSpec
+from kplan.sandbox.lifecycle import temporary_sandbox
+from kplan.sandbox.sandbox import Sandbox
+from kplan.state.journal import journal_path
+from tests.e2e.commands import KPLAN, environ
+from tests.soak.faults import kill_active_controller
+from tests.soak.observer import Observer, Truth
+
+SESSION = {"broker.session.timeout.ms": "6000", "broker.heartbeat.interval.ms": "1000"}
+SPEC = SandboxSpec(brokers=3, heap_mb=400, server_properties=SESSION)
+PREFIX = "soak."
+DAY_MS = 86_400_000
+MAIN = """
+provider "kafka" {}
+locals {
+  topics = jsondecode(file("topics.json"))
+  acls   = jsondecode(file("acls.json"))
+}
+resource "kafka_topic" "t" {
+  for_each           = local.topics
+  name               = each.key
+  partitions         = each.value.partitions
+  replication_factor = each.value.factor
+  config             = { "retention.ms" = each.value.retention }
+}
+resource "kafka_acl" "a" {
+  for_each            = local.acls
+  resource_type       = "Topic"
+  resource_name       = each.key
+  acl_principal       = "User:soak"
+  acl_host            = "*"
+  acl_operation       = each.value
+  acl_permission_type = "Allow"
+}
+"""
+OPERATIONS = ("Read", "Write", "Describe")
+
+
+@dataclass(slots=True)
+class Declared:
+    """What the configuration says: (partitions, factor, retention) by topic, operation by topic."""
+
+    topics: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    acls: dict[str, str] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> None:
+        """Write it for kplan."""
+        topics = {
+            name: {"partitions": each[0], "factor": each[1], "retention": each[2]}
+            for name, each in self.topics.items()
+        }
+        (folder / "topics.json").write_text(json.dumps(topics))
+        (folder / "acls.json").write_text(json.dumps(self.acls))
+
+    def differences(self, truth: Truth) -> set[str]:
+        """Name the addresses at which the cluster is otherwise than declared."""
+        found = {
+            f'kafka_topic.t["{name}"]'
+            for name, (partitions, factor, retention) in self.topics.items()
+            if name not in truth.topics
+            or truth.topics[name].shape != (partitions, frozenset({factor}), retention)
+        }
+        found |= {
+            f'kafka_acl.a["{name}"]'
+            for name, operation in self.acls.items()
+            if ("User:soak", operation.upper(), name) not in truth.acls
+        }
+        return found
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of the rounds."""
+
+    rounds: int = 0
+    hits: Counter[str] = field(default_factory=Counter)
+    drawn: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
+    sentences: int = 0
+    false: list[str] = field(default_factory=list)
+
+
+class Soak:
+    """One cluster, one folder, one dice."""
+
+    def __init__(self, sandbox: Sandbox, folder: Path, seed: int) -> None:
+        self.sandbox = sandbox
+        self.folder = folder
+        self.dice = random.Random(seed)
+        self.observer = Observer(sandbox.bootstrap_servers, PREFIX)
+        self.declared = Declared()
+        self.tally = Tally()
+        self.number = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "main.tf").write_text(MAIN)
+
+    # ---- one round
+
+    def round(self) -> None:
+        """Change, run, strike, rest, and compare."""
+        self.tally.rounds += 1
+        before = self.observer.read()
+        self._mutate()
+        self.declared.write(self.folder)
+        name = self.dice.choice(list(FAULTS))
+        self.tally.drawn[name] += 1
+        touched: set[str] = set()
+        args = ("apply", "-auto-approve", "-json", "-throttle=2M", "-max-deletes=99")
+        code, items, has_hit = self._run_with_fault(args, name, touched)
+        self.tally.hits[name] += has_hit
+        self._heal()
+        truth = self.observer.read()
+        what = f"round {self.tally.rounds}, {name}, exit {code}"
+        self._check_items(what, items, before, truth, touched)
+        if code == 0 and not touched:
+            self._claim(not self.declared.differences(truth), f"{what}: exit 0, not as declared")
+        self._check_plan(f"{what}: next plan", truth)
+        self._finish(what)
+
+    def _mutate(self) -> None:
+        """Declare something else: more and fewer topics, other configs, factors and rights."""
+        topics, acls, dice = self.declared.topics, self.declared.acls, self.dice
+        for name in dice.sample(sorted(topics), min(len(topics), dice.randint(0, 4))):
+            del topics[name]
+            acls.pop(name, None)
+        for name in dice.sample(sorted(topics), min(len(topics), dice.randint(0, 6))):
+            partitions, factor, retention = topics[name]
+            match dice.randint(0, 3):
+                case 0:
+                    topics[name] = (partitions + dice.randint(1, 2), factor, retention)
+                case 1:
+                    topics[name] = (partitions, 5 - factor, retention)  # 2 <-> 3
+                case _:
+                    topics[name] = (partitions, factor, str(DAY_MS * dice.randint(1, 90)))
+        while len(topics) < 16:
+            self.number += 1
+            name = f"{PREFIX}{self.number:05}"
+            topics[name] = (dice.randint(1, 3), dice.randint(2, 3), str(DAY_MS))
+        for name in topics:
+            if name not in acls or dice.random() < 0.2:
+                acls[name] = dice.choice(OPERATIONS)
+
+    def _run_with_fault(
+        self, args: tuple[str, ...], name: str, touched: set[str]
+    ) -> tuple[int, list[dict[str, object]], bool]:
+        """Run kplan, strike when requests are under way, and give the items it told of."""
+        out = self.folder / "out.ndjson"
+        journal = journal_path(self.folder / "state" / "kplan.json")
+        with (
+            out.open("wb") as stdout,
+            (self.folder / "err.txt").open("wb") as stderr,
+            subprocess.Popen(
+                [*KPLAN, *args],
+                cwd=self.folder,
+                env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.sandbox.bootstrap_servers}),
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+            ) as process,
+        ):
+            while not journal.exists() and process.poll() is None:
+                time.sleep(0.002)
+            time.sleep(self.dice.uniform(0.0, 0.4))
+            has_hit = process.poll() is None and journal.exists()
+            FAULTS[name](self, process, touched)
+            try:
+                code = process.wait(timeout=400)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                self._claim(is_so=False, sentence=f"round {self.tally.rounds}: no end in 400 s")
+                code = -9
+        items = []
+        for line in out.read_text(encoding="utf-8").splitlines():
+            with contextlib.suppress(ValueError):  # a line that the kill cut off
+                told = json.loads(line)
+                if told.get("type") == "apply_item":
+                    items.append(told["item"])
+        text = (self.folder / "err.txt").read_text(encoding="utf-8", errors="replace")
+        self._claim("Traceback" not in text, f"round {self.tally.rounds}: {text[-600:]}")
+        return code, items, has_hit
+
+    def _heal(self) -> None:
+        """Start again what is down."""
+        for node in self.sandbox.nodes:
+            with contextlib.suppress(Exception):
+                fault.resume(self.sandbox.folder, node.id)
+        for thread in list(THREADS):
+            thread.join()
+            THREADS.remove(thread)
+
+    # ---- what is so
+
+    def _claim(self, is_so: bool, sentence: str) -> None:
+        self.tally.sentences += 1
+        if not is_so:
+            self.tally.false.append(sentence)
+            print(f"FALSE {sentence}", file=sys.stderr, flush=True)
+
+    def _check_items(
+        self,
+        what: str,
+        items: list[dict[str, object]],
+        before: Truth,
+        truth: Truth,
+        touched: set[str],
+    ) -> None:
+        """Hold the last word on every item against the truth."""
+        last = {str(each["addr"]): each for each in items}
+        for address, item in last.items():
+            status, kind = str(item["status"]), address.partition(".")[0]
+            self.tally.statuses[status] += 1
+            name = address.partition('"')[2].rstrip('"]')
+            if name in touched:
+                continue
+            if kind == "kafka_topic":
+                is_done = self._topic_done(name, truth)
+                was_done = self._topic_done(name, before)
+            else:
+                is_done = self._acl_done(name, truth)
+                was_done = self._acl_done(name, before)
+            told = f"{what}: {address} {item['op']} {status} {item.get('error')}"
+            if status == "ok":
+                self._claim(is_done, f"{told}, and it is not so: {truth.topics.get(name)}")
+            elif status in {"skipped", "failed", "throttled", "timed_out"}:
+                is_partial = item.get("note") == "done in part"
+                self._claim(not is_done or was_done or is_partial, f"{told}, and it came about")
+
+    def _topic_done(self, name: str, truth: Truth) -> bool:
+        declared, live = self.declared.topics.get(name), truth.topics.get(name)
+        if declared is None or live is None:
+            return declared is None and live is None
+        return live.shape == (declared[0], frozenset({declared[1]}), declared[2])
+
+    def _acl_done(self, name: str, truth: Truth) -> bool:
+        held = {operation for _, operation, topic in truth.acls if topic == name}
+        wanted = self.declared.acls.get(name)
+        return held == ({wanted.upper()} if wanted else set())
+
+    def _check_plan(self, what: str, truth: Truth) -> None:
+        """Hold what the next plan says against what differs."""
+        done = subprocess.run(
+            [*KPLAN, "plan", "-json", "-detailed-exitcode", "-max-deletes=99"],
+            cwd=self.folder,
+            env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.sandbox.bootstrap_servers}),
+            capture_output=True, text=True, check=False, timeout=240,
+        )  # fmt: skip
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        planned = {
+            str(each["change"]["resource"]["addr"])
+            for each in lines
+            if each["type"] == "planned_change"
+            and each["change"]["action"] in {"create", "update", "replace"}
+        }
+        differs = self.declared.differences(truth)
+        self._claim(planned == differs, f"{what}: it plans {planned ^ differs} wrongly")
+        self._claim(done.returncode in {0, 2}, f"{what}: exit {done.returncode}: {done.stderr}")
+
+    def _finish(self, what: str) -> None:
+        """Finish what was begun and apply the rest; then all is as declared and a plan is empty."""
+        journal = journal_path(self.folder / "state" / "kplan.json")
+        runs = (("apply", "-resume"),) if journal.exists() else ()
+        for args in (*runs, ("apply", "-auto-approve", "-max-deletes=99")):
+            done = subprocess.run(
+                [*KPLAN, *args],
+                cwd=self.folder,
+                env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.sandbox.bootstrap_servers}),
+                capture_output=True, text=True, check=False, timeout=400,
+            )  # fmt: skip
+            told = " ".join((done.stdout[-300:] + done.stderr[-700:]).split())
+            # What others have changed meanwhile may be no more what was approved.
+            is_fine = done.returncode == 0 or (args[-1] == "-resume" and "approved" in told)
+            self._claim(is_fine, f"{what}: {' '.join(args)} exits {done.returncode}: {told}")
+        truth = self.observer.read()
+        left = self.declared.differences(truth)
+        self._claim(not left, f"{what}: finished, and not as declared: {sorted(left)[:3]}")
+        extra = truth.topics.keys() - self.declared.topics.keys() - STRANGERS
+        self._claim(not extra, f"{what}: finished, and there is {sorted(extra)[:3]} still")
+        self._check_plan(f"{what}: last plan", truth)
+
+
+# ---- faults
+
+Fault = Callable[[Soak, "subprocess.Popen[bytes]", set[str]], None]
+THREADS: list[threading.Thread] = []
+STRANGERS: set[str] = set()
+"""Topics that were created again behind kplan's back and are not its own any more."""
+
+
+def _beside(strike: Callable[[], None]) -> None:
+    thread = threading.Thread(target=strike)
+    thread.start()
+    THREADS.append(thread)
+
+
+def _signal(number: signal.Signals) -> Fault:
+    def strike(_: Soak, process: "subprocess.Popen[bytes]", __: set[str]) -> None:
+        if process.poll() is None:
+            os.kill(process.pid, number)
+
+    return strike
+
+
+def _kill_broker(soak: Soak, _: object, __: set[str]) -> None:
+    node = soak.dice.choice([each.id for each in soak.sandbox.nodes if each.is_broker])
+
+    def strike() -> None:
+        fault.kill(soak.sandbox.folder, node)
+        time.sleep(3)
+        fault.restart(soak.sandbox.folder, node)
+
+    _beside(strike)
+
+
+def _pause_broker(soak: Soak, _: object, __: set[str]) -> None:
+    node = soak.dice.choice([each.id for each in soak.sandbox.nodes if each.is_broker])
+    seconds = soak.dice.uniform(1, 9)
+
+    def strike() -> None:
+        fault.pause(soak.sandbox.folder, node)
+        time.sleep(seconds)
+        fault.resume(soak.sandbox.folder, node)
+
+    _beside(strike)
+
+
+def _kill_controller(soak: Soak, _: object, __: set[str]) -> None:
+    _beside(lambda: kill_active_controller(2)(soak.sandbox))
+
+
+def _other_deletes(soak: Soak, _: object, touched: set[str]) -> None:
+    names = soak.dice.sample(sorted(soak.declared.topics), 2)
+    touched.update(names)
+    soak.observer.delete(names)
+
+
+def _other_recreates(soak: Soak, _: object, touched: set[str]) -> None:
+    name = soak.dice.choice(sorted(soak.declared.topics))
+    touched.add(name)
+    soak.observer.delete([name])
+    time.sleep(0.3)
+    soak.observer.create(name, 1, 2)
+
+
+def _other_alters(soak: Soak, _: object, touched: set[str]) -> None:
+    name = soak.dice.choice(sorted(soak.declared.topics))
+    touched.add(name)
+    soak.observer.alter(name, "1234567")
+
+
+def _other_cancels(soak: Soak, _: object, touched: set[str]) -> None:
+    touched.update(soak.declared.topics)  # any of them may be moving
+    subprocess.run(
+        [*KPLAN, "reassign", "cancel", "-all", "-auto-approve"],
+        cwd=soak.folder,
+        env=environ({"KPLAN_BOOTSTRAP_SERVERS": soak.sandbox.bootstrap_servers}),
+        capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def _full_disk(_soak: Soak, process: "subprocess.Popen[bytes]", _: set[str]) -> None:
+    """Let no file of the process grow any more, as a full disk or a quota does."""
+    if process.poll() is None:
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(
+                ["prlimit", f"--pid={process.pid}", "--fsize=1:1"], check=False, timeout=10
+            )
+
+
+FAULTS: dict[str, Fault] = {
+    "none": lambda *_: None,
+    "SIGKILL": _signal(signal.SIGKILL),
+    "SIGINT": _signal(signal.SIGINT),
+    "SIGTERM": _signal(signal.SIGTERM),
+    "broker killed, restarted": _kill_broker,
+    "broker paused": _pause_broker,
+    "active controller killed": _kill_controller,
+    "disk full": _full_disk,
+    "other client deletes": _other_deletes,
+    "other client re-creates": _other_recreates,
+    "other client alters": _other_alters,
+    "other client cancels moves": _other_cancels,
+}
+
+
+def table(tally: Tally) -> Iterator[str]:
+    """Write what came of it."""
+    yield f"{'fault':<30}{'rounds':>8}{'hit a running request':>24}"
+    for name in FAULTS:
+        yield f"{name:<30}{tally.drawn[name]:>8}{tally.hits[name]:>24}"
+    counts = ", ".join(f"{count:,} {name}" for name, count in sorted(tally.statuses.items()))
+    yield f"{tally.rounds} rounds; items: {counts}"
+    yield f"{tally.sentences:,} sentences compared with the truth, {len(tally.false)} false"
+
+
+def run_rounds(count: int, seed: int, folder: Path) -> Tally:
+    """Go through so many rounds on one cluster; a note of each false sentence goes to stderr."""
+    with temporary_sandbox(SPEC) as sandbox:
+        soak = Soak(sandbox, folder, seed)
+        for _ in range(count):
+            soak.round()
+        return soak.tally
