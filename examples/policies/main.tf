@@ -24,6 +24,12 @@ module "policies" {
   }]
 }
 
+# A policy in Python beside those of the module; each policy is asked about every change.
+policies {
+  paths    = ["checks.py"]
+  settings = { domains = ["shop"] }
+}
+
 resource "kafka_topic" "orders" {
   name               = "shop.orders"
   partitions         = 6

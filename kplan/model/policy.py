@@ -86,7 +86,8 @@ class PolicyHeader:
 
     `kinds` is empty for a policy of all kinds. Policies are asked by `order`, lowest first, then
     as they are written. `source` names the place it was found in: policies of one source follow
-    each other as written, those of two sources that decide the same need different orders.
+    each other as written. `is_legacy`: it is a policy class of Kafka's brokers, which sees less
+    than others do, so that it needs an order beside others that decide the same.
     """
 
     name: str
@@ -98,6 +99,7 @@ class PolicyHeader:
     source: str = ""
     declared_at: SourceRange | None = None
     description: str = ""
+    is_legacy: bool = False
 
     def applies_to(self, operation: Operation, kind: str) -> bool:
         """Whether the policy is asked about the operation on objects of the kind."""
@@ -143,6 +145,19 @@ class Finding:
     """Whether the policy could not be computed: what it would have said is unknown."""
 
 
+@dataclass(frozen=True, slots=True)
+class RuleReference:
+    """A rule of a policy, for the coverage of tests.
+
+    An HCL rule is known by the place of its condition, a Python method by what it is asked about.
+    """
+
+    policy: str
+    label: str
+    place: SourceRange | None = None
+    decision: tuple[Operation, str] | None = None
+
+
 class Policy(Protocol):
     """Something that can be asked, written in HCL or Python."""
 
@@ -153,6 +168,10 @@ class Policy(Protocol):
 
     def evaluate(self, question: Question) -> Iterator[Finding]:
         """Judge one operation; whatever goes wrong is a finding too."""
+        ...
+
+    def list_rules(self) -> tuple[RuleReference, ...]:
+        """Name its rules."""
         ...
 
     def close(self) -> None:

@@ -196,13 +196,18 @@ def expired_waivers(policies: Iterable[Policy], today: date) -> Iterator[Diagnos
 
 
 def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
-    """Find policies of two sources that decide the same and do not say who is first (K201-22)."""
+    """Find old policies beside others that decide the same and do not say who is first (K201-22).
+
+    All other policies are asked about everything, whoever is first: their order changes nothing.
+    """
     told: set[tuple[str, str]] = set()
     for one, other in combinations([each.header for each in policies], 2):
         if one.name == other.name:
             yield _name_conflict(other, f'There are two policies "{one.name}".', one)
         pair = (one.source, other.source)
         if one.source == other.source or one.order != other.order or pair in told:
+            continue
+        if one.is_legacy is other.is_legacy:
             continue
         if same := _common_decision(one, other):
             told.add(pair)
@@ -331,9 +336,13 @@ def _diagnostic(
         finding.hint or _override_hint(head, standing),
         question.address,
         at or place,
-        related=(("the policy", place),) if at and place else (),
+        related=((POLICY_LABEL, place),) if at and place else (),
         values=finding.values,
     )
+
+
+POLICY_LABEL = "the policy"
+"""What the place of a policy is called beside the place of the resource."""
 
 
 def _override_hint(head: PolicyHeader, standing: ViolationStatus) -> str:

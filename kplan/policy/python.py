@@ -15,7 +15,16 @@ from kplan.kinds import KINDS
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
-from kplan.model.policy import Finding, Level, Operation, Policy, PolicyHeader, Question, RuleEffect
+from kplan.model.policy import (
+    Finding,
+    Level,
+    Operation,
+    Policy,
+    PolicyHeader,
+    Question,
+    RuleEffect,
+    RuleReference,
+)
 from kplan.policy.facts import ClusterState, Request, RequestedTopicState, TopicState, build_request
 
 LEGACY_METHODS = ("create", "alter")
@@ -137,6 +146,13 @@ class PythonPolicy:
             getattr(self.instance, name)(build_request(question), ClusterState(question.cluster))
         except _POLICY_ERRORS as raised:
             yield _finding(raised, self.header)
+
+    def list_rules(self) -> tuple[RuleReference, ...]:
+        """Name its methods, each with what it decides."""
+        return tuple(
+            RuleReference(self.header.name, name, self.header.declared_at, decision)
+            for decision, name in sorted(self.methods.items(), key=lambda item: item[1])
+        )
 
     def close(self) -> None:
         """Let the policy free what it holds; what goes wrong then concerns no one any more."""
@@ -278,6 +294,7 @@ def _policy(instance: Any, file: Path, source: str) -> PythonPolicy:  # noqa: AN
         source=source,
         declared_at=SourceRange(str(file), line, 1, line, 1),
         description=(type(instance).__doc__ or "").strip().partition("\n")[0],
+        is_legacy=isinstance(instance, LegacyPolicyAdapter),
     )
     return PythonPolicy(head, instance, methods)
 

@@ -42,7 +42,8 @@ class Level(StrEnum):
 class Finding:
     """One thing to know. `summary` is the same for each finding of a code, `text` the particulars.
 
-    `address` is what it is about, "" where that is no resource.
+    `address` is what it is about, "" where that is no resource. `rule` is its id where a code has
+    many rules, such as a policy; `related` are further places with a label each.
     """
 
     code: str
@@ -52,6 +53,13 @@ class Finding:
     hint: str = ""
     source_range: SourceRange | None = None
     address: str = ""
+    rule: str = ""
+    related: tuple[tuple[str, SourceRange], ...] = ()
+
+    @property
+    def rule_id(self) -> str:
+        """The id of the rule: its own, or the code."""
+        return self.rule or self.code
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from datetime import date
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import Attribute
-from kplan.model.policy import PolicyHeader
+from kplan.model.policy import PolicyHeader, RuleReference
 from kplan.model.table import Graph, RunResult, RunStatus
 from kplan.report.documents import policy, schema, test_result
+from kplan.report.documents.notation import count_text
 from kplan.report.documents.schema import BlockShape
 from kplan.report.format import TextStyle
 from kplan.report.formats.graph import render_dot, render_mermaid
@@ -97,3 +98,22 @@ def result_summary_json(results: Sequence[RunResult], at: str) -> str:
 def result_junit(results: Sequence[RunResult], sources: Mapping[str, str]) -> str:
     """Write the results as JUnit XML."""
     return junit_xml(tuple(test_result.run_cases(results, sources)))
+
+
+def coverage_text(rules: Sequence[RuleReference], unfired: Sequence[RuleReference]) -> str:
+    """Show how many rules of policies spoke in tests, and name the others."""
+    lines = [f"Coverage: {len(rules) - len(unfired):,} of {count_text(len(rules), 'rule')} fired."]
+    lines += [f"  never: {each.policy}: {each.label}" for each in unfired]
+    return "\n".join(lines) + "\n"
+
+
+def coverage_json(rules: Sequence[RuleReference], unfired: Sequence[RuleReference]) -> str:
+    """Write the coverage as one message."""
+    return json_line(
+        {
+            "type": "policy_coverage",
+            "rules": len(rules),
+            "fired": len(rules) - len(unfired),
+            "never_fired": [{"policy": each.policy, "rule": each.label} for each in unfired],
+        }
+    )

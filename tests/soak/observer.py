@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import (
+from confluent_kafka.admin import (  # type: ignore[attr-defined] # re-exported
     AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
+    AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     ConfigSource,
@@ -22,9 +24,14 @@ from confluent_kafka.admin import (
 RETENTION = "retention.ms"
 _TIMEOUT_S = 30.0
 _ANY = AclBindingFilter(
-    ResourceType.ANY, None, ResourcePatternType.ANY, None, None,
-    AclOperation.ANY, AclPermissionType.ANY,
-)  # fmt: skip
+    ResourceType.ANY,
+    None,  # type: ignore[arg-type] # any
+    ResourcePatternType.ANY,
+    None,  # type: ignore[arg-type] # any
+    None,  # type: ignore[arg-type] # any
+    AclOperation.ANY,
+    AclPermissionType.ANY,
+)
 AnswerT = TypeVar("AnswerT")
 
 
@@ -122,7 +129,9 @@ class Observer:
         resource = ConfigResource(
             ConfigResource.Type.TOPIC,
             name,
-            incremental_configs=[ConfigEntry(RETENTION, retention)],
+            incremental_configs=[
+                ConfigEntry(RETENTION, retention, incremental_operation=AlterConfigOpType.SET)
+            ],
         )
         self._settle(self._admin.incremental_alter_configs([resource]))
 
@@ -138,10 +147,10 @@ class Observer:
             consumer.close()
 
     @staticmethod
-    def _settle(futures: Mapping[object, object]) -> None:
+    def _settle(futures: Mapping[Any, "Future[Any]"]) -> None:
         for each in futures.values():
             try:
-                each.result()  # type: ignore[attr-defined] # a future
+                each.result()
             except KafkaException:
                 continue  # kplan was quicker; the next reading shows what is so
 

@@ -418,6 +418,10 @@ def run_rounds(count: int, seed: int, folder: Path) -> Tally:
     """Go through so many rounds on one cluster; a note of each false sentence goes to stderr."""
     with temporary_sandbox(SPEC) as sandbox:
         soak = Soak(sandbox, folder, seed)
-        for _ in range(count):
+        for number in range(1, count + 1):
             soak.round()
+            if number % 10 == 0:
+                print(
+                    f"{number} rounds, {len(soak.tally.false)} false", file=sys.stderr, flush=True
+                )
         return soak.tally

@@ -2,7 +2,7 @@
 
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from kplan.cli.options import InputOptions, Json, Policies, StateOptions
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from kplan.workflow.test.policy import PolicySuite
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,9 @@ class PolicyTestOptions:
         str,
         typer.Option("--junit-xml", metavar="FILE", help="Also write a JUnit report to this file."),
     ] = ""
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="List the rules that no case makes speak.")
+    ] = False
 
 
 @verb(
@@ -70,13 +76,22 @@ def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> i
 
 @verb(
     ("kplan policy test", "Run the *.policytest.hcl files here and in tests/."),
+    ("kplan policy test rules/tests", "Run the files of another folder."),
+    ("kplan policy test -coverage", "List the rules that no case makes speak."),
     (
         "kplan policy test -filter=names -junit-xml=report.xml",
         "Run some files and write a report for CI.",
     ),
 )
 def test(
-    session: Session, cases: PolicyTestOptions, paths: PolicyPathOptions, inputs: InputOptions
+    session: Session,
+    cases: PolicyTestOptions,
+    paths: PolicyPathOptions,
+    inputs: InputOptions,
+    path: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PATH", help="Test files, or folders with test files."),
+    ] = None,  # noqa: PT028 - a verb, not a test
 ) -> int:
     """Test policies without a cluster.
 
@@ -93,7 +108,8 @@ def test(
 
     project = wiring.build_project(session, StateOptions(), inputs)
     options = PolicyOptions(paths=tuple(paths.policy))
-    with open_policy_suite(project, options, cases.filter) as suite:
+    places = tuple(map(Path, path or ()))
+    with open_policy_suite(project, options, cases.filter, places) as suite:
         if not suite.test_files:
             session.terminal.write_stderr(
                 "Error: found no *.policytest.hcl files here or in tests/.\n"
@@ -101,7 +117,17 @@ def test(
             )
             return ExitCode.ERROR  # a pipeline that tests nothing must not pass
         results = TestRunner(session.terminal, paths.json, is_verbose=False).run(suite)
+        if cases.coverage:
+            _show_coverage(session, suite, is_json=paths.json)
     if cases.junit_xml:
         report = result_junit(results, suite.sources)
         Path(cases.junit_xml).write_text(report, encoding="utf-8")
     return ExitCode.DONE if overall_status(results) is RunStatus.PASS else ExitCode.ERROR
+
+
+def _show_coverage(session: Session, suite: "PolicySuite", *, is_json: bool) -> None:
+    """Show how many rules cases made speak, and name the others."""
+    from kplan.report.language import coverage_json, coverage_text  # noqa: PLC0415 - as above
+
+    render = coverage_json if is_json else coverage_text
+    session.terminal.write_stdout(render(suite.rules, suite.unfired_rules))

@@ -15,7 +15,14 @@ from kplan.config.values.value import STRING, Value, is_null
 from kplan.config.values.value_text import Json, from_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.policy import Finding, PolicyHeader, Question, RuleEffect, UnknownFactError
+from kplan.model.policy import (
+    Finding,
+    PolicyHeader,
+    Question,
+    RuleEffect,
+    RuleReference,
+    UnknownFactError,
+)
 from kplan.model.resource import Path
 
 CLUSTER = "cluster"
@@ -163,6 +170,19 @@ class HclPolicy:
         with deep_recursion():
             found = self._evaluate_rules(scope)
         yield from found
+
+    def list_rules(self) -> tuple[RuleReference, ...]:
+        """Name its rules by the place of each condition."""
+        origin = self.scope.origin
+        return tuple(
+            RuleReference(
+                self.header.name,
+                f"{each.effect.value} at {place.file}:{place.line}",
+                place,
+            )
+            for each in self.rules
+            for place in (origin.range(each.condition.start, each.condition.end),)
+        )
 
     def close(self) -> None:
         """Do nothing: nothing is held."""

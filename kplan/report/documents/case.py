@@ -33,7 +33,8 @@ _CHANGE_FINDING = ("KP2501", "Changed outside of kplan")
 def plan_cases(plan: Plan, sources: Mapping[str, str]) -> tuple[Case, ...]:
     """Make a case of each change and of each problem; only a problem is a failure."""
     told = [each for each in plan.changes if each.action is not Action.NO_OP]
-    found = [*problem_cases(plan.all_diagnostics, sources, PLAN), *map(_change_case, told)]
+    problems = problem_cases(plan.all_diagnostics, sources, PLAN, plan.violations)
+    found = [*problems, *map(_change_case, told)]
     return tuple(found) or (Case("No changes", PLAN, RunStatus.PASS),)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, has_errors, sort_diagnostics
 from kplan.model.plan import Change, Risk
+from kplan.model.policy import Violation
 from kplan.model.table import RunStatus
 from kplan.report.data import Case, Data, Finding, Level
 from kplan.report.document import Document, Excerpt, Problem, Snippet, Span, Tone, Totals, line
@@ -268,16 +269,18 @@ _HARMLESS_CODES = {"KP2103": "Nothing is at stake"}
 CONFIGURATION_GROUP = "configuration"
 
 
-def diagnostic_finding(each: Diagnostic) -> Finding:
-    """Return a problem."""
+def diagnostic_finding(each: Diagnostic, policy: str = "") -> Finding:
+    """Return a problem; `policy` is the one that found it."""
     return Finding(
         each.code,
         Level.ERROR if each.is_error else Level.WARNING,
-        each.summary,
+        f"{each.summary}: {policy}" if policy else each.summary,
         each.detail,
         each.hint,
         each.subject,
         str(each.address or ""),
+        f"policy/{policy}" if policy else "",
+        each.related,
     )
 
 
@@ -296,16 +299,23 @@ def risk_findings(change: Change) -> Iterator[Finding]:
 
 
 def problem_cases(
-    diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], group: str = CONFIGURATION_GROUP
+    diagnostics: Iterable[Diagnostic],
+    sources: Mapping[str, str],
+    group: str = CONFIGURATION_GROUP,
+    violations: Sequence[Violation] = (),
 ) -> Iterator[Case]:
-    """Make a case of each problem; a warning is no failure. `sources` maps file to its text."""
+    """Make a case of each problem; a warning is no failure. `sources` maps file to its text.
+
+    Problems that are those of `violations` name their policy as the rule.
+    """
+    policies = {each.diagnostic: each.policy for each in violations}
     for each in sort_diagnostics(diagnostics):
         yield Case(
             str(each.subject or each.address or each.summary),
             group,
             RunStatus.FAIL if each.is_error else RunStatus.PASS,
             headline((each,)),
-            (diagnostic_finding(each),),
+            (diagnostic_finding(each, policies.get(each, "")),),
             details=diagnostics_document([each], sources),
         )
 

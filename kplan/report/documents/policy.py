@@ -183,9 +183,12 @@ def policy_cases(violations: Sequence[Violation]) -> tuple[Case, ...]:
 
 
 def _violation_finding(each: Violation) -> Finding:
-    found = diagnostic_finding(each.diagnostic)
+    found = diagnostic_finding(each.diagnostic, each.policy)
     level = Level.ERROR if each.standing is ViolationStatus.REFUSED else Level.WARNING
-    return replace(found, level=Level.NOTE if each.standing is ViolationStatus.REPORTED else level)
+    return replace(
+        found,
+        level=Level.NOTE if each.standing is ViolationStatus.REPORTED else level,
+    )
 
 
 def policy_gauges(violations: Sequence[Violation], cluster_id: str) -> Iterator[Gauge]:

@@ -26,7 +26,7 @@ def sarif_data(cases: Iterable[Case], folder: str = "") -> Data:
     if left_out > 0:
         findings = _worst_findings(findings)
     rules = _rules(findings)
-    places = {code: at for at, code in enumerate(rules)}
+    places = {rule: at for at, rule in enumerate(rules)}
     driver: Data = {
         "name": "kplan",
         "semanticVersion": VERSION,
@@ -35,7 +35,7 @@ def sarif_data(cases: Iterable[Case], folder: str = "") -> Data:
     run: dict[str, Data] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, places[each.code], folder) for each in findings],
+        "results": [_result(each, places[each.rule_id], folder) for each in findings],
     }
     if left_out > 0:
         run["invocations"] = [_truncation_notice(left_out)]
@@ -55,33 +55,50 @@ def _truncation_notice(left_out: int) -> Data:
 
 
 def _rules(findings: Sequence[Finding]) -> Mapping[str, Data]:
-    """Name each code once, with the gravest level it was met at."""
+    """Name each code once, and each policy, with the gravest level it was met at."""
     levels = list(Level)
     worst: dict[str, Finding] = {}
-    for each in sorted(findings, key=lambda each: (each.code, -levels.index(each.level))):
-        worst.setdefault(each.code, each)
+    for each in sorted(findings, key=lambda each: (each.rule_id, -levels.index(each.level))):
+        worst.setdefault(each.rule_id, each)
     return {
-        code: {
-            "id": code,
+        rule: {
+            "id": rule,
             "shortDescription": {"text": each.summary},
             "fullDescription": {"text": each.summary},
-            "help": {"text": f"kplan explain {code}"},
+            "help": {"text": f"kplan explain {each.code}"},
             "defaultConfiguration": {"level": each.level.value},
         }
-        for code, each in worst.items()
+        for rule, each in worst.items()
     }
 
 
 def _result(finding: Finding, rule: int, folder: str) -> Data:
     said = [finding.detail or finding.summary, finding.hint]
-    return {
-        "ruleId": finding.code,
+    found: dict[str, Data] = {
+        "ruleId": finding.rule_id,
         "ruleIndex": rule,
         "level": finding.level.value,
         "message": {"text": "\n".join(each for each in said if each)},
         "locations": [_location(finding, folder)],
         "partialFingerprints": {"kplan/v1": _fingerprint(finding)},
     }
+    if finding.related:
+        found["relatedLocations"] = [
+            {
+                "id": number,
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(f"{folder}{_file(place)}") or "."},
+                    "region": _region(place),
+                },
+                "message": {"text": label},
+            }
+            for number, (label, place) in enumerate(finding.related)
+        ]
+    return found
+
+
+def _file(place: SourceRange) -> str:
+    return PurePath(place.file).as_posix()
 
 
 def _location(finding: Finding, folder: str) -> Data:

@@ -5,10 +5,10 @@ from contextlib import closing
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import TopicDescription
-from kplan.cluster.settings import NodeVersions
+from kplan.cluster.settings import ConfigResource, ConfigScope, NodeVersions
 from kplan.cluster.topology import Quorum, QuorumReplica
 from kplan.config.load import Configuration
-from kplan.model.errors import ClusterError, UnsupportedError
+from kplan.model.errors import ClusterError, Refusal, UnsupportedError
 from kplan.model.resource import cluster_label
 from kplan.model.state import Broker
 from kplan.model.table import Cell, Figures, FigureTable
@@ -147,6 +147,7 @@ def describe_cluster(cluster: Cluster) -> Figures:
         lost = _replica_brokers(cluster, notes) - known
         rows += [(each, "", "", "not registered") for each in sorted(lost)]
     leader = _active_controller(cluster, notes)
+    policies = _broker_policies(cluster, found.nodes, notes) if noun == "broker" else ()
     whole = (found.cluster_id, found.version, found.principal, len(found.nodes), leader)
     columns = ("cluster_id", "version", "principal", f"{noun}s", "active_controller")
     return Figures(
@@ -158,6 +159,7 @@ def describe_cluster(cluster: Cluster) -> Figures:
                 (noun, "address", "rack", "state"),
                 tuple(sorted(rows, key=lambda row: str(row[0]).zfill(_ID_WIDTH))),
             ),
+            *((FigureTable("policies", ("config", "class"), policies),) if policies else ()),
         ),
         notes=tuple(notes),
         findings=frozenset({"unread"} if notes else ()),
@@ -176,6 +178,34 @@ def _replica_brokers(cluster: Cluster, notes: list[str]) -> set[int]:
         return set()
     described = (each for each in topics if isinstance(each, TopicDescription))
     return {broker for each in described for replicas in each.assignment for broker in replicas}
+
+
+_POLICY_CONFIGS = ("create.topic.policy.class.name", "alter.config.policy.class.name")
+
+
+def _broker_policies(
+    cluster: Cluster, nodes: Sequence[Broker], notes: list[str]
+) -> tuple[tuple[Cell, ...], ...]:
+    """Return the policy classes that one broker has in its settings (KIP-108, KIP-133).
+
+    Controllers ask them: where these are separate nodes, brokers may show none.
+    """
+    if not nodes:
+        return ()
+    asked = ConfigResource(ConfigScope.BROKER, str(min(each.id for each in nodes)))
+    try:
+        told = cluster.configs([asked]).get(asked, {})
+    except ClusterError as failure:
+        notes.append(f"Configs of brokers cannot be read: {failure.detail}")
+        return ()
+    if isinstance(told, Refusal):
+        notes.append(f"Configs of brokers cannot be read: {str(told).rstrip('.')}.")
+        return ()
+    return tuple(
+        (key, told[key].entry.value or "(hidden)")
+        for key in _POLICY_CONFIGS
+        if key in told and (told[key].entry.value or told[key].entry.is_sensitive)
+    )
 
 
 def _active_controller(cluster: Cluster, notes: list[str]) -> int | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import date
 from pathlib import Path
 
@@ -28,11 +28,12 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.plan import Action, Change
-from kplan.model.policy import Operation, Policy, Violation, ViolationStatus
+from kplan.model.policy import Operation, Policy, RuleReference, Violation, ViolationStatus
 from kplan.model.resource import Identity
 from kplan.model.state import Snapshot
 from kplan.model.table import RunResult, RunStatus
 from kplan.policy.engine import (
+    POLICY_LABEL,
     EvaluationOptions,
     QuestionContext,
     evaluate_question,
@@ -62,13 +63,27 @@ _ACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class PolicySuite:
-    """The test files of a folder with the policies that they are about."""
+    """The test files of a folder with the policies that they are about.
+
+    `fired` are the rules that cases made speak, as far as they have run.
+    """
 
     root: RootModule
     policies: tuple[Policy, ...]
     test_files: tuple[PolicyTestFile, ...]
     diagnostics: tuple[Diagnostic, ...]
     sources: Mapping[str, str]
+    fired: set[RuleReference] = field(default_factory=set)
+
+    @property
+    def unfired_rules(self) -> tuple[RuleReference, ...]:
+        """The rules that no case has made speak so far."""
+        return tuple(each for each in self.rules if each not in self.fired)
+
+    @property
+    def rules(self) -> tuple[RuleReference, ...]:
+        """All rules of all policies."""
+        return tuple(rule for each in self.policies for rule in each.list_rules())
 
     @property
     def names(self) -> Mapping[str, tuple[str, ...]]:
@@ -80,27 +95,62 @@ class PolicySuite:
         snapshot = _read_memory_snapshot(self.root, script)
         for case in script.cases:
             started = timer()
-            told = tuple(_check_case(case, self.policies, snapshot))
+            told = tuple(self._check_case(case, snapshot))
             grade = RunStatus.FAIL if told else RunStatus.PASS
             yield RunResult(script.name, case.name, grade, told, timer() - started)
+
+    def _check_case(self, case: PolicyCase, snapshot: Snapshot) -> Iterator[Diagnostic]:
+        try:
+            said = _evaluate_case(case, self.policies, snapshot)
+        except (KeyError, TypeError, ValueError) as fault:
+            yield error("KP137", case.place, f"The object cannot be made: {fault}.")
+            return
+        self.fired.update(_fired_rules(self.rules, said))
+        yield from _compare_case(case, self.policies, said)
+
+
+def _fired_rules(
+    rules: Sequence[RuleReference], said: Sequence[Violation]
+) -> Iterator[RuleReference]:
+    """Find the rules that spoke: by the place of the condition, or by what a method decides."""
+    for each in said:
+        told = each.diagnostic
+        places = {place for label, place in told.related if label == POLICY_LABEL}
+        places |= {told.subject} if told.subject else set()
+        for rule in rules:
+            if rule.policy == each.policy and (
+                rule.place in places
+                if rule.decision is None
+                else rule.decision == (each.operation, each.kind)
+            ):
+                yield rule
 
 
 @contextmanager
 def open_policy_suite(
-    project: Project, options: PolicyOptions, filters: Sequence[str] = ()
+    project: Project,
+    options: PolicyOptions,
+    filters: Sequence[str] = (),
+    paths: Sequence[Path] = (),
 ) -> Iterator[PolicySuite]:
     """Read the policies and the test files of a folder, and close the policies in the end.
 
+    `paths` are files and folders with tests, in place of those of the folder.
+
     Raises:
         ConfigError: policies or files have mistakes.
-        UsageError: a filter fits nothing.
+        UsageError: a filter fits nothing, or there is no such path.
 
     """
     configuration = load_checked(project)
     root = open_folder(project.folder, project.inputs, KINDS)
     files = [
         read_policy_test_file(path, name, root.module)
-        for name, path in _find_test_files(project.folder)
+        for name, path in (
+            [found for each in paths for found in _find_tests_at(each)]
+            if paths
+            else _find_test_files(project.folder)
+        )
         if not filters or any(each in name for each in filters)
     ]
     if filters and not files:
@@ -115,6 +165,16 @@ def open_policy_suite(
             raise ConfigError(sort_diagnostics(problems), sources)
         policies = tuple(sort_policies(found.policies))
         yield PolicySuite(root, policies, tuple(files), sort_diagnostics(problems), sources)
+
+
+def _find_tests_at(path: Path) -> Iterator[tuple[str, Path]]:
+    if path.is_file():
+        yield str(path), path
+        return
+    if not path.is_dir():
+        raise UsageError(f"There is no file or folder {path}.")
+    for name, file in _find_test_files(path):
+        yield str(path / name), file
 
 
 def _find_test_files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -146,14 +206,9 @@ def _read_memory_snapshot(root: RootModule, script: PolicyTestFile) -> Snapshot:
     return read_snapshot(cluster, cluster.describe(), KINDS, wanted)
 
 
-def _check_case(
-    case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot
+def _compare_case(
+    case: PolicyCase, policies: Sequence[Policy], said: Sequence[Violation]
 ) -> Iterator[Diagnostic]:
-    try:
-        said = _evaluate_case(case, policies, snapshot)
-    except (KeyError, TypeError, ValueError) as fault:
-        yield error("KP137", case.place, f"The object cannot be made: {fault}.")
-        return
     if case.policy and case.policy not in {each.header.name for each in policies}:
         yield error("KP137", case.place, f'There is no policy "{case.policy}".')
         return

@@ -346,18 +346,34 @@ def test_policies_of_a_called_module_hold_for_the_whole_plan(site: ProjectHarnes
     assert standings(site.plan().plan) == [("large", "cap", "refused")]
 
 
-def test_two_places_that_decide_the_same_need_an_order(site: ProjectHarness) -> None:
-    """K201-22."""
+def test_two_places_that_decide_the_same_are_both_asked(site: ProjectHarness) -> None:
+    """HCL and Python together need no order: it changes nothing."""
     rules = site.folder / "rules"
     rules.mkdir()
     (rules / "cap.hcl").write_text(cap().replace('"cap"', '"other"'))
+    (rules / "more.py").write_text(
+        "class More:\n    def validate_create_topic(self, request, cluster):\n"
+        "        raise ValueError('no')\n"
+    )
     site.write(TOPICS + cap())
     paths = PolicyOptions(paths=(str(rules),))
+    plan = site.plan(policies=paths).plan
+    assert plan.diagnostics == ()
+    assert {each[1] for each in standings(plan)} == {"cap", "other", "More"}
+
+
+def test_an_old_policy_beside_a_new_one_needs_an_order(site: ProjectHarness) -> None:
+    """K201-22: both decide the same, and the old one sees less."""
+    (site.folder / "old.py").write_text(
+        "class Old:\n    def create(self, meta):\n        raise ValueError('no')\n"
+    )
+    site.write(TOPICS + cap())
+    paths = PolicyOptions(paths=(str(site.folder / "old.py"),))
     plan = site.plan(policies=paths).plan
     assert "KP328" in {each.code for each in plan.diagnostics}
     assert plan.has_errors
     site.write(TOPICS + cap("order = 5"))
-    assert [each[1] for each in standings(site.plan(policies=paths).plan)] == ["other", "cap"]
+    assert not site.plan(policies=paths).plan.has_errors
 
 
 def test_policies_that_are_asked_for_and_not_there_stop_the_run(site: ProjectHarness) -> None:

@@ -111,16 +111,13 @@ def test_a_mistake_in_a_file_of_cases_is_told_at_its_line(
     assert "a.policytest.hcl line" in found
 
 
-def test_the_cases_of_the_pack_cover_each_of_its_policies_and_pass(
+def test_the_cases_of_the_example_pass(
     desk: MemoryCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for each in ("modules", "examples/policies"):
         shutil.copytree(ROOT / each, tmp_path / "copy" / each)
     monkeypatch.chdir(tmp_path / "copy" / "examples" / "policies")
     assert "Success!" in desk.run("policy", "test")
-    names = {each["name"] for each in json.loads(desk.run("policy", "list", "-json"))}
-    text = (ROOT / "examples/policies/tests/policies.policytest.hcl").read_text(encoding="utf-8")
-    assert {name for name in names if f'= "{name}"' not in text} == set()
 
 
 def test_a_refused_change_is_in_the_exit_code_and_a_reason_lets_it_through(
@@ -204,3 +201,51 @@ def test_an_apply_for_another_principal_needs_leave_and_is_recorded(desk: Memory
     desk.run("apply", "a")
     state = json.loads(desk.run("state", "pull"))
     assert [each["policy_principal"] for each in state["applied_plans"]] == ["User:boss"]
+
+
+def test_tests_of_other_places_are_run_by_their_path(desk: MemoryCommand) -> None:
+    other = desk.folder / "other"
+    (other / "tests").mkdir(parents=True)
+    (other / "tests" / "a.policytest.hcl").write_text(CASES.replace("EXPECT", "pass"))
+    assert "2 passed" in desk.run("policy", "test", "other")
+    assert "2 passed" in desk.run("policy", "test", "other/tests/a.policytest.hcl")
+    assert "There is no file or folder nowhere" in desk.run_failing("policy", "test", "nowhere")
+
+
+def test_coverage_names_the_rules_that_no_case_makes_speak(desk: MemoryCommand) -> None:
+    (desk.folder / "checks.py").write_text(
+        "class Checks:\n"
+        "    def validate_create_topic(self, request, cluster):\n"
+        "        if request.topic == 'bad':\n            raise ValueError('bad')\n"
+        "    def validate_delete_topic(self, request, cluster):\n        raise ValueError('no')\n"
+    )
+    desk.write(CASES.replace("EXPECT", "pass"), "a.policytest.hcl")
+    shown = desk.run("policy", "test", "-coverage", "-policy=checks.py")
+    assert "Coverage: 1 of 3 rules fired." in shown
+    assert "never: Checks: validate_create_topic" in shown
+    assert "never: cap" not in shown
+    lines = desk.run("policy", "test", "-coverage", "-policy=checks.py", "-json").splitlines()
+    told = json.loads(lines[-1])
+    assert (told["type"], told["rules"], told["fired"]) == ("policy_coverage", 3, 1)
+    assert told["never_fired"][0] == {"policy": "Checks", "rule": "validate_create_topic"}
+
+
+def test_the_shipped_module_has_a_case_for_every_rule(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT / "modules" / "policies")
+    shown = desk.run("policy", "test", "-coverage", "-var-file=tests/policies.tfvars")
+    assert "0 failed" in shown
+    assert "never:" not in shown
+
+
+def test_a_sarif_report_has_a_rule_for_each_policy_that_points_at_it(desk: MemoryCommand) -> None:
+    desk.write(ONE.replace("= 1", "= 9"))
+    desk.run("plan", "-report=sarif=plan.sarif", code=1)
+    (run,) = json.loads((desk.folder / "plan.sarif").read_text())["runs"]
+    rules = [each["id"] for each in run["tool"]["driver"]["rules"]]
+    (result,) = [each for each in run["results"] if each["ruleId"] == "policy/cap"]
+    assert rules[result["ruleIndex"]] == "policy/cap"
+    (related,) = result["relatedLocations"]
+    assert related["physicalLocation"]["artifactLocation"]["uri"] == "rules.hcl"
+    assert related["message"]["text"] == "the policy"
