@@ -39,6 +39,8 @@ class Limits:
     `in_flight`: how many requests of one step are under way at a time.
     `settle_s`: how long an item without an answer is looked for before it is called unknown.
     `visible_s`: how long apply waits for every broker to serve what was applied.
+    `stall_s`: after this time in which no broker came nearer to that, the wait ends: another client
+    has changed it meanwhile, or a partition stays without a leader.
     `total_s`: after this no request is sent any more.
     """
 
@@ -48,6 +50,7 @@ class Limits:
     max_pause_s: float = 5.0
     settle_s: float = 20.0
     visible_s: float = 300.0
+    stall_s: float = 30.0
     total_s: float = 3_600.0
     waits_for_visibility: bool = True
 

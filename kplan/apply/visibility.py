@@ -56,7 +56,8 @@ def ask_concurrently(
 def wait_until_visible(ledger: ApplyProgress, context: ApplyContext, deadline: float) -> None:
     """Ask every live broker for every applied change until all serve it or `visible_s` is over.
 
-    Marks the lines verified and notes the topic ids. Which brokers are alive is read again while
+    The wait ends too when no broker has come nearer to that for `stall_s`. Marks the lines verified
+    and notes the topic ids. Which brokers are alive is read again while
     the wait goes on: one that died is not waited for, one that came back is asked too. A broker
     that is alive and cannot be asked leaves what it was asked for unverified. The bound of the
     wait holds for a request that hangs too.
@@ -72,12 +73,17 @@ def wait_until_visible(ledger: ApplyProgress, context: ApplyContext, deadline: f
     begun = context.clock.now()
     until = min(deadline, begun + context.limits.visible_s)
     wait = VisibilityWait(applied, context, until)
+    fewest, nearer_at = float("inf"), begun
     while True:
         wait.read_brokers()
         wait.ask_brokers()
-        if not wait.waiting or context.clock.now() >= until or context.is_stopped():
+        now = context.clock.now()
+        if wait.unserved < fewest or _NO_BROKER[0] in wait.waiting:
+            fewest, nearer_at = wait.unserved, now
+        has_stalled = now - nearer_at >= context.limits.stall_s
+        if not wait.waiting or now >= until or has_stalled or context.is_stopped():
             break
-        context.wait(_pause_s(context.clock.now() - begun))
+        context.wait(_pause_s(now - begun))
     wait.mark_verified()
 
 
@@ -99,6 +105,11 @@ class VisibilityWait:
         self._fenced: tuple[int, ...] = ()
         self._silent: dict[int, str] = {}
         self._next_look = context.clock.now()
+
+    @property
+    def unserved(self) -> int:
+        """Count what is waited for, at each broker."""
+        return sum(len(lines) for lines in self.waiting.values())
 
     def read_brokers(self) -> None:
         """Learn which brokers are alive, unless that was read a moment ago."""

@@ -58,7 +58,9 @@ def wait_for_visibility(
     with show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "wait", states, progress, seconds)
         watcher = ApplyWatcher(progress, session.signals, session.terminal.stderr_style)
-        found = wait_until_served(project, Limits(visible_s=seconds), ports, watcher)
+        found = wait_until_served(
+            project, Limits(visible_s=seconds, stall_s=seconds), ports, watcher
+        )
     session.terminal.write_stdout(_json(found) if answer.json else _text(found))
     if not found.pending:
         return ExitCode.DONE

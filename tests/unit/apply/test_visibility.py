@@ -11,7 +11,7 @@ import pytest
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Limits
 from kplan.cluster.memory.cluster import MemoryCluster
-from kplan.cluster.request import ClusterDescription, TopicDescription
+from kplan.cluster.request import ClusterDescription, TopicDescription, TopicRef
 from kplan.kinds import KINDS
 from kplan.model.errors import Refusal, StateError, UnreachableError
 from kplan.model.outcome import Outcome, OutcomeStatus
@@ -118,6 +118,20 @@ def test_who_is_waited_for_and_who_is_down_is_told_while_the_wait_goes_on() -> N
     assert [str(each.address) for each in hung.changes] == ["kafka_topic.a"]
     assert watcher.visibility[-1].fenced == (2,)
     assert watcher.verified == []
+
+
+def test_what_another_client_deletes_meanwhile_is_not_waited_for_to_the_end() -> None:
+    """Every broker answers, and none comes nearer to it: it will not come."""
+    on = ApplyHarness(MemoryCluster(), state())
+    other = on.cluster.connect_as()
+    on.cluster.run_before("topics", lambda: other.delete_topics([TopicRef("b")]))
+    plan = on.plan([resource("kafka_topic.a", topic("a")), resource("kafka_topic.b", topic("b"))])
+    on.cluster.run_before("topics", lambda: other.delete_topics([TopicRef("b")]))
+    outcomes = on.apply(plan)
+    assert outcomes["a"].is_verified
+    assert (outcomes["b"].status, outcomes["b"].is_verified) == (OutcomeStatus.APPLIED, False)
+    assert outcomes["b"].pending_brokers == (1, 2, 3)
+    assert 25 < on.clock.time < 60
 
 
 class Restarting(MemoryCluster):
