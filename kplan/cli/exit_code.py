@@ -56,8 +56,8 @@ def outcomes_exit(
 ) -> ExitCode:
     """Return the exit code of an apply; an unknown outcome is worse than a failed one.
 
-    Objects that could not be read count as failed (K4-51). With `waited`, changes that not every
-    broker serves count as unknown (K4-49, design law 10).
+    Objects that could not be read count as failed (K4-51), unless only controllers were asked. With
+    `waited`, changes that not every broker serves count as unknown (K4-49, design law 10).
     """
     from kplan.model.outcome import OutcomeStatus  # noqa: PLC0415 - as above
 
@@ -66,7 +66,7 @@ def outcomes_exit(
         each.status is OutcomeStatus.APPLIED and not each.is_verified for each in outcomes
     ):
         met.add(OutcomeStatus.UNKNOWN)
-    if plan.unread or plan.refused_keys:
+    if (plan.unread and not _is_direct(plan)) or plan.refused_keys:
         met.add(OutcomeStatus.FAILED)
     if met <= {OutcomeStatus.APPLIED}:
         return ExitCode.DONE
@@ -81,6 +81,11 @@ def outcomes_exit(
     if met & {OutcomeStatus.APPLIED, OutcomeStatus.IN_PROGRESS}:
         return ExitCode.PARTIAL
     return refusals_exit([each.refusal for each in failed if each.refusal is not None])
+
+
+def _is_direct(plan: "Plan") -> bool:
+    """Whether controllers were asked, which cannot show every kind: that is no failure of it."""
+    return any(each.code == "KP245" for each in plan.diagnostics)
 
 
 def refusals_exit(refusals: Sequence["Refusal"]) -> ExitCode:

@@ -227,6 +227,66 @@ _BROKER_CONFIGS = (
     _define("node.id", ConfigType.INT, "1", 0, fixed=True),
     _define("ssl.keystore.password", ConfigType.PASSWORD, ""),
 )
+_AT_LEAST: Mapping[int, tuple[str, ...]] = {
+    -2: ("log.local.retention.bytes", "log.local.retention.ms"),
+    0: (
+        "group.consumer.assignment.interval.ms",
+        "group.share.assignment.interval.ms",
+        "group.streams.assignment.interval.ms",
+        "log.cleaner.backoff.ms",
+        "log.cleaner.delete.retention.ms",
+        "log.cleaner.io.buffer.size",
+        "log.cleaner.min.compaction.lag.ms",
+        "log.cleaner.threads",
+        "log.index.interval.bytes",
+        "log.message.timestamp.after.max.ms",
+        "log.message.timestamp.before.max.ms",
+        "log.segment.delete.delay.ms",
+        "max.connection.creation.rate",
+        "max.connections",
+        "max.connections.per.ip",
+        "message.max.bytes",
+    ),
+    1: (
+        "background.threads",
+        "log.cleaner.max.compaction.lag.ms",
+        "log.flush.interval.messages",
+        "min.insync.replicas",
+        "num.io.threads",
+        "num.network.threads",
+        "num.recovery.threads.per.data.dir",
+        "num.replica.fetchers",
+        "producer.id.expiration.ms",
+        "remote.fetch.max.wait.ms",
+        "remote.list.offsets.request.timeout.ms",
+        "remote.log.index.file.cache.total.size.bytes",
+        "remote.log.manager.copier.thread.pool.size",
+        "remote.log.manager.copy.max.bytes.per.second",
+        "remote.log.manager.expiration.thread.pool.size",
+        "remote.log.manager.fetch.max.bytes.per.second",
+        "remote.log.manager.follower.thread.pool.size",
+        "remote.log.reader.threads",
+    ),
+    4: ("log.index.size.max.bytes",),
+    14: ("log.segment.bytes",),  # 1 MiB since Kafka 4.0
+    524_288: (
+        "group.coordinator.cached.buffer.max.bytes",
+        "share.coordinator.cached.buffer.max.bytes",
+    ),
+}
+BROKER_CONFIG_BOUNDS: Mapping[str, tuple[float, float | None]] = {
+    **{key: (least, None) for least, keys in _AT_LEAST.items() for key in keys},
+    "compression.gzip.level": (-1, 9),
+    "compression.lz4.level": (1, 17),
+    "compression.zstd.level": (-131_072, 22),
+    "log.cleaner.min.cleanable.ratio": (0, 1),
+}
+"""Inclusive bounds of the dynamic configs of brokers (Kafka 4.3: AbstractKafkaConfig.CONFIG_DEF).
+
+A controller stores any value, and brokers ignore one that is out of bounds (K919-06).
+"""
+
+
 _GROUP_CONFIGS = (
     _define("consumer.heartbeat.interval.ms", ConfigType.INT, "5000", 1),
     _define("consumer.session.timeout.ms", ConfigType.INT, "45000", 1),

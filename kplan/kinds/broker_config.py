@@ -9,6 +9,7 @@ from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_ref
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigSource, ItemResult
 from kplan.cluster.settings import (
+    BROKER_CONFIG_BOUNDS,
     ConfigDetail,
     ConfigResource,
     ConfigResourceAlteration,
@@ -94,6 +95,9 @@ class BrokerConfigKind(NamedConfigKind):
                     "Leave it out; kplan never touches it.",
                     ("config", key),
                 )
+        for key, text in sorted(value.config.items()):
+            if fault := _bounds_fault(key, text):
+                yield Problem("KP226", f'{key} is "{text}": {fault}.', path=("config", key))
         for key in sorted(value.config):
             if is_secret_key(key) or key in value.sensitive_config:
                 yield Problem(
@@ -164,7 +168,11 @@ class BrokerConfigKind(NamedConfigKind):
             if fault is not None:
                 refusals[change.identity] = fault
         fine = [each for each in changes if each.identity not in refusals]
-        return refusals | dict(super().validate(cluster, step, fine) if fine else {})
+        answers = dict(super().validate(cluster, step, fine) if fine else {})
+        if cluster.describe().controller_access is not None:
+            # A controller accepts any value: that no one refused it says nothing.
+            answers = {name: each for name, each in answers.items() if isinstance(each, Refusal)}
+        return refusals | answers
 
     def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         """Look for the values; that another secret was set does not show."""
@@ -261,6 +269,18 @@ class BrokerConfigKind(NamedConfigKind):
         return {
             self.identity_of(self.alteration(step, change).resource) for step in self.steps(change)
         }
+
+
+def _bounds_fault(key: str, text: str) -> str:
+    """Say that a number is out of the bounds that brokers have for the key, "" where it is not."""
+    least, most = BROKER_CONFIG_BOUNDS.get(key, (None, None))
+    try:
+        number = float(text)
+    except ValueError:
+        return ""  # its type is the broker's to tell
+    if least is not None and number < least:
+        return f"the value must be at least {least:g}"
+    return f"the value must be at most {most:g}" if most is not None and number > most else ""
 
 
 def is_throttle_key(key: str) -> bool:

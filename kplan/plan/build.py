@@ -188,7 +188,7 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
     }
     diagnostics = sort_diagnostics(
         [
-            *findings.diagnostics,
+            *(each for each in findings.diagnostics if _is_asked_for(request, each)),
             *_unread_diagnostics(unread),
             *check_deletes(request, changes),
             *check_replacements(request, changes),
@@ -347,6 +347,11 @@ def _unread_diagnostics(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
         )
         for what, reason in unread.items()
     )
+
+
+def _is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:
+    """Whether a problem is about what is targeted: others must not stop a break-glass plan."""
+    return problem.address is None or is_targeted(problem.address, request.targets)
 
 
 def _unmatched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:

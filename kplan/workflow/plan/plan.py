@@ -114,9 +114,10 @@ def _controller_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnost
                 Severity.ERROR,
                 SUMMARIES[FORBIDDEN],
                 _prefix_connection(
-                    key, "The connection is directly to controllers, and allow_direct is not set."
+                    key, "The connection is directly to controllers, and allow_direct is not true."
                 ),
-                'Set allow_direct = true in provider "kafka", or KPLAN_ALLOW_DIRECT=true.',
+                'Set allow_direct = true in provider "kafka". KPLAN_ALLOW_DIRECT=true counts only '
+                "where the block does not set it.",
             )
 
 

@@ -139,5 +139,14 @@ def test_a_plan_that_only_a_guard_stops_is_refused_and_another_error_beside_it_w
     assert exit_code.plan_exit(plan(CHANGE, diagnostics=(guard, other)), detailed=True) == 1
 
 
+def test_kinds_that_controllers_cannot_show_are_no_failure_of_a_direct_apply() -> None:
+    done = [Outcome(CHANGE, OutcomeStatus.APPLIED, is_verified=True)]
+    unread = replace(plan(CHANGE), unread={"kafka_quota": "controllers do not return quotas"})
+    assert exit_code.outcomes_exit(unread, done, detailed=True) is ExitCode.PARTIAL
+    told = Diagnostic("KP245", Severity.WARNING, "Brokers are bypassed")
+    direct = replace(unread, diagnostics=(told,))
+    assert exit_code.outcomes_exit(direct, done, detailed=True) is ExitCode.DONE
+
+
 def test_data_loss_and_controller_access_that_no_one_allowed_are_guards() -> None:
     assert {"KP246", "KP247"} <= exit_code.GUARD_CODES

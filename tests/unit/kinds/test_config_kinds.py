@@ -260,3 +260,22 @@ def test_what_must_not_be_declared_is_told(value: BrokerConfig, path: tuple[str,
     (problem,) = BROKER_CONFIG.check(value)
     assert (problem.code, problem.path) == ("KP226", path)
     assert "hunter2" not in f"{problem}"
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "fault"),
+    [
+        ("log.cleaner.threads", "-4", "at least 0"),
+        ("min.insync.replicas", "0", "at least 1"),
+        ("compression.lz4.level", "18", "at most 17"),
+        ("log.cleaner.min.cleanable.ratio", "1.5", "at most 1"),
+    ],
+)
+def test_a_number_out_of_the_bounds_of_brokers_is_refused_before_it_is_sent(
+    key: str, text: str, fault: str
+) -> None:
+    """K919-06: a controller stores it, brokers ignore it, and no one would ever serve it."""
+    (problem,) = BROKER_CONFIG.check(BrokerConfig(None, {key: text}))
+    assert (problem.code, problem.path) == ("KP226", ("config", key))
+    assert fault in problem.detail
+    assert list(BROKER_CONFIG.check(BrokerConfig(None, {key: "1"}))) == []

@@ -327,6 +327,16 @@ def test_targets_narrow_the_plan_and_say_so() -> None:
     assert not plan.is_complete
 
 
+def test_what_is_not_targeted_does_not_stop_the_plan() -> None:
+    """In an emergency nobody has to edit the repository first."""
+    declared = [resource(ORDERS, topic()), resource("kafka_acl.a", acl())]
+    whole = make_plan(declared, state(), with_hidden_orders())
+    assert codes(whole) == ["KP233"]
+    narrow = make_plan(declared, state(), with_hidden_orders(), targets=("kafka_acl.a",))
+    assert codes(narrow) == []
+    assert [each.kind for each in narrow.changes] == ["kafka_acl"]
+
+
 @pytest.mark.parametrize("of", [topic(), acl()])
 def test_a_plan_that_leaves_something_out_leaves_outputs_alone(of: Topic | Acl) -> None:
     """Outputs speak of all that is declared; a resumed apply that ends it all writes them."""
