@@ -8,6 +8,7 @@ from kplan.apply.limits import ApplyContext
 from kplan.apply.progress import ApplyProgress, ChangeProgress, add_hint, is_finished
 from kplan.cluster.errors import (
     CLIENT_INVALID,
+    CLIENT_NOT_SENT,
     CLIENT_TIMED_OUT,
     Handling,
     client_refusal,
@@ -139,11 +140,8 @@ def _retry_or_give_up(
         if ledger.get(change).tries == 1 and not context.is_stopped():
             again.append(change)
         else:
-            status = (
-                OutcomeStatus.UNKNOWN
-                if handling(refused) is Handling.IN_DOUBT
-                else OutcomeStatus.FAILED
-            )
+            is_unknown = handling(refused) is Handling.IN_DOUBT and ledger.get(change).may_be_done
+            status = OutcomeStatus.UNKNOWN if is_unknown else OutcomeStatus.FAILED
             given_up.append(ledger.fail(change, context.clock.now(), status, refused).outcome())
     context.watcher.on_outcomes(given_up)
     return tuple(again)
@@ -225,6 +223,7 @@ def _send_request(
         return found
     for change in changes:
         if change.identity not in verdicts:
+            ledger.get(change).may_be_done = True
             found.in_doubt.append((change, client_refusal(CLIENT_TIMED_OUT, "No answer came.")))
         elif (refused := verdicts[change.identity]) is None:
             _complete(change, found, ledger, context)
@@ -292,6 +291,9 @@ def _classify(
         case Handling.SPLIT:
             result.split.append((change, refused))
         case Handling.IN_DOUBT | Handling.COMPARE | Handling.STALE:
+            ledger.get(change).may_be_done |= (
+                handling(refused) is Handling.IN_DOUBT and refused.error != CLIENT_NOT_SENT
+            )
             result.in_doubt.append((change, refused))
         case Handling.CONVERGED:
             _complete(change, result, ledger, context, note=refused.message)

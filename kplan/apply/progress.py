@@ -21,6 +21,7 @@ class ChangeProgress:
 
     `tries` counts the sends of the step that is being executed, and `attempts` those of the step
     that took the most. What is `is_under_way` was begun, and is only inspected until it is done.
+    What was sent without an answer `may_be_done`.
     """
 
     change: Change
@@ -37,6 +38,7 @@ class ChangeProgress:
     is_verified: bool = False
     pending_brokers: tuple[int, ...] = ()
     is_under_way: bool = False
+    may_be_done: bool = False
 
     @property
     def has_steps_left(self) -> bool:

@@ -50,6 +50,7 @@ _SIZE_ERRORS = ("POLICY_VIOLATION", "INVALID_REQUEST")
 
 CLIENT_TIMED_OUT = "CLIENT_TIMED_OUT"
 CLIENT_DISCONNECTED = "CLIENT_DISCONNECTED"
+CLIENT_NOT_SENT = "CLIENT_NOT_SENT"
 CLIENT_INVALID = "CLIENT_INVALID"
 CLIENT_STALE = "CLIENT_STALE"
 CLIENT_CANCELLED = "CLIENT_CANCELLED"
@@ -59,6 +60,7 @@ _TABLE = (
     KafkaError(
         -195, CLIENT_DISCONNECTED, Handling.IN_DOUBT, "The connection broke before the answer."
     ),
+    KafkaError(-189, CLIENT_NOT_SENT, Handling.IN_DOUBT, "No broker could be reached to ask it."),
     KafkaError(-186, CLIENT_INVALID, Handling.REJECTED, "The client refused to send this item."),
     KafkaError(
         -187,

@@ -62,6 +62,7 @@ class ConfigScope(IntEnum):
     """What configs may belong to beside topics (Kafka: ConfigResource.Type)."""
 
     BROKER = 4
+    LOGGER = 8
     CLIENT_METRICS = 16
     GROUP = 32
 
@@ -70,7 +71,8 @@ class ConfigScope(IntEnum):
 class ConfigResource:
     """A broker by its id, a group or a metrics subscription by its name.
 
-    The broker "" means all brokers: what it is set to is the default of the cluster.
+    The loggers of a node have its id. The broker "" means all brokers: what it is set to is the
+    default of the cluster.
     """
 
     scope: ConfigScope
@@ -294,6 +296,12 @@ _GROUP_CONFIGS = (
     _define("share.record.lock.duration.ms", ConfigType.INT, "30000", 1000),
     _define("share.session.timeout.ms", ConfigType.INT, "45000", 1),
 )
+LOG_LEVELS = ("FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
+"""Levels of loggers (Kafka: LogLevelConfig)."""
+_LOGGERS = tuple(
+    ResourceConfigDefinition(ConfigDefinition(name, ConfigType.STRING, "INFO", choices=LOG_LEVELS))
+    for name in ("kafka.authorizer.logger", "kafka.request.logger", "root", "state.change.logger")
+)
 _CLIENT_METRICS_CONFIGS = (
     _define("interval.ms", ConfigType.INT, "300000", 100),
     _define("match", ConfigType.LIST, ""),
@@ -303,6 +311,7 @@ _CONFIGS_BY_SCOPE: Mapping[ConfigScope, Mapping[str, ResourceConfigDefinition]] 
     scope: {each.definition.name: each for each in rows}
     for scope, rows in (
         (ConfigScope.BROKER, _BROKER_CONFIGS),
+        (ConfigScope.LOGGER, _LOGGERS),
         (ConfigScope.GROUP, _GROUP_CONFIGS),
         (ConfigScope.CLIENT_METRICS, _CLIENT_METRICS_CONFIGS),
     )

@@ -21,6 +21,7 @@ from confluent_kafka.cimpl import NewTopic as Creation  # noqa: TID253
 from kplan.cluster.errors import (
     CLIENT_DISCONNECTED,
     CLIENT_INVALID,
+    CLIENT_NOT_SENT,
     CLIENT_TIMED_OUT,
     client_refusal,
     refusal,
@@ -256,7 +257,7 @@ class ConfluentCluster:
         fine = {spec.name: native(spec) for spec in specs if spec.name not in verdicts}
         admin = self._admin
         if admin is None:
-            closed = client_refusal(CLIENT_DISCONNECTED, "Nothing was sent: we have closed.")
+            closed = client_refusal(CLIENT_NOT_SENT, "Nothing was sent: we have closed.")
             return verdicts | dict.fromkeys(fine, closed)
         begun = time.monotonic()
         verdicts |= _send_items(admin, fine, send)

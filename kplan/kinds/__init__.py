@@ -4,6 +4,7 @@ from kplan.kinds.acl import AclKind
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.broker_config import BROKER_CONFIG
 from kplan.kinds.feature import FeatureKind
+from kplan.kinds.logger import LoggerKind
 from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG
 from kplan.kinds.quota import QuotaKind
 from kplan.kinds.scram import ScramKind
@@ -15,6 +16,7 @@ KINDS: tuple[ResourceKind, ...] = (
     CLIENT_METRICS,
     FeatureKind(),
     GROUP_CONFIG,
+    LoggerKind(),
     QuotaKind(),
     ScramKind(),
     TopicKind(),

@@ -301,3 +301,30 @@ def test_without_rights_on_the_cluster_settings_are_unread_and_refused(
 def test_a_modern_cluster_lacks_nothing(cluster: Cluster) -> None:
     """K117-21."""
     assert cluster.missing_apis(["topics", "alter_quotas", "update_features", "describe"]) == {}
+
+
+def test_loggers_of_a_node_are_read_set_and_reset(cluster: Cluster) -> None:
+    """KIP-412: an unknown logger refuses all of the node."""
+    name = "kafka.authorizer.logger"
+    node = ConfigResource(ConfigScope.LOGGER, "1")
+
+    def level() -> str | None:
+        found = cluster.configs([node])[node]
+        assert not isinstance(found, Refusal)
+        return found[name].entry.value
+
+    before = level()
+    odd = ConfigResourceAlteration(node, {name: "TRACE", "no.such.logger": "INFO"})
+    assert errors(cluster.alter_configs([odd])) == {node: "INVALID_CONFIG"}
+    assert level() == before
+    loud = ConfigResourceAlteration(node, {name: "LOUD"})
+    assert errors(cluster.alter_configs([loud])) == {node: "INVALID_CONFIG"}
+    fine = ConfigResourceAlteration(node, {name: "TRACE"})
+    assert errors(cluster.alter_configs([fine], validate_only=True)) == {node: "ok"}
+    assert level() == before
+    assert errors(cluster.alter_configs([fine])) == {node: "ok"}
+    soon(lambda: level() == "TRACE")
+    assert errors(cluster.alter_configs([ConfigResourceAlteration(node, delete=(name,))])) == {
+        node: "ok"
+    }
+    soon(lambda: level() != "TRACE")

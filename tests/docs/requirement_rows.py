@@ -25,7 +25,6 @@ ROWS = tuple(
 """The systems of administration beside topics and ACLs, and the rows they are made of."""
 
 OUT_OF_SCOPE: Mapping[str, str] = {
-    "K919-24": "loggers have no kind: their levels are gone with the next start",
     "K919-27": "between brokers and controllers; no client takes part",
     "K919-29": "ZooKeeper is gone",
     "K919-30": "the metadata shell is Kafka's own tool",

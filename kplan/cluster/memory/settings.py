@@ -49,6 +49,7 @@ _SETTING_METHODS = frozenset(
 
 _SOURCES = {
     ConfigScope.GROUP: ConfigSource.GROUP,
+    ConfigScope.LOGGER: ConfigSource.OTHER,
     ConfigScope.CLIENT_METRICS: ConfigSource.CLIENT_METRICS,
 }
 _APIS = {"ApiVersions": (0, 4), "CreateTopics": (2, 7), "Metadata": (0, 13)}
@@ -178,14 +179,17 @@ class SettingRequests(MemoryConnection):
     ) -> Mapping[str, ConfigDetail] | Refusal:
         own = contents.configs.get(resource, {})
         scope, name = resource.scope, resource.name
+        site = self._store.setup
+        live = {str(each.id) for each in site.brokers if each.id not in site.fenced}
+        if scope is ConfigScope.LOGGER and name not in live:
+            return client_refusal("CLIENT_DISCONNECTED", f"Broker {name} does not answer.")
         if scope is not ConfigScope.BROKER:
             return _merge_configs(scope, own, _SOURCES[scope], {})
         shared = contents.configs.get(ConfigResource(scope, ""), {})
         if not name:
             found = _merge_configs(scope, shared, ConfigSource.DYNAMIC_DEFAULT_BROKER, {})
             return {key: each for key, each in found.items() if key in shared}
-        site = self._store.setup
-        if name not in {str(each.id) for each in site.brokers if each.id not in site.fenced}:
+        if name not in live:
             return client_refusal("CLIENT_DISCONNECTED", f"Broker {name} does not answer.")
         return _merge_configs(scope, own, ConfigSource.DYNAMIC_BROKER, shared)
 

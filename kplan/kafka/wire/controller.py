@@ -158,11 +158,18 @@ class ControllerCluster(WireCluster):
     def alter_configs(
         self, specs: Sequence[ConfigResourceAlteration], *, validate_only: bool = False
     ) -> Mapping[ConfigResource, ItemResult]:
-        """Set and reset keys, all through the active controller."""
+        """Set and reset keys through the active controller, levels of loggers at their node."""
         found = resource_config.alter_configs(
-            self._gateway, specs, lambda _: None, validate_only=validate_only
+            self._gateway,
+            [each for each in specs if each.resource.scope is not ConfigScope.LOGGER],
+            lambda _: None,
+            validate_only=validate_only,
         )
-        return self._name_missing_rights("alter_configs", found)
+        loggers = [each for each in specs if each.resource.scope is ConfigScope.LOGGER]
+        of_nodes = resource_config.alter_configs(
+            self._gateway, loggers, self._address, validate_only=validate_only
+        )
+        return self._name_missing_rights("alter_configs", {**found, **of_nodes})
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Return which of these methods are not served directly (K919-12)."""
@@ -188,4 +195,4 @@ def _broker_only_lack(method: str) -> MissingApi:
 
 
 def _is_single_broker(resource: ConfigResource) -> bool:
-    return resource.scope is ConfigScope.BROKER and bool(resource.name)
+    return resource.scope in {ConfigScope.BROKER, ConfigScope.LOGGER} and bool(resource.name)

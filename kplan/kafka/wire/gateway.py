@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
-from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
+from kplan.cluster.errors import CLIENT_INVALID, CLIENT_NOT_SENT, client_refusal
 from kplan.kafka.settings.connection import (
     AwsMskIam,
     ClientCredentials,
@@ -292,7 +292,7 @@ class Gateway:
                     self._preferred = endpoint
                 return answer
         return client_refusal(
-            CLIENT_DISCONNECTED, f"Nothing was sent. {_unreachable_error(failures).detail}"
+            CLIENT_NOT_SENT, f"Nothing was sent. {_unreachable_error(failures).detail}"
         )
 
     def send(self, api: Api, request: Message, *, at: Endpoint | None = None) -> Message | Refusal:

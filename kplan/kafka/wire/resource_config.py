@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
+from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_NOT_SENT, client_refusal
 from kplan.cluster.request import ItemResult
 from kplan.cluster.settings import (
     ConfigDetail,
@@ -90,7 +90,7 @@ def _resources_by_node(
 
 
 def _own_node(resource: ConfigResource) -> int | None:
-    is_one = resource.scope is ConfigScope.BROKER and resource.name
+    is_one = resource.scope in {ConfigScope.BROKER, ConfigScope.LOGGER} and resource.name
     return int(resource.name) if is_one else None
 
 
@@ -138,7 +138,7 @@ def alter_configs(
         try:
             at = address(node)
         except UnreachableError as failure:
-            lost = client_refusal(CLIENT_DISCONNECTED, f"Nothing was sent. {failure.detail}")
+            lost = client_refusal(CLIENT_NOT_SENT, f"Nothing was sent. {failure.detail}")
             verdicts |= dict.fromkeys(members, lost)
         else:
             verdicts.update(_alter_configs(gateway, wanted, at, validate_only=validate_only))

@@ -7,6 +7,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.acl import AclKind
 from kplan.kinds.broker_config import BrokerConfig
 from kplan.kinds.feature import Feature
+from kplan.kinds.logger import Logger
 from kplan.kinds.named_config import ClientMetrics, GroupConfig
 from kplan.kinds.quota import Quota
 from kplan.kinds.scram import ScramCredential
@@ -25,6 +26,7 @@ ORDER = """\
 26 alter_configs        kafka_broker_config update
 27 alter_configs        kafka_broker_config replace
 28 alter_configs        kafka_broker_config replace
+29 alter_configs        kafka_logger update
 30 create_acls          kafka_acl create
 33 alter_scram_users    kafka_user_scram_credential replace
 34 alter_scram_users    kafka_user_scram_credential replace
@@ -42,7 +44,10 @@ ORDER = """\
 74 alter_configs        kafka_client_metrics update
 75 alter_configs        kafka_client_metrics replace
 76 alter_configs        kafka_client_metrics replace
+77 alter_configs        kafka_logger replace
+78 alter_configs        kafka_logger replace
 90 delete_topics        kafka_topic delete
+91 alter_configs        kafka_logger delete
 92 alter_quotas         kafka_quota delete
 93 alter_configs        kafka_broker_config delete
 94 alter_configs        kafka_client_metrics delete
@@ -58,6 +63,7 @@ PAIRS: Mapping[str, tuple[object, object]] = {
     "kafka_client_metrics": (ClientMetrics("a"), ClientMetrics("b")),
     "kafka_feature": (Feature("metadata.version", 1), Feature("metadata.version", 2)),
     "kafka_group_config": (GroupConfig("a"), GroupConfig("b")),
+    "kafka_logger": (Logger(1, "root", "INFO"), Logger(2, "root", "INFO")),
     "kafka_quota": (Quota("user", "a"), Quota("user", "b")),
     "kafka_user_scram_credential": (ScramCredential("a", "x"), ScramCredential("b", "x")),
     "kafka_topic": (topic(), topic(partitions=6, config={"retention.ms": "1"})),

@@ -157,7 +157,7 @@ def test_a_write_that_finds_nobody_says_that_nothing_was_sent() -> None:
     with closing(WireCluster(settings_for(endpoint))) as cluster:
         verdict = cluster.create_topics([SPEC])["a"]
     assert verdict is not None
-    assert verdict.error == "CLIENT_DISCONNECTED"
+    assert verdict.error == "CLIENT_NOT_SENT"
     assert verdict.message.startswith("Nothing was sent. ")
 
 

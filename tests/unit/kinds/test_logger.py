@@ -1,0 +1,79 @@
+"""`kafka_logger`: levels of loggers, each at its node."""
+
+import pytest
+
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.kinds.logger import Logger, LoggerKind
+from kplan.model.address import Address
+from kplan.model.diagnostic import SourceRange
+from kplan.model.plan import Action
+from kplan.model.resource import Identity, Resource
+from tests.apply_harness import ApplyHarness
+from tests.values import state
+
+KIND = LoggerKind()
+REQUESTS = "kafka.request.logger"
+
+
+def declared(name: str, value: Logger) -> Resource:
+    at = Address("kafka_logger", name)
+    return Resource(at, KIND.identify(value), value, SourceRange("main.tf", 1, 1, 1, 9))
+
+
+def level(cluster: MemoryCluster, logger: str = REQUESTS) -> str:
+    found = KIND.read(cluster, [Identity(f"1|{logger}")]).objects[Identity(f"1|{logger}")]
+    value = found.value
+    assert isinstance(value, Logger)
+    return value.level
+
+
+def test_levels_are_set_adopted_and_reset() -> None:
+    on = ApplyHarness(MemoryCluster(), state())
+    wanted = declared("a", Logger(1, REQUESTS, "DEBUG"))
+    done = on.apply(on.plan([wanted]))
+    assert [each.is_verified for each in done.values()] == [True]
+    assert level(on.cluster) == "DEBUG"
+    assert not on.plan([wanted]).has_changes
+    gone = on.plan([declared("b", Logger(1, "root", "INFO"))])
+    assert [each.action for each in gone.changes if each.touches_cluster] == [Action.DELETE]
+    on.apply(gone)
+    assert level(on.cluster) == "INFO"
+
+
+def test_an_unknown_logger_is_refused_and_its_neighbours_are_set() -> None:
+    on = ApplyHarness(MemoryCluster(), state())
+    plan = on.plan(
+        [
+            declared("a", Logger(1, REQUESTS, "DEBUG")),
+            declared("b", Logger(1, "state.change.logger", "TRACE")),
+        ]
+    )
+    on.apply(plan)
+    (update,) = on.plan([declared("a", Logger(1, REQUESTS, "TRACE"))]).batches[:1]
+    spoilt = update.changes[0]
+    odd = type(spoilt)(
+        spoilt.address, spoilt.kind, Identity("1|nosuch"), Action.CREATE, None,
+        Logger(1, "nosuch", "INFO"),
+    )  # fmt: skip
+    answers = KIND.apply(on.cluster, update.step, [spoilt, odd])
+    assert answers[spoilt.identity] is None
+    assert answers[odd.identity] is not None
+    assert level(on.cluster) == "TRACE"
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [(Logger(1, REQUESTS, "LOUD"), ("level",)), (Logger(1, "", "INFO"), ("logger",))],
+)
+def test_what_is_no_logger_or_level_is_told_without_a_cluster(
+    value: Logger, path: tuple[str, ...]
+) -> None:
+    (problem,) = KIND.check(KIND.normalize(value))
+    assert (problem.code, problem.path) == ("KP226", path)
+
+
+def test_a_node_that_is_down_hides_its_loggers() -> None:
+    cluster = MemoryCluster()
+    cluster.stop_brokers(1)
+    name = Identity(f"1|{REQUESTS}")
+    assert KIND.read(cluster, [name]).hidden.keys() == {name}
