@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined] # re-exported
     AclBindingFilter,
     AclOperation,
@@ -135,13 +135,25 @@ class Observer:
         )
         self._settle(self._admin.incremental_alter_configs([resource]))
 
+    def produce(self, name: str, count: int) -> list[int]:
+        """Write records, and give the end offset of each partition."""
+        producer = Producer({"bootstrap.servers": self._servers, "log_level": 0})
+        for number in range(count):
+            producer.produce(name, str(number))
+        producer.flush(60)
+        partitions = len(self._admin.list_topics(name, timeout=_TIMEOUT_S).topics[name].partitions)
+        return self._watermarks(name, partitions, 1)
+
     def low_watermarks(self, name: str, partitions: int) -> list[int]:
         """Give the first offset of each partition."""
+        return self._watermarks(name, partitions, 0)
+
+    def _watermarks(self, name: str, partitions: int, which: int) -> list[int]:
         consumer = Consumer({"bootstrap.servers": self._servers, "group.id": "observer"})
         try:
+            keys = [TopicPartition(name, each) for each in range(partitions)]
             return [
-                consumer.get_watermark_offsets(TopicPartition(name, each), timeout=_TIMEOUT_S)[0]
-                for each in range(partitions)
+                consumer.get_watermark_offsets(each, timeout=_TIMEOUT_S)[which] for each in keys
             ]
         finally:
             consumer.close()

@@ -74,6 +74,19 @@ class Declared:
         (folder / "topics.json").write_text(json.dumps(topics))
         (folder / "acls.json").write_text(json.dumps(self.acls))
 
+    def has_topic(self, name: str, truth: Truth) -> bool:
+        """Whether a topic is as declared, or is as absent."""
+        declared, live = self.topics.get(name), truth.topics.get(name)
+        if declared is None or live is None:
+            return declared is None and live is None
+        return live.shape == (declared[0], frozenset({declared[1]}), declared[2])
+
+    def has_acl(self, name: str, truth: Truth) -> bool:
+        """Whether the ACL on a topic is as declared, or is as absent."""
+        held = {operation for _, operation, topic in truth.acls if topic == name}
+        wanted = self.acls.get(name)
+        return held == ({wanted.upper()} if wanted else set())
+
     def differences(self, truth: Truth) -> set[str]:
         """Name the addresses at which the cluster is otherwise than declared."""
         found = {
@@ -97,6 +110,7 @@ class Tally:
     rounds: int = 0
     hits: Counter[str] = field(default_factory=Counter)
     drawn: Counter[str] = field(default_factory=Counter)
+    verbs: Counter[str] = field(default_factory=Counter)
     statuses: Counter[str] = field(default_factory=Counter)
     sentences: int = 0
     false: list[str] = field(default_factory=list)
@@ -121,23 +135,96 @@ class Soak:
     def round(self) -> None:
         """Change, run, strike, rest, and compare."""
         self.tally.rounds += 1
+        name = self.dice.choice(list(FAULTS))
+        self.tally.drawn[name] += 1
+        verb = (
+            self.dice.choices(list(VERBS), [6, 1, 1, 1, 1])[0] if self.declared.topics else "apply"
+        )
+        self.tally.verbs[verb] += 1
+        what = f"round {self.tally.rounds}, {verb}, {name}"
+        VERBS[verb](self, what, name)
+        truth = self.observer.read()
+        self._check_plan(f"{what}: next plan", truth)
+        self._finish(what)
+
+    def apply(self, what: str, name: str) -> None:
+        """Declare something else and apply it."""
         before = self.observer.read()
         self._mutate()
         self.declared.write(self.folder)
-        name = self.dice.choice(list(FAULTS))
-        self.tally.drawn[name] += 1
         touched: set[str] = set()
         args = ("apply", "-auto-approve", "-json", "-throttle=2M", "-max-deletes=99")
-        code, items, has_hit = self._run_with_fault(args, name, touched)
-        self.tally.hits[name] += has_hit
-        self._heal()
+        code, items = self._run_with_fault(args, name, touched)
         truth = self.observer.read()
-        what = f"round {self.tally.rounds}, {name}, exit {code}"
-        self._check_items(what, items, before, truth, touched)
+        self._check_items(f"{what}, exit {code}", items, (before, truth), self.declared, touched)
         if code == 0 and not touched:
             self._claim(not self.declared.differences(truth), f"{what}: exit 0, not as declared")
-        self._check_plan(f"{what}: next plan", truth)
-        self._finish(what)
+
+    def destroy(self, what: str, name: str) -> None:
+        """Delete all of it."""
+        before = self.observer.read()
+        touched: set[str] = set()
+        code, items = self._run_with_fault(("destroy", "-auto-approve", "-json"), name, touched)
+        truth = self.observer.read()
+        self._check_items(f"{what}, exit {code}", items, (before, truth), Declared(), touched)
+        if code == 0:
+            left = truth.topics.keys() - touched - STRANGERS
+            self._claim(not left, f"{what}: exit 0, and there is {sorted(left)[:3]} still")
+
+    def reassign(self, what: str, name: str) -> None:
+        """Move some topics as a file says."""
+        before = self.observer.read()
+        names = self.dice.sample(sorted(before.topics), min(4, len(before.topics)))
+        wanted = {
+            (topic, number): self.dice.sample([1, 2, 3], len(replicas))
+            for topic in names
+            for number, replicas in enumerate(before.topics[topic].replicas)
+        }
+        rows = [
+            {"topic": topic, "partition": number, "replicas": replicas}
+            for (topic, number), replicas in wanted.items()
+        ]
+        moves = self.folder / "moves.json"
+        moves.write_text(json.dumps({"version": 1, "partitions": rows}))
+        touched: set[str] = set()
+        args = ("reassign", "import", "moves.json", "-auto-approve", "-throttle=2M")
+        code, _ = self._run_with_fault(args, name, touched)
+        truth = self.observer.read()
+        if code == 0:
+            for (topic, number), replicas in wanted.items():
+                live = truth.topics.get(topic)
+                is_there = live is not None and live.replicas[number] == tuple(sorted(replicas))
+                self._claim(is_there or topic in touched, f"{what}: exit 0, {topic}: {live}")
+
+    def delete_records(self, what: str, name: str) -> None:
+        """Write records and delete them."""
+        topic = self.dice.choice(sorted(self.observer.read().topics) or [""])
+        ends = self.observer.produce(topic, 30) if topic else []
+        touched: set[str] = set()
+        args = ("records", "delete", topic, "-before=end", "-auto-approve")
+        code, _ = self._run_with_fault(args, name, touched)
+        if code == 0 and topic not in touched:
+            lows = self.observer.low_watermarks(topic, len(ends))
+            self._claim(lows == ends, f"{what}: exit 0, offsets {lows} and not {ends}")
+
+    def import_(self, what: str, name: str) -> None:
+        """Let a topic go and own it again."""
+        topic = self.dice.choice(sorted(self.declared.topics))
+        address = f'kafka_topic.t["{topic}"]'
+        self._kplan("state", "rm", address)
+        touched: set[str] = set()
+        code, _ = self._run_with_fault(("import", address, topic), name, touched)
+        if code == 0:
+            listed = self._kplan("state", "list").stdout
+            self._claim(address in listed, f"{what}: exit 0, and it is not in the state")
+
+    def _kplan(self, *args: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [*KPLAN, *args],
+            cwd=self.folder,
+            env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.sandbox.bootstrap_servers}),
+            capture_output=True, text=True, check=False, timeout=400,
+        )  # fmt: skip
 
     def _mutate(self) -> None:
         """Declare something else: more and fewer topics, other configs, factors and rights."""
@@ -164,7 +251,7 @@ class Soak:
 
     def _run_with_fault(
         self, args: tuple[str, ...], name: str, touched: set[str]
-    ) -> tuple[int, list[dict[str, object]], bool]:
+    ) -> tuple[int, list[dict[str, object]]]:
         """Run kplan, strike when requests are under way, and give the items it told of."""
         out = self.folder / "out.ndjson"
         journal = journal_path(self.folder / "state" / "kplan.json")
@@ -180,10 +267,18 @@ class Soak:
                 stderr=stderr,
             ) as process,
         ):
-            while not journal.exists() and process.poll() is None:
+            begun = time.monotonic()
+            patience_s = 60.0 if args[0] in {"apply", "destroy"} else self.dice.uniform(0.3, 1.2)
+            while (
+                not journal.exists()
+                and process.poll() is None
+                and time.monotonic() < begun + patience_s
+            ):
                 time.sleep(0.002)
             time.sleep(self.dice.uniform(0.0, 0.4))
-            has_hit = process.poll() is None and journal.exists()
+            # A run that has ended, or sends nothing any more, is not struck.
+            is_running = process.poll() is None
+            self.tally.hits[name] += is_running and (patience_s < 60.0 or journal.exists())
             FAULTS[name](self, process, touched)
             try:
                 code = process.wait(timeout=400)
@@ -199,13 +294,11 @@ class Soak:
                     items.append(told["item"])
         text = (self.folder / "err.txt").read_text(encoding="utf-8", errors="replace")
         self._claim("Traceback" not in text, f"round {self.tally.rounds}: {text[-600:]}")
-        return code, items, has_hit
+        self._heal()
+        return code, items
 
     def _heal(self) -> None:
-        """Start again what is down."""
-        for node in self.sandbox.nodes:
-            with contextlib.suppress(Exception):
-                fault.resume(self.sandbox.folder, node.id)
+        """Wait until what was struck is up again."""
         for thread in list(THREADS):
             thread.join()
             THREADS.remove(thread)
@@ -222,11 +315,12 @@ class Soak:
         self,
         what: str,
         items: list[dict[str, object]],
-        before: Truth,
-        truth: Truth,
+        truths: tuple[Truth, Truth],
+        goal: Declared,
         touched: set[str],
     ) -> None:
-        """Hold the last word on every item against the truth."""
+        """Hold the last word on every item against the truth; `truths` are before and after."""
+        before, truth = truths
         last = {str(each["addr"]): each for each in items}
         for address, item in last.items():
             status, kind = str(item["status"]), address.partition(".")[0]
@@ -235,28 +329,15 @@ class Soak:
             if name in touched:
                 continue
             if kind == "kafka_topic":
-                is_done = self._topic_done(name, truth)
-                was_done = self._topic_done(name, before)
+                is_done, was_done = (goal.has_topic(name, each) for each in (truth, before))
             else:
-                is_done = self._acl_done(name, truth)
-                was_done = self._acl_done(name, before)
+                is_done, was_done = (goal.has_acl(name, each) for each in (truth, before))
             told = f"{what}: {address} {item['op']} {status} {item.get('error')}"
             if status == "ok":
                 self._claim(is_done, f"{told}, and it is not so: {truth.topics.get(name)}")
             elif status in {"skipped", "failed", "throttled", "timed_out"}:
                 is_partial = item.get("note") == "done in part"
                 self._claim(not is_done or was_done or is_partial, f"{told}, and it came about")
-
-    def _topic_done(self, name: str, truth: Truth) -> bool:
-        declared, live = self.declared.topics.get(name), truth.topics.get(name)
-        if declared is None or live is None:
-            return declared is None and live is None
-        return live.shape == (declared[0], frozenset({declared[1]}), declared[2])
-
-    def _acl_done(self, name: str, truth: Truth) -> bool:
-        held = {operation for _, operation, topic in truth.acls if topic == name}
-        wanted = self.declared.acls.get(name)
-        return held == ({wanted.upper()} if wanted else set())
 
     def _check_plan(self, what: str, truth: Truth) -> None:
         """Hold what the next plan says against what differs."""
@@ -350,7 +431,8 @@ def _kill_controller(soak: Soak, _: object, __: set[str]) -> None:
 
 
 def _other_deletes(soak: Soak, _: object, touched: set[str]) -> None:
-    names = soak.dice.sample(sorted(soak.declared.topics), 2)
+    topics = sorted(soak.declared.topics)
+    names = soak.dice.sample(topics, min(2, len(topics)))
     touched.update(names)
     soak.observer.delete(names)
 
@@ -404,12 +486,22 @@ FAULTS: dict[str, Fault] = {
 }
 
 
+VERBS: dict[str, Callable[[Soak, str, str], None]] = {
+    "apply": Soak.apply,
+    "destroy": Soak.destroy,
+    "reassign import": Soak.reassign,
+    "records delete": Soak.delete_records,
+    "import": Soak.import_,
+}
+
+
 def table(tally: Tally) -> Iterator[str]:
     """Write what came of it."""
     yield f"{'fault':<30}{'rounds':>8}{'hit a running request':>24}"
     for name in FAULTS:
         yield f"{name:<30}{tally.drawn[name]:>8}{tally.hits[name]:>24}"
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(tally.statuses.items()))
+    yield ", ".join(f"{count} {verb}" for verb, count in sorted(tally.verbs.items()))
     yield f"{tally.rounds} rounds; items: {counts}"
     yield f"{tally.sentences:,} sentences compared with the truth, {len(tally.false)} false"
 
