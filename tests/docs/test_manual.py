@@ -3,6 +3,7 @@
 import re
 import shlex
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
 from kplan.model.codes import SUMMARIES
+from kplan.policy.facts import ClusterState, Request, RequestedTopicState
 from kplan.report.format import Format
 from tests.docs.test_pipelines import parse
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
@@ -191,3 +193,18 @@ def test_the_tutorial_works_as_it_stands(desk: MemoryCommand) -> None:
     assert "No drift." in whole
     assert (desk.folder / "plan.html").exists()
     assert (desk.folder / "kplan.prom").exists()
+
+
+@pytest.mark.parametrize("shape", [Request, RequestedTopicState])
+def test_help_names_every_attribute_that_a_python_policy_sees(shape: type) -> None:
+    """A policy can be written from the manual alone."""
+    page = (HELP / "python-policies.md").read_text(encoding="utf-8")
+    missing = [each.name for each in fields(shape) if not re.search(rf"\b{each.name}\b", page)]
+    assert missing == []
+
+
+def test_help_names_every_question_to_the_cluster() -> None:
+    page = (HELP / "python-policies.md").read_text(encoding="utf-8")
+    names = [name for name in vars(ClusterState) if not name.startswith("_")]
+    assert len(names) > 4
+    assert [name for name in names if f"cluster.{name}" not in page] == []

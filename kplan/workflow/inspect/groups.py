@@ -52,10 +52,10 @@ def _group_row(number: int, group: GroupListing) -> tuple[Cell, ...]:
 
 
 def describe_groups(cluster: Cluster, names: Sequence[str]) -> Figures:
-    """Return members, offsets and lag of groups.
+    """Return members, offsets and lag of groups; those that cannot be read are named in a note.
 
     Raises:
-        ClusterError: a group does not exist or hidden from us; all such groups are named.
+        ClusterError: none of the groups can be read; all are named.
 
     """
     wanted = sorted(set(names))
@@ -65,10 +65,11 @@ def describe_groups(cluster: Cluster, names: Sequence[str]) -> Figures:
         for name, each in told.items()
         if isinstance(each, Refusal)
     ]
-    if refused:
-        raise ClusterError(" ".join(refused), "kplan groups list shows the visible groups.")
     found = [each for each in told.values() if isinstance(each, GroupDescription)]
-    notes = [f"Group {each.name}: {why.rstrip('.')}." for each in found for why in each.unread]
+    if refused and not found:
+        raise ClusterError(" ".join(refused), "kplan groups list shows the visible groups.")
+    notes = [*refused]
+    notes += [f"Group {each.name}: {why.rstrip('.')}." for each in found for why in each.unread]
     return Figures(
         "Groups",
         (_group_table(found), _member_table(found), _offset_table(found)),

@@ -305,6 +305,16 @@ def test_what_could_not_be_read_of_a_group_is_noted(desk: MemoryCommand) -> None
     assert "Group connect: offsets: no answer." in told
 
 
+def test_groups_that_are_there_are_described_beside_one_that_is_not(desk: MemoryCommand) -> None:
+    """K117-08: an answer for each."""
+    desk.cluster.add_described_group(CONNECT)
+    shown = desk.run("groups", "describe", "connect", "nosuch", code=4)
+    assert "Group nosuch cannot be read" in shown
+    told = json.loads(desk.run("groups", "describe", "connect", "nosuch", "-json", code=4))
+    assert [each["group"] for each in told["tables"]["groups"]["rows"]] == ["connect"]
+    assert "Group nosuch cannot be read" in desk.run_failing("groups", "describe", "nosuch")
+
+
 def test_offsets_of_topics_are_told_partition_by_partition(desk: MemoryCommand) -> None:
     """K117-26."""
     desk.cluster.set_topic_use(
