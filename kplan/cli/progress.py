@@ -47,7 +47,7 @@ def show_progress(terminal: Terminal) -> Iterator[Progress]:
     if terminal.can_animate:
         from kplan.cli.progress_bar import BarProgress  # noqa: PLC0415 - rich is slow to load
 
-        with BarProgress(terminal).show() as bars, _show_waits(bars):
+        with BarProgress(terminal, HEARTBEAT_S).show() as bars, _show_waits(bars):
             yield bars
     else:
         with LineProgress(terminal).show() as lines, _show_waits(lines):

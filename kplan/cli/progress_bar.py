@@ -18,7 +18,6 @@ from rich.progress import (
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from kplan.cli.progress import HEARTBEAT_S
 from kplan.cli.terminal import Terminal
 
 _LOG = logging.getLogger("kplan")
@@ -28,7 +27,7 @@ _BAR_WIDTH = 30
 class BarProgress:
     """The stage, a bar and a count where the total is known, and the time."""
 
-    def __init__(self, terminal: Terminal) -> None:
+    def __init__(self, terminal: Terminal, detail_after_s: float) -> None:
         look = terminal.stderr_style
         self._console = Console(
             file=terminal.stderr,
@@ -50,6 +49,7 @@ class BarProgress:
         )
         self._task = self._rich.add_task("", total=None, visible=False)
         self._name, self._began = "", time.monotonic()
+        self._detail_after_s = detail_after_s
 
     @contextmanager
     def show(self) -> Iterator["BarProgress"]:
@@ -76,7 +76,7 @@ class BarProgress:
 
     def detail(self, text: str) -> None:
         """Say what the stage waits for, once it has taken as long as a heartbeat."""
-        if time.monotonic() - self._began >= HEARTBEAT_S:
+        if time.monotonic() - self._began >= self._detail_after_s:
             shown = f"{self._name}: {text}" if text else self._name
             self._rich.update(self._task, description=shown)
 
