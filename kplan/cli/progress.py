@@ -71,6 +71,7 @@ def _show_waits(progress: Progress) -> Iterator[None]:
     """Show beside the progress which node has not answered for long."""
     handler, logger = _WaitHandler(progress), logging.getLogger("kplan.wait")
     logger.addHandler(handler)
+    logger.setLevel(logging.WARNING)  # whatever KPLAN_LOG says
     try:
         yield
     finally:

@@ -32,7 +32,6 @@ _HEADER_BYTES = 4
 _REQUESTS = logging.getLogger("kplan.request")
 WAITS = logging.getLogger("kplan.wait")
 """Hears of every answer that takes long; the command shows it beside its progress."""
-WAITS.setLevel(logging.WARNING)
 
 
 class Connection:

@@ -1,6 +1,7 @@
 """Progress: drawn on a screen, told in few lines elsewhere."""
 
 import io
+import logging
 import re
 import time
 
@@ -101,3 +102,39 @@ def test_no_colour_is_drawn_where_none_is_wanted() -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(0, "00m00s"), (65.9, "01m05s"), (3600, "60m00s")])
 def test_time_is_written_as_terraform_does(seconds: float, text: str) -> None:
     assert elapsed_text(seconds) == text
+
+
+def test_what_a_stage_waits_for_is_told_with_the_sign_of_life() -> None:
+    err = io.StringIO()
+    lines = LineProgress(Terminal({}, stderr=err), heartbeat_s=0.01)
+    with lines.show():
+        lines.stage("Waiting", 5)
+        lines.detail("broker 3 does not serve a yet")
+        while "broker 3" not in err.getvalue():
+            time.sleep(0.005)
+        lines.stage("Reading")
+        while "Reading" not in err.getvalue():
+            time.sleep(0.005)
+    assert "0 of 5]: broker 3 does not serve a yet" in err.getvalue()
+    assert "broker 3" not in err.getvalue().rpartition("Reading")[2]
+
+
+@pytest.mark.parametrize("environ", [{}, {"TERM": "xterm", "COLUMNS": "100"}])
+def test_an_answer_that_takes_long_is_told_beside_the_progress(environ: dict[str, str]) -> None:
+    err = Screen() if environ else io.StringIO()
+    with show_progress(Terminal(environ, stderr=err)) as shown:
+        shown.stage("Reading the cluster")
+        logging.getLogger("kplan.wait").warning("%s has not answered", "b:9092")
+    assert "Waiting: b:9092 has not answered" in err.getvalue()
+    logging.getLogger("kplan.wait").warning("nobody listens any more")
+    assert "nobody listens" not in err.getvalue()
+
+
+def test_a_bar_says_what_it_waits_for_after_a_while() -> None:
+    screen = Screen()
+    bar = BarProgress(Terminal({"TERM": "xterm", "COLUMNS": "100"}, stderr=screen), 0.0)
+    with bar.show() as shown:
+        shown.stage("Waiting", 5)
+        shown.detail("broker 3 is late")
+        time.sleep(0.15)
+    assert "Waiting: broker 3 is late" in screen.getvalue()
