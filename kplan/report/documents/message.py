@@ -118,7 +118,7 @@ def _completion_message(outcome: Outcome, at: str) -> StreamMessage:
 def verified_message(outcome: Outcome, at: str) -> StreamMessage:
     """Return that every broker serves a change that an earlier message told of."""
     said = f"{outcome.change.address}: Served by every broker"
-    return stream_message("apply_item", said, at, item=item_data(outcome))
+    return stream_message("apply_verified", said, at, item=item_data(outcome))
 
 
 def summary_message(outcomes: Sequence[Outcome], at: str) -> StreamMessage:

@@ -127,6 +127,14 @@ def test_a_stream_holds_the_start_and_the_end_of_every_change() -> None:
     assert (told.lines, told.done) == ([], 1)
 
 
+def test_a_stream_tells_in_a_later_line_what_every_broker_serves() -> None:
+    out = io.StringIO()
+    watcher, sent = StreamWatcher(Told(), Signals(), Terminal({}, stdout=out)), batch(1)
+    watcher.on_verified([Outcome(sent.changes[0], OutcomeStatus.APPLIED, is_verified=True)])
+    (told,) = map(json.loads, out.getvalue().splitlines())
+    assert (told["type"], told["item"]["verified"]) == ("apply_verified", True)
+
+
 def test_waiting_for_brokers_is_a_stage_of_its_own() -> None:
     """One that begins once: its time is that of the whole wait."""
     told = Told()
