@@ -39,6 +39,13 @@ def long_array(values: Sequence[int | None]) -> "pa.Array":
     )
 
 
+def boolean_array(values: Sequence[bool | None]) -> "pa.Array":
+    """Make a column of truth values."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    return pa.array(values, pa.bool_())
+
+
 def map_array(values: Sequence[Mapping[str, str]]) -> "pa.Array":
     """Make a column of maps."""
     import pyarrow as pa  # noqa: PLC0415
@@ -56,11 +63,12 @@ def map_array(values: Sequence[Mapping[str, str]]) -> "pa.Array":
 _ARRAY_BUILDERS: Mapping[str, Callable[[Sequence[Any]], "pa.Array"]] = {
     "string": string_array,
     "long": long_array,
+    "boolean": boolean_array,
 }
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]], schema: str) -> "pa.Table":
-    """Make a table of rows; the schema, as Spark writes it, has strings and longs."""
+    """Make a table of rows; the schema, as Spark writes it, has strings, longs and booleans."""
     import pyarrow as pa  # noqa: PLC0415
 
     columns = [each.split() for each in schema.split(", ")]
@@ -125,7 +133,7 @@ def map_clusters(
 ) -> "DataFrame":
     """Return what is found in the rows of each cluster that `owns` names.
 
-    The schema has strings and longs. All of `owns` goes to every executor, but packed: a task
+    The schema has strings, longs and booleans. All of `owns` goes to every executor, but packed: a task
     unpacks what its own clusters need. Rows come with what `rows.snapshot_of` inspects.
     """
     from pyspark import cloudpickle

@@ -174,13 +174,14 @@ def test_who_can_read_a_topic_in_any_cluster(objects: Make) -> None:
     )
     told = who_can(found, "READ", "TOPIC", "orders").collect()
     assert [tuple(each) for each in told] == [
-        ("eu", "User:a", "*", "ALLOW READ on TOPIC orders for User:a"),
-        ("eu", "User:b", "*", "ALLOW READ on TOPIC ord* for User:b"),
-        ("eu", "User:root", "*", "a super user"),
-        ("open", "User:*", "*", "no ACL is on it, and brokers allow everyone then"),
-        ("open", "User:root", "*", "a super user"),
-        ("us", "User:*", "*", "ALLOW READ on TOPIC * for User:*"),
-        ("us", "User:root", "*", "a super user"),
+        ("eu", "User:a", "*", True, "ALLOW READ on TOPIC orders for User:a"),
+        ("eu", "User:b", "*", True, "ALLOW READ on TOPIC ord* for User:b"),
+        ("eu", "User:root", "*", True, "a super user"),
+        ("open", "User:*", "*", True, "no ACL is on it, and brokers allow everyone then"),
+        ("open", "User:root", "*", True, "a super user"),
+        ("us", "User:*", "*", True, "ALLOW READ on TOPIC * for User:*"),
+        ("us", "User:c", "*", False, "DENY ALL on TOPIC orders for User:c"),
+        ("us", "User:root", "*", True, "a super user"),
     ]
 
 
