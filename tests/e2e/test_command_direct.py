@@ -158,6 +158,17 @@ def test_glass_is_broken_while_no_broker_runs(shattered: Sandbox, tmp_path: Path
     assert "Brokers are bypassed [KP245]" in refused
     nonsense = place.fails("plan", at, "-var=cleaner_threads=1.5", "-var=break_glass=true")
     assert "log.cleaner.threads: Not a number of type INT" in nonsense
+    ignored = place.fails("plan", at, "-var=cleaner_threads=-4", "-var=break_glass=true")
+    assert "the value must be at least 0" in ignored  # brokers would ignore it without a word
+    single = place.folder / "single.tf"
+    single.write_text(
+        'resource "kafka_broker_config" "one" {\n  broker_id = 1\n'
+        '  config    = { "log.cleaner.threads" = "1" }\n}\n'
+    )
+    assert "Object is hidden [KP233]" in place.fails("plan", at, *change, "-var=break_glass=true")
+    narrow = place.run("plan", at, *change, "-var=break_glass=true", "-target=kafka_acl.writer")
+    assert "User:mended" in narrow
+    single.unlink()
     unserved = place.fails("plan", at, "-destroy", "-var=break_glass=true")
     assert "controllers change ACLs, configs of existing topics" in unserved
     done = place.ran("apply", "-auto-approve", at, *change, "-var=break_glass=true")
