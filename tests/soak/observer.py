@@ -141,8 +141,8 @@ class Observer:
         for number in range(count):
             producer.produce(name, str(number))
         producer.flush(60)
-        partitions = len(self._admin.list_topics(name, timeout=_TIMEOUT_S).topics[name].partitions)
-        return self._watermarks(name, partitions, 1)
+        found = self._admin.list_topics(timeout=_TIMEOUT_S).topics  # by name would create it
+        return self._watermarks(name, len(found[name].partitions), 1)
 
     def low_watermarks(self, name: str, partitions: int) -> list[int]:
         """Give the first offset of each partition."""

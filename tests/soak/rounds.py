@@ -28,8 +28,13 @@ from tests.e2e.commands import KPLAN, environ
 from tests.soak.faults import kill_active_controller
 from tests.soak.observer import Observer, Truth
 
-SESSION = {"broker.session.timeout.ms": "6000", "broker.heartbeat.interval.ms": "1000"}
-SPEC = SandboxSpec(brokers=3, heap_mb=400, server_properties=SESSION)
+PROPERTIES = {
+    "broker.session.timeout.ms": "6000",
+    "broker.heartbeat.interval.ms": "1000",
+    # A producer's metadata request would bring back the topic that was deleted meanwhile.
+    "auto.create.topics.enable": "false",
+}
+SPEC = SandboxSpec(brokers=3, heap_mb=400, server_properties=PROPERTIES)
 PREFIX = "soak."
 DAY_MS = 86_400_000
 MAIN = """
