@@ -133,7 +133,7 @@ def map_clusters(
 ) -> "DataFrame":
     """Return what is found in the rows of each cluster that `owns` names.
 
-    The schema has strings, longs and booleans. All of `owns` goes to every executor, but packed: a task
+    The schema has strings and longs. All of `owns` goes to every executor, but packed: a task
     unpacks what its own clusters need. Rows come with what `rows.snapshot_of` inspects.
     """
     from pyspark import cloudpickle
