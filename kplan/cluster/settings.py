@@ -83,6 +83,21 @@ class ConfigResource:
         return f"{self.scope.name} {self.name or '<default>'}"
 
 
+DURATION_KEYS: Mapping[str, Mapping[str, int]] = {
+    "retention.ms": {
+        "log.retention.ms": 1,
+        "log.retention.minutes": 60_000,
+        "log.retention.hours": 3_600_000,
+    },
+    "segment.ms": {"log.roll.ms": 1, "log.roll.hours": 3_600_000},
+    "segment.jitter.ms": {"log.roll.jitter.ms": 1, "log.roll.jitter.hours": 3_600_000},
+}
+"""Configs of brokers that a key of topics falls back to, the first that is set, in milliseconds.
+
+Kafka lists none of them among the synonyms of the key while it is set at the topic (4.3).
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigDetail:
     """One effective config value with what Kafka says of its key (KIP-226, KIP-569).

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from kplan.cluster.usage import TopicUse
 from kplan.kinds.acl import Acl, acl_binding
-from kplan.kinds.broker_config import BrokerConfig
+from kplan.kinds.broker_config import RETENTION_KEYS, BrokerConfig
 from kplan.kinds.feature import Feature
 from kplan.kinds.quota import Quota
 from kplan.kinds.scram import ScramCredential
@@ -18,13 +18,13 @@ from kplan.model.plan import Action, AttributeChange, Change, ObjectKey, Plan, R
 Finding = tuple[Risk, str]
 
 
-def setting_findings(change: Change) -> Iterator[Finding]:
-    """Return what is risky about a change of a quota."""
+def setting_findings(change: Change, in_force: Mapping[str, str]) -> Iterator[Finding]:
+    """Return what is risky about a change of what is no topic and no ACL."""
     match change.before if change.action is not Action.CREATE else change.after:
         case Quota() as quota:
             yield from _quota_findings(change, quota)
         case BrokerConfig():
-            yield from _broker_findings(change)
+            yield from _broker_findings(change, in_force)
         case Feature():
             yield Risk.REVIEW, "KP2431 not every level of a feature can be left again"
         case ScramCredential() as credential:
@@ -51,16 +51,28 @@ def _credential_findings(change: Change, credential: ScramCredential) -> Iterato
         yield Risk.REVIEW, f"KP2412 {credential.username} logs in with the new password only"
 
 
-def _broker_findings(change: Change) -> Iterator[Finding]:
+def _broker_findings(change: Change, in_force: Mapping[str, str]) -> Iterator[Finding]:
+    """Judge a broker config by the values in force before it, where they are known."""
     yield Risk.REVIEW, "KP2421 what a broker is set to applies to all its topics at once"
     before, after = change.before, change.after
     new = after.config if isinstance(after, BrokerConfig) else {}
     old = before.config if isinstance(before, BrokerConfig) else {}
-    for key, value in sorted(new.items()):
-        if key == "unclean.leader.election.enable" and value.casefold() == "true":
-            yield Risk.DANGEROUS, "KP2422 an unclean election loses records"
-        elif key.startswith("log.retention.") and value != old.get(key):
-            yield Risk.DANGEROUS, f"KP2423 {key} decides which records of all topics are deleted"
+    for key in sorted({*old, *new}):
+        value, held = new.get(key), in_force.get(key, old.get(key))
+        if value == old.get(key):
+            continue
+        if key == "unclean.leader.election.enable":
+            if _is_true(value) and not _is_true(held):
+                yield Risk.DANGEROUS, "KP2422 an unclean election loses records"
+        elif key in RETENTION_KEYS and value is None:
+            yield Risk.UNKNOWN, f"KP2423 {key} is the file's then: older records may be deleted"
+        elif key in RETENTION_KEYS and _shrinks(AttributeChange((key,), held, value)):
+            how = "is set" if held is None else f"shrinks from {held}"
+            yield Risk.DANGEROUS, f"KP2423 {key} {how}: older records of all topics are deleted"
+
+
+def _is_true(value: str | None) -> bool:
+    return value is not None and value.casefold() == "true"
 
 
 def _tightens(attribute: AttributeChange) -> bool:
@@ -116,7 +128,10 @@ _RISK_ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
 
 
 Fallbacks = Mapping[ObjectKey, Mapping[str, str]]
-"""What configs are without an override, by change and key; what is not known is left out."""
+"""What configs are without the change, by change and key; what is not known is left out.
+
+Of a topic it is the value without an override, of brokers the one in force.
+"""
 
 
 def add_risks(plan: Plan, fallbacks: Fallbacks = MappingProxyType({})) -> Plan:
@@ -157,7 +172,7 @@ def _change_findings(change: Change, fallbacks: Mapping[str, str]) -> Iterator[F
         case Acl() as before:
             yield from _acl_findings(change, before)
         case _:
-            yield from setting_findings(change)
+            yield from setting_findings(change, fallbacks)
 
 
 def _config_findings(

@@ -103,3 +103,20 @@ def test_who_can_names_whom_a_deny_leaves_out(place: Place) -> None:
     shown = place.run("access", "who-can", "write", f"topic:{name}")
     assert "except User:bob" in shown
     assert "DENY WRITE" in shown
+
+
+def test_retention_of_brokers_is_judged_by_what_is_in_force(place: Place) -> None:
+    """Their file says 168 hours by default: longer is no danger, shorter is one (K4-31)."""
+    week = 604_800_000
+    for value, risk, codes in (
+        (week, "review", ["KP2421"]),
+        (2 * week, "review", ["KP2421"]),
+        (week - 1, "dangerous", ["KP2421", "KP2423"]),
+    ):
+        place.write(
+            'provider "kafka" {}\nresource "kafka_broker_config" "all" {\n'
+            f'  config = {{ "log.retention.ms" = "{value}" }}\n}}\n'
+        )
+        assert _risk(place, "kafka_broker_config.all") == (risk, codes), value
+    shown = place.run("plan")
+    assert "KP2423 log.retention.ms shrinks from 604800000" in shown

@@ -18,6 +18,7 @@ from kplan.cluster.request import (
     TopicRef,
 )
 from kplan.cluster.settings import (
+    DURATION_KEYS,
     ConfigDetail,
     ConfigResource,
     ConfigResourceAlteration,
@@ -117,7 +118,7 @@ class WireCluster:
             if isinstance(told, Refusal):
                 continue
             lacking = sorted(set(wanted[name]) - told.keys())
-            if any(each in topic_config.DURATION_KEYS for each in lacking):
+            if any(each in DURATION_KEYS for each in lacking):
                 durations = self._broker_durations() if durations is None else durations
                 more = {key: durations[key] for key in lacking if key in durations}
                 found[name] = {**told, **more}

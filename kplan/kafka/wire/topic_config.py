@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TypeVar
 
 from kplan.cluster.request import ConfigEntry, ConfigSource, TopicPreview
-from kplan.cluster.settings import ConfigDetail
+from kplan.cluster.settings import DURATION_KEYS, ConfigDetail
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
@@ -273,21 +273,6 @@ def _fallback_value(entry: Message) -> str | None:
         if each.value is not None and CONFIG_SOURCES.get(each.source) is not ConfigSource.TOPIC
     )
     return next((str(value) for value in others), None)
-
-
-DURATION_KEYS: Mapping[str, Mapping[str, int]] = {
-    "retention.ms": {
-        "log.retention.ms": 1,
-        "log.retention.minutes": 60_000,
-        "log.retention.hours": 3_600_000,
-    },
-    "segment.ms": {"log.roll.ms": 1, "log.roll.hours": 3_600_000},
-    "segment.jitter.ms": {"log.roll.jitter.ms": 1, "log.roll.jitter.hours": 3_600_000},
-}
-"""Configs of brokers that a key of topics falls back to, the first that is set, in milliseconds.
-
-Kafka lists none of them among the synonyms of the key while it is set at the topic (4.3).
-"""
 
 
 def broker_durations(configs: Mapping[str, ConfigDetail]) -> dict[str, str]:

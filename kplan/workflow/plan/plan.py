@@ -11,6 +11,7 @@ from kplan.cluster.request import ClusterDescription, ControllerAccess
 from kplan.cluster.usage import TopicUse
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.kinds.broker_config import BROKER_CONFIG, read_values_in_force
 from kplan.kinds.topic_rules import Topic
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
@@ -164,6 +165,7 @@ def _read_fallbacks(plan: Plan, clusters: Clusters) -> Fallbacks:
     found: dict[ObjectKey, Mapping[str, str]] = {}
     asked = {each.key: each for each in plan.changes if overridden_configs(each)}
     for key, connection in clusters.connections.items():
+        found.update(_read_broker_values(plan, key, connection.cluster))
         mine = [each for each in asked.values() if each.provider == key]
         wanted = {_topic_name(each): overridden_configs(each) for each in mine}
         if not wanted:
@@ -177,6 +179,26 @@ def _read_fallbacks(plan: Plan, clusters: Clusters) -> Fallbacks:
             if values is not None and not isinstance(values, Refusal):
                 found[each.key] = values
     return found
+
+
+def _read_broker_values(
+    plan: Plan, key: str, cluster: Cluster
+) -> Iterator[tuple[ObjectKey, Mapping[str, str]]]:
+    """Read what brokers use now of what the plan sets, resets or removes at brokers."""
+    changes = [
+        each
+        for each in plan.changes
+        if each.provider == key and each.touches_cluster and each.kind == BROKER_CONFIG.name
+    ]
+    if not changes:
+        return
+    try:
+        told = read_values_in_force(cluster, changes)
+    except ClusterError:
+        return  # unknown, and judged so
+    for each in changes:
+        if each.identity in told:
+            yield each.key, told[each.identity]
 
 
 def _topic_name(change: Change) -> str:

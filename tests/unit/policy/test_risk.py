@@ -165,6 +165,31 @@ def test_settings_and_swaps_have_their_risks(given: Change, worst: Risk, codes: 
 
 
 @pytest.mark.parametrize(
+    ("key", "held", "before", "after", "codes"),
+    [
+        ("log.retention.ms", "10", None, "10", []),
+        ("log.retention.ms", "10", None, "11", []),
+        ("log.retention.ms", "10", None, "-1", []),
+        ("log.retention.ms", "10", None, "9", ["KP2423"]),
+        ("log.retention.bytes", "-1", None, "9", ["KP2423"]),
+        ("log.retention.bytes", "9", "9", None, ["KP2423"]),
+        ("unclean.leader.election.enable", "true", None, "true", []),
+        ("unclean.leader.election.enable", "false", None, "true", ["KP2422"]),
+    ],
+)
+def test_broker_configs_are_judged_by_the_values_in_force(
+    key: str, held: str, before: str | None, after: str | None, codes: list[str]
+) -> None:
+    sides = (BrokerConfig(config={} if each is None else {key: each}) for each in (before, after))
+    given = change(*sides)
+    plan = replace(make_plan([], state(), snapshot()), changes=(given,))
+    (found,) = add_risks(plan, {given.key: {key: held}}).changes
+    assert [note[:6] for note in found.notes] == ["KP2421", *codes]
+    is_worse = codes != [] and after is not None
+    assert found.risk is (Risk.DANGEROUS if is_worse else Risk.REVIEW)
+
+
+@pytest.mark.parametrize(
     ("attribute", "after", "worst", "codes"),
     [
         (AttributeChange(("replica_assignment",), ((1,),), ((2,),)),
