@@ -75,3 +75,28 @@ def test_the_second_signal_leaves_a_journal_from_which_the_goal_is_reached(
     assert len(watched.run("state", "list").splitlines()) == 3
     assert watched.run("output", "count") == "2\n"
     watched.run("plan", "-detailed-exitcode")
+
+
+def test_resume_needs_neither_the_variables_nor_the_files_of_the_first_command(
+    watched: Place, proxy: Proxy
+) -> None:
+    """What was approved stands in the journal; what was edited since waits for the next plan."""
+    extra = watched.folder / "extra.tfvars"
+    extra.write_text("partitions = 3\n")
+    with start(watched.folder, *APPLY, "-var-file=extra.tfvars", env=watched.env) as process:
+        proxy.before[CREATE_ACLS] = lambda: process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert journal_path(state_path(watched)).exists()
+    proxy.before.clear()
+    extra.unlink()
+    watched.edit('"86400000"', '"3600000"')
+    said = watched.run("state", "list")
+    done = watched.run("apply", "-resume")
+    assert "3 added" in done, (said, done)  # with the ACL of the first run
+    told = [
+        watched.run("topics", "describe", f"{watched.prefix}.{each}", "-json")
+        for each in ("a", "b")
+    ]
+    assert all("86400000" in each and '"partitions": 3' in each for each in told), told
+    planned = watched.run("plan", "-var=partitions=3", "-detailed-exitcode", code=2)
+    assert "2 to change" in planned
