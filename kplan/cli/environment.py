@@ -6,11 +6,13 @@ from difflib import get_close_matches
 VARIABLES: Mapping[str, str] = {
     "KPLAN_A11Y": "write words instead of symbols, without animation",
     "KPLAN_ALLOW_DIRECT": "true: allow changes through a direct connection to controllers",
+    "KPLAN_ALLOW_PLAINTEXT_SASL": "true: allow a SASL login over a network without TLS",
     "KPLAN_BOOTSTRAP_CONTROLLERS": "controllers to connect to instead of brokers, host:port,...",
     "KPLAN_BOOTSTRAP_SERVERS": "brokers to connect to first, host:port,...",
     "KPLAN_CACHE": "the folder for the downloads of the sandbox",
     "KPLAN_CLI_ARGS": "arguments for every command; KPLAN_CLI_ARGS_plan for one command",
     "KPLAN_COMMAND_CONFIG": "a Java properties file with connection settings",
+    "KPLAN_CONNECTION": "environment: no provider block may set any of the connection",
     "KPLAN_DISABLE_CI_DETECTION": "true: ignore that this is a CI job",
     "KPLAN_INPUT": "false: never ask for approval",
     "KPLAN_IN_AUTOMATION": "true: omit hints about the next command (also TF_IN_AUTOMATION)",
@@ -27,7 +29,7 @@ PREFIXES: Mapping[str, str] = {
     "KPLAN_VAR_": "the value of an input variable (also TF_VAR_name)",
     "KPLAN_CLI_ARGS_": "arguments for one command",
     "KPLAN_SASL_": "SASL settings of the connection",
-    "KPLAN_TLS_": "TLS settings of the connection",
+    "KPLAN_TLS_": "TLS settings of the connection; KPLAN_TLS_ENABLED is true by default",
 }
 
 CI_VARIABLES = (

@@ -162,6 +162,8 @@ SUMMARIES: Mapping[str, str] = {
     "KP306": "Connection setting has no effect",
     "KP307": "Two connections to one cluster",
     "KP308": "Both brokers and controllers are configured",
+    "KP309": "Login without TLS",
+    "KP310": "Credentials of the environment are not for this connection",
     # policies
     "KP320": "Refused by policy",
     "KP321": "Policy warning",

@@ -193,7 +193,7 @@ def main() -> None:
     staged(stages)
     measured(kept)
     job, bootstrap, folder = sys.argv[1:]
-    environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap}
+    environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap, "KPLAN_TLS_ENABLED": "false"}
     project = Project(Path(folder), Path(folder) / "state" / "kplan.json", Inputs(environ=environ))
 
     def connect(configuration: Configuration, key: str) -> Cluster:

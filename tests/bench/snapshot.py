@@ -37,7 +37,7 @@ def read(bootstrap: str, size: Size) -> Mapping[str, object]:
     """Read what a plan about all of these topics reads."""
     asked: list[int] = []
     counted(asked)
-    environ = {"KPLAN_BOOTSTRAP_SERVERS": bootstrap}
+    environ = {"KPLAN_BOOTSTRAP_SERVERS": bootstrap, "KPLAN_TLS_ENABLED": "false"}
     settings = resolve_settings(None, environ, folder=Path()).settings
     assert settings is not None
     begun, cpu = time.monotonic(), time.process_time()

@@ -35,7 +35,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def place(tmp_path: Path, broker: Sandbox) -> Iterator[Place]:
     """Work on the broker without passwords; what is left at the end is destroyed."""
-    found = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers})
+    found = Place(
+        tmp_path,
+        {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+    )
     yield found
     found.tidy_up()
 
@@ -66,7 +69,9 @@ def proxy(proxied_broker: Proxy) -> Iterator[Proxy]:
 @pytest.fixture
 def watched(tmp_path: Path, proxy: Proxy) -> Iterator[Place]:
     """Work on the broker behind the proxy, with a timeout of 5 seconds."""
-    found = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": proxy.servers})
+    found = Place(
+        tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": proxy.servers, "KPLAN_TLS_ENABLED": "false"}
+    )
     found.edit('provider "kafka" {}', 'provider "kafka" {\n  timeout = 5\n}')
     yield found
     proxy.reset()

@@ -54,7 +54,11 @@ def policed_broker(sandbox_of: StartSandbox, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def place(tmp_path: Path, policed_broker: Sandbox) -> Iterator[Place]:
-    found = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": policed_broker.bootstrap_servers}, TOPICS)
+    found = Place(
+        tmp_path,
+        {"KPLAN_BOOTSTRAP_SERVERS": policed_broker.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+        TOPICS,
+    )
     yield found
     found.tidy_up()
 

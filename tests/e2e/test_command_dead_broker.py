@@ -66,7 +66,11 @@ def cluster() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def place(tmp_path: Path, cluster: Sandbox) -> Place:
-    found = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": cluster.bootstrap_servers}, text=None)
+    found = Place(
+        tmp_path,
+        {"KPLAN_BOOTSTRAP_SERVERS": cluster.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+        text=None,
+    )
     found.write(CONFIGURATION)
     return found
 

@@ -36,7 +36,9 @@ def shattered() -> Iterator[Sandbox]:
 
 
 def asked(controllers: str) -> ConnectionSettings:
-    found = resolve_settings(None, {}, folder=Path(), controllers=controllers).settings
+    found = resolve_settings(
+        None, {"KPLAN_TLS_ENABLED": "false"}, folder=Path(), controllers=controllers
+    ).settings
     assert found is not None
     return found
 
@@ -61,7 +63,10 @@ def test_a_broker_asked_as_a_controller_is_told_at_once(broker: Sandbox, place: 
 
 def test_a_controller_asked_as_a_broker_is_told_at_once(broker: Sandbox, place: Place) -> None:
     """K919-05, K919-28: no request is sent that it would not answer."""
-    place.env = {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_controllers}
+    place.env = {
+        "KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_controllers,
+        "KPLAN_TLS_ENABLED": "false",
+    }
     settings = resolve_settings(None, place.env, folder=Path()).settings
     assert settings is not None
     assert isinstance(told_soon(settings), WrongEndpointError)
@@ -87,7 +92,9 @@ def test_an_old_metadata_version_is_told_at_once() -> None:
         assert isinstance(failure, UnsupportedError)
         assert "metadata.version (3.6) is too old for a direct connection" in failure.detail
         settings = resolve_settings(
-            None, {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}, folder=Path()
+            None,
+            {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+            folder=Path(),
         ).settings
         assert settings is not None
         with closing(open_cluster(settings)) as cluster:
@@ -97,7 +104,9 @@ def test_an_old_metadata_version_is_told_at_once() -> None:
 def test_a_combined_node_serves_both_ways_and_is_one_cluster(broker: Sandbox) -> None:
     """K919-28, K919-31: the id is the same from either side."""
     settings = resolve_settings(
-        None, {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers}, folder=Path()
+        None,
+        {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+        folder=Path(),
     ).settings
     assert settings is not None
     direct = asked(broker.bootstrap_controllers)
@@ -113,7 +122,7 @@ def test_a_combined_node_serves_both_ways_and_is_one_cluster(broker: Sandbox) ->
 
 def test_a_controller_is_voted_out_and_in_again(shattered: Sandbox, tmp_path: Path) -> None:
     """S25, KIP-853: through brokers and directly; what is left is always a majority."""
-    servers = {"KPLAN_BOOTSTRAP_SERVERS": shattered.bootstrap_servers}
+    servers = {"KPLAN_BOOTSTRAP_SERVERS": shattered.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"}
     place = Place(tmp_path, servers, 'provider "kafka" {{}}')
     found = _quorum(place)
     (leader,) = (node for node, role in found.items() if role == "leader")
@@ -146,7 +155,7 @@ def test_glass_is_broken_while_no_broker_runs(shattered: Sandbox, tmp_path: Path
     are back.
     """
     shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
-    servers = {"KPLAN_BOOTSTRAP_SERVERS": shattered.bootstrap_servers}
+    servers = {"KPLAN_BOOTSTRAP_SERVERS": shattered.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"}
     place = Place(tmp_path, servers, text=None)
     place.run("apply", "-auto-approve")
     fault.kill(shattered.folder, 1)

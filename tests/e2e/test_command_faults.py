@@ -67,7 +67,10 @@ def test_one_of_several_addresses_is_enough(place: Place) -> None:
 
 def test_a_broker_may_hang_come_back_and_die_between_two_runs(tmp_path: Path) -> None:
     with temporary_sandbox() as sandbox:
-        place = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers})
+        place = Place(
+            tmp_path,
+            {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+        )
         place.edit('provider "kafka" {}', 'provider "kafka" {\n  timeout = 3\n}')
         place.run("apply", "-auto-approve")
         before = (tmp_path / "state" / "kplan.json").read_bytes()
@@ -89,7 +92,10 @@ def test_topics_are_planned_on_a_cluster_without_authorizer_and_acls_are_not(
     tmp_path: Path, open_broker: Sandbox
 ) -> None:
     """K4-51: SECURITY_DISABLED is no empty list of ACLs."""
-    place = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": open_broker.bootstrap_servers})
+    place = Place(
+        tmp_path,
+        {"KPLAN_BOOTSTRAP_SERVERS": open_broker.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+    )
     planned = place.ran("plan", "-detailed-exitcode", code=1)
     said = " ".join(planned.err.replace("│", " ").split())
     assert "Plan: 2 to add, 0 to change, 0 to destroy." in planned.out

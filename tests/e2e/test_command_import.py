@@ -35,7 +35,7 @@ ACLS = tuple(
 def test_a_cluster_is_written_down_and_owned_and_then_there_is_nothing_to_do(
     tmp_path: Path, broker: Sandbox
 ) -> None:
-    env = {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers}
+    env = {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"}
     settings = resolve_settings(None, env, folder=tmp_path).settings
     assert settings is not None
     with closing(open_cluster(settings)) as cluster:

@@ -36,7 +36,11 @@ def _level(place: Place, node: int, *args: str) -> str:
 
 def test_a_level_is_declared_drifts_and_is_reset(tmp_path: Path, cluster: Sandbox) -> None:
     """KIP-412: it is not kept over a restart, which the next plan tells."""
-    place = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": cluster.bootstrap_servers}, text=None)
+    place = Place(
+        tmp_path,
+        {"KPLAN_BOOTSTRAP_SERVERS": cluster.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+        text=None,
+    )
     node = next(each.id for each in cluster.nodes if each.is_broker)
     before = _level(place_with_provider(place), node)
     place.write(LOGGER.format(node=node, level="debug"))
@@ -60,7 +64,11 @@ def place_with_provider(place: Place) -> Place:
 def test_an_unknown_logger_is_refused_before_anything_is_sent(
     tmp_path: Path, cluster: Sandbox
 ) -> None:
-    place = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": cluster.bootstrap_servers}, text=None)
+    place = Place(
+        tmp_path,
+        {"KPLAN_BOOTSTRAP_SERVERS": cluster.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+        text=None,
+    )
     node = next(each.id for each in cluster.nodes if each.is_broker)
     known = LOGGER.format(node=node, level="INFO")
     place.write(

@@ -36,7 +36,7 @@ RECORDS, SIZE = 600, 10_000
 @pytest.fixture
 def moving(tmp_path: Path, cluster3: Sandbox) -> Iterator[Place]:
     """Work on three brokers with a topic of one replica."""
-    env = {"KPLAN_BOOTSTRAP_SERVERS": cluster3.bootstrap_servers}
+    env = {"KPLAN_BOOTSTRAP_SERVERS": cluster3.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"}
     place = Place(tmp_path, env, CONFIGURATION)
     place.run("apply", "-auto-approve")
     yield place

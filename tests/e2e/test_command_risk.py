@@ -33,7 +33,11 @@ resource "kafka_acl" "{label}" {{
 
 @pytest.fixture
 def place(tmp_path: Path, broker: Sandbox) -> Place:
-    return Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers}, text=None)
+    return Place(
+        tmp_path,
+        {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+        text=None,
+    )
 
 
 def _risk(place: Place, address: str) -> tuple[str, list[str]]:

@@ -30,7 +30,9 @@ def test_a_sandbox_starts_once_tells_how_to_connect_and_stops(folder: Path) -> N
 
     shown = kplan(folder, "sandbox", "status", "-folder=s")
     assert shown.code == 0
-    assert shown.out.startswith(f"export KPLAN_BOOTSTRAP_SERVERS={told['bootstrap_servers']}\n")
+    servers = told["bootstrap_servers"]
+    export = f"export KPLAN_BOOTSTRAP_SERVERS={servers} KPLAN_TLS_ENABLED=false\n"
+    assert shown.out.startswith(export)
     assert json.loads(kplan(folder, "sandbox", "status", "-folder=s", "-json").out)["running"]
     assert "Kafka Server started" in kplan(folder, "sandbox", "logs", "-folder=s").out
 
@@ -57,7 +59,7 @@ def test_a_node_that_died_is_started_alone_and_a_kept_sandbox_has_its_data_again
     folder: Path,
 ) -> None:
     told = json.loads(kplan(folder, "sandbox", "start", "-folder=s", "-json").out)
-    env = {"KPLAN_BOOTSTRAP_SERVERS": told["bootstrap_servers"]}
+    env = {"KPLAN_BOOTSTRAP_SERVERS": told["bootstrap_servers"], "KPLAN_TLS_ENABLED": "false"}
     (folder / "main.tf").write_text('resource "kafka_topic" "t" {\n  name = "kept"\n}\n')
     assert kplan(folder, "apply", "-auto-approve", env=env).code == 0
     (node,) = told["nodes"]

@@ -79,7 +79,11 @@ CASES = [
 @pytest.fixture
 def place(tmp_path: Path, cluster3: Sandbox) -> Iterator[Place]:
     shutil.copytree(MODULE, tmp_path / "policies")
-    found = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": cluster3.bootstrap_servers}, text=None)
+    found = Place(
+        tmp_path,
+        {"KPLAN_BOOTSTRAP_SERVERS": cluster3.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+        text=None,
+    )
     yield found
     found.tidy_up()
 

@@ -30,7 +30,11 @@ def example(request: pytest.FixtureRequest, tmp_path: Path, cluster3: Sandbox) -
     folder = tmp_path / "examples" / request.param
     shutil.copytree(ROOT / "examples" / request.param, folder)
     (tmp_path / "modules").symlink_to(ROOT / "modules")
-    place = Place(folder, {"KPLAN_BOOTSTRAP_SERVERS": cluster3.bootstrap_servers}, text=None)
+    place = Place(
+        folder,
+        {"KPLAN_BOOTSTRAP_SERVERS": cluster3.bootstrap_servers, "KPLAN_TLS_ENABLED": "false"},
+        text=None,
+    )
     yield place
     place.tidy_up()
 

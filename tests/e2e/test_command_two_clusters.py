@@ -39,7 +39,11 @@ def test_two_clusters_are_planned_applied_watched_and_emptied_by_one_configurati
     assert "Resources: 2 added" in place.run("apply", "-auto-approve")
     place.run("plan", "-detailed-exitcode")
 
-    with closing(Place(folder, {"KPLAN_BOOTSTRAP_SERVERS": us}, text=None).cluster()) as there:
+    with closing(
+        Place(
+            folder, {"KPLAN_BOOTSTRAP_SERVERS": us, "KPLAN_TLS_ENABLED": "false"}, text=None
+        ).cluster()
+    ) as there:
         assert "shop.settlements" not in there.topics()
         there.alter_topic_configs([ConfigAlteration("shop.orders", {"retention.ms": "1000"})])
         until(lambda: config_of(there, "shop.orders", "retention.ms") == "1000")

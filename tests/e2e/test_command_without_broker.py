@@ -199,7 +199,7 @@ def test_a_closed_stdout_is_no_defect(folder: Path) -> None:
 def test_a_signal_during_plan_stops_it_at_once(
     folder: Path, deaf: str, number: signal.Signals, code: int
 ) -> None:
-    env = {"KPLAN_BOOTSTRAP_SERVERS": deaf}
+    env = {"KPLAN_BOOTSTRAP_SERVERS": deaf, "KPLAN_TLS_ENABLED": "false"}
     lock = folder / "state" / "kplan.lock.json"
     with start(folder, "plan", env=env) as process:
         while not lock.exists():
@@ -269,7 +269,7 @@ def test_a_wait_gives_up_in_its_time_where_a_broker_accepts_and_never_answers(
         "wait",
         "-timeout=1s",
         "-detailed-exitcode",
-        env={"KPLAN_BOOTSTRAP_SERVERS": deaf},
+        env={"KPLAN_BOOTSTRAP_SERVERS": deaf, "KPLAN_TLS_ENABLED": "false"},
     )
     assert time.monotonic() - begun < 30  # of the 120 s a request may take
     assert ran.code == 7

@@ -36,6 +36,7 @@ def checkout(tmp_path: Path, sasl_broker: Sandbox) -> Iterator[Place]:
     folder.mkdir(parents=True)
     secrets = {
         "KPLAN_BOOTSTRAP_SERVERS": sasl_broker.bootstrap_servers,
+        "KPLAN_TLS_ENABLED": "false",
         "KPLAN_SASL_USERNAME": "admin",
         "KPLAN_SASL_PASSWORD": password(sasl_broker, "admin"),
     }

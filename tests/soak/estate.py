@@ -85,7 +85,7 @@ resource "kafka_acl" "a" {{
             )
 
     def _environment(self) -> dict[str, str]:
-        return {"KPLAN_BOOTSTRAP_SERVERS": self.servers, **self.env}
+        return {"KPLAN_BOOTSTRAP_SERVERS": self.servers, "KPLAN_TLS_ENABLED": "false", **self.env}
 
     def finished(self) -> Ran:
         """Finish whatever was begun: resume where a journal is left, else apply."""

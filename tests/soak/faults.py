@@ -78,7 +78,10 @@ def kill_active_controller(after_s: float) -> Strike:
     """Make a strike: whichever controller is the active one then dies, and comes back."""
 
     def strike(sandbox: Sandbox) -> None:
-        environment = {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}
+        environment = {
+            "KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers,
+            "KPLAN_TLS_ENABLED": "false",
+        }
         settings = resolve_settings(None, environment, folder=sandbox.folder).settings
         assert settings is not None
         with contextlib.closing(open_cluster(settings)) as cluster:

@@ -135,6 +135,12 @@ class Soak:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "main.tf").write_text(MAIN)
 
+    @property
+    def env(self) -> dict[str, str]:
+        """Give the environment of a command on the sandbox."""
+        servers = self.sandbox.bootstrap_servers
+        return environ({"KPLAN_BOOTSTRAP_SERVERS": servers, "KPLAN_TLS_ENABLED": "false"})
+
     # ---- one round
 
     def round(self) -> None:
@@ -227,7 +233,7 @@ class Soak:
         return subprocess.run(
             [*KPLAN, *args],
             cwd=self.folder,
-            env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.sandbox.bootstrap_servers}),
+            env=self.env,
             capture_output=True, text=True, check=False, timeout=400,
         )  # fmt: skip
 
@@ -266,7 +272,7 @@ class Soak:
             subprocess.Popen(
                 [*KPLAN, *args],
                 cwd=self.folder,
-                env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.sandbox.bootstrap_servers}),
+                env=self.env,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
@@ -349,7 +355,7 @@ class Soak:
         done = subprocess.run(
             [*KPLAN, "plan", "-json", "-detailed-exitcode", "-max-deletes=99"],
             cwd=self.folder,
-            env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.sandbox.bootstrap_servers}),
+            env=self.env,
             capture_output=True, text=True, check=False, timeout=240,
         )  # fmt: skip
         lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -371,7 +377,7 @@ class Soak:
             done = subprocess.run(
                 [*KPLAN, *args],
                 cwd=self.folder,
-                env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.sandbox.bootstrap_servers}),
+                env=self.env,
                 capture_output=True, text=True, check=False, timeout=400,
             )  # fmt: skip
             told = " ".join((done.stdout[-300:] + done.stderr[-700:]).split())
@@ -461,7 +467,7 @@ def _other_cancels(soak: Soak, _: object, touched: set[str]) -> None:
     subprocess.run(
         [*KPLAN, "reassign", "cancel", "-all", "-auto-approve"],
         cwd=soak.folder,
-        env=environ({"KPLAN_BOOTSTRAP_SERVERS": soak.sandbox.bootstrap_servers}),
+        env=soak.env,
         capture_output=True, check=False, timeout=120,
     )  # fmt: skip
 

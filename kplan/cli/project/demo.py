@@ -118,7 +118,11 @@ def _sandbox_environ(session: Session, sandbox: Sandbox) -> dict[str, str]:
         for name, value in session.environ.items()
         if not name.startswith(_OTHER_SETTINGS)
     }
-    return {**kept, "KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}
+    return {
+        **kept,
+        "KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers,
+        "KPLAN_TLS_ENABLED": "false",
+    }
 
 
 def _run_step(step: DemoStep, session: Session) -> bool:
@@ -172,7 +176,7 @@ def _next_commands(work: Path, sandbox: Sandbox) -> str:
     return (
         "\n# The sandbox is still running. To use it:\n"
         f"cd {work}\n"
-        f"export KPLAN_BOOTSTRAP_SERVERS={sandbox.bootstrap_servers}\n"
+        f"export KPLAN_BOOTSTRAP_SERVERS={sandbox.bootstrap_servers} KPLAN_TLS_ENABLED=false\n"
         "kplan plan\n"
         "# To stop it:\n"
         f"kplan sandbox stop -folder={sandbox.folder}"

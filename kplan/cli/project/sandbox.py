@@ -199,7 +199,7 @@ def _connection_text(sandbox: "Sandbox") -> str:
 
     spec, first = sandbox.spec, sandbox.users[0]
     settings = (
-        f"KPLAN_BOOTSTRAP_SERVERS={sandbox.bootstrap_servers}"
+        f"KPLAN_BOOTSTRAP_SERVERS={sandbox.bootstrap_servers} KPLAN_TLS_ENABLED=false"
         if spec.security is Security.NONE
         else f"KPLAN_COMMAND_CONFIG={shlex.quote(str(properties_file(sandbox.folder, first.name)))}"
     )

@@ -3,7 +3,7 @@
 
 # The connection. Set addresses and passwords in the environment: KPLAN_BOOTSTRAP_SERVERS,
 # KPLAN_SASL_MECHANISM, KPLAN_SASL_USERNAME and KPLAN_SASL_PASSWORD, or KPLAN_COMMAND_CONFIG with
-# the path of a client properties file. Without TLS: tls_enabled = false.
+# the path of a client properties file. TLS is on unless KPLAN_TLS_ENABLED=false or tls_enabled = false.
 provider "kafka" {}
 
 # The state records the objects that kplan owns; kplan deletes no others. It is in state/kplan.json;

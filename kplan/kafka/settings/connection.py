@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import field
+from ipaddress import ip_address
 from typing import ClassVar, NewType, TypeAlias
 
 from kplan.kafka.settings.certificate import certificate_subject
@@ -142,6 +143,16 @@ class Endpoint:
         """Write it as `host:port`, an IPv6 address in brackets."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it is this machine, as far as its name says."""
+        if self.host.rstrip(".").lower() == "localhost":
+            return True
+        try:
+            return ip_address(self.host.partition("%")[0]).is_loopback
+        except ValueError:
+            return False
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
@@ -184,7 +195,10 @@ class SocketOptions:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How to speak TLS. Certificates and key are PEM text; "" as authority means the system's."""
+    """How to speak TLS. Certificates and key are PEM text; "" as authority means the system's.
+
+    `is_default` says that nobody asked for it: connections use TLS unless told otherwise.
+    """
 
     ca: str = ""
     certificate: str = ""
@@ -192,6 +206,7 @@ class Tls:
     key_password: str = field(default="", repr=False)
     is_verified: bool = True
     is_host_checked: bool = True
+    is_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +214,8 @@ class ConnectionSettings:
     """All that is needed to connect.
 
     With `bootstrap_controllers` controllers are asked, and no broker at all (KIP-919); changes are
-    executed there only where `allows_direct`. `librdkafka` holds settings that concern only
+    executed there only where `allows_direct`. A login without TLS goes over a network only where
+    `allows_plaintext_login`. `librdkafka` holds settings that concern only
     librdkafka, under its own names.
     """
 
@@ -212,6 +228,7 @@ class ConnectionSettings:
     librdkafka: Mapping[str, str] = field(default_factory=dict, repr=False)
     bootstrap_controllers: tuple[Endpoint, ...] = ()
     allows_direct: bool = False
+    allows_plaintext_login: bool = False
 
     @property
     def is_direct(self) -> bool:

@@ -12,6 +12,7 @@ class Setting(StrEnum):
     SERVERS = "bootstrap servers"
     CONTROLLERS = "bootstrap controllers"
     ALLOW_DIRECT = "leave to change something at controllers"
+    ALLOW_PLAINTEXT = "leave to log in without TLS"
     PROTOCOL = "security protocol"
     TLS = "TLS"
     CA = "certificate authority"
@@ -59,6 +60,7 @@ ARGUMENT_SETTINGS: Mapping[str, Setting | None] = {
     "acl_order": None,
     "allow_direct": Setting.ALLOW_DIRECT,
     "allow_everyone_if_no_acl_found": None,
+    "allow_plaintext_sasl": Setting.ALLOW_PLAINTEXT,
     "bootstrap_controllers": Setting.CONTROLLERS,
     "bootstrap_servers": Setting.SERVERS,
     "ca_cert": Setting.CA,
@@ -222,6 +224,7 @@ UNUSED_KEYS = _split_words(
 
 VARIABLE_SETTINGS: Mapping[str, Setting] = {
     "KPLAN_ALLOW_DIRECT": Setting.ALLOW_DIRECT,
+    "KPLAN_ALLOW_PLAINTEXT_SASL": Setting.ALLOW_PLAINTEXT,
     "KPLAN_BOOTSTRAP_CONTROLLERS": Setting.CONTROLLERS,
     "KPLAN_BOOTSTRAP_SERVERS": Setting.SERVERS,
     "KPLAN_SASL_AWS_REGION": Setting.AWS_REGION,
@@ -251,6 +254,8 @@ VARIABLE_SETTINGS: Mapping[str, Setting] = {
 """Environment variables: ours first, then those of Terraform's provider."""
 
 VARIABLE_PREFIXES = ("KPLAN_SASL_", "KPLAN_TLS_")
+CONNECTION_VARIABLE = "KPLAN_CONNECTION"
+"""The variable that reserves the connection for the environment: no block may set any of it."""
 COMMAND_CONFIG_VARIABLE = "KPLAN_COMMAND_CONFIG"
 """The variable that names a properties file, as --command-config of Kafka's tools does."""
 
@@ -264,6 +269,9 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
     ),
     "allow_everyone_if_no_acl_found": Attribute(
         "The setting of the brokers, where it cannot be read; used for the access analysis.", "bool"
+    ),
+    "allow_plaintext_sasl": Attribute(
+        "Allow a SASL login over a network without TLS. Default: false.", "bool"
     ),
     "bootstrap_controllers": Attribute(
         "Controllers to connect to instead of brokers, as host:port (KIP-919).", "list(string)"
@@ -308,6 +316,6 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
         "Seconds to wait for an answer; more than 0. Default: 30 for reads, 120 for changes.",
         "number",
     ),
-    "tls_enabled": Attribute("Whether to use TLS.", "bool"),
+    "tls_enabled": Attribute("Whether to use TLS. Default: true.", "bool"),
 }
 """Arguments by name; those of the provider that kplan does not hand to AWS are left out."""

@@ -17,6 +17,12 @@ from kplan.kafka.settings.connection import (
     seconds,
 )
 from kplan.kafka.settings.key import Setting
+from kplan.kafka.settings.safety import (
+    allows_plaintext_login,
+    check_binding,
+    check_lock,
+    check_plaintext_login,
+)
 from kplan.kafka.settings.sasl import MECHANISMS_WITHOUT_USER, mechanism_name, resolve_mechanism
 from kplan.kafka.settings.source import (
     Precedence,
@@ -115,16 +121,23 @@ def resolve_settings(
     servers, direct = resolve_endpoints(found, controllers)
     allowed = found.find(Setting.ALLOW_DIRECT)
     client_id = found.find(Setting.CLIENT_ID)
+    tls = _tls(found) if _uses_tls(found) else None
+    sasl = resolve_mechanism(found, servers or direct) if _uses_sasl(found) else None
+    check_lock(found, environ)
+    check_binding(found, servers or direct, tls, sasl.name if sasl else "")
+    if tls is None:
+        check_plaintext_login(found, servers or direct, sasl)
     settings = ConnectionSettings(
         bootstrap_servers=servers,
-        tls=_tls(found) if _uses_tls(found) else None,
-        sasl=resolve_mechanism(found, servers or direct) if _uses_sasl(found) else None,
+        tls=tls,
+        sasl=sasl,
         timeouts=_timeouts(found),
         sockets=_socket_options(found),
         client_id=client_id[1].text if client_id else "kplan",
         librdkafka={key: given.text for key, given in sorted(found.librdkafka.items())},
         bootstrap_controllers=direct,
         allows_direct=allowed is not None and found.read_flag(allowed[1]),
+        allows_plaintext_login=allows_plaintext_login(found),
     )
     diagnostics = sort_diagnostics(found.diagnostics)
     return ResolvedSettings(None if has_errors(diagnostics) else settings, diagnostics)
@@ -147,14 +160,10 @@ def _security_protocol(settings: RawSettings) -> str:
 
 
 def _uses_tls(settings: RawSettings) -> bool:
-    """Whether to speak TLS; where nothing is said, the block means yes, as in Terraform."""
+    """Whether to speak TLS: unless told otherwise, wherever the address comes from."""
     said = settings.find(Setting.TLS, Setting.PROTOCOL)
     if said is None:
-        servers = settings.find(Setting.SERVERS) or settings.find(Setting.CONTROLLERS)
-        material = settings.find(Setting.CA, Setting.CERTIFICATE, Setting.KEYSTORE)
-        return material is not None or (
-            servers is not None and servers[1].precedence is Precedence.ARGUMENT
-        )
+        return True
     if said[0] is Setting.TLS:
         return settings.read_flag(said[1])
     return _security_protocol(settings).endswith("SSL")
@@ -182,6 +191,7 @@ def _tls(settings: RawSettings) -> Tls:
         key_password=password[1].text if password else "",
         is_verified=_is_verified(settings),
         is_host_checked=_is_host_checked(settings),
+        is_default=settings.find(Setting.TLS, Setting.PROTOCOL) is None,
     )
 
 

@@ -29,9 +29,14 @@ _LOGIN_MODULES = {
 
 
 def mechanism_name(settings: RawSettings) -> str:
-    """Return Kafka's name of the mechanism; that of Terraform's provider has no hyphen in SHA."""
+    """Return Kafka's name of the mechanism, "" where none is given."""
     given = settings.find(Setting.MECHANISM)
-    name = given[1].text.upper() if given else ""
+    return mechanism_alias(given[1].text) if given else ""
+
+
+def mechanism_alias(text: str) -> str:
+    """Return Kafka's name for that of Terraform's provider, which has no hyphen in SHA."""
+    name = text.upper()
     return {
         "SCRAM-SHA256": "SCRAM-SHA-256",
         "SCRAM-SHA512": "SCRAM-SHA-512",

@@ -53,13 +53,17 @@ class Precedence(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RawSetting:
-    """A setting as someone gave it. Relative paths in it start in `folder`."""
+    """A setting as someone gave it. Relative paths in it start in `folder`.
+
+    `is_block` says that a provider block gives it, itself or in the file it names.
+    """
 
     name: str
     value: object = field(repr=False)
     precedence: Precedence
     folder: Path = Path()
     subject: SourceRange | None = None
+    is_block: bool = False
 
     @property
     def text(self) -> str:
@@ -133,14 +137,16 @@ def read_raw_settings(
         _add_arguments(found, block, folder)
     file = properties_file or _properties_path(found, block, environ, folder)
     if file is not None:
-        _add_properties(found, file)
+        is_block = properties_file is None and _names_file(block)
+        _add_properties(found, file, is_block=is_block)
     _add_variables(found, environ)
     return found
 
 
 def _add_arguments(settings: RawSettings, block: ProviderBlock, folder: Path) -> None:
     for name, value in sorted(block.arguments.items()):
-        given = RawSetting(name, value, Precedence.ARGUMENT, folder, block.ranges.get(name))
+        where = block.ranges.get(name)
+        given = RawSetting(name, value, Precedence.ARGUMENT, folder, where, is_block=True)
         if name == "config":
             _add_config(settings, given)
         elif setting := ARGUMENT_SETTINGS.get(name):
@@ -158,10 +164,16 @@ def _add_config(settings: RawSettings, config: RawSetting) -> None:
     _add_keys(
         settings,
         (
-            RawSetting(str(key), value, Precedence.CONFIG, config.folder, config.subject)
+            RawSetting(
+                str(key), value, Precedence.CONFIG, config.folder, config.subject, is_block=True
+            )
             for key, value in sorted(config.value.items())
         ),
     )
+
+
+def _names_file(block: ProviderBlock | None) -> bool:
+    return block is not None and bool(block.arguments.get("properties_file"))
 
 
 def _properties_path(
@@ -178,7 +190,7 @@ def _properties_path(
     return folder / Path(named).expanduser()
 
 
-def _add_properties(settings: RawSettings, file: Path) -> None:
+def _add_properties(settings: RawSettings, file: Path, *, is_block: bool) -> None:
     try:
         text = file.read_text(encoding="latin-1")  # as java.util.Properties reads it
     except OSError as failure:
@@ -188,7 +200,13 @@ def _add_properties(settings: RawSettings, file: Path) -> None:
     _add_keys(
         settings,
         (
-            RawSetting(each.key, each.value, Precedence.FILE, Path(), _line_range(file, each.line))
+            RawSetting(
+                each.key,
+                each.value,
+                Precedence.FILE,
+                subject=_line_range(file, each.line),
+                is_block=is_block,
+            )
             for each in last.values()
         ),
     )

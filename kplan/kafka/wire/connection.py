@@ -259,10 +259,16 @@ def open_connection(
     Raises:
         Unreachable: no one listens, or not a Kafka node.
         WrongEndpoint: it is a controller and no broker, or the other way round.
-        AuthError: TLS or SASL refused us.
+        AuthError: TLS or SASL refused us, or the login would go over a network without TLS.
         Broken: the other side went away, or did not understand us.
 
     """
+    if settings.sasl is not None and not _may_log_in(endpoint, settings):
+        raise AuthError(
+            f"{endpoint} is another machine, and the login would go there without TLS.",
+            hint="Enable TLS; in a network where that is acceptable set allow_plaintext_sasl = "
+            "true.",
+        )
     connection = open_without_login(endpoint, settings.client_id, context, deadline)
     try:
         _check_node_type(connection, is_direct=settings.is_direct)
@@ -273,6 +279,11 @@ def open_connection(
         connection.close()
         raise
     return connection
+
+
+def _may_log_in(endpoint: Endpoint, settings: ConnectionSettings) -> bool:
+    """Nodes are what brokers say, not what was configured: each is looked at."""
+    return settings.tls is not None or settings.allows_plaintext_login or endpoint.is_loopback
 
 
 def _check_node_type(connection: Connection, *, is_direct: bool) -> None:

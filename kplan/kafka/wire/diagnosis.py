@@ -32,9 +32,12 @@ def diagnose_opening(
             hint="Set tls_enabled = true, or security.protocol to SSL or SASL_SSL.",
         )
     if context is not None and _speaks_plaintext(endpoint, settings, probe):
+        by_default = settings.tls is not None and settings.tls.is_default
+        why = "connections use TLS unless told otherwise" if by_default else "TLS is enabled here"
         return AuthError(
-            f"{endpoint} does not use TLS, and TLS is enabled for this connection.",
-            hint="Set tls_enabled = false, or security.protocol to PLAINTEXT or SASL_PLAINTEXT.",
+            f"{endpoint} does not use TLS, and {why}.",
+            hint="Set tls_enabled = false or KPLAN_TLS_ENABLED=false, or security.protocol to "
+            "PLAINTEXT or SASL_PLAINTEXT.",
         )
     if context is not None and (rejection := _tls_rejection(endpoint, context, probe)):
         return rejection

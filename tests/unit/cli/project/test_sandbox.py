@@ -43,7 +43,7 @@ def test_one_broker_without_passwords_is_what_starts_by_itself(
     assert run(["sandbox", "start"], {}) == 0
     assert asked == [(lifecycle.default_folder(), SandboxSpec())]
     first, *rest = capsys.readouterr().out.splitlines()
-    assert first == "export KPLAN_BOOTSTRAP_SERVERS=127.0.0.1:9001"
+    assert first == "export KPLAN_BOOTSTRAP_SERVERS=127.0.0.1:9001 KPLAN_TLS_ENABLED=false"
     assert all(line.startswith("# ") for line in rest), "a shell can take all of it"
 
 

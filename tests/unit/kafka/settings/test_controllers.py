@@ -115,6 +115,6 @@ def test_tls_follows_the_block_as_with_brokers() -> None:
         settings = resolved(arguments, {}, option).settings
         assert settings is not None
         assert settings.security_protocol == "SSL"
-    settings = resolved(None, {}, "c1:1").settings
+    settings = resolved(None, {"KPLAN_TLS_ENABLED": "false"}, "c1:1").settings
     assert settings is not None
     assert settings.security_protocol == "PLAINTEXT"

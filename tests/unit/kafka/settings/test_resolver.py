@@ -67,7 +67,7 @@ def problems(
     return [f"{each.code} {each.detail}" for each in found.diagnostics]
 
 
-PLAIN_BLOCK = {"bootstrap_servers": ["kafka-1:9092"], "tls_enabled": False}
+PLAIN_BLOCK = {"bootstrap_servers": ["localhost:9092"], "tls_enabled": False}
 
 
 def test_the_arguments_of_terraforms_provider_are_read(tmp_path: Path) -> None:
@@ -110,10 +110,15 @@ def test_a_block_that_says_nothing_of_tls_means_tls() -> None:
     assert settings({"bootstrap_servers": ["a:1"]}, {"KAFKA_ENABLE_TLS": "false"}).tls is None
 
 
-def test_servers_from_the_environment_alone_are_spoken_to_in_plaintext() -> None:
-    assert settings(None, {"KPLAN_BOOTSTRAP_SERVERS": "a:1"}).security_protocol == "PLAINTEXT"
-    with_authority = {"KAFKA_BOOTSTRAP_SERVERS": "a:1", "KAFKA_CA_CERT": CERTIFICATE}
-    assert settings(None, with_authority).security_protocol == "SSL"
+def test_tls_is_on_wherever_the_address_comes_from(tmp_path: Path) -> None:
+    """What `kplan init` and pipelines use is the environment (review F3)."""
+    own = {"KPLAN_BOOTSTRAP_SERVERS": "a:1"}
+    assert settings(None, own).security_protocol == "SSL"
+    assert settings({}, {"KAFKA_BOOTSTRAP_SERVERS": "a:1"}).security_protocol == "SSL"
+    assert settings(None, {**own, "KPLAN_TLS_ENABLED": "false"}).tls is None
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=a:1\n")
+    assert settings(properties_file=file).security_protocol == "SSL"
 
 
 def test_servers_may_be_text_with_commas() -> None:
@@ -198,7 +203,7 @@ def test_java_names_and_librdkafka_names_mean_the_same(tmp_path: Path) -> None:
 
 def test_the_mechanism_follows_from_a_plain_login_module() -> None:
     login = 'a.b.PlainLoginModule required username=u password="p";'
-    config = {"bootstrap.servers": "a:1", "sasl.jaas.config": login}
+    config = {"bootstrap.servers": "localhost:1", "sasl.jaas.config": login}
     assert settings({"config": config, "tls_enabled": False}).sasl == Plain("u", "p")
 
 

@@ -15,10 +15,18 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, ScramSha256, Tls
+from kplan.kafka.settings.connection import (
+    ConnectionSettings,
+    Endpoint,
+    Plain,
+    ScramSha256,
+    Tls,
+)
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.connection import open_connection
 from kplan.kafka.wire.driver import preflight
 from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.transport import Deadline
 from kplan.model.errors import AuthError, UnreachableError
 from tests.unit.kafka.wire.fake_broker import Act, FakeBroker, fake_broker, settings_for
 
@@ -139,7 +147,17 @@ def test_a_tls_port_spoken_to_in_plaintext_is_told(
 def test_a_plaintext_port_spoken_to_in_tls_is_told() -> None:
     with fake_broker() as plaintext:
         told = refusal(settings(plaintext, Tls()))
-    assert told.endswith("does not use TLS, and TLS is enabled for this connection.")
+        unasked = refusal(settings(plaintext, Tls(is_default=True)))
+    assert told.endswith("does not use TLS, and TLS is enabled here.")
+    assert unasked.endswith("does not use TLS, and connections use TLS unless told otherwise.")
+
+
+def test_no_login_goes_to_a_node_elsewhere_without_tls() -> None:
+    """Brokers name one another: what was configured may be loopback, and they are not."""
+    far = Endpoint("192.0.2.1", 9092)
+    given = ConnectionSettings((Endpoint("localhost", 1),), sasl=Plain("u", "p"))
+    with pytest.raises(AuthError, match="would go there without TLS"):
+        open_connection(far, given, None, None, Deadline.after(1))
 
 
 def scram(broker: FakeBroker, last: bytes) -> ConnectionSettings:
