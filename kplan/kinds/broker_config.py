@@ -10,7 +10,6 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigSource, ItemResult
 from kplan.cluster.settings import (
     BROKER_CONFIG_BOUNDS,
-    DURATION_KEYS,
     ConfigDetail,
     ConfigResource,
     ConfigResourceAlteration,
@@ -38,8 +37,6 @@ DEFAULT_BROKER = "<default>"
 
 RETENTION_KEYS = ("log.retention.bytes", "log.retention.ms")
 """What decides which records of topics without their own are deleted, and can be set live."""
-
-_JUDGED_KEYS = (*RETENTION_KEYS, "unclean.leader.election.enable")
 
 ConfigMap = Mapping[str, str]
 
@@ -313,64 +310,6 @@ def _sort_keys(keys: Collection[str]) -> tuple[str, ...]:
 
 
 KnownKeys = Mapping[str, ConfigDetail]
-
-
-def read_values_in_force(
-    cluster: Cluster, changes: Sequence[Change]
-) -> Mapping[Identity, ConfigMap]:
-    """Read what brokers use now of the keys that a risk is about, their files and defaults too.
-
-    Of several brokers that differ it is the value from which the change is the furthest: the
-    longest retention, and no unclean election. A broker that does not answer leaves it unknown.
-    """
-    live = [str(each.id) for each in cluster.describe().brokers]
-    found: dict[Identity, ConfigMap] = {}
-    concerned = [each for each in changes if {*_JUDGED_KEYS} & _touched_keys(each)]
-    wanted = {
-        each.identity: live if each.identity == DEFAULT_BROKER else [str(each.identity)]
-        for each in concerned
-    }
-    names = sorted({name for each in wanted.values() for name in each})
-    if not names:
-        return found
-    answers = cluster.configs([ConfigResource(ConfigScope.BROKER, name) for name in names])
-    for identity, brokers in wanted.items():
-        told = [answers.get(ConfigResource(ConfigScope.BROKER, each)) for each in brokers]
-        known = [each for each in told if each is not None and not isinstance(each, Refusal)]
-        if known and len(known) == len(told):
-            found[identity] = _values_in_force(known)
-    return found
-
-
-def _touched_keys(change: Change) -> set[str]:
-    sides = (change.before, change.after)
-    return {key for each in sides if isinstance(each, BrokerConfig) for key in each.config}
-
-
-def _values_in_force(brokers: "Sequence[KnownKeys]") -> ConfigMap:
-    values = {
-        key: [value for each in brokers if (value := _value_in_force(key, each)) is not None]
-        for key in _JUDGED_KEYS
-    }
-    return {
-        key: min(told) if key not in RETENTION_KEYS else max(told, key=_unbounded_last)
-        for key, told in values.items()
-        if len(told) == len(brokers)
-    }
-
-
-def _value_in_force(key: str, keys: "KnownKeys") -> str | None:
-    """Return a value in the unit of the key; a retention may be set in hours or minutes."""
-    names = DURATION_KEYS["retention.ms"] if key == "log.retention.ms" else {key: 1}
-    for name, unit in names.items():
-        told = keys[name].entry.value if name in keys else None
-        if told:
-            return told if unit == 1 or int(told) < 0 else str(int(told) * unit)
-    return None
-
-
-def _unbounded_last(value: str) -> float:
-    return float("inf") if int(value) < 0 else int(value)
 
 
 def _read_known_keys(

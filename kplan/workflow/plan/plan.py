@@ -11,24 +11,21 @@ from kplan.cluster.request import ClusterDescription, ControllerAccess
 from kplan.cluster.usage import TopicUse
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.broker_config import BROKER_CONFIG, read_values_in_force
 from kplan.kinds.topic_rules import Topic
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
-from kplan.model.errors import ClusterError, Refusal, UnsupportedError
+from kplan.model.errors import ClusterError, UnsupportedError
 from kplan.model.impact import Impact
-from kplan.model.plan import Change, ObjectKey, Plan
+from kplan.model.plan import Change, Plan
 from kplan.model.resource import connection_name
 from kplan.model.state import OutputValue, Snapshot, State
 from kplan.plan.build import build_plans
 from kplan.plan.request import PlanRequest
 from kplan.policy.risk import (
-    Fallbacks,
     add_impacts,
     add_risks,
     destructive_changes,
-    overridden_configs,
     topic_impact,
 )
 from kplan.policy.thresholds import check_thresholds
@@ -43,6 +40,7 @@ from kplan.workflow.clusters import Clusters
 from kplan.workflow.moves.moves import add_moves, check_move_targets
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import check_with_brokers
+from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
@@ -160,47 +158,6 @@ def _read_topic_use(clusters: Clusters, key: str, changes: list[Change]) -> Mapp
     return {name: found.get(name, silent) for name in names}
 
 
-def _read_fallbacks(plan: Plan, clusters: Clusters) -> Fallbacks:
-    """Read what configs are in force without an override, where a change sets or removes one."""
-    found: dict[ObjectKey, Mapping[str, str]] = {}
-    asked = {each.key: each for each in plan.changes if overridden_configs(each)}
-    for key, connection in clusters.connections.items():
-        found.update(_read_broker_values(plan, key, connection.cluster))
-        mine = [each for each in asked.values() if each.provider == key]
-        wanted = {_topic_name(each): overridden_configs(each) for each in mine}
-        if not wanted:
-            continue
-        try:
-            told = connection.cluster.topic_config_fallbacks(wanted)
-        except ClusterError:
-            continue  # the values are unknown then, and judged so
-        for each in mine:
-            values = told.get(_topic_name(each))
-            if values is not None and not isinstance(values, Refusal):
-                found[each.key] = values
-    return found
-
-
-def _read_broker_values(
-    plan: Plan, key: str, cluster: Cluster
-) -> Iterator[tuple[ObjectKey, Mapping[str, str]]]:
-    """Read what brokers use now of what the plan sets, resets or removes at brokers."""
-    changes = [
-        each
-        for each in plan.changes
-        if each.provider == key and each.touches_cluster and each.kind == BROKER_CONFIG.name
-    ]
-    if not changes:
-        return
-    try:
-        told = read_values_in_force(cluster, changes)
-    except ClusterError:
-        return  # unknown, and judged so
-    for each in changes:
-        if each.identity in told:
-            yield each.key, told[each.identity]
-
-
 def _topic_name(change: Change) -> str:
     """Name the topic as it is; what replaces it may have another name."""
     assert isinstance(change.before, Topic)  # noqa: S101 - no others reach records
@@ -238,7 +195,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     project = replace(project, state=settle_state(project, snapshots))
     ports.progress.stage("Planning")
     made = build_plans(_plan_request(project, options, ports), snapshots, KINDS)
-    made = add_risks(made, _read_fallbacks(made, project.clusters))
+    made = add_risks(made, read_fallbacks(made, project.clusters))
     warnings = project.configuration.diagnostics
     made = replace(made, diagnostics=sort_diagnostics([*warnings, *made.diagnostics]))
     made = check_move_targets(made, project.clusters)
