@@ -105,7 +105,8 @@ def build_project(
     remote = (
         None if states.state else cache(lambda: remote_state_store(folder, given, session.environ))
     )
-    return Project(folder, states.path(session.environ), given, remote)
+    is_named = bool(states.state or session.environ.get("KPLAN_STATE"))
+    return Project(folder, states.path(session.environ), given, remote, is_named)
 
 
 def build_ports(

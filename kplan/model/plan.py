@@ -296,6 +296,17 @@ class Plan:
         return any(change.reason in quiet for change in self.changes)
 
     @property
+    def lacks_state(self) -> bool:
+        """Whether declared objects are live and there is no state: it may have been lost."""
+        return self.based_on.serial == 0 and self.adoption_count > 0
+
+    @property
+    def adoption_count(self) -> int:
+        """How many live objects apply would own that no one asked to import."""
+        found = {Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED}
+        return sum(1 for change in self.changes if change.reason in found)
+
+    @property
     def is_applyable(self) -> bool:
         """Whether apply may run and has something to do."""
         return not self.has_errors and (self.has_changes or self.has_adoptions)

@@ -23,13 +23,15 @@ class Project:
     """A folder of configuration with the state that belongs to it.
 
     `remote` gives the place of a state that is not kept in the file, as the state block says; it
-    is asked when the state is first needed, and gives the same place every time.
+    is asked when the state is first needed, and gives the same place every time. `is_state_named`
+    says that the user named the file.
     """
 
     folder: Path
     state_path: Path
     inputs: Inputs
     remote_store: Callable[[], StateStore | None] | None = None
+    is_state_named: bool = False
 
     @property
     def file_store(self) -> FileStore:

@@ -13,7 +13,7 @@ import typer
 
 from kplan.cli import wiring
 from kplan.cli.exit_code import ExitCode
-from kplan.cli.options import StateOptions
+from kplan.cli.options import DEFAULT_STATE_PATH, StateOptions
 from kplan.cli.progress import show_progress
 from kplan.cli.run import run_line
 from kplan.cli.terminal import Session
@@ -122,6 +122,7 @@ def _sandbox_environ(session: Session, sandbox: Sandbox) -> dict[str, str]:
         **kept,
         "KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers,
         "KPLAN_TLS_ENABLED": "false",
+        "KPLAN_STATE": DEFAULT_STATE_PATH,  # named, so that it may be lost with a CI job
     }
 
 

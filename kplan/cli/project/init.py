@@ -1,5 +1,6 @@
 """`kplan init`: write the files of a new project, or check the one that exists."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -48,12 +49,37 @@ def is_new_project(folder: Path) -> bool:
     return not any(True for each in _CONFIGURATION_GLOBS for _ in folder.glob(each))
 
 
-def project_files(pipeline: Pipeline) -> Mapping[str, str]:
-    """Return the files of a new project by path."""
+def project_files(pipeline: Pipeline, name: str = "kplan") -> Mapping[str, str]:
+    """Return the files of a new project by path; with a pipeline its state is in a topic.
+
+    Each job of a pipeline begins with a new checkout: a state in a file would be lost.
+    """
     own = {
         name: (_TEMPLATE_FOLDER / file).read_text("utf-8") for name, file in _TEMPLATE_FILES.items()
     }
+    if pipeline is not Pipeline.NONE:
+        state = _STATE_BLOCK.replace("NAME", _KEY_FAULT.sub("-", name)[:_MAX_KEY] or "kplan")
+        own["kplan.hcl"] = own["kplan.hcl"].replace(_STATE_COMMENT, state)
     return {**own, **pipeline_files(pipeline)}
+
+
+_KEY_FAULT = re.compile(r"[^A-Za-z0-9._-]+")
+_MAX_KEY = 200
+_STATE_COMMENT = """\
+# The state records the objects that kplan owns; kplan deletes no others. It is in state/kplan.json;
+# commit it. A pipeline without a persistent disk can store it in a topic of the cluster:
+# state {
+#   backend = "kafka"
+# }
+"""
+_STATE_BLOCK = """\
+# The state records the objects that kplan owns; kplan deletes no others. It is in a topic of the
+# cluster, where every job of the pipeline finds it. The key names this configuration.
+state {
+  backend = "kafka"
+  key     = "NAME"
+}
+"""
 
 
 def pipeline_files(pipeline: Pipeline) -> Mapping[str, str]:
@@ -130,6 +156,8 @@ def init(
     and no network is used.
     """
     from kplan.cli.wiring import build_project as located  # noqa: PLC0415 - help needs none of these
+    from kplan.config.state_block import find_state_location  # noqa: PLC0415
+    from kplan.kinds import KINDS  # noqa: PLC0415
     from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
 
     del upgrade
@@ -139,11 +167,18 @@ def init(
     show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
     if has_errors(found.diagnostics):
         return ExitCode.ERROR
+    shelf = find_state_location(project.folder, project.inputs, KINDS).topic
+    if ci not in {None, Pipeline.NONE} and shelf is None:
+        session.terminal.write_stderr(
+            f"Note: The state is in {project.file_store.location}, which is lost with each job "
+            f'unless it is committed. Store it with state {{ backend = "kafka" key = "..." }}.'
+        )
+    place = str(shelf) if shelf else f"{project.file_store.location}{_owned_text(project)}"
     session.terminal.write_stdout(
         "".join(f"Wrote {each}\n" for each in written) + "kplan is ready.\n"
         f"Files: {', '.join(sorted(found.sources))}\n"
         f"Resources: {len(found.resources):,}\n"
-        f"State: {project.store.location}{_owned_text(project)}"
+        f"State: {place}"
     )
     return ExitCode.DONE
 
@@ -152,7 +187,7 @@ def _write_project(ci: Pipeline | None) -> list[str]:
     """Write the files and return their names."""
     folder = Path.cwd()
     if is_new_project(folder):
-        files = project_files(ci or Pipeline.GITHUB)
+        files = project_files(ci or Pipeline.GITHUB, folder.name)
     else:
         files = pipeline_files(ci or Pipeline.NONE)
     write_new_files(folder, files)
@@ -160,8 +195,6 @@ def _write_project(ci: Pipeline | None) -> list[str]:
 
 
 def _owned_text(project: Project) -> str:
-    """Return the number of owned objects in a state file; a topic would require the network."""
-    if project.store.location != project.file_store.location:
-        return ""
+    """Return the number of owned objects in a state file."""
     state = project.file_store.read()
     return f", objects owned: {len(state.owned):,}" if state else " (created by the first apply)"

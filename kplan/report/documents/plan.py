@@ -56,6 +56,7 @@ def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
     return Document(
         (
             _cluster_block(plan),
+            *_state_blocks(plan),
             *_drift_blocks(plan),
             *_legend(shown),
             *_change_blocks(shown, group_acls=group_acls),
@@ -104,6 +105,18 @@ def _cluster_block(plan: Plan) -> Block:
     ]
     lines = [*(line(each) for each in told[:-1]), line(told[-1], state)]
     return Rows(tuple(Row(each, column=0) for each in lines))
+
+
+def _state_blocks(plan: Plan) -> Iterator[Block]:
+    """Say before all else that a deletion cannot be planned: a pipeline may have lost its state."""
+    if plan.lacks_state:
+        live = count_text(plan.adoption_count, "declared object")
+        yield Paragraph(
+            "No state found: kplan owns nothing here and will delete nothing. "
+            f"{live} on the cluster will be adopted. If the state is lost, objects that are not "
+            "declared any more stay: take them over with kplan import or kplan state rebuild.",
+            Tone.WARNING,
+        )
 
 
 def _cluster_text(found: Mapping[str, str], name: str, about: list[str]) -> str:
@@ -210,8 +223,7 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
     yield ", ".join(risks)
     if gone := [str(each.address) for each in _sort_changes(plan) if each.action is Action.DELETE]:
         yield Span(f"destroys {names_text(gone)}", Tone.DANGER)
-    adopted = {Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED}
-    if count := sum(1 for each in plan.changes if each.reason in adopted):
+    if count := plan.adoption_count:
         yield f"{count:,} to adopt"
     if count := sum(1 for each in plan.changes if each.previous is not None):
         yield f"{count:,} moved"

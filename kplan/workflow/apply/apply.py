@@ -14,6 +14,7 @@ from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.plan_file import journal_plan_metadata
+from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.moves.moves import describe_moves, kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.plan import (
@@ -247,7 +248,13 @@ __all__ = ["ApplyHandlers", "ApplyResult", "apply"]
 def apply(
     project: Project, options: PlanOptions, ports: Ports, hands: ApplyHandlers
 ) -> ApplyResult:
-    """Plan, ask for approval, and execute the plan, all under one lock."""
+    """Plan, ask for approval, and execute the plan, all under one lock.
+
+    Raises:
+        StateError: the state would be lost with the CI job.
+
+    """
+    check_state_is_kept(project, ports)
     with open_project(project, ports) as found:
         made = plan_open_project(found, replace(options, is_for_apply=True), ports)
         if not made.plan.is_applyable:

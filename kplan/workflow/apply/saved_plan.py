@@ -22,6 +22,7 @@ from kplan.policy.thresholds import check_thresholds
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, execute_plan
+from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.plan import PlanResult, check_plan_controller_access, plan_open_project
@@ -170,9 +171,11 @@ def apply_saved(
         StalePlan: the plan has expired or was applied before, or something moved and `on_stale`
             says not to go on.
         WrongCluster: it was made for another cluster.
+        StateError: the state would be lost with the CI job.
 
     """
     ports, hands = outside
+    check_state_is_kept(project, ports)
     saved = read_plan(path)
     check_not_expired(saved.metadata, ports.now())
     inputs = replace(project.inputs, values=saved.metadata.variables)

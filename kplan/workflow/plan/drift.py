@@ -8,6 +8,7 @@ from kplan.cluster.request import TopicDescription
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import StateError
 from kplan.model.plan import Change
 from kplan.model.resource import Identity, cluster_label
 from kplan.model.state import Snapshot, State
@@ -63,8 +64,13 @@ def detect_drift(
     """Compare the state with the cluster; read-only by construction.
 
     `with_health` looks at the partitions of the owned topics too: one more request a cluster.
+
+    Raises:
+        StateError: there is no state, so nothing could ever have drifted.
+
     """
     with open_project(project, ports) as found:
+        _check_has_state(project, found)
         ports.progress.stage("Reading the cluster")
         wanted = desired_identities(found.configuration, found.state)
         snapshots = read_clusters(found.clusters, wanted)
@@ -93,6 +99,16 @@ def detect_drift(
         cluster={"id": ", ".join(found.clusters.ids.values())},
         ignored_count=left.ignored_count,
         health=health,
+    )
+
+
+def _check_has_state(project: Project, found: OpenProject) -> None:
+    if found.state.serial or found.state.owned or found.journal is not None:
+        return
+    raise StateError(
+        f"There is no state in {project.store.location}: kplan owns nothing here, and drift is "
+        "found in what kplan owns.",
+        "If nothing was applied yet: kplan apply. If the state is lost: kplan state rebuild.",
     )
 
 

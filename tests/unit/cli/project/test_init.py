@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from pre_commit.clientlib import load_config
 
 from kplan.cli.project.init import Pipeline, project_files
+from kplan.cli.run import run
 from tests.docs.test_pipelines import parse, typed
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
@@ -45,7 +46,7 @@ def test_a_project_is_begun_with_the_pipeline_that_is_asked_for(
 
 
 def test_a_new_project_is_formatted_planned_applied_and_has_no_drift(desk: MemoryCommand) -> None:
-    assert "kplan-plan.yml" in desk.run("init")
+    desk.run("init", "-ci=none")
     assert desk.run("fmt", "-check") == ""
     assert desk.run("validate").startswith("Success!")
     one = "-var=replication_factor=1"
@@ -53,6 +54,22 @@ def test_a_new_project_is_formatted_planned_applied_and_has_no_drift(desk: Memor
     desk.run("apply", "-auto-approve", one)
     assert "No changes." in desk.run("plan", "-detailed-exitcode", one)
     desk.run("drift", one)
+
+
+@pytest.mark.parametrize("ci", [each for each in WRITTEN if each != "none"])
+def test_the_state_of_a_new_pipeline_outlives_its_jobs(desk: MemoryCommand, ci: str) -> None:
+    """Review F1: each job has a checkout of its own, and a state in a file went with it."""
+    told = desk.run("init", f"-ci={ci}")
+    text = (desk.folder / "kplan.hcl").read_text()
+    assert f'state {{\n  backend = "kafka"\n  key     = "{desk.folder.name}"\n}}' in text
+    assert f'State: the topic __kplan_state (key "{desk.folder.name}")' in told
+    assert desk.run("fmt", "-check") == ""
+
+
+def test_a_pipeline_for_a_state_in_a_file_is_warned_of(desk: MemoryCommand) -> None:
+    desk.write('provider "kafka" {}\n')
+    assert run(["init", "-ci=gitlab"], {}) == 0
+    assert "which is lost with each job" in desk.capture.readouterr().err
 
 
 @pytest.mark.parametrize("pipeline", Pipeline)
