@@ -13,6 +13,7 @@ from kplan.cli.report_target import ReportTarget
 from kplan.cli.terminal import Session
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
+from kplan.model.place import link_target_outside
 
 if TYPE_CHECKING:
     from kplan.report.format import Format
@@ -134,5 +135,10 @@ def check_writable(asked: str, path: Path) -> None:
         raise UsageError(f"{asked}: folder {path.parent} does not exist.")
     if path.is_dir():
         raise UsageError(f"{asked}: {path} is a folder.")
+    if outside := link_target_outside(path):
+        raise UsageError(
+            f"{asked}: {path} is a link out of the repository, to {outside}.",
+            "Name that file itself, or another one.",
+        )
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise UsageError(f"{asked}: no permission to write the file.")

@@ -16,6 +16,13 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def make_private_folder(folder: Path) -> None:
+    """Make a folder with those around it, for their owner alone whatever the umask; or OSError."""
+    if not folder.is_dir():
+        make_private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace the file as a whole, mode 0600; on an error what was there before is untouched.
 

@@ -9,7 +9,7 @@ from kplan.model.errors import StalePlanError, StateCorruptError, StateError, Wr
 from kplan.model.plan import PlanBasis
 from kplan.model.state import State
 from kplan.model.version import VERSION
-from kplan.state.atomic_file import real_path, write_atomically
+from kplan.state.atomic_file import make_private_folder, real_path, write_atomically
 from kplan.state.codec import (
     StateHeader,
     decode_header,
@@ -114,7 +114,7 @@ def write_document(path: Path, data: bytes, heading: StateHeader) -> None:
     """Write a state that is encoded already; raises as `write_state`."""
     target = real_path(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(target.parent)
         previous = _read_bytes(path)
         if previous == data:
             return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import State, StateVersion, diff_owned
-from kplan.state.atomic_file import real_path, sync_folder
+from kplan.state.atomic_file import make_private_folder, real_path, sync_folder
 from kplan.state.codec import decode_state
 
 MAX_BACKUPS = 20
@@ -27,7 +27,7 @@ def list_backups(path: Path) -> tuple[Path, ...]:
 def add_backup(path: Path, name: str) -> None:
     """Give the file at `path` a second name among the backups; raises OSError."""
     folder = _backup_folder(path)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
     linked = folder / f".{name}.{os.getpid()}.tmp"
     linked.unlink(missing_ok=True)
     linked.hardlink_to(path)

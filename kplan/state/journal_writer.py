@@ -14,7 +14,7 @@ from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome, Visibility
 from kplan.model.plan import Batch, Change, ObjectKey, Plan
 from kplan.model.version import VERSION
-from kplan.state.atomic_file import write_atomically
+from kplan.state.atomic_file import make_private_folder, write_atomically
 from kplan.state.journal import (
     ChecksumChain,
     JournalHeader,
@@ -210,7 +210,7 @@ def open_journal(
         raise interrupted_apply_error(str(file))
     first = journal_start(plan, nonce, variables)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(file.parent)
         write_atomically(file, first.lines)
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND)
     except OSError as failure:

@@ -13,7 +13,12 @@ from typing import TypeVar
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError, StateLockedError
-from kplan.state.atomic_file import real_path, write_atomically, write_temporary
+from kplan.state.atomic_file import (
+    make_private_folder,
+    real_path,
+    write_atomically,
+    write_temporary,
+)
 from kplan.state.lock_holder import (
     LockHolder,
     decode_holder,
@@ -205,7 +210,7 @@ def note_path(path: Path) -> Path:
 def _try_lock(path: Path, holder: LockHolder) -> _FileLock | LockConflict:
     file = lock_path(path)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(file.parent)
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             found = _claim(path, holder, descriptor)

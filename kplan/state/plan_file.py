@@ -107,6 +107,10 @@ _ZIP_ERRORS = (
 )  # fmt: skip
 
 
+_MAX_BYTES = 512 << 20
+"""What a saved plan may unpack to: a few bytes per byte of a plan of 100,000 objects."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanMetadata:
     """What a saved plan is about. Times are ISO 8601 with offset; `nonce` is never used twice.
@@ -243,6 +247,10 @@ def _unzip_members(path: Path, data: bytes) -> Mapping[str, bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = set(archive.namelist())
+            if sum(each.file_size for each in archive.infolist()) > _MAX_BYTES:
+                raise KplanError(
+                    f"{path} unpacks to more than {_MAX_BYTES >> 20} MiB.", _PLAN_AGAIN_HINT
+                )
             found = {name: archive.read(name) for name in names & {META, PLAN, SHOW}}
     except _ZIP_ERRORS as failure:
         raise KplanError(

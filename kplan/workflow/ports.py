@@ -12,6 +12,8 @@ from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration
 from kplan.kinds.reassignment import ReassignmentLimits
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import StateError
+from kplan.model.place import link_target_outside
 from kplan.model.plan import Change, ObjectKey
 from kplan.state.file_store import FileStore
 from kplan.state.lock_holder import LockHolder
@@ -35,7 +37,17 @@ class Project:
 
     @property
     def file_store(self) -> FileStore:
-        """The file for the state, whether it is kept there or not."""
+        """The file for the state, whether it is kept there or not.
+
+        Raises:
+            StateError: a link in the repository leads to a file outside of it.
+
+        """
+        if not self.is_state_named and (outside := link_target_outside(self.state_path)):
+            raise StateError(
+                f"{self.state_path} is a link out of the repository, to {outside}.",
+                f"If that is meant, name the file: -state={outside} or KPLAN_STATE.",
+            )
         return FileStore(self.state_path)
 
     @property

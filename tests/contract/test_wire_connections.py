@@ -179,7 +179,7 @@ def test_tls_at_a_plaintext_port_is_told(
     for settings in (plaintext, sasl):
         error = told(replace(settings, tls=Tls()))
         assert isinstance(error, AuthError)
-        assert error.detail.endswith("does not use TLS, and TLS is enabled for this connection.")
+        assert error.detail.endswith("does not use TLS, and TLS is enabled here.")
         assert "tls_enabled = false" in error.hint
 
 

@@ -87,7 +87,7 @@ def test_an_unknown_logger_is_refused_before_anything_is_sent(
 def test_the_levels_of_a_controller_are_set_directly(tmp_path: Path, cluster: Sandbox) -> None:
     """K919-24: a controller is asked, with the brokers left out."""
     controllers = cluster.bootstrap_controllers
-    place = Place(tmp_path, {"KPLAN_ALLOW_DIRECT": "true"}, text=None)
+    place = Place(tmp_path, {"KPLAN_ALLOW_DIRECT": "true", "KPLAN_TLS_ENABLED": "false"}, text=None)
     place_with_provider(place)
     node = next(each.id for each in cluster.nodes if not each.is_broker)
     asked = f"-bootstrap-controller={controllers}"

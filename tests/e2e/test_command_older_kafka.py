@@ -58,7 +58,6 @@ def older_broker(sandbox_of: StartSandbox) -> Sandbox:
 def older(tmp_path: Path, older_broker: Sandbox) -> Iterator[Place]:
     environ = {
         "KPLAN_BOOTSTRAP_SERVERS": older_broker.bootstrap_servers,
-        "KPLAN_TLS_ENABLED": "false",
         "KPLAN_TLS_CA_CERT": str(older_broker.folder / "ca.pem"),
     }
     place = Place(tmp_path, environ, text=None)

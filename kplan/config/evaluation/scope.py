@@ -49,7 +49,7 @@ class Names(Protocol):
         ...
 
 
-MAX_ITERATIONS = 50_000_000
+MAX_ITERATIONS = 10_000_000
 """Rounds of all `for` expressions and directives of one run; they take a minute or two."""
 
 

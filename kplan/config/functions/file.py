@@ -247,6 +247,9 @@ def fileset(host: Host, path: str, pattern: str) -> Value:
     try:
         host.files.path(path)
         found = list(find_files(host.files.root, whole)) if pattern else []
+        if host.files.within is not None:
+            for each in found:
+                host.files.path(each)
     except (FileRefused, GlobError) as error:
         raise Refusal("failed to glob pattern {}: {}", quote(whole), str(error)) from None
     names = (posixpath.relpath(each, clean_path(path)) for each in found)

@@ -17,6 +17,10 @@ OWN_FOLDERS: Final = ("state", ".kplan")
 """Folders beside the configuration where kplan keeps state, journals and secrets."""
 
 
+SYSTEM_FOLDERS: Final = (Path("/proc"), Path("/sys"), Path("/dev"))
+"""Where the system shows processes and devices: an environment is not configuration."""
+
+
 class FileRefused(Exception):  # noqa: N818 - one reason among several, told by the function
     """A file that is not read. The text is the reason, without a full stop."""
 
@@ -28,17 +32,19 @@ class FileAccess:
     Relative paths start at `root`, the folder in which kplan works, whatever module they are in
     (`path.module` leads from there). Never read are kplan's own folders beside the configuration,
     the files and folders in `closed`, and whatever begins like a state or a journal of kplan,
-    wherever it lies; symbolic links do not lead there.
+    wherever it lies; symbolic links do not lead there. Nor is anything of the system's processes
+    and devices, and with `within` nothing outside of that folder.
     """
 
     root: Path
     closed: tuple[Path, ...] = ()
+    within: Path | None = None
 
     def path(self, text: str) -> Path:
         """Find the place that a path in a configuration means.
 
         Raises:
-            FileRefused: it lies where kplan keeps its own files, or is no path.
+            FileRefused: it lies where nothing is read, or is no path.
 
         """
         if "\0" in text:
@@ -82,8 +88,12 @@ class FileAccess:
 
     def _check(self, path: Path) -> None:
         try:
-            closed = self.is_closed(path)
+            closed, real = self.is_closed(path), path.resolve()
         except (OSError, RuntimeError) as error:
             raise FileRefused(f"{path}: {error}") from None
         if closed:
             raise FileRefused(_OWN)
+        if any(real.is_relative_to(each) for each in SYSTEM_FOLDERS):
+            raise FileRefused(f"{real} is of the system and not read into a configuration")
+        if self.within is not None and not real.is_relative_to(self.within):
+            raise FileRefused(f"{real} is outside of the repository, and -untrusted is given")

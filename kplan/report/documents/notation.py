@@ -72,9 +72,19 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\
 
 
 def quote_hcl(text: str) -> str:
-    """Write a string as HCL reads it back: nothing in it starts a template."""
+    """Write a string as HCL reads it back: nothing in it starts a template.
+
+    Controls and marks of direction are escapes: a file must not read otherwise than it is.
+    """
     escaped = text.translate(_ESCAPES).replace("${", "$${").replace("%{", "%%{")
+    if not escaped.isprintable():
+        escaped = "".join(each if each.isprintable() else _escape(each) for each in escaped)
     return f'"{escaped}"'
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"  # noqa: PLR2004
 
 
 def hcl_text(value: object) -> str:

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from kplan.model.diagnostic import SourceRange
 from kplan.report.data import Case, Finding, Level
+from kplan.report.formats.text import clean_text
 
 MAX_PER_LEVEL = 10
 _LEVEL_NAMES: Mapping[Level, str] = {Level.ERROR: "error", Level.WARNING: "warning"}
@@ -36,7 +37,8 @@ def _top_findings(cases: Iterable[Case]) -> Iterator[Finding]:
 
 def _message(finding: Finding) -> str:
     parts = (finding.address, finding.detail or finding.summary, finding.hint)
-    return "\n".join(each for each in parts if each)
+    lines = "\n".join(each for each in parts if each).split("\n")
+    return "\n".join(map(clean_text, lines))  # a name of a group may steer the terminal of a log
 
 
 def _github_line(finding: Finding, folder: str) -> str:

@@ -25,10 +25,18 @@ def output_of(folder: Path, expression: str) -> Json:
 def test_what_is_no_regular_file_is_not_read(tmp_path: Path, call: str) -> None:
     """A pipe would be waited for without end, a device read without end."""
     os.mkfifo(tmp_path / "pipe")
-    for path in ("pipe", "/dev/zero"):
+    for path, why in (("pipe", "is not a regular file"), ("/dev/zero", "is of the system")):
         (told,) = load_local(tmp_path, call.format(path)).diagnostics
-        assert "is not a regular file" in told.detail
+        assert why in told.detail
         assert told.subject
+
+
+@pytest.mark.parametrize("path", ["/proc/self/environ", "link", "/sys/kernel/notes"])
+def test_the_environment_of_the_process_is_no_configuration(tmp_path: Path, path: str) -> None:
+    """Review B4: a job's token went into the comment of its pull request."""
+    (tmp_path / "link").symlink_to("/proc/self/environ")
+    (told,) = load_local(tmp_path, f'filebase64("{path}")').diagnostics
+    assert "is of the system and not read into a configuration" in told.detail
 
 
 def test_a_file_pattern_of_many_stars_is_searched_without_going_back(tmp_path: Path) -> None:

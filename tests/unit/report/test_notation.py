@@ -59,6 +59,11 @@ def test_quoting_leaves_no_template_and_no_end_of_string() -> None:
     assert quote_hcl('${"}') == '"$${\\"}"'
 
 
+def test_what_would_steer_a_terminal_or_turn_text_around_is_written_as_an_escape() -> None:
+    """Review M3: names of a live cluster, in files that import writes."""
+    assert quote_hcl("a\x1b[2J\u202eb\U000e0001") == '"a\\u001b[2J\\u202eb\\U000e0001"'
+
+
 def test_empty_collections_stay_on_one_line() -> None:
     assert hcl_lines({"a": [], "b": {}}) == ["{", '  "a" = []', '  "b" = {}', "}"]
 

@@ -291,19 +291,19 @@ def test_an_incomplete_apply_as_a_comment_says_what_failed_and_how_to_go_on() ->
 
 def test_annotations_cannot_be_broken_out_of() -> None:
     evil = Diagnostic(
-        "KP201", Severity.ERROR, "Bad, name: here", "a\n::error::b\r%]; ##vso[x]",
+        "KP201", Severity.ERROR, "Bad, name: here", "a\n::error::b\r\x1b[2J\u202e%]; ##vso[x]",
         subject=SourceRange("a,b:c.tf", 2, 16, 3, 17),
     )  # fmt: skip
     report = problems_report("", [evil], {}, AT)
     github = render_report(report, Format.GITHUB, FormatOptions(folder="live/"))
     assert github == (
         "::error file=live/a%2Cb%3Ac.tf,line=2,endLine=3,title=KP201 Bad%2C name%3A here"
-        "::a%0A::error::b%0D%25]; ##vso[x]\n"
+        "::a%0A::error::b\\u000d\\u001b[2J\\u202e%25]; ##vso[x]\n"
     )
     azure = render_report(report, Format.AZURE, FormatOptions(folder="live/"))
     assert azure == (
         "##vso[task.logissue type=error;sourcepath=live/a,b:c.tf;linenumber=2;columnnumber=16;"
-        "code=KP201]a%0A::error::b%0D%AZP25%5D%3B ##vso[x%5D\n"
+        "code=KP201]a%0A::error::b\\u000d\\u001b[2J\\u202e%AZP25%5D%3B ##vso[x%5D\n"
     )
 
 
