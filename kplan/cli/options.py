@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kplan.cli.trust_option import AllowPython, Overrides, Policies
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
@@ -73,23 +74,6 @@ Match = Annotated[
         "--match", metavar="GLOB", help="Include only names that match this pattern with * and ?."
     ),
 ]
-Policies = Annotated[
-    list[str],
-    typer.Option(
-        "--policy",
-        metavar="PATH",
-        help="Check the policies of this folder, Python file or entry point too (repeatable).",
-    ),
-]
-Overrides = Annotated[
-    list[str],
-    typer.Option(
-        "--override",
-        metavar="POLICY=REASON",
-        help="Override a refusal of a soft policy; kplan records the reason (repeatable).",
-    ),
-]
-
 DEFAULT_STATE_PATH = "state/kplan.json"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -246,6 +230,7 @@ class PlanningOptions:
         ),
     ] = None
     policy: Policies = field(default_factory=list)
+    allow_python: AllowPython = False
     policy_mode: Annotated[
         str,
         typer.Option(

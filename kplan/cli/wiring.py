@@ -16,6 +16,7 @@ from kplan.cli.environment import ci_commit, ci_facts, ci_run_url
 from kplan.cli.options import InputOptions, PlanningOptions, StateOptions
 from kplan.cli.progress import Progress
 from kplan.cli.terminal import Session
+from kplan.cli.trust_option import TrustOptions
 from kplan.cluster.port import Cluster
 from kplan.cluster.topology import StateTopic
 from kplan.config.inputs import Inputs, VariableText
@@ -40,13 +41,25 @@ def remote_state_store(
         ConfigError: the state block, or the connection, is not known.
 
     """
-    found = find_state_location(folder, inputs, KINDS)
+    found = find_state_location(*_trusted_source(folder, inputs), KINDS)
+    if inputs.trust is not None and inputs.trust.ref is None and found.topic is not None:
+        raise UsageError(
+            "With -untrusted the place of the state is not that of the configuration.",
+            "Give a checkout of the branch that the change is for with -trusted-ref=DIR.",
+        )
     if not found.is_known:
         configuration = load_configuration(folder, inputs, KINDS)
         raise ConfigError(configuration.diagnostics, configuration.sources)
     if found.topic is None:
         return None
     return _open_record_store(found.topic, found.providers, (folder, inputs), environ)
+
+
+def _trusted_source(folder: Path, inputs: Inputs) -> tuple[Path, Inputs]:
+    """Return the folder, and the inputs, whose state block counts."""
+    if inputs.trust is None or inputs.trust.ref is None:
+        return folder, inputs
+    return inputs.trust.ref, replace(inputs, trust=None)
 
 
 def _open_record_store(
@@ -86,12 +99,15 @@ class SystemClock:
 
 
 def build_project(
-    session: Session, states: StateOptions, inputs: InputOptions | None = None
+    session: Session,
+    states: StateOptions,
+    inputs: InputOptions | None = None,
+    trust: TrustOptions | None = None,
 ) -> Project:
     """Name the configuration of the current folder, its state, and what is put into it.
 
     Raises:
-        UsageError: a `-var` is not of the form NAME=VALUE.
+        UsageError: a `-var` is not of the form NAME=VALUE, or the limits of `trust` are not kept.
 
     """
     options = inputs or InputOptions()
@@ -99,14 +115,18 @@ def build_project(
         tuple(_variable_options(session.args)),
         environ=session.environ,
         skips_foreign=options.skip_foreign,
+        trust=trust.trust(Path.cwd()) if trust else None,
     )
     # A file that is named on the command line is meant, whatever the state block says.
     folder = Path.cwd()
     remote = (
         None if states.state else cache(lambda: remote_state_store(folder, given, session.environ))
     )
+    state_path = states.path(session.environ)
     is_named = bool(states.state or session.environ.get("KPLAN_STATE"))
-    return Project(folder, states.path(session.environ), given, remote, is_named)
+    if given.trust is not None and given.trust.ref is not None and not is_named:
+        state_path = given.trust.ref / state_path
+    return Project(folder, state_path, given, remote, is_named)
 
 
 def build_ports(
@@ -172,6 +192,7 @@ def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOp
             mode=planning.policy_mode,
             overrides=planning.overrides,
             principal=planning.as_principal,
+            allows_python=planning.allow_python,
         ),
     )
 

@@ -18,13 +18,26 @@ class VariableText(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Trust:
+    """The limits of a run whose configuration is not trusted.
+
+    Nothing outside of `repository` is read. `ref` is the folder of the configuration in a checkout
+    that is trusted; None where none is given.
+    """
+
+    repository: Path
+    ref: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Inputs:
     """Inputs of a load, in Terraform's precedence: environment, files of the folder, then these.
 
     `variables` are texts and variables files in the order of the command line: the last one to
     name a variable wins. `values` are those that a saved plan was made with: they win over the
     environment and the folder's files. With `skips_foreign` resources of other providers are left
-    out and counted, instead of being an error.
+    out and counted, instead of being an error. `trust` limits what the configuration decides; None
+    is no limit.
     """
 
     variables: tuple[VariableText | Path, ...] = field(default=(), repr=False)
@@ -33,3 +46,4 @@ class Inputs:
     values: Mapping[str, Json] = field(default_factory=dict, repr=False)
     workspace: str = "default"
     skips_foreign: bool = False
+    trust: Trust | None = None

@@ -164,6 +164,9 @@ SUMMARIES: Mapping[str, str] = {
     "KP308": "Both brokers and controllers are configured",
     "KP309": "Login without TLS",
     "KP310": "Credentials of the environment are not for this connection",
+    "KP311": "Not decided by an untrusted configuration",
+    "KP312": "Taken from the trusted configuration",
+    "KP313": "Python policy is not allowed",
     # policies
     "KP320": "Refused by policy",
     "KP321": "Policy warning",

@@ -6,8 +6,9 @@ from contextlib import ExitStack, closing, contextmanager
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
-from kplan.config.load import Configuration, load_configuration
+from kplan.config.load import Configuration
 from kplan.config.modules.data_source import DataSourceReader
+from kplan.config.trusted import load_restricted
 from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors, sort_diagnostics
@@ -132,7 +133,7 @@ def load_checked(project: Project, reader: DataSourceReader | None = None) -> Co
         ConfigError: with every diagnostic, warnings included, if one of them is an error.
 
     """
-    configuration = load_configuration(project.folder, project.inputs, KINDS, reader)
+    configuration = load_restricted(project.folder, project.inputs, KINDS, reader)
     problems = sort_diagnostics([*configuration.diagnostics, *acl_order_diagnostics(configuration)])
     if has_errors(problems):
         raise ConfigError(problems, configuration.sources)

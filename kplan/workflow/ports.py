@@ -92,6 +92,8 @@ class PolicyOptions:
     `paths` are files, folders and names of installed policies; those that the configuration names
     start at its `folder`. `mode` is "item", "all", or "" for what the configuration says.
     `overrides` are reasons by names of policies. `principal` stands in for the one that asks.
+    `recorded_paths` are those of a saved plan. Python runs from `paths` and installed packages, and
+    with `allows_python` from what the configuration and a saved plan name.
     """
 
     folder: Path = Path()
@@ -99,6 +101,8 @@ class PolicyOptions:
     mode: str = ""
     overrides: Mapping[str, str] = field(default_factory=dict)
     principal: str = ""
+    recorded_paths: tuple[str, ...] = ()
+    allows_python: bool = False
 
 
 @dataclass(frozen=True, slots=True)

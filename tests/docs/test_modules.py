@@ -70,7 +70,7 @@ def test_an_example_applied_is_an_example_done(name: str, tmp_path: Path) -> Non
     for each in ("modules", f"examples/{name}"):
         shutil.copytree(ROOT / each, tmp_path / each)
     site = ProjectHarness(tmp_path / "examples" / name, MemoryCluster(1))
-    policies = PolicyOptions(folder=site.folder)
+    policies = PolicyOptions(folder=site.folder, allows_python=True)
     before = site.plan(policies=policies).plan
     assert before.is_applyable
     assert before.diagnostics == ()

@@ -13,14 +13,13 @@ from kplan.cli.options import (
     AutoApprove,
     InputOptions,
     OutputOptions,
-    Overrides,
     PlanningOptions,
-    Policies,
     Provider,
     StateOptions,
 )
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.terminal import Session
+from kplan.cli.trust_option import AllowPython, Overrides, Policies
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
@@ -72,6 +71,7 @@ class RecordPolicyOptions:
 
     provider: Provider = ""
     policy: Policies = field(default_factory=list)
+    allow_python: AllowPython = False
     override: Overrides = field(default_factory=list)
 
 
@@ -109,7 +109,9 @@ def delete(
 
     file = Path(what.offset_json_file) if what.offset_json_file else None
     targets = parse_targets(what.records or (), what.before, file)
-    planning = PlanningOptions(policy=options.policy, override=options.override)
+    planning = PlanningOptions(
+        policy=options.policy, override=options.override, allow_python=options.allow_python
+    )
     policies = wiring.build_plan_options(planning, is_destroy=False).policies
     wish = RecordDeletionOptions(
         RecordDeletionRequest(targets, options.provider, policies),

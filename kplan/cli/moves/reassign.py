@@ -13,14 +13,13 @@ from kplan.cli.options import (
     AutoApprove,
     InputOptions,
     Match,
-    Overrides,
     PlanningOptions,
-    Policies,
     Provider,
     StateOptions,
 )
 from kplan.cli.query import QueryOptions, query_cluster
 from kplan.cli.terminal import Session
+from kplan.cli.trust_option import AllowPython, Overrides, Policies
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 
@@ -144,6 +143,7 @@ class ImportOptions(MoveOptions):
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False
     provider: Provider = ""
     policy: Policies = field(default_factory=list)
+    allow_python: AllowPython = False
     override: Overrides = field(default_factory=list)
 
 
@@ -173,7 +173,9 @@ def import_(
         raise UsageError(
             "kplan reassign import requires FILE.", hint="Run kplan reassign export to write one."
         )
-    planning = PlanningOptions(policy=what.policy, override=what.override)
+    planning = PlanningOptions(
+        policy=what.policy, override=what.override, allow_python=what.allow_python
+    )
     policies = wiring.build_plan_options(planning, is_destroy=False).policies
     wanted = ReassignRequest(
         Path(what.file), what.provider, what.dry_run, policies, what.move_limits()

@@ -12,6 +12,7 @@ from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, Stat
 from kplan.cli.progress import show_progress
 from kplan.cli.report_option import check_writable, prepare_reports
 from kplan.cli.terminal import Session
+from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
@@ -20,8 +21,8 @@ _DEFAULT_TTL = "24h"
 
 
 @dataclass(frozen=True, slots=True)
-class SavedPlanOptions:
-    """What to plan, and where to save it."""
+class SavedPlanOptions(TrustOptions):
+    """What to plan, for whom, and where to save it."""
 
     out: Annotated[
         str,
@@ -65,6 +66,10 @@ class SavedPlanOptions:
     ),
     ("kplan plan -json", "One message a line, as terraform plan -json writes them."),
     ("kplan plan -target='kafka_topic.events[\"orders\"]'", "Plan one resource."),
+    (
+        "kplan plan -untrusted -trusted-ref=../base",
+        "Plan a pull request of somebody who is not trusted yet.",
+    ),
     ("kplan plan -var environment=test -var-file=eu.tfvars", "Set input variables."),
 )
 def plan(
@@ -89,7 +94,7 @@ def plan(
         check_writable(f"-out={what.out}", Path(what.out))
     options = wiring.build_plan_options(planning, is_destroy=what.destroy)
     reports = prepare_reports(session, "plan", answer.report, is_json=answer.json)
-    project = wiring.build_project(session, states, inputs)
+    project = wiring.build_project(session, states, inputs, what)
     with reports.report_errors(), show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "plan", states, progress)
         made = make_plan(project, options, ports)

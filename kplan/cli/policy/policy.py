@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kplan.cli.exit_code import ExitCode
-from kplan.cli.options import InputOptions, Json, Policies, StateOptions
+from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session
+from kplan.cli.trust_option import AllowPython, Policies, TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 
@@ -21,6 +22,7 @@ class PolicyPathOptions:
     """Policies in addition to those of the configuration."""
 
     policy: Policies = field(default_factory=list)
+    allow_python: AllowPython = False
     json: Json = False
 
 
@@ -64,7 +66,8 @@ def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> i
 
     project = wiring.build_project(session, StateOptions(), inputs)
     today = datetime.now(UTC).date()
-    with list_policies(project, PolicyOptions(paths=tuple(paths.policy))) as found:
+    options = PolicyOptions(paths=tuple(paths.policy), allows_python=paths.allow_python)
+    with list_policies(project, options) as found:
         heads = [each.header for each in sort_policies(found.policies)]
     if paths.json:
         session.terminal.write_stdout(language.policy_list_json(heads, today))
@@ -88,6 +91,7 @@ def test(
     cases: PolicyTestOptions,
     paths: PolicyPathOptions,
     inputs: InputOptions,
+    trust: TrustOptions,
     path: Annotated[
         list[str] | None,
         typer.Argument(metavar="PATH", help="Test files, or folders with test files."),
@@ -106,8 +110,8 @@ def test(
     from kplan.workflow.ports import PolicyOptions  # noqa: PLC0415
     from kplan.workflow.test.policy import open_policy_suite  # noqa: PLC0415
 
-    project = wiring.build_project(session, StateOptions(), inputs)
-    options = PolicyOptions(paths=tuple(paths.policy))
+    project = wiring.build_project(session, StateOptions(), inputs, trust)
+    options = PolicyOptions(paths=tuple(paths.policy), allows_python=paths.allow_python)
     places = tuple(map(Path, path or ()))
     with open_policy_suite(project, options, cases.filter, places) as suite:
         if not suite.test_files:

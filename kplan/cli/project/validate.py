@@ -7,6 +7,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.report_option import prepare_reports
 from kplan.cli.terminal import Session
+from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
@@ -25,7 +26,9 @@ class ValidationOptions:
     ("kplan validate -report=sarif=kplan.sarif", "Write a SARIF report for code scanning."),
     ("kplan validate -json", "Write JSON as terraform validate -json does."),
 )
-def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) -> int:
+def validate(
+    session: Session, inputs: InputOptions, trust: TrustOptions, answer: ValidationOptions
+) -> int:
     """Check the configuration without a cluster.
 
     kplan reads all *.tf and *.hcl files of the folder. No network is used.
@@ -37,7 +40,7 @@ def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) 
     reports = prepare_reports(
         session, "validate", answer.report, is_json=answer.json, formats=UNCOUNTED_FORMATS
     )
-    found = validate_project(build_project(session, StateOptions(), inputs))
+    found = validate_project(build_project(session, StateOptions(), inputs, trust))
     has_failed = has_errors(found.diagnostics)
     if answer.json:
         from kplan.report.views import validation_json  # noqa: PLC0415

@@ -12,6 +12,7 @@ from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session, Terminal
+from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
@@ -51,7 +52,7 @@ class TestOptions:
     ("kplan test -junit-xml=report.xml", "Write a report for CI."),
     ("kplan test -verbose", "Show the plan of every run."),
 )
-def test(session: Session, tests: TestOptions, inputs: InputOptions) -> int:
+def test(session: Session, tests: TestOptions, inputs: InputOptions, trust: TrustOptions) -> int:
     """Test the configuration on a cluster in memory.
 
     Test files use Terraform's test language: run blocks plan or apply with their own variables, and
@@ -63,7 +64,7 @@ def test(session: Session, tests: TestOptions, inputs: InputOptions) -> int:
     from kplan.report.language import result_junit  # noqa: PLC0415
     from kplan.workflow.test.test import open_suite  # noqa: PLC0415
 
-    project = wiring.build_project(session, StateOptions(), inputs)
+    project = wiring.build_project(session, StateOptions(), inputs, trust)
     found = open_suite(project, tests.filter, tests.test_directory)
     if not found.test_files:
         session.terminal.write_stderr("Found no *.kptest.hcl files here or in the test directory.")

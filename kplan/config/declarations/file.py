@@ -134,11 +134,14 @@ class ModuleFolders:
     """Folders of modules by their path from the root folder, `.` being the root itself.
 
     `sources` gathers the text of every file read, by the name it is shown under; `shown` stands
-    before all of these names.
+    before all of these names. Folders outside of `within` are as none.
     """
 
-    def __init__(self, root: Path, known_kinds: KnownKinds, shown: str = "") -> None:
+    def __init__(
+        self, root: Path, known_kinds: KnownKinds, shown: str = "", within: Path | None = None
+    ) -> None:
         self.root = root
+        self._within = within
         self._shown = f"{shown.rstrip('/')}/" if shown else ""
         self.sources: dict[str, str] = {}
         self._known = known_kinds
@@ -161,6 +164,8 @@ class ModuleFolders:
 
     def exists(self, path: str) -> bool:
         """Return whether there is such a folder."""
+        if self._within is not None and not self.real_path(path).is_relative_to(self._within):
+            return False
         return (self.root / path).is_dir()
 
     def real_path(self, path: str) -> Path:

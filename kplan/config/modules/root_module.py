@@ -74,7 +74,8 @@ def open_folder(
     `shown` is before the names of its files in messages, where it is not the folder at work.
     """
     known = KnownKinds(tuple(kind.name for kind in kinds), inputs.skips_foreign)
-    library = ModuleFolders(folder, known, shown)
+    within = inputs.trust.repository if inputs.trust else None
+    library = ModuleFolders(folder, known, shown, within)
     return open_root_module(library, inputs, kinds)
 
 
@@ -85,9 +86,11 @@ def open_root_module(
     folder, found = library.root, library.declarations(".")
     ledger = ResultCache(list(found.diagnostics))
     rounds = IterationLimit()
-    host = TemplateHost(FileAccess(folder, kplan_folders()), FUNCTIONS, iterations=rounds)
-    given, files = collect_input_values(folder, inputs, found.variables, host)
-    ledger.report(files.diagnostics)
+    within = inputs.trust.repository if inputs.trust else None
+    files = FileAccess(folder, kplan_folders(), within)
+    host = TemplateHost(files, FUNCTIONS, iterations=rounds)
+    given, value_files = collect_input_values(folder, inputs, found.variables, host)
+    ledger.report(value_files.diagnostics)
     run = EvaluationContext(
         kinds={kind.name: kind for kind in kinds},
         functions=FUNCTIONS,
@@ -100,7 +103,7 @@ def open_root_module(
         workspace=inputs.workspace,
     )
     module = Module(run, found, ModulePlace(), given)
-    return RootModule(module, run, given, tuple(ledger.diagnostics), files.sources)
+    return RootModule(module, run, given, tuple(ledger.diagnostics), value_files.sources)
 
 
 def kplan_folders() -> tuple[Path, ...]:

@@ -259,13 +259,15 @@ class PolicySettings:
 
     `paths` are files and folders, from the folder of the configuration, or names of installed
     policies; `mode` is "" where nothing is said. `allow_as` lets an apply evaluate policies for
-    another principal than the one connected (`-as`).
+    another principal than the one connected (`-as`). `trusted_paths` are whole, and of a checkout
+    that is trusted.
     """
 
     paths: tuple[str, ...] = ()
     mode: str = ""
     settings: Mapping[str, Json] = field(default_factory=dict, repr=False)
     allow_as: bool = False
+    trusted_paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

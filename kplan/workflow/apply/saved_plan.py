@@ -282,10 +282,9 @@ def _planned_policies(plan: Plan, options: PolicyOptions) -> PolicyOptions:
         for each in plan.violations
         if each.standing is ViolationStatus.OVERRIDDEN
     }
-    paths = (*(each.path for each in plan.policy_sources), *options.paths)
     return replace(
         options,
-        paths=tuple(dict.fromkeys(paths)),
+        recorded_paths=tuple(each.path for each in plan.policy_sources),
         overrides={**recorded, **options.overrides},
         principal=options.principal or plan.policy_principal,
     )

@@ -70,6 +70,9 @@ def open_policies(configuration: Configuration, options: PolicyOptions) -> Itera
                 found += folder.policies
                 problems += folder.diagnostics
                 sources |= folder.sources
+            if problem := _python_problem(place, path, configuration, options):
+                problems.append(problem)
+                continue
             from kplan.policy.python import load_python_policies  # noqa: PLC0415 - few plans need it
 
             made = load_python_policies(path, settings.settings)
@@ -81,9 +84,32 @@ def open_policies(configuration: Configuration, options: PolicyOptions) -> Itera
 
 
 def _policy_paths(configuration: Configuration, options: PolicyOptions) -> tuple[str, ...]:
-    """List the places of policies: those the configuration names, then those of the options."""
-    declared = (str(options.folder / each) for each in configuration.policy_settings.paths)
-    return tuple(dict.fromkeys((*declared, *options.paths)))
+    """List the places of policies: of the configuration, of a saved plan, then of the options."""
+    settings = configuration.policy_settings
+    declared = (str(options.folder / each) for each in settings.paths)
+    paths = (*declared, *settings.trusted_paths, *options.recorded_paths, *options.paths)
+    return tuple(dict.fromkeys(paths))
+
+
+def _python_problem(
+    place: Path, path: str, configuration: Configuration, options: PolicyOptions
+) -> Diagnostic | None:
+    """Refuse to run a file that only a configuration or a saved plan names.
+
+    It would run with what the job has: credentials, tokens, the trusted policies beside it.
+    """
+    named = (*options.paths, *configuration.policy_settings.trusted_paths)
+    trusted = {Path(each).resolve() for each in named}
+    is_python = place.suffix == ".py" or (place.is_dir() and any(place.glob("*.py")))
+    if options.allows_python or not is_python or place.resolve() in trusted:
+        return None
+    return Diagnostic(
+        "KP313",
+        Severity.ERROR,
+        SUMMARIES["KP313"],
+        f"{path} is Python, and only the configuration or a saved plan names it.",
+        f"If its author is trusted with this job: -allow-python, or -policy={path}.",
+    )
 
 
 def policy_sources(

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kplan.config.load import Configuration, load_configuration
+from kplan.config.load import Configuration
+from kplan.config.trusted import load_restricted
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
@@ -16,7 +17,7 @@ _BLOCK_CODES = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})
 
 def validate_project(project: Project) -> Configuration:
     """Load the configuration with all of its diagnostics; never raises for what they can say."""
-    found = load_configuration(project.folder, project.inputs, KINDS)
+    found = load_restricted(project.folder, project.inputs, KINDS)
     mistakes = (*_provider_diagnostics(found, project), *acl_order_diagnostics(found))
     problems = [*found.diagnostics, *mistakes]
     return replace(found, diagnostics=sort_diagnostics(problems))

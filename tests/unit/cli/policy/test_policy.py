@@ -117,7 +117,8 @@ def test_the_cases_of_the_example_pass(
     for each in ("modules", "examples/policies"):
         shutil.copytree(ROOT / each, tmp_path / "copy" / each)
     monkeypatch.chdir(tmp_path / "copy" / "examples" / "policies")
-    assert "Success!" in desk.run("policy", "test")
+    assert "checks.py is Python" in desk.run_failing("policy", "test")
+    assert "Success!" in desk.run("policy", "test", "-allow-python")
 
 
 def test_a_refused_change_is_in_the_exit_code_and_a_reason_lets_it_through(
