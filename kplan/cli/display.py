@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
-from kplan.cli.environment import is_ci
+from kplan.cli.environment import is_ci, plan_key
 from kplan.cli.options import PlanningOptions
 from kplan.cli.terminal import Session
 from kplan.model.diagnostic import Diagnostic
@@ -73,7 +73,8 @@ def save_plan(
     session: Session, result: PlanResult, path: Path, ports: Ports, ttl: timedelta
 ) -> None:
     """Save a plan that can be applied for `ttl`, and show the command."""
-    plan.save_plan(result, path, ports, show=views.plan_json(result.plan).encode(), ttl=ttl)
+    shown, key = views.plan_json(result.plan).encode(), plan_key(session.environ)
+    plan.save_plan(result, path, ports, show=shown, ttl=ttl, key=key)
     if not session.terminal.is_automation:
         session.terminal.write_stderr(
             f"\nSaved the plan to: {path}\n\nTo perform exactly these actions, run:\n    kplan "

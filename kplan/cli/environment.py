@@ -22,6 +22,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_MAVEN_REPOSITORY": "the Maven repository for the sandbox, instead of Maven Central",
     "KPLAN_NOTIFY": "the webhook that receives drift, as with -notify",
     "KPLAN_PARALLELISM": "write requests in flight at a time, 2 by default",
+    "KPLAN_PLAN_KEY": "the key that signs saved plans; apply takes no others then",
     "KPLAN_PUSH": "the push gateway that receives metrics of drift, as with -push",
     "KPLAN_STATE": "the state file",
 }
@@ -79,6 +80,11 @@ _CI_COMMIT_VARIABLES = (
 def is_enabled(environ: Mapping[str, str], *names: str) -> bool:
     """Whether one of the variables is set to a value other than false."""
     return any(environ.get(name, "").lower() not in _FALSE_VALUES for name in names)
+
+
+def plan_key(environ: Mapping[str, str]) -> str:
+    """Return the key that saved plans are signed with, "" for none."""
+    return environ.get("KPLAN_PLAN_KEY", "")
 
 
 def is_ci(environ: Mapping[str, str]) -> bool:

@@ -1,13 +1,10 @@
 """Build a plan from desired, prior and live state: the same input gives the same bytes."""
 
-import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
-from kplan.kinds.schema import to_stored_document
 from kplan.kinds.topic_layout import place_topics
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
@@ -23,6 +20,7 @@ from kplan.plan.desired import (
     plan_resources,
     problem_diagnostic,
 )
+from kplan.plan.digest import with_checksum
 from kplan.plan.drift import find_all_drift
 from kplan.plan.move import Ownership, build_ownership, check_moved_providers
 from kplan.plan.request import PlanRequest, is_targeted, provider_request
@@ -82,34 +80,6 @@ def split_changes(
             chunk.append(change)
     if chunk:
         yield tuple(chunk)
-
-
-def plan_checksum(changes: Sequence[Change], outputs: Sequence[OutputChange]) -> str:
-    """Digest what apply would do, independent of time, machine and order of input."""
-    digest = hashlib.sha256()
-    for line in sorted(_checksum_line(each) for each in changes if _is_effective(each)):
-        digest.update(line.encode())
-    for output in outputs:
-        if output.action is not Action.NO_OP:
-            digest.update(json.dumps([output.name, output.after], sort_keys=True).encode())
-    text = digest.hexdigest()[:16]
-    return "-".join(text[start : start + 4] for start in range(0, 16, 4))
-
-
-def _is_effective(change: Change) -> bool:
-    """Whether the change alters cluster or ownership."""
-    return change.action is not Action.NO_OP or change.reason is not Reason.NONE
-
-
-def _checksum_line(change: Change) -> str:
-    before, after = (
-        None if value is None else to_stored_document(value)
-        for value in (change.before, change.after)
-    )
-    parts = [str(change.address), change.identity, change.action, change.uid, before, after]
-    parts += ["adds first"] if change.adds_first else []
-    parts += [{"provider": change.provider}] if change.provider else []
-    return json.dumps(parts, sort_keys=True)
 
 
 def output_changes(request: PlanRequest) -> tuple[OutputChange, ...]:
@@ -196,7 +166,7 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
             *(problem for each in batches.values() for problem in check_acl_order(each)),
         ]
     )
-    return Plan(
+    made = Plan(
         based_on=_based_on(request, snapshots),
         changes=changes,
         batches=tuple(
@@ -209,11 +179,11 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
         diagnostics=diagnostics,
         unread=unread,
         is_complete=not (request.targets or request.only or unread),
-        checksum=plan_checksum(changes, outputs),
         cluster=request.cluster,
         created_at=request.created_at,
         clusters=request.clusters,
     )
+    return with_checksum(made)
 
 
 def _based_on(request: PlanRequest, snapshots: Snapshots) -> PlanBasis:

@@ -1,6 +1,7 @@
 """A saved plan: a zip with the plan as JSON, and what shows whether it may be applied."""
 
 import hashlib
+import hmac
 import io
 import json
 import zipfile
@@ -176,8 +177,12 @@ def journal_plan_metadata(journal: Journal) -> PlanMetadata | None:
     )
 
 
-def write_plan(path: Path, plan: Plan, meta: PlanMetadata, show: bytes = b"") -> None:
+def write_plan(
+    path: Path, plan: Plan, meta: PlanMetadata, show: bytes = b"", key: str = ""
+) -> None:
     """Save a plan, readable by no one else (mode 0600); the same input gives the same bytes.
+
+    With a `key` all of it is signed (HMAC with SHA-256).
 
     Raises:
         KplanError: the file cannot be written.
@@ -186,20 +191,29 @@ def write_plan(path: Path, plan: Plan, meta: PlanMetadata, show: bytes = b"") ->
     body = encode_plan(plan)
     number = FORMAT if meta.clusters else 1
     about = {"format": number, "plan_sha256": _digest(body), **encode_fields(meta)}
-    members = {META: json.dumps(about, indent=2).encode() + b"\n", PLAN: body}
-    if show:
-        members[SHOW] = show
+    members = {PLAN: body, **({SHOW: show} if show else {})}
+    if key:
+        about["signature"] = _signature(about, members, key)
+    members = {META: json.dumps(about, indent=2).encode() + b"\n", **members}
     try:
         write_atomically(real_path(path), _zip_members(members))
     except OSError as failure:
         raise KplanError(f"The plan {path} cannot be written: {failure.strerror}.") from failure
 
 
-def read_plan(path: Path) -> SavedPlan:
-    """Read a saved plan.
+def _signature(about: Mapping[str, Any], members: Mapping[str, bytes], key: str) -> str:
+    told = {name: value for name, value in about.items() if name != "signature"}
+    found = hmac.new(key.encode(), compact_json(told), hashlib.sha256)
+    for name in (PLAN, SHOW):
+        found.update(hashlib.sha256(members.get(name, b"")).digest())
+    return found.hexdigest()
+
+
+def read_plan(path: Path, key: str = "") -> SavedPlan:
+    """Read a saved plan. With a `key` it must be signed by it.
 
     Raises:
-        KplanError: there is no such file, it is no plan of kplan, or it is damaged.
+        KplanError: there is no such file, it is no plan of kplan, it is damaged or not signed.
         StalePlan: a newer version of kplan made it.
 
     """
@@ -213,6 +227,13 @@ def read_plan(path: Path) -> SavedPlan:
         _check_format(path, about)
         if about["plan_sha256"] != _digest(members[PLAN]):
             raise _damaged_plan_error(path, "its checksum is wrong")
+        if key and not hmac.compare_digest(
+            str(about.get("signature", "")), _signature(about, members, key)
+        ):
+            raise KplanError(
+                f"{path} is not signed with the key in KPLAN_PLAN_KEY.",
+                "Make the plan with the same key set, or apply without the key.",
+            )
         meta = from_plain(PlanMetadata, about)
         return SavedPlan(decode_plan(members[PLAN]), meta, members.get(SHOW, b""))
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as failure:

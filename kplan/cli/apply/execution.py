@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from kplan.apply.limits import MAX_IN_FLIGHT, Watcher
 from kplan.cli import approval, display, exit_code, wiring
 from kplan.cli.diagnostics import timestamp
+from kplan.cli.environment import plan_key
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import Progress, show_progress
@@ -28,11 +29,12 @@ from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult
+from kplan.workflow.plan.saved import SavedPlanApproval, check_approval
 
 if TYPE_CHECKING:
     from kplan.kinds.reassignment import ReassignmentLimits
 
-_CHECKSUM = re.compile(r"[0-9a-f]{4}(-[0-9a-f]{4}){3}")
+_CHECKSUM = re.compile(r"[0-9a-f]{4}(-[0-9a-f]{4}){3}|[0-9a-f]{64}")
 ON_STALE_VALUES = ("abort", "skip", "replan")
 
 
@@ -74,21 +76,15 @@ class ApplyOptions:
 
     def check(self) -> None:
         """Raise UsageError for options that contradict each other."""
-        narrows = (
-            self.is_destroy
-            or bool(self.planning.target or self.planning.replace)
-            or self.expected_checksum is not None
-        )
-        if self.is_resume and (self.plan_file or narrows):
+        narrows = self.is_destroy or bool(self.planning.target or self.planning.replace)
+        is_expected = self.expected_checksum is not None
+        if self.is_resume and (self.plan_file or narrows or is_expected):
             raise UsageError(
                 "-resume finishes an approved plan and cannot be combined with PLANFILE, "
                 "-destroy, -target, -replace or -expect-checksum."
             )
         if self.plan_file and narrows:
-            raise UsageError(
-                "A saved plan cannot be combined with -destroy, -target, -replace or "
-                "-expect-checksum."
-            )
+            raise UsageError("A saved plan cannot be combined with -destroy, -target or -replace.")
         self._check_values()
         if self.on_stale != ON_STALE_VALUES[0] and not self.plan_file:
             raise UsageError("-on-stale requires a saved plan.")
@@ -187,12 +183,16 @@ def _apply_plan(session: Session, options: ApplyOptions, progress: Progress) -> 
     hands = ApplyHandlers(
         partial(_approve_plan, session, options, progress),
         _build_watcher(session, options, progress),
+        partial(_show_saved, session, options, progress),
     )
     if options.is_resume:
         return resume_apply(project, plan_options, ports, hands)
     if options.plan_file is not None:
         on_stale = StaleAction(options.on_stale)
-        return apply_saved(project, options.plan_file, plan_options, (ports, hands), on_stale)
+        wanted = SavedPlanApproval(options.expected_checksum, plan_key(session.environ))
+        return apply_saved(
+            project, options.plan_file, plan_options, (ports, hands), on_stale, wanted
+        )
     return apply(project, plan_options, ports, hands)
 
 
@@ -207,12 +207,7 @@ def _approve_plan(
     """
     with progress.pause():
         _show_plan(session, options, result)
-    if options.expected_checksum not in {None, result.plan.checksum}:
-        raise StalePlanError(
-            f"The plan has the checksum {result.plan.checksum}, and {options.expected_checksum} "
-            "was expected. The configuration or the cluster changed since the review.",
-            "Review the plan above and use its checksum.",
-        )
+    check_approval(result.plan, options.expected_checksum)
     if options.expected_checksum is not None or options.auto_approve:
         return True
     if options.plan_file and not (options.inputs.input and session.terminal.can_ask):
@@ -227,6 +222,14 @@ def _approve_plan(
     return approval.ask_names(session, progress, names) and approval.ask_approval(
         session, progress, question
     )
+
+
+def _show_saved(
+    session: Session, options: ApplyOptions, progress: Progress, result: PlanResult
+) -> None:
+    """Show what is about to be done."""
+    with progress.pause():
+        _show_plan(session, options, result)
 
 
 def _build_watcher(session: Session, options: ApplyOptions, progress: Progress) -> Watcher:

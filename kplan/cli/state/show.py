@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kplan.cli.environment import plan_key
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import Group, InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session
@@ -71,12 +72,12 @@ def show(
     from kplan.cli import display, wiring  # noqa: PLC0415 - help needs none of these
     from kplan.model.state import State  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
-    from kplan.state.plan_file import read_plan  # noqa: PLC0415
     from kplan.workflow.open_project import read_stored_state  # noqa: PLC0415
+    from kplan.workflow.plan.saved import read_saved_plan  # noqa: PLC0415
 
     _check_options(how, planfile)
     if planfile:
-        plan = read_plan(Path(planfile)).plan
+        plan = read_saved_plan(Path(planfile), plan_key(session.environ)).plan
         text = views.plan_json(plan) if how.json else _format_plan(session, plan, how)
     else:
         state = read_stored_state(wiring.build_project(session, states, inputs)) or State("")

@@ -357,6 +357,7 @@ def _kplan_data(plan: Plan) -> Data:
             "serial": based_on.serial,
         },
         "checksum": plan.checksum,
+        "digest": plan.digest,
         "batches": [
             {
                 "kind": batch.kind,

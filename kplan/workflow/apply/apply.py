@@ -111,10 +111,11 @@ _MAX_APPLIED_PLANS = 100
 
 @dataclass(frozen=True, slots=True)
 class ApplyHandlers:
-    """Who approves a plan and who watches it being executed."""
+    """Who approves a plan, who watches it being executed, and who is shown a saved one before."""
 
     approve: Callable[[PlanResult], bool]
     watcher: Watcher
+    show: Callable[[PlanResult], None] = lambda _: None
 
 
 _RESUMABLE = frozenset({OutcomeStatus.SKIPPED, OutcomeStatus.IN_PROGRESS})

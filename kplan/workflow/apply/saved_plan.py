@@ -18,14 +18,27 @@ from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.policy import ViolationStatus
 from kplan.model.resource import Identity, Resource, connection_name
 from kplan.model.state import Snapshot, State
+from kplan.plan.digest import has_same_actions
 from kplan.policy.thresholds import check_thresholds
 from kplan.state.file import check_same_state
-from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
+from kplan.state.plan_file import SavedPlan, check_not_expired
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, execute_plan
 from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
-from kplan.workflow.plan.plan import PlanResult, check_plan_controller_access, plan_open_project
+from kplan.workflow.plan.plan import (
+    PlanResult,
+    check_plan_controller_access,
+    plan_open_project,
+    plan_request,
+)
+from kplan.workflow.plan.saved import (
+    NO_APPROVAL,
+    SavedPlanApproval,
+    check_approval,
+    check_derived,
+    read_saved_plan,
+)
 from kplan.workflow.policy.policy import (
     PolicyInput,
     apply_policies,
@@ -160,6 +173,7 @@ def apply_saved(
     options: PlanOptions,
     outside: tuple[Ports, ApplyHandlers],
     on_stale: StaleAction = StaleAction.ABORT,
+    approval: SavedPlanApproval = NO_APPROVAL,
 ) -> ApplyResult:
     """Execute a saved plan; it was approved when it was made.
 
@@ -168,15 +182,17 @@ def apply_saved(
 
     Raises:
         PolicyDenied: it deletes more than `options` let it.
-        StalePlan: the plan has expired or was applied before, or something moved and `on_stale`
-            says not to go on.
+        StalePlan: the plan is not the approved one, has expired or was applied before, holds a
+            change that the configuration does not ask for, or something moved and `on_stale` says
+            not to go on.
         WrongCluster: it was made for another cluster.
         StateError: the state would be lost with the CI job.
 
     """
     ports, hands = outside
     check_state_is_kept(project, ports)
-    saved = read_plan(path)
+    saved = read_saved_plan(path, approval.key)
+    check_approval(saved.plan, approval.checksum)
     check_not_expired(saved.metadata, ports.now())
     inputs = replace(project.inputs, values=saved.metadata.variables)
     project = replace(project, inputs=inputs)
@@ -186,7 +202,7 @@ def apply_saved(
         _check_policy_sources(saved.plan, found.configuration, options.policies, ports)
         _check_applicable(saved, found, options)
         try:
-            made, stale = _rebase_plan(saved, found, on_stale)
+            made, stale = _rebase_plan(saved, found, on_stale, (options, ports))
         except StalePlanError:
             if on_stale is not StaleAction.REPLAN:
                 raise
@@ -195,6 +211,7 @@ def apply_saved(
         made = replace(made, plan=check_plan_controller_access(made.plan, found.clusters))
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
+        hands.show(made)
         done = execute_plan(project, found, made, options, outside)
         refused = tuple(
             _stale_outcome(change, why) for change, why in stale if change.touches_cluster
@@ -220,10 +237,8 @@ def _check_applicable(saved: SavedPlan, project: OpenProject, options: PlanOptio
             "Do the rest of it: kplan apply -resume",
         )
     _check_not_applied(saved, project.state)
-    lost = (
-        each.action is Action.DELETE or each.is_recreated for each in saved.plan.allowed_changes
-    )
-    deletes = sum(lost)
+    planned = saved.plan.allowed_changes
+    deletes = sum(each.action is Action.DELETE or each.is_recreated for each in planned)
     if options.max_deletes is not None and deletes > options.max_deletes:
         raise PolicyDeniedError(
             f"The plan deletes {deletes} objects, and at most {options.max_deletes} may be."
@@ -243,7 +258,10 @@ StaleChanges = tuple[tuple[Change, Staleness], ...]
 
 
 def _rebase_plan(
-    saved: SavedPlan, project: OpenProject, on_stale: StaleAction
+    saved: SavedPlan,
+    project: OpenProject,
+    on_stale: StaleAction,
+    given: tuple[PlanOptions, Ports],
 ) -> tuple[PlanResult, StaleChanges]:
     """Put a saved plan on what is open now, without what does not fit any more."""
     state = _select_state(saved.plan, project.state, on_stale)
@@ -257,7 +275,11 @@ def _rebase_plan(
     if stale and on_stale is not StaleAction.SKIP:
         names = [f"{each.address} ({why})" for each, why in stale]
         raise StalePlanError(f"Not as the plan saw it: {', '.join(names)}.", _PLAN_AGAIN_HINT)
-    plan = restore_secrets(_remove_stale_changes(saved.plan, stale, state), project.configuration)
+    rest = _remove_stale_changes(saved.plan, stale, state)
+    options, ports = given
+    request = plan_request(replace(project, state=state), _same_options(rest, options), ports)
+    check_derived(rest, request, snapshots)
+    plan = restore_secrets(rest, project.configuration)
     return PlanResult(plan, project.configuration, state, snapshots, saved.metadata), stale
 
 
@@ -346,8 +368,17 @@ def _remove_stale_changes(plan: Plan, stale: StaleChanges, state: State) -> Plan
 
 
 def _stale_outcome(change: Change, why: Staleness) -> Outcome:
-    detail = f"{why.value[0].upper()}{why.value[1:]}."
-    return Outcome(change, OutcomeStatus.FAILED, client_refusal(CLIENT_STALE, detail))
+    refused = client_refusal(CLIENT_STALE, f"{why.value[0].upper()}{why.value[1:]}.")
+    return Outcome(change, OutcomeStatus.FAILED, refused)
+
+
+def _same_options(plan: Plan, options: PlanOptions) -> PlanOptions:
+    """Plan what a saved plan was about."""
+    return replace(
+        keep_replacements(options, plan.changes),
+        is_destroy=any(each.reason is Reason.DESTROY for each in plan.changes),
+        only=None if plan.is_complete else frozenset(each.key for each in plan.changes),
+    )
 
 
 def _replan(
@@ -360,13 +391,9 @@ def _replan(
     """Plan again what the saved plan was about; other actions than it had must be approved."""
     ports, hands = outside
     former = saved.plan
-    options = replace(
-        keep_replacements(options, former.changes),
-        is_destroy=any(each.reason is Reason.DESTROY for each in former.changes),
-        only=None if former.is_complete else frozenset(each.key for each in former.changes),
-    )
+    options = _same_options(former, options)
     made = replace(plan_open_project(found, options, ports), meta=saved.metadata)
-    is_same = made.plan.checksum == former.checksum
+    is_same = has_same_actions(made.plan, former)
     if not made.plan.is_applyable or not (is_same or hands.approve(made)):
         return ApplyResult(made, (), made.state, is_approved=False)
     return execute_plan(project, found, made, options, outside)

@@ -21,6 +21,7 @@ from kplan.model.plan import Change, Plan
 from kplan.model.resource import connection_name
 from kplan.model.state import OutputValue, Snapshot, State
 from kplan.plan.build import build_plans
+from kplan.plan.digest import with_checksum
 from kplan.plan.request import PlanRequest
 from kplan.policy.risk import (
     add_impacts,
@@ -194,7 +195,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     snapshots = read_settled_snapshots(project, options, ports)
     project = replace(project, state=settle_state(project, snapshots))
     ports.progress.stage("Planning")
-    made = build_plans(_plan_request(project, options, ports), snapshots, KINDS)
+    made = build_plans(plan_request(project, options, ports), snapshots, KINDS)
     made = add_risks(made, read_fallbacks(made, project.clusters))
     warnings = project.configuration.diagnostics
     made = replace(made, diagnostics=sort_diagnostics([*warnings, *made.diagnostics]))
@@ -218,7 +219,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         made = add_access(made, ground, options.accepted_guards)
         odd = lint_plan(made, ground)
         made = replace(made, diagnostics=sort_diagnostics([*made.diagnostics, *odd]))
-    return PlanResult(made, configuration, project.state, snapshots)
+    return PlanResult(with_checksum(made), configuration, project.state, snapshots)
 
 
 def output_values(configuration: Configuration) -> dict[str, OutputValue]:
@@ -246,7 +247,8 @@ def _node_address(description: ClusterDescription) -> str:
     return f"{first.host}:{first.port}"
 
 
-def _plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> PlanRequest:
+def plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> PlanRequest:
+    """Say what the planner is to compare."""
     configuration = project.configuration
     clusters = _cluster_facts(project.clusters)
     return PlanRequest(
@@ -294,8 +296,11 @@ def save_plan(
     *,
     show: bytes = b"",
     ttl: timedelta = DEFAULT_TTL,
+    key: str = "",
 ) -> None:
     """Write the plan to a file that is good for `ttl`; `show` is the plan's JSON for other tools.
+
+    With a `key` the file is signed.
 
     Raises:
         KplanError: the file cannot be written.
@@ -308,4 +313,4 @@ def save_plan(
         nonce=uuid.uuid4().hex,
         variables=plain_variables(planned.configuration),
     )
-    write_plan(path, planned.plan, meta, show)
+    write_plan(path, planned.plan, meta, show, key)

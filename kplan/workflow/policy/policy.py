@@ -22,7 +22,7 @@ from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, ObjectKey, Plan, PolicySource
 from kplan.model.policy import Policy, RuleEffect, Violation, ViolationStatus
 from kplan.model.state import Snapshot
-from kplan.plan.build import plan_checksum
+from kplan.plan.digest import with_checksum
 from kplan.policy.engine import (
     EvaluationOptions,
     QuestionContext,
@@ -255,7 +255,7 @@ def _add_violations(plan: Plan) -> Plan:
     )
     if not refused:
         return plan
-    return replace(plan, checksum=plan_checksum(plan.allowed_changes, plan.outputs))
+    return with_checksum(plan)
 
 
 def _violation_note(each: Violation) -> str:

@@ -83,7 +83,8 @@ def test_a_plan_that_is_not_saved_has_no_time_to_live(desk: MemoryCommand) -> No
     [
         (["-on-stale=perhaps", "p.kplan"], "-on-stale=perhaps is not one of abort, skip, replan."),
         (["-on-stale=skip"], "-on-stale requires a saved plan"),
-        (["-expect-checksum=1", "p.kplan"], "A saved plan cannot be combined with"),
+        (["-expect-checksum=1", "p.kplan"], "is not the checksum of a plan"),
+        (["-destroy", "p.kplan"], "A saved plan cannot be combined with"),
         (["-expect-checksum=1", "-resume"], "-resume finishes an approved plan"),
     ],
 )

@@ -1,0 +1,97 @@
+"""Read saved plans: what they are approved by is computed from what they hold."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from pathlib import Path
+
+from kplan.kinds import KINDS
+from kplan.kinds.schema import to_stored_document
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import KplanError, StalePlanError
+from kplan.model.plan import Change, ObjectKey, Plan
+from kplan.model.state import Snapshot
+from kplan.plan.build import build_plans
+from kplan.plan.digest import is_effective, with_checksum
+from kplan.plan.request import PlanRequest
+from kplan.state.plan_file import SavedPlan, read_plan
+
+_PLAN_AGAIN_HINT = "Make the plan again: kplan plan -out FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlanApproval:
+    """What a saved plan has to show: a checksum or whole digest, and a signature by a key."""
+
+    checksum: str | None = None
+    key: str = field(default="", repr=False)
+
+
+NO_APPROVAL = SavedPlanApproval()
+
+
+def read_saved_plan(path: Path, key: str = "") -> SavedPlan:
+    """Read a saved plan whose digest is that of its contents; with a `key` it must be signed by it.
+
+    Raises:
+        KplanError: there is no such file, or it is no plan, damaged, edited or not signed.
+        StalePlanError: a newer version of kplan made it.
+
+    """
+    saved = read_plan(path, key)
+    plan = with_checksum(saved.plan)
+    if saved.plan.digest not in {"", plan.digest} or not _executes_what_it_shows(plan):
+        raise KplanError(
+            f"{path} was edited: its contents are not those of its checksum.", _PLAN_AGAIN_HINT
+        )
+    return replace(saved, plan=plan, metadata=replace(saved.metadata, checksum=plan.checksum))
+
+
+def _executes_what_it_shows(plan: Plan) -> bool:
+    """Whether every batch consists of changes of the plan."""
+    shown = {each.key: each for each in plan.changes}
+    return all(shown.get(each.key) == each for batch in plan.batches for each in batch.changes)
+
+
+def check_approval(plan: Plan, expected: str | None) -> None:
+    """Check that a plan is the approved one, by its checksum or its whole digest.
+
+    Raises:
+        StalePlanError: it is another one.
+
+    """
+    if expected is None or expected in {plan.checksum, plan.digest}:
+        return
+    raise StalePlanError(
+        f"The plan has the checksum {plan.checksum}, and {expected} was expected. The "
+        "configuration, the policies or the cluster changed since the review.",
+        "Review the plan and use its checksum.",
+    )
+
+
+def check_derived(plan: Plan, request: PlanRequest, snapshots: Mapping[str, Snapshot]) -> None:
+    """Check that the changes of a saved plan follow from configuration, state and cluster.
+
+    Raises:
+        StalePlanError: one does not.
+
+    """
+    derived = {each.key: each for each in build_plans(request, snapshots, KINDS).changes}
+    odd = [str(each.address) for each in _sent_changes(plan) if not _follows(each, derived)]
+    if odd:
+        names = ", ".join(odd[:5]) + (" ..." if len(odd) > 5 else "")  # noqa: PLR2004 - a line's worth
+        raise StalePlanError(
+            f"The plan has changes that the configuration does not ask for: {names}.",
+            _PLAN_AGAIN_HINT,
+        )
+
+
+def _sent_changes(plan: Plan) -> Sequence[Change]:
+    return [each for each in plan.allowed_changes if is_effective(each)]
+
+
+def _follows(change: Change, derived: Mapping[ObjectKey, Change]) -> bool:
+    """Whether an object is asked to be as the change leaves it; others may have done it already."""
+    own = derived.get(change.key)
+    if own is None or own.after is None or change.after is None:
+        return (own is None or own.after is None) and change.after is None
+    return to_stored_document(own.after) == to_stored_document(change.after)

@@ -1,0 +1,151 @@
+"""What was approved is what is applied (review B5, finding 2 of the state)."""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kplan.cli.run import run
+from kplan.model.plan import PolicySource
+from kplan.plan.digest import has_same_actions, plan_digest, with_checksum
+from kplan.state.plan_file import read_plan
+from tests.project_harness import MAIN_TF
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+
+Capture = pytest.CaptureFixture[str]
+Edit = Callable[[dict[str, Any]], None]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> MemoryCommand:
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    found.run("plan", "-out=p.kplan")
+    return found
+
+
+def edit(file: Path, change: Edit) -> None:
+    """Edit a plan file, and repair the SHA-256 of its contents."""
+    with zipfile.ZipFile(file) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    plan = json.loads(members["plan.json"])
+    change(plan)
+    members["plan.json"] = json.dumps(plan).encode()
+    about = json.loads(members["meta.json"])
+    about["plan_sha256"] = hashlib.sha256(members["plan.json"]).hexdigest()
+    members["meta.json"] = json.dumps(about).encode()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def topics(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for each in plan["changes"] if each["kind"] == "kafka_topic"]
+
+
+def more_partitions(plan: dict[str, Any]) -> None:
+    for each in topics(plan):
+        text = json.dumps(each["after"]).replace('"partitions": ', '"partitions": 9')
+        each["after"] = json.loads(text)
+
+
+def other_batches(plan: dict[str, Any]) -> None:
+    """Show one change and execute another."""
+    row = json.loads(json.dumps(topics(plan)[0]))
+    row["after"] = json.loads(json.dumps(row["after"]).replace('"partitions": ', '"partitions": 9'))
+    plan["changes"].append(row)
+    for batch in plan["batches"]:
+        if batch["kind"] == "kafka_topic":
+            batch["changes"][0] = len(plan["changes"]) - 1
+
+
+@pytest.mark.parametrize("change", [more_partitions, other_batches])
+@pytest.mark.parametrize("verb", ["apply", "show"])
+def test_an_edited_plan_is_neither_shown_nor_applied(
+    desk: MemoryCommand, change: Edit, verb: str
+) -> None:
+    edit(desk.folder / "p.kplan", change)
+    assert "was edited" in desk.run_failing(verb, "p.kplan")
+    assert not desk.cluster.topics()
+
+
+def test_an_edited_plan_without_its_digest_is_not_the_approved_one(desk: MemoryCommand) -> None:
+    """Whoever leaves the digest out has to reckon with what is computed anew."""
+    approved = read_plan(desk.folder / "p.kplan").plan.checksum
+
+    def change(plan: dict[str, Any]) -> None:
+        more_partitions(plan)
+        plan["plan"]["digest"] = ""
+
+    edit(desk.folder / "p.kplan", change)
+    told = desk.run_failing("apply", f"-expect-checksum={approved}", "p.kplan")
+    assert f"and {approved} was expected" in told
+    told = desk.run_failing("apply", "p.kplan")
+    assert "changes that the configuration does not ask for" in told
+    assert not desk.cluster.topics()
+
+
+@pytest.mark.parametrize("length", [19, 64])
+def test_a_saved_plan_is_applied_by_its_checksum_and_shown_before(
+    desk: MemoryCommand, length: int
+) -> None:
+    plan = read_plan(desk.folder / "p.kplan").plan
+    approved = {19: plan.checksum, 64: plan.digest}[length]
+    assert len(approved) == length
+    assert approved[:4] == plan.digest[:4]
+    other = f"{approved[:-1]}{'0' if approved[-1] != '0' else '1'}"
+    assert "was expected" in desk.run_failing("apply", f"-expect-checksum={other}", "p.kplan")
+    shown = desk.run("apply", f"-expect-checksum={approved}", "p.kplan")
+    assert shown.index("Plan: 3 to add") < shown.index("Apply complete!")
+
+
+def test_the_digest_of_a_plan_is_the_one_that_its_apply_computes(desk: MemoryCommand) -> None:
+    desk.run("plan", "-report=json=plan.json")
+    told = json.loads((desk.folder / "plan.json").read_text())["kplan"]
+    assert told["digest"].startswith(told["checksum"].replace("-", ""))
+    desk.run("apply", "-auto-approve", f"-expect-checksum={told['digest']}")
+
+
+def test_an_approval_is_about_cluster_configuration_lineage_policies_and_overrides(
+    desk: MemoryCommand,
+) -> None:
+    plan = read_plan(desk.folder / "p.kplan").plan
+    basis = plan.based_on
+    others = [
+        replace(plan, based_on=replace(basis, cluster_id="another")),
+        replace(plan, based_on=replace(basis, clusters={"eu": "another"})),
+        replace(plan, based_on=replace(basis, config_digest="another")),
+        replace(plan, based_on=replace(basis, lineage="another", serial=1)),
+        replace(plan, policy_sources=(PolicySource("rules", "abc"),)),
+        replace(plan, policy_principal="User:other"),
+    ]
+    digests = {plan_digest(each) for each in (plan, *others)}
+    assert len(digests) == 1 + len(others)
+    assert all(has_same_actions(plan, each) for each in others)
+    first = replace(plan, based_on=replace(basis, lineage="of a state that is not written yet"))
+    assert with_checksum(first).checksum == plan.checksum
+
+
+def test_a_plan_that_must_be_signed_is_applied_only_with_its_signature(
+    desk: MemoryCommand,
+) -> None:
+    key, other = {"KPLAN_PLAN_KEY": "secret"}, {"KPLAN_PLAN_KEY": "another"}
+    assert run(["apply", "p.kplan"], key) == 1
+    assert "is not signed with the key" in desk.capture.readouterr().err
+    assert run(["plan", "-out=p.kplan"], key) == 0
+    assert run(["apply", "p.kplan"], other) == 1
+    assert run(["show", "p.kplan"], other) == 1
+    with zipfile.ZipFile(desk.folder / "p.kplan") as archive:
+        assert b"secret" not in b"".join(map(archive.read, archive.namelist()))
+    assert run(["apply", "p.kplan"], key) == 0
+
+
+def test_another_configuration_needs_another_approval(desk: MemoryCommand) -> None:
+    approved = read_plan(desk.folder / "p.kplan").plan.checksum
+    desk.write(MAIN_TF + "# the same objects\n")
+    told = desk.run_failing("apply", f"-expect-checksum={approved}")
+    assert "The configuration, the policies or the cluster changed" in told
