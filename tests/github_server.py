@@ -17,7 +17,9 @@ class GitHubServer:
     def __init__(self) -> None:
         self.comments: list[dict[str, Any]] = []
         self.issues: list[dict[str, Any]] = []
-        self.pull_requests = [{"number": 7}]
+        self.pull_requests: list[dict[str, Any]] = [
+            {"number": 7, "merged_at": "2026-11-23T12:00:00Z", "merge_commit_sha": "abc"}
+        ]
         self.is_forbidden = False
         self.requests: list[str] = []
         self.url = ""

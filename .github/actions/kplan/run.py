@@ -31,6 +31,8 @@ REASONS = {
 }
 CHANGES = 2
 _MARK = re.compile(r"<!-- kplan (?P<label>\S+) checksum=(?P<checksum>[0-9a-f-]*) -->")
+_SECRET_PREFIXES = ("INPUT_", "ACTIONS_ID_TOKEN_", "ACTIONS_RUNTIME_", "ACTIONS_RESULTS_")
+_SECRET_NAMES = ("GITHUB_TOKEN", "GH_TOKEN")
 _TIMEOUT_S = 30
 
 
@@ -98,7 +100,7 @@ class GitHub:
     def find_marked(self, path: str, label: str) -> dict[str, Any] | None:
         """Find the entry of a list that the action wrote for this label."""
         for each in self.pages(path):
-            mark = _MARK.search(each.get("body") or "")
+            mark = _MARK.match(each.get("body") or "")  # quoted elsewhere it is somebody's words
             if mark and mark["label"] == label and each["user"]["login"] == self._author:
                 return each
         return None
@@ -122,15 +124,17 @@ class GitHub:
             self.call("POST", "/issues", {"title": title, "body": body, "labels": ["drift"]})
 
     def reviewed_checksum(self, commit: str, label: str) -> str:
-        """Return the checksum in the comment on the merged pull request.
+        """Return the checksum in the comment on the pull request whose merge made the commit.
 
         Raises:
             ActionError: the comment does not exist, or its plan failed.
 
         """
         for pull in self.call("GET", f"/commits/{commit}/pulls"):
+            if not pull.get("merged_at") or pull.get("merge_commit_sha") != commit:
+                continue
             comment = self.find_marked(f"/issues/{pull['number']}/comments", label)
-            mark = _MARK.search(comment["body"]) if comment else None
+            mark = _MARK.match(comment["body"]) if comment else None
             if mark and mark["checksum"]:
                 return mark["checksum"]
         raise ActionError(
@@ -157,9 +161,18 @@ def command_line(job: Job, checksum: str) -> list[str]:
     return [*line, *shlex.split(job.input("ARGS"))]
 
 
+def child_environ(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of kplan: without the job's tokens, which it has no use for."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if not name.startswith(_SECRET_PREFIXES) and name not in _SECRET_NAMES
+    }
+
+
 def run(line: list[str]) -> int:
     """Run kplan, and forward the signals of a cancelled job to it."""
-    with subprocess.Popen(line) as process:  # noqa: S603 - a list, not a shell
+    with subprocess.Popen(line, env=child_environ(os.environ)) as process:  # noqa: S603 - no shell
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda signum, _: process.send_signal(signum))
         return process.wait()
@@ -171,7 +184,7 @@ def read_counts(job: Job) -> dict[str, str]:
     names = {"to_add": "create", "to_change": "update", "to_destroy": "delete"}
     return {
         **{name: str(counts.get(key, 0)) for name, key in names.items()},
-        "checksum": document.get("kplan", {}).get("checksum", ""),
+        "checksum": document.get("kplan", {}).get("digest", ""),
     }
 
 

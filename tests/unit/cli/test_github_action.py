@@ -18,6 +18,7 @@ RUN = Path(__file__).parents[3] / ".github" / "actions" / "kplan" / "run.py"
 KPLAN = """#!{python}
 import json, os, pathlib, sys
 pathlib.Path("argv.json").write_text(json.dumps(sys.argv[1:]))
+pathlib.Path("environ.json").write_text(json.dumps(dict(os.environ)))
 for each in sys.argv[1:]:
     name, _, rest = each.partition("=")
     if name == "-report":
@@ -25,7 +26,7 @@ for each in sys.argv[1:]:
         text = {{
             "markdown": "## the plan\\n",
             "gitlab": '{{"create": 3, "update": 1, "delete": 2}}',
-            "json": '{{"kplan": {{"checksum": "5c2e-91ab"}}}}',
+            "json": '{{"kplan": {{"digest": "5c2e-91ab"}}}}',
         }}.get(format_, "text")
         pathlib.Path(file).write_text(text)
     if name == "-out":
@@ -159,6 +160,37 @@ def test_what_nobody_reviewed_is_not_applied(step: Step, forge: GitHubServer) ->
     eve = {"id": 90, "body": "<!-- kplan kplan checksum=ab -->", "user": {"login": "eve"}}
     forge.comments.append(eve)
     assert step("apply") == 1
+
+
+def test_a_mark_that_somebody_quotes_approves_nothing(step: Step, forge: GitHubServer) -> None:
+    """Review B5: a bot that repeats the title of a request was taken for a plan."""
+    bot = {"login": "github-actions[bot]"}
+    body = "Thanks for your request: <!-- kplan kplan checksum=dead-beef -->"
+    forge.comments.append({"id": 90, "body": body, "user": bot})
+    assert step("apply") == 1
+    step("plan", 2, PULL)
+    assert [each["body"] for each in forge.comments][0] == body
+    assert step("apply") == 0
+    assert "-expect-checksum=5c2e-91ab" in step.argv
+
+
+@pytest.mark.parametrize("change", [{"merged_at": None}, {"merge_commit_sha": "other"}])
+def test_only_the_request_whose_merge_is_applied_counts(
+    step: Step, forge: GitHubServer, change: dict[str, object]
+) -> None:
+    step("plan", 2, PULL)
+    forge.pull_requests[0].update(change)
+    assert step("apply") == 1
+    assert "no comment has the checksum of a reviewed plan" in step.error
+
+
+def test_kplan_inherits_no_token_of_the_job(step: Step) -> None:
+    """Review B4: the environment of the process is what file functions and policies could reach."""
+    step("plan", 2, PULL)
+    inherited = json.loads((step.folder / "environ.json").read_text())
+    assert TOKEN not in inherited.values()
+    assert not [name for name in inherited if name.startswith("INPUT_")]
+    assert inherited["GITHUB_REPOSITORY"] == REPOSITORY
 
 
 def test_drift_is_one_issue_that_closes_when_it_is_gone(step: Step, forge: GitHubServer) -> None:
