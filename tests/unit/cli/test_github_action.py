@@ -169,7 +169,7 @@ def test_a_mark_that_somebody_quotes_approves_nothing(step: Step, forge: GitHubS
     forge.comments.append({"id": 90, "body": body, "user": bot})
     assert step("apply") == 1
     step("plan", 2, PULL)
-    assert [each["body"] for each in forge.comments][0] == body
+    assert forge.comments[0]["body"] == body
     assert step("apply") == 0
     assert "-expect-checksum=5c2e-91ab" in step.argv
 
