@@ -8,6 +8,7 @@ actions that belong to GitHub only what they need is looked at.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from kplan.model.version import VERSION
 from tests.github_server import REPOSITORY, TOKEN
 
 ROOT = Path(__file__).parents[1]
@@ -30,7 +32,7 @@ exec {python} "$@"; fi
 """
 _PIP = """#!/bin/sh
 for each; do wanted=$each; done
-[ "$wanted" = kplan ] || {{ echo "pip was asked for $wanted" >&2; exit 1; }}
+[ "$wanted" = "kplan=={version}" ] || {{ echo "pip was asked for $wanted" >&2; exit 1; }}
 printf '#!/bin/sh\\nexec {python} -m kplan.cli.main "$@"\\n' > "$(dirname "$0")/kplan"
 chmod +x "$(dirname "$0")/kplan"
 """
@@ -50,15 +52,17 @@ class StepResult:
 class Job:
     """One job of a workflow on a runner of its own.
 
-    `workspace` is the checkout, `env` what the environment of the job is set to in the end, as by
+    `repository` holds what is checked out: the change where a pull request is the event, and `base`
+    the branch that it is for. `env` is what the environment of the job is set to in the end, as by
     the variables and secrets of a repository.
     """
 
     folder: Path
-    workspace: Path
+    repository: Path
     api: str
     env: Mapping[str, str]
     event: Json | None = None
+    base: Path | None = None
     steps: list[StepResult] = field(default_factory=list)
     artifacts: list[Path] = field(default_factory=list)
 
@@ -67,15 +71,31 @@ class Job:
         tools = self.folder / "tools"
         tools.mkdir(parents=True)
         for name, text in (("python3", _PYTHON), ("pip", _PIP)):
-            (tools / name).write_text(text.format(python=sys.executable))
+            (tools / name).write_text(text.format(python=sys.executable, version=VERSION))
             (tools / name).chmod(0o755)
         (self.folder / "event.json").write_text(json.dumps(self.event or {}))
         (self.folder / "path").touch()
         (self.folder / "summary").touch()
         self._contexts: Json = {
-            "github": {"token": TOKEN, "event": self.event or {}}, "vars": {}, "secrets": {},
-            "steps": {},
+            "github": {
+                "token": TOKEN, "event": self.event or {}, "workspace": str(self.workspace),
+            },
+            "vars": {}, "secrets": {}, "steps": {},
         }  # fmt: skip
+
+    @property
+    def workspace(self) -> Path:
+        """Give the folder that the repository is checked out into."""
+        return self.folder / "workspace"
+
+    def _check_out(self, asked: Mapping[str, str]) -> None:
+        """Copy what is asked for, as a clone has it: with .git, and with no local state."""
+        wanted = self.base if asked.get("ref") and self.base else self.repository
+        place = self.workspace / asked.get("path", ".")
+        skipped = shutil.ignore_patterns(".kplan", "kplan.lock*")
+        shutil.copytree(wanted, place, symlinks=True, dirs_exist_ok=True, ignore=skipped)
+        (place / ".git").mkdir(exist_ok=True)
+        shutil.copytree(ACTION, place / ".github/actions/kplan", dirs_exist_ok=True)
 
     @property
     def summary(self) -> str:
@@ -104,13 +124,14 @@ class Job:
     def _run_step(self, step: Json, env: Mapping[str, str]) -> int:
         used = step.get("uses", "")
         asked = self._expand(step.get("with", {}), self._contexts)
-        if "/.github/actions/kplan@" in used:
+        if used == "./.github/actions/kplan":
             ran = self._run_action(asked, env)
         elif used.startswith("actions/upload-artifact@"):
             self.artifacts.append(Path(asked["path"]))
             return 0
         elif used:
             assert used.startswith("actions/checkout@"), used
+            self._check_out(asked)
             return 0
         else:
             ran = self._run_bash(step, {**env, **self._expand(step.get("env", {}), self._contexts)})
@@ -119,7 +140,8 @@ class Job:
         return ran.code
 
     def _run_action(self, asked: Mapping[str, str], env: Mapping[str, str]) -> StepResult:
-        action = yaml.safe_load((ACTION / "action.yml").read_text("utf-8"))
+        folder = self.workspace / ".github/actions/kplan"
+        action = yaml.safe_load((folder / "action.yml").read_text("utf-8"))
         defaults = {name: each.get("default", "") for name, each in action["inputs"].items()}
         inputs = {**self._expand(defaults, self._contexts), **asked}
         contexts = {**self._contexts, "inputs": inputs, "steps": {}}
@@ -150,7 +172,8 @@ class Job:
                 "PATH": os.pathsep.join(path), "HOME": str(self.folder), "CI": "true",
                 "PYTHONPATH": str(ROOT), "TOOLS": str(self.folder / "tools"),
                 "RUNNER_TEMP": str(self.folder), "GITHUB_ACTIONS": "true",
-                "GITHUB_ACTION_PATH": str(ACTION), "GITHUB_API_URL": self.api,
+                "GITHUB_ACTION_PATH": str(self.workspace / ".github/actions/kplan"),
+                "GITHUB_API_URL": self.api,
                 "GITHUB_EVENT_PATH": str(self.folder / "event.json"), "GITHUB_SHA": "abc",
                 "GITHUB_OUTPUT": str(output), "GITHUB_PATH": str(self.folder / "path"),
                 "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_RUN_ID": "4711",

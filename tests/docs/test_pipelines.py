@@ -1,11 +1,14 @@
 """The pipelines that are shown: they load, and every command line in them is one of kplan."""
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from pre_commit.clientlib import load_manifest
 
 from kplan.cli.app import VERBS
 from kplan.cli.environment import unknown_variable_warnings
+from kplan.cli.project.init import PINNED
 from kplan.cli.run import command_line
 from kplan.report.format import Format
 from tests.schemas import Schema
@@ -200,3 +204,63 @@ def test_hooks_of_pre_commit_are_command_lines_too() -> None:
     for each in hooks:
         parse(" ".join([each["entry"], *each.get("args", ())]))
         assert re.search(each["files"], "topics/main.tf")
+
+
+WORKFLOWS = sorted((CI / "github").glob("*.yml"))
+
+
+def test_the_action_installs_what_this_kplan_is() -> None:
+    """Every pin is the version of this checkout, so that a release has the right ones."""
+    places = [ACTION, *WORKFLOWS, CI / "gitlab" / ".gitlab-ci.yml", CI / "jenkins" / "Jenkinsfile"]
+    pins = {pin for each in places for pin in re.findall(r"kplan==[\w.]+", each.read_text())}
+    assert pins == {PINNED}
+
+
+def test_actions_of_others_are_pinned_and_no_job_has_more_rights_than_it_names() -> None:
+    for each in WORKFLOWS:
+        text = each.read_text(encoding="utf-8")
+        for used in re.findall(r"uses: (\S+)", text):
+            assert used.startswith("./") or re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", used), used
+        workflow = read(each)
+        assert workflow["permissions"] == {}
+        assert all(job["permissions"] for job in workflow["jobs"].values())
+        assert all("${{" not in line for line in scripts(workflow)), each
+
+
+def test_zizmor_finds_nothing_in_workflows_and_action() -> None:
+    config = ROOT / ".github" / "zizmor.yml"
+    program = Path(sys.executable).with_name("zizmor")
+    options = ("--offline", "--no-progress", "--config", str(config))
+    done = subprocess.run(
+        [str(program), *options, *map(str, WORKFLOWS), str(ACTION)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(
+    shutil.which("actionlint") is None and shutil.which("go") is None,
+    reason="there is neither actionlint nor Go to build it with",
+)
+def test_actionlint_finds_nothing_in_workflows() -> None:
+    program = shutil.which("actionlint") or _build_actionlint()
+    if not program:
+        pytest.skip("actionlint could not be built from the Go module proxy")
+    done = subprocess.run(
+        [program, *map(str, WORKFLOWS)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _build_actionlint() -> str:
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kplan-tests"
+    program = folder / "actionlint"
+    if not program.exists():
+        wanted = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+        with suppress(OSError, subprocess.TimeoutExpired):
+            environ = {**os.environ, "GOBIN": str(folder)}
+            subprocess.run(
+                ["go", "install", wanted], env=environ, capture_output=True, check=False,
+                timeout=180,
+            )  # fmt: skip
+    return str(program) if program.exists() else ""

@@ -60,11 +60,11 @@ class Place:
         """Write the configuration anew."""
         (self.folder / "main.tf").write_text(text, encoding="utf-8")
 
-    def edit(self, old: str, new: str) -> None:
+    def edit(self, old: str, new: str, name: str = "main.tf") -> None:
         """Replace a part of the configuration."""
-        text = (self.folder / "main.tf").read_text(encoding="utf-8")
+        text = (self.folder / name).read_text(encoding="utf-8")
         assert old in text
-        self.write(text.replace(old, new))
+        (self.folder / name).write_text(text.replace(old, new), encoding="utf-8")
 
     def ran(self, *args: str, code: int = 0) -> Ran:
         """Run kplan, check its exit code, and that nobody but kplan speaks."""

@@ -1,5 +1,6 @@
 """The workflows of GitHub that are shown, step by step, on a real broker and a forge of our own."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +11,7 @@ from kplan.cluster.request import ConfigAlteration, TopicRef
 from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.actors import password
 from tests.e2e.places import CONFIGURATION, Place
-from tests.github_server import GitHubServer, serve_github
+from tests.github_server import TOKEN, GitHubServer, serve_github
 from tests.job_runner import ROOT, Job
 
 pytestmark = pytest.mark.broker
@@ -42,7 +43,7 @@ def checkout(tmp_path: Path, sasl_broker: Sandbox) -> Iterator[Place]:
     }
     found = Place(folder, secrets, None)
     found.prefix = tmp_path.name.replace("_", "-")
-    text = CONFIGURATION.replace("{{}}", "{{ tls_enabled = false }}", 1) + STATE
+    text = CONFIGURATION + STATE
     found.write(text.format(prefix=found.prefix))
     yield found
     found.run("destroy", "-auto-approve")
@@ -60,12 +61,18 @@ def retain(place: Place, time_ms: str) -> None:
 
 @pytest.fixture
 def job(checkout: Place, forge: GitHubServer, tmp_path: Path) -> Doing:
-    """Give what runs a workflow by its name, each time on a fresh runner."""
+    """Give what runs a workflow by its name, each time on a fresh runner.
+
+    The branch that requests are for is what the repository was at first.
+    """
+    branch = tmp_path / "branch"
+    shutil.copytree(checkout.folder.parent, branch)
 
     def doing(name: str, code: int = 0) -> Job:
         folder = tmp_path / f"runner-{len(list(tmp_path.glob('runner-*')))}"
-        event = {"pull_request": {"number": 7}} if name == "plan" else None
-        found = Job(folder, checkout.folder.parent, forge.url, checkout.env, event)
+        base = {"sha": "base"}
+        event = {"pull_request": {"number": 7, "base": base}} if name == "plan" else None
+        found = Job(folder, checkout.folder.parent, forge.url, checkout.env, event, branch)
         assert found.run(ROOT / "examples" / "ci" / "github" / f"{name}.yml") == code, found.steps
         return found
 
@@ -120,3 +127,90 @@ def watched(checkout: Place, forge: GitHubServer, job: Doing) -> None:
     retain(checkout, "86400000")
     job("drift")
     assert issue["state"] == "closed"
+
+
+@pytest.fixture
+def team(tmp_path: Path, sasl_broker: Sandbox) -> Iterator[Place]:
+    """Give a repository that `kplan init` has begun, on a cluster with passwords."""
+    folder = tmp_path / f"team-{tmp_path.name.rpartition('-')[2]}"
+    folder.mkdir()
+    secrets = {
+        "KPLAN_BOOTSTRAP_SERVERS": sasl_broker.bootstrap_servers,
+        "KPLAN_TLS_ENABLED": "false",
+        "KPLAN_SASL_USERNAME": "admin",
+        "KPLAN_SASL_PASSWORD": password(sasl_broker, "admin"),
+        "KPLAN_SASL_MECHANISM": "SCRAM-SHA-512",
+    }
+    found = Place(folder, secrets, None)
+    found.run("init")
+    found.edit("default     = 3", "default     = 1", "kplan.hcl")
+    yield found
+    found.run("destroy", "-auto-approve", "-max-deletes=9")
+    with closing(found.cluster()) as cluster:
+        cluster.delete_topics([TopicRef("__kplan_state")])
+
+
+def test_the_way_of_a_team_from_init_to_a_revoked_right_and_a_hostile_request(
+    team: Place, forge: GitHubServer, tmp_path: Path
+) -> None:
+    """Issue 18: each job in a fresh clone; a state in a file was lost, and the right stayed."""
+    branch = tmp_path / "branch"
+    runs = 0
+
+    def merge() -> None:
+        shutil.rmtree(branch, ignore_errors=True)
+        shutil.copytree(team.folder, branch)
+
+    def job(name: str, code: int = 0) -> Job:
+        nonlocal runs
+        runs += 1
+        event = {"pull_request": {"number": 7, "base": {"sha": "base"}}} if name == "plan" else None
+        found = Job(tmp_path / f"run-{runs}", team.folder, forge.url, team.env, event, branch)
+        assert found.run(team.folder / ".github" / "workflows" / f"kplan-{name}.yml") == code, (
+            found.steps
+        )
+        return found
+
+    merge()
+    assert "2 to add" in job("plan").summary
+    assert "There is no state" in job("drift", code=1).steps[-1].out
+    assert "2 added" in job("apply").steps[-1].out
+    assert "No drift." in job("drift").steps[-1].out
+    text = (team.folder / "kplan.hcl").read_text()
+    right = text[text.index('resource "kafka_acl"') : text.index("# One block declares")]
+    team.edit(right, "", "kplan.hcl")
+    assert "1 to destroy" in job("plan").summary
+    assert "1 destroyed" in job("apply").steps[-1].out
+    with closing(team.cluster()) as cluster:
+        assert not [each for each in cluster.acls() if each.principal == "User:checkout"]
+    merge()
+    hostile(team, forge, job)
+
+
+def hostile(team: Place, forge: GitHubServer, job: Doing) -> None:
+    """Try what a request's author may write; nothing is read, sent or run."""
+    secret = team.env["KPLAN_SASL_PASSWORD"]
+    evil = team.folder / "evil.tf"
+    for text, why in (
+        ('output "x" {\n  value = filebase64("/proc/self/environ")\n}\n', "is of the system"),
+        ('output "x" {\n  value = file("../../event.json")\n}\n', "outside of the repository"),
+        ('provider "kafka" {\n  alias = "e"\n  bootstrap_servers = ["127.0.0.1:1"]\n}\n',
+         "is not in the trusted configuration"),
+    ):  # fmt: skip
+        evil.write_text(text)
+        told = " ".join(job("plan", code=1).steps[0].out.replace("│", " ").split())
+        assert why in told
+        assert secret not in told
+    evil.unlink()
+    (team.folder / "evil.py").write_text("open('ran', 'w').write('x')\n")
+    evil.write_text('policies {\n  paths = ["evil.py"]\n}\n')
+    done = job("plan")
+    assert not list(done.folder.rglob("ran"))
+    (team.folder / "evil.py").unlink()
+    evil.unlink()
+    (team.folder / "state").symlink_to(team.folder.parent / "elsewhere")
+    assert "links to files outside" in job("plan", code=1).steps[0].out
+    (team.folder / "state").unlink()
+    whole = str(forge.comments)
+    assert secret not in whole
+    assert TOKEN not in whole

@@ -1,7 +1,7 @@
 """`kplan init`: write the files of a new project, or check the one that exists."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,7 @@ from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.diagnostic import has_errors
 from kplan.model.errors import UsageError
+from kplan.model.version import VERSION
 from kplan.workflow.ports import Project
 
 _TEMPLATE_FOLDER = Path(__file__).parents[1] / "scaffold"
@@ -25,9 +26,21 @@ _TEMPLATE_FILES = {
     ".gitignore": "gitignore",
     ".pre-commit-config.yaml": "pre-commit-config.yaml",
 }
+PINNED = f"kplan=={VERSION}"
+"""What pipelines install unless told otherwise."""
+
+_ACTION_FOLDERS = (
+    Path(__file__).parents[2] / "_shipped" / "action",
+    Path(__file__).parents[3] / ".github" / "actions" / "kplan",
+)
 _ROOT_REPLACEMENTS = (
-    ('paths: ["kafka/**"]', 'paths: ["**.hcl", "**.tf"]'),
+    ('    paths: ["kafka/**"]\n', ""),
+    ("directory: change/kafka", "directory: change"),
     ("directory: kafka", "directory: ."),
+    (
+        "  pull_request:\n",
+        "  pull_request: # no paths: a configuration reads YAML, JSON and more\n",
+    ),
     ("    - cd kafka\n", ""),
     ("-chdir=kafka ", ""),
     ("kafka/", ""),
@@ -49,7 +62,7 @@ def is_new_project(folder: Path) -> bool:
     return not any(True for each in _CONFIGURATION_GLOBS for _ in folder.glob(each))
 
 
-def project_files(pipeline: Pipeline, name: str = "kplan") -> Mapping[str, str]:
+def project_files(pipeline: Pipeline, name: str = "kplan", install: str = "") -> Mapping[str, str]:
     """Return the files of a new project by path; with a pipeline its state is in a topic.
 
     Each job of a pipeline begins with a new checkout: a state in a file would be lost.
@@ -60,7 +73,7 @@ def project_files(pipeline: Pipeline, name: str = "kplan") -> Mapping[str, str]:
     if pipeline is not Pipeline.NONE:
         state = _STATE_BLOCK.replace("NAME", _KEY_FAULT.sub("-", name)[:_MAX_KEY] or "kplan")
         own["kplan.hcl"] = own["kplan.hcl"].replace(_STATE_COMMENT, state)
-    return {**own, **pipeline_files(pipeline)}
+    return {**own, **pipeline_files(pipeline, install)}
 
 
 _KEY_FAULT = re.compile(r"[^A-Za-z0-9._-]+")
@@ -82,21 +95,34 @@ state {
 """
 
 
-def pipeline_files(pipeline: Pipeline) -> Mapping[str, str]:
-    """Return the files of a pipeline, from the examples."""
+def pipeline_files(pipeline: Pipeline, install: str = "") -> Mapping[str, str]:
+    """Return the files of a pipeline, from the examples, that install what pip is to install."""
+    found = _pipeline_templates(pipeline)
+    return {name: text.replace(PINNED, install or PINNED) for name, text in found.items()}
+
+
+def _pipeline_templates(pipeline: Pipeline) -> Mapping[str, str]:
     match pipeline:
         case Pipeline.GITHUB:
             names = [f"github/{each}.yml" for each in ("plan", "apply", "drift")]
-            return {
+            workflows = {
                 f".github/workflows/kplan-{Path(each).name}": _example_at_root(each)
                 for each in names
             }
+            return {**_action_files(), **workflows}
         case Pipeline.GITLAB:
             return {".gitlab-ci.yml": _example_at_root("gitlab/.gitlab-ci.yml")}
         case Pipeline.JENKINS:
             return {"Jenkinsfile": _example_at_root("jenkins/Jenkinsfile")}
         case Pipeline.NONE:
             return {}
+
+
+def _action_files() -> Mapping[str, str]:
+    """Return the action: it stays in the repository that uses it, as it was reviewed there."""
+    folder = next(each for each in _ACTION_FOLDERS if each.is_dir())
+    names = ("action.yml", "run.py")
+    return {f".github/actions/kplan/{name}": (folder / name).read_text("utf-8") for name in names}
 
 
 def _example_at_root(name: str) -> str:
@@ -129,6 +155,7 @@ def write_new_files(folder: Path, files: Mapping[str, str]) -> None:
 @verb(
     ("kplan init", "Write a new project, or check an existing one."),
     ("kplan init -ci=gitlab", "Write a GitLab pipeline; in an existing project only that."),
+    ("kplan init -install=./dist/kplan.whl", "Let the pipeline install a wheel of the repository."),
     ("kplan -chdir=topics init", "Work in another folder."),
 )
 def init(
@@ -144,6 +171,15 @@ def init(
             show_default="github in a new project",
         ),
     ] = None,
+    install: Annotated[
+        str,
+        typer.Option(
+            "--install",
+            metavar="SPEC",
+            help="What pip installs in the pipeline: a version, or a wheel in the repository.",
+            show_default=PINNED,
+        ),
+    ] = "",
     upgrade: Annotated[
         bool, typer.Option("--upgrade", help="Accepted for Terraform; has no effect.")
     ] = False,
@@ -161,18 +197,16 @@ def init(
     from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
 
     del upgrade
-    written = _write_project(ci)
+    written = _write_project(ci, install)
     project = located(session, states, inputs)
     found = validate_project(project)
     show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
     if has_errors(found.diagnostics):
         return ExitCode.ERROR
     shelf = find_state_location(project.folder, project.inputs, KINDS).topic
-    if ci not in {None, Pipeline.NONE} and shelf is None:
-        session.terminal.write_stderr(
-            f"Note: The state is in {project.file_store.location}, which is lost with each job "
-            f'unless it is committed. Store it with state {{ backend = "kafka" key = "..." }}.'
-        )
+    has_pipeline = ci not in {None, Pipeline.NONE}
+    for each in _pipeline_notes(project, written, install, is_kept=not has_pipeline or bool(shelf)):
+        session.terminal.write_stderr(f"Note: {each}")
     place = str(shelf) if shelf else f"{project.file_store.location}{_owned_text(project)}"
     session.terminal.write_stdout(
         "".join(f"Wrote {each}\n" for each in written) + "kplan is ready.\n"
@@ -183,13 +217,31 @@ def init(
     return ExitCode.DONE
 
 
-def _write_project(ci: Pipeline | None) -> list[str]:
+def _pipeline_notes(
+    project: Project, written: list[str], install: str, *, is_kept: bool
+) -> Iterator[str]:
+    """Say what a new pipeline needs to work."""
+    if not is_kept:
+        yield (
+            f"The state is in {project.file_store.location}, which is lost with each job unless it "
+            'is committed. Store it with state { backend = "kafka" key = "..." }.'
+        )
+    if not install and any(PINNED in Path(each).read_text("utf-8") for each in written):
+        yield (
+            f"The pipeline installs {PINNED}; your package index must hold it, or name another "
+            "source with -install=SPEC."
+        )
+    if any("actions/kplan" in each for each in written):
+        yield "Commit these files to the default branch first: plans of requests use its action."
+
+
+def _write_project(ci: Pipeline | None, install: str) -> list[str]:
     """Write the files and return their names."""
     folder = Path.cwd()
     if is_new_project(folder):
-        files = project_files(ci or Pipeline.GITHUB, folder.name)
+        files = project_files(ci or Pipeline.GITHUB, folder.name, install)
     else:
-        files = pipeline_files(ci or Pipeline.NONE)
+        files = pipeline_files(ci or Pipeline.NONE, install)
     write_new_files(folder, files)
     return list(files)
 

@@ -9,7 +9,7 @@ from check_jsonschema import main as schemas
 from click.testing import CliRunner
 from pre_commit.clientlib import load_config
 
-from kplan.cli.project.init import Pipeline, project_files
+from kplan.cli.project.init import PINNED, Pipeline, project_files
 from kplan.cli.run import run
 from tests.docs.test_pipelines import parse, typed
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
@@ -17,7 +17,10 @@ from tests.unit.cli.memory_command import MemoryCommand, memory_command
 Capture = pytest.CaptureFixture[str]
 OWN = {"kplan.hcl", ".gitignore", ".pre-commit-config.yaml"}
 WRITTEN = {
-    "github": {f".github/workflows/kplan-{each}.yml" for each in ("plan", "apply", "drift")},
+    "github": {
+        *(f".github/workflows/kplan-{each}.yml" for each in ("plan", "apply", "drift")),
+        *(f".github/actions/kplan/{each}" for each in ("action.yml", "run.py")),
+    },
     "gitlab": {".gitlab-ci.yml"},
     "jenkins": {"Jenkinsfile"},
     "none": set(),
@@ -77,7 +80,7 @@ def test_every_command_of_a_new_pipeline_is_one_of_kplan_and_for_this_folder(
     pipeline: Pipeline, tmp_path: Path
 ) -> None:
     for name, text in project_files(pipeline).items():
-        assert "kafka/" not in text.replace("kplan/kplan/", ""), name
+        assert "kafka/" not in text, name
         file = tmp_path / Path(name).name
         file.write_text(text)
         if file.suffix in {".yml", ".yaml"}:
@@ -95,9 +98,36 @@ def test_a_new_pipeline_holds_before_the_schema_of_its_service(
 ) -> None:
     desk.run("init", f"-ci={pipeline}")
     schema = {"github": "github-workflows", "gitlab": "gitlab-ci"}[pipeline]
-    files = [str(desk.folder / each) for each in sorted(WRITTEN[pipeline])]
+    workflows = [each for each in sorted(WRITTEN[pipeline]) if "/actions/" not in each]
+    files = [str(desk.folder / each) for each in workflows]
     result = CliRunner().invoke(schemas, [f"--builtin-schema=vendor.{schema}", *files])
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("ci", ["github", "gitlab", "jenkins"])
+def test_a_pipeline_installs_what_is_named_and_pins_what_is_not(
+    desk: MemoryCommand, ci: str
+) -> None:
+    """Review F2: a name that nobody had published, in jobs with the password of the cluster."""
+    assert run(["init", f"-ci={ci}"], {}) == 0
+    assert f"installs {PINNED}; your package index must hold it" in desk.capture.readouterr().err
+    whole = "".join((desk.folder / each).read_text() for each in WRITTEN[ci])
+    assert PINNED in whole
+    assert "kplan/kplan" not in whole
+    for each in WRITTEN[ci]:
+        (desk.folder / each).unlink()
+    assert run(["init", f"-ci={ci}", "-install=./kplan.whl"], {}) == 0
+    whole = "".join((desk.folder / each).read_text() for each in WRITTEN[ci])
+    assert "./kplan.whl" in whole
+    assert PINNED not in whole
+
+
+def test_a_request_that_changes_any_file_is_planned(desk: MemoryCommand) -> None:
+    """Review F6: *.tfvars, *.tf.json and YAML that a configuration reads."""
+    desk.run("init")
+    for each in ("plan", "apply"):
+        text = (desk.folder / f".github/workflows/kplan-{each}.yml").read_text()
+        assert "paths:" not in text.replace("no paths:", "")
 
 
 def test_pre_commit_takes_the_hooks_of_a_new_project(desk: MemoryCommand) -> None:
