@@ -243,6 +243,7 @@ def help_topics() -> Mapping[str, str]:
         "placement": "Placement of replicas, reassignments and leader elections.",
         "policies": "Policies that check a plan, and their tests.",
         "python-policies": "Policies in Python: methods, arguments and packaging.",
+        "security": "Who is trusted with what, credentials, approval, and what files hold.",
         "commands": "All commands.",
         "attributes": "All kinds of resources and their attributes.",
         "environment": "All environment variables.",
