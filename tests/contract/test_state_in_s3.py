@@ -1,9 +1,13 @@
 """A state in a bucket of a real S3 server: two writers, lost answers, and what is refused."""
 
+import os
+import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +18,7 @@ from kplan.model.errors import (
     StateError,
     StateLockedError,
 )
+from kplan.state.file_store import FileStore
 from kplan.state.lock_holder import current_holder
 from kplan.state.object_store import ObjectRecords
 from kplan.state.record_lock import RecordTransaction
@@ -111,3 +116,32 @@ def test_wrong_credentials_are_told(bucket: StateBucket, monkeypatch: pytest.Mon
 def test_a_server_that_is_away_is_told(bucket: StateBucket) -> None:
     with pytest.raises(ObjectStoreUnreachableError, match="does not answer"):
         ObjectRecords(replace(bucket, endpoint="http://127.0.0.1:1")).claim()
+
+
+def test_a_state_moves_from_a_file_to_the_bucket_and_back(
+    bucket: StateBucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f"""state {{
+      backend  = "s3"
+      bucket   = "{bucket.bucket}"
+      key      = "{bucket.key}"
+      region   = "{bucket.region}"
+      endpoint = "{bucket.endpoint}"
+    }}"""
+    (tmp_path / "main.tf").write_text(text)
+    file = FileStore(tmp_path / "state" / "kplan.json")
+    with file.hold_lock(current_holder("apply"), 0, lambda _: None):
+        file.write(state(owned("a"), serial=3))
+    document = file.read_document()
+    command = [sys.executable, "-m", "kplan.cli.main", "state", "migrate", "-to"]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    for place in ("s3", "file"):
+        done = subprocess.run(
+            [*command, place], env=environ, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Moved the state (serial 3)" in done.stdout
+        if place == "s3":
+            assert store(bucket).read_document() == document
+    assert file.read_document() == document
