@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.topology import StateBucket, UncertainWriteError
@@ -60,6 +61,11 @@ class ObjectRecords:
     """
 
     def __init__(self, place: StateBucket) -> None:
+        if find_spec("obstore") is None:
+            raise StateError(
+                "A state in a bucket needs the package obstore, which is not installed.",
+                "Install it: pip install 'kplan[objects]'",
+            )
         self._place = place
         self._store_: S3Store | None = None
         self._claimed: tuple[_Index, _Version] | None = None
@@ -244,13 +250,8 @@ class ObjectRecords:
 
 
 def _open_store(place: StateBucket) -> "S3Store":
-    try:
-        from obstore.store import S3Store
-    except ImportError as failure:
-        raise StateError(
-            "A state in a bucket needs the package obstore, which is not installed.",
-            "Install it: pip install 'kplan[objects]'",
-        ) from failure
+    from obstore.store import S3Store
+
     options: dict[str, Any] = {"region": place.region or None, "endpoint": place.endpoint or None}
     return S3Store(
         place.bucket,

@@ -145,3 +145,10 @@ def test_a_state_moves_from_a_file_to_the_bucket_and_back(
         if place == "s3":
             assert store(bucket).read_document() == document
     assert file.read_document() == document
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kplan.state.object_store.find_spec", lambda _: None)
+    with pytest.raises(StateError) as told:
+        ObjectRecords(StateBucket("states", "a"))
+    assert told.value.hint == "Install it: pip install 'kplan[objects]'"
