@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 def remote_state_store(
     folder: Path, inputs: Inputs, environ: Mapping[str, str]
 ) -> "RecordStore | None":
-    """Give the place on the cluster; None where the state is in a file. Nothing is asked yet.
+    """Give the place on the cluster or in a bucket, None where it is a file; nothing is asked yet.
 
     Raises:
         ConfigError: the state block, or the connection, is not known.
 
     """
     found = find_state_location(*_trusted_source(folder, inputs), KINDS)
-    if inputs.trust is not None and inputs.trust.ref is None and found.topic is not None:
+    if inputs.trust is not None and inputs.trust.ref is None and (found.topic or found.bucket):
         raise UsageError(
             "With -untrusted the place of the state is not that of the configuration.",
             "Give a checkout of the branch that the change is for with -trusted-ref=DIR.",
@@ -50,6 +50,11 @@ def remote_state_store(
     if not found.is_known:
         configuration = load_configuration(folder, inputs, KINDS)
         raise ConfigError(configuration.diagnostics, configuration.sources)
+    if found.bucket is not None:
+        from kplan.state.object_store import ObjectRecords  # noqa: PLC0415 - only needed here
+        from kplan.state.record_store import RecordStore  # noqa: PLC0415 - as above
+
+        return RecordStore(ObjectRecords(found.bucket))
     if found.topic is None:
         return None
     return _open_record_store(found.topic, found.providers, (folder, inputs), environ)

@@ -107,6 +107,21 @@ class StateTopic:
         return f'the topic {self.topic} (key "{self.key}")'
 
 
+@dataclass(frozen=True, slots=True)
+class StateBucket:
+    """Where one state is kept in S3; `endpoint` is that of another server which speaks S3."""
+
+    bucket: str
+    key: str
+    region: str = ""
+    endpoint: str = ""
+    allow_http: bool = False
+
+    def __str__(self) -> str:
+        """Name it in a sentence."""
+        return f"s3://{self.bucket}/{self.key}"
+
+
 class UncertainWriteError(Exception):
     """A write has no certain outcome: another writer came between, or no answer did.
 
@@ -125,8 +140,8 @@ class Records(Protocol):
     """
 
     @property
-    def state_topic(self) -> StateTopic:
-        """Where they are."""
+    def location(self) -> str:
+        """Where they are, as it is named in a sentence."""
         ...
 
     def peek(self) -> Mapping[str, bytes] | None:

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from kplan.cluster.topic import KPLAN_PREFIX, is_own, topic_name_fault
-from kplan.cluster.topology import DEFAULT_KEY, DEFAULT_TOPIC, StateTopic
+from kplan.cluster.topology import DEFAULT_KEY, DEFAULT_TOPIC, StateBucket, StateTopic
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.declarations.file import configuration_files
 from kplan.config.diagnostic import EvaluationError, error, suggestion, warning
@@ -21,16 +22,19 @@ from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors
 
-BACKENDS = ("file", "kafka")
+BACKENDS = ("file", "kafka", "s3")
 
 _KEY = re.compile(r"[A-Za-z0-9._-]{1,200}")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_OBJECT_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+_ENDPOINT = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?/?")
 _MAX_REPLICATION_FACTOR = 32_767
 _STATE_BLOCK = re.compile(rb"\bstate\b[^\n=]*[{:]")
 
 
 @dataclass(frozen=True, slots=True)
 class StateLocation:
-    """Where the state is kept: on a shelf of the cluster, in a file where that is None.
+    """Where the state is kept: in a topic or a bucket, in a file where both are None.
 
     `providers` say how to reach the cluster. Where it is not known, because of mistakes in the
     configuration, loading that tells all of them.
@@ -39,6 +43,7 @@ class StateLocation:
     is_known: bool = True
     topic: StateTopic | None = None
     providers: tuple[Provider, ...] = ()
+    bucket: StateBucket | None = None
 
 
 def find_state_location(
@@ -57,15 +62,18 @@ def find_state_location(
             return StateLocation()
         try:
             shelf = evaluate_state_block(root.module, ledger)
-            found = evaluate_providers(root.module, ledger) if shelf else ()
+            is_topic = isinstance(shelf, StateTopic)
+            found = evaluate_providers(root.module, ledger) if is_topic else ()
         except EvaluationError:
             return StateLocation(is_known=False)
     if has_errors(ledger.diagnostics):
         return StateLocation(is_known=False)
+    if isinstance(shelf, StateBucket):
+        return StateLocation(bucket=shelf)
     return StateLocation(topic=shelf, providers=found)
 
 
-def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | None:
+def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | StateBucket | None:
     """Evaluate the state block; None where there is none, or one for a file.
 
     Raises:
@@ -88,12 +96,29 @@ def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | No
         raise EvaluationError
     if values["backend"] == "file":
         return None
+    if values["backend"] == "s3":
+        return _bucket(values)
     copies = values.get("replication_factor")
     return StateTopic(
         str(values.get("topic") or DEFAULT_TOPIC),
         str(values.get("key") or DEFAULT_KEY),
         copies if isinstance(copies, int) else None,
     )
+
+
+def _bucket(values: Mapping[str, Value]) -> StateBucket:
+    endpoint = str(values.get("endpoint") or "")
+    return StateBucket(
+        str(values["bucket"]),
+        str(values["key"]),
+        str(values.get("region") or ""),
+        endpoint,
+        allow_http=values.get("allow_http") is True or _is_loopback(endpoint),
+    )
+
+
+def _is_loopback(endpoint: str) -> bool:
+    return urlsplit(endpoint).hostname in {"localhost", "127.0.0.1", "::1"}
 
 
 _SENSITIVE_DETAIL = "The value is sensitive, and it is part of messages about the state."
@@ -104,22 +129,38 @@ def _problems(values: Mapping[str, Value], declaration: Declaration) -> Iterator
         return  # told when the text was checked
     backend = values["backend"]
     if backend not in BACKENDS:
-        detail = 'The backend is "file" or "kafka".'
+        detail = 'The backend is "file", "kafka" or "s3".'
         hint = suggestion(backend, BACKENDS) if isinstance(backend, str) else ""
         yield error("KP135", declaration.value_range("backend"), detail, hint=hint)
         return
-    others = [name for name in _ARGUMENT_PROBLEMS if name in values]
-    if backend == "file":
-        for name in others:
-            detail = f'The argument "{name}" is for the backend "kafka".'
-            yield error("KP135", declaration.value_range(name), detail)
-        return
-    for name in others:
-        if values[name] is not None and (fault := _ARGUMENT_PROBLEMS[name](values[name])):
+    taken = _ARGUMENTS[str(backend)]
+    for name in (each for each in values if each != "backend"):
+        if name not in taken:
+            owners = " or ".join(f'"{each}"' for each in BACKENDS if name in _ARGUMENTS[each])
+            detail = f'The argument "{name}" is for the backend {owners}.'
+            if owners:  # one that no backend has was told when the text was checked
+                yield error("KP135", declaration.value_range(name), detail)
+        elif values[name] is not None and (fault := taken[name](values[name])):
             yield error("KP135", declaration.value_range(name), fault)
-    if values.get("key") is None:
+    if backend == "s3":
+        yield from _bucket_problems(values, declaration)
+    if backend == "kafka" and values.get("key") is None:
         detail = "Two configurations with one key on one cluster would share one state."
         yield warning("KP136", declaration.declared_at, detail, hint='Name this one: key = "..."')
+
+
+def _bucket_problems(values: Mapping[str, Value], declaration: Declaration) -> Iterator[Diagnostic]:
+    for name in ("bucket", "key"):
+        if values.get(name) is None:
+            detail = f'The backend "s3" requires the argument "{name}".'
+            yield error("KP135", declaration.declared_at, detail, hint=f'Set {name} = "..."')
+    endpoint = values.get("endpoint")
+    if not isinstance(endpoint, str) or not endpoint.startswith("http://"):
+        return
+    if not _is_loopback(endpoint) and values.get("allow_http") is not True:
+        detail = "The state would be sent in clear to another machine."
+        hint = "Use https://, or set allow_http = true."
+        yield error("KP135", declaration.value_range("endpoint"), detail, hint=hint)
 
 
 def _topic_problem(value: Value) -> str:
@@ -144,10 +185,49 @@ def _replication_factor_problem(value: Value) -> str:
     return "The replication factor is a whole number of 1 or more."
 
 
-_ARGUMENT_PROBLEMS: Mapping[str, Callable[[Value], str]] = {
-    "topic": _topic_problem,
-    "key": _key_problem,
-    "replication_factor": _replication_factor_problem,
+def _bucket_name_problem(value: Value) -> str:
+    if isinstance(value, str) and _BUCKET.fullmatch(value):
+        return ""
+    return "A bucket is named by 3 to 63 lower-case letters, digits, dots and dashes."
+
+
+def _object_key_problem(value: Value) -> str:
+    if isinstance(value, str) and _OBJECT_KEY.fullmatch(value):
+        return ""
+    return (
+        'A key of the backend "s3" is of letters, digits, dots, underscores and dashes, in parts '
+        "divided by a slash."
+    )
+
+
+def _endpoint_problem(value: Value) -> str:
+    if isinstance(value, str) and _ENDPOINT.fullmatch(value):
+        return ""
+    return "An endpoint is of the form https://HOST:PORT."
+
+
+def _region_problem(value: Value) -> str:
+    return "" if isinstance(value, str) and value else "A region is named by a string."
+
+
+def _flag_problem(value: Value) -> str:
+    return "" if isinstance(value, bool) else "The value is true or false."
+
+
+_ARGUMENTS: Mapping[str, Mapping[str, Callable[[Value], str]]] = {
+    "file": {},
+    "kafka": {
+        "topic": _topic_problem,
+        "key": _key_problem,
+        "replication_factor": _replication_factor_problem,
+    },
+    "s3": {
+        "bucket": _bucket_name_problem,
+        "key": _object_key_problem,
+        "region": _region_problem,
+        "endpoint": _endpoint_problem,
+        "allow_http": _flag_problem,
+    },
 }
 
 

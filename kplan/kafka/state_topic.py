@@ -36,6 +36,11 @@ class KafkaRecords:
         self._prefix = f"{shelf.key}/"
 
     @property
+    def location(self) -> str:
+        """The topic and the key."""
+        return str(self.state_topic)
+
+    @property
     def transactional_id(self) -> str:
         """The name by which writers of this state shut each other out."""
         return f"kplan-state-{self.state_topic.key}"

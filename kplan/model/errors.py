@@ -78,6 +78,20 @@ class AuthError(ClusterError):
     detailed_exit = 7
 
 
+class ObjectStoreUnreachableError(UnreachableError):
+    """The bucket that stores the state does not answer."""
+
+    code = "KP925"
+    summary = "Cannot reach the object store"
+
+
+class ObjectStoreAuthError(AuthError):
+    """The credentials for the bucket that stores the state are wrong, or lack a right."""
+
+    code = "KP926"
+    summary = "Request refused by the object store"
+
+
 class UnsupportedError(ClusterError):
     """API not supported by the cluster, or a version of one, that the operation needs."""
 

@@ -44,7 +44,7 @@ class RecordTransaction:
     @property
     def location(self) -> str:
         """Where the records are."""
-        return str(self._records.state_topic)
+        return self._records.location
 
     def peek(self) -> RecordView | None:
         """Return what is known to be written; None where there is no place for records yet."""

@@ -159,9 +159,10 @@ def read_stored_state(project: Project) -> State | None:
         and store.location != project.file_store.location
         and project.file_store.read() is not None
     ):
+        backend = "s3" if store.location.startswith("s3:") else "kafka"
         raise StateError(
             f"There is no state in {store.location}; it is still in {project.file_store.location}.",
-            "Move it there: kplan state migrate -to kafka",
+            f"Move it there: kplan state migrate -to {backend}",
         )
     return found
 

@@ -203,7 +203,8 @@ def init(
     show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
     if has_errors(found.diagnostics):
         return ExitCode.ERROR
-    shelf = find_state_location(project.folder, project.inputs, KINDS).topic
+    location = find_state_location(project.folder, project.inputs, KINDS)
+    shelf = location.topic or location.bucket
     has_pipeline = ci not in {None, Pipeline.NONE}
     for each in _pipeline_notes(project, written, install, is_kept=not has_pipeline or bool(shelf)):
         session.terminal.write_stderr(f"Note: {each}")

@@ -317,6 +317,24 @@ class Backend(StrEnum):
 
     FILE = "file"
     KAFKA = "kafka"
+    S3 = "s3"
+
+
+def _check_backend(location: str, to: Backend, *, is_file: bool) -> None:
+    from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of it
+
+    wanted = Backend.KAFKA if to is Backend.FILE else to
+    if is_file:
+        raise UsageError(
+            "The configuration has no state block with the Kafka or the S3 backend.",
+            f'Add state {{ backend = "{wanted}" }} to the configuration; see '
+            "kplan state migrate -help.",
+        )
+    if to is not Backend.FILE and (to is Backend.S3) != location.startswith("s3://"):
+        raise UsageError(
+            f"The state block of the configuration is not for the backend {to}.",
+            f'Set backend = "{to}" in it, or name its backend with -to.',
+        )
 
 
 @verb(
@@ -346,22 +364,21 @@ def migrate(
     exist, and WRITE on the transactional id kplan-state-KEY. With READ alone, kplan plan
     -lock=false works.
 
+    backend = "s3" stores the same in a bucket: bucket and key are required, region, endpoint and
+    allow_http optional; credentials come from AWS_* variables. Install kplan[objects]. It was
+    tested on a server of the protocol, not on AWS: KMS and roles are untested.
+
     The state document is identical in both places, with its lineage and serial. A note in the old
     place names the new one; the backups stay in the old place.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.model.errors import UsageError  # noqa: PLC0415
     from kplan.state.file_store import FileStore  # noqa: PLC0415
     from kplan.workflow.state.state import migrate_state  # noqa: PLC0415
 
     file = FileStore(states.path(session.environ))
     remote = wiring.build_project(session, StateOptions(), inputs).store
-    if isinstance(remote, FileStore):
-        raise UsageError(
-            "The configuration has no state block with the Kafka backend.",
-            'Add state { backend = "kafka" } to the configuration; see kplan state migrate -help.',
-        )
-    source, target = (file, remote) if to is Backend.KAFKA else (remote, file)
+    _check_backend(remote.location, to, is_file=isinstance(remote, FileStore))
+    source, target = (remote, file) if to is Backend.FILE else (file, remote)
     with show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "state migrate", states, progress)
         done = migrate_state(source, target, ports)

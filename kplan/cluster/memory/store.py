@@ -289,6 +289,11 @@ class MemoryRecords:
         self._lost: list[bool] = []
         self._meanwhile: list[Callable[[], object]] = []
 
+    @property
+    def location(self) -> str:
+        """The topic and the key."""
+        return str(self.state_topic)
+
     def connect(self) -> "MemoryRecords":
         """Return another writer access to the same records."""
         return MemoryRecords(self.log, self.state_topic)

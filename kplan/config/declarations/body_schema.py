@@ -140,7 +140,10 @@ TERRAFORM_SCHEMA = BodySchema(
     ("required_version", "experiments"),
     blocks=("required_providers", "backend", "cloud", "provider_meta"),
 )
-STATE_SCHEMA = BodySchema(("backend", "topic", "key", "replication_factor"), ("backend",))
+STATE_SCHEMA = BodySchema(
+    ("backend", "topic", "key", "replication_factor", "bucket", "region", "endpoint", "allow_http"),
+    ("backend",),
+)
 MOVED_SCHEMA = BodySchema(("from", "to"), ("from", "to"))
 REMOVED_SCHEMA = BodySchema(("from",), ("from",), ("lifecycle",))
 POLICY_RULE_SCHEMA = BodySchema(("condition", "message", "fix"), ("condition", "message"))

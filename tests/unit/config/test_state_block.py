@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.topology import StateTopic
+from kplan.cluster.topology import StateBucket, StateTopic
 from kplan.config.inputs import Inputs
 from kplan.config.state_block import StateLocation, find_state_location
 from kplan.kinds import KINDS
@@ -120,3 +120,40 @@ def test_loading_the_configuration_tells_the_same(tmp_path: Path) -> None:
     assert [each.code for each in load_files(tmp_path, {"main.tf": block}).diagnostics] == ["KP141"]
     whole = block.replace("local.unknown", '"eu"')
     assert [each.code for each in load_files(tmp_path, {"main.tf": whole}).diagnostics] == ["KP135"]
+
+
+def s3_text(**arguments: str) -> str:
+    given = {"backend": '"s3"', "bucket": '"states"', "key": '"team/orders"', **arguments}
+    return "state {\n" + "".join(f"  {name} = {each}\n" for name, each in given.items()) + "}\n"
+
+
+def test_a_block_names_a_bucket_and_a_key(tmp_path: Path) -> None:
+    found = state_location(tmp_path, s3_text(region='"eu-west-1"'))
+    assert found == StateLocation(bucket=StateBucket("states", "team/orders", "eu-west-1"))
+
+
+def test_http_is_for_this_machine_unless_it_is_allowed(tmp_path: Path) -> None:
+    local = state_location(tmp_path, s3_text(endpoint='"http://127.0.0.1:9000"')).bucket
+    assert local is not None
+    assert local.allow_http
+    remote = s3_text(endpoint='"http://minio:9000"')
+    assert not state_location(tmp_path, remote).is_known
+    allowed = s3_text(endpoint='"http://minio:9000"', allow_http="true")
+    assert state_location(tmp_path, allowed).is_known
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bucket", '"Not A Bucket"'),
+        ("bucket", "null"),
+        ("key", '"../other"'),
+        ("key", '"/a"'),
+        ("region", "1"),
+        ("endpoint", '"minio"'),
+        ("allow_http", '"yes"'),
+        ("topic", '"__kplan_state"'),
+    ],
+)
+def test_a_mistake_in_a_block_for_a_bucket_is_told(tmp_path: Path, name: str, value: str) -> None:
+    assert not state_location(tmp_path, s3_text(**{name: value})).is_known

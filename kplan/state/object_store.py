@@ -1,0 +1,304 @@
+"""State in a bucket: an index that is written on condition, and objects that never change."""
+
+import base64
+import binascii
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from kplan.cluster.topology import StateBucket, UncertainWriteError
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import (
+    ObjectStoreAuthError,
+    ObjectStoreUnreachableError,
+    StateCorruptError,
+    StateError,
+    StateLockedError,
+)
+
+if TYPE_CHECKING:
+    from obstore.store import S3Store
+
+_FORMAT = 1
+_INLINE_BYTES = 1024
+"""Up to here a record stands in the index itself; longer ones have an object of their own."""
+_MAX_ATTEMPTS = 5
+_CONNECT_TIMEOUT = "10s"
+_REQUEST_TIMEOUT = "30s"
+_RETRIES = 2
+
+_REFUSED_MARKS = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "403 Forbidden")
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """All records at one moment: those that are short, and the objects of the others.
+
+    `writer` is the claim under which it was written, and `number` counts its writes: no two
+    indexes are the same bytes, which would have the same ETag.
+    """
+
+    writer: str
+    number: int = 0
+    short: Mapping[str, bytes] = field(default_factory=dict)
+    long: Mapping[str, str] = field(default_factory=dict)
+
+
+_Version = dict[str, str]
+"""The ETag of an index, and its version where the bucket keeps versions."""
+
+
+class ObjectRecords:
+    """The records of one state in a bucket.
+
+    The object KEY is the index; every change replaces it on condition that it is still the one
+    that was read, so all records change at once or none does. A claim writes the index too, so
+    that whoever claimed before is shut out. For one thread at a time.
+    """
+
+    def __init__(self, place: StateBucket) -> None:
+        if find_spec("obstore") is None:
+            raise StateError(
+                "A state in a bucket needs the package obstore, which is not installed.",
+                "Install it: pip install 'kplan[objects]'",
+            )
+        self._place = place
+        self._store_: S3Store | None = None
+        self._claimed: tuple[_Index, _Version] | None = None
+        self._objects: dict[str, bytes] = {}
+
+    @property
+    def location(self) -> str:
+        """The bucket and the key."""
+        return str(self._place)
+
+    def peek(self) -> Mapping[str, bytes] | None:
+        """Return what is written."""
+        return self.read()
+
+    def read(self) -> Mapping[str, bytes] | None:
+        """Return what is written, None where there is no index yet."""
+        missing = ""
+        for _ in range(_MAX_ATTEMPTS):
+            found = self._read_index()
+            if found is None:
+                return None
+            try:
+                return self._load(found[0])
+            except FileNotFoundError as gone:  # replaced and removed since the index was read
+                missing = str(gone)
+        raise StateCorruptError(f"An object that {self.location} names is missing: {missing}")
+
+    def claim(self) -> Mapping[str, bytes]:
+        """Shut out every other writer by a new index, and read."""
+        self.close()
+        writer = uuid.uuid4().hex
+        for _ in range(_MAX_ATTEMPTS):
+            found = self._read_index()
+            if found is not None and found[0].writer == writer:
+                self._claimed = found  # ours, although the answer was lost
+                return self._load(found[0])
+            before, version = found or (_Index(writer), None)
+            index = _Index(writer, 0, before.short, before.long)
+            try:
+                self._claimed = index, self._put_index(index, version)
+            except UncertainWriteError:
+                continue
+            return self._load(index)
+        raise StateLockedError(
+            f"Other runs are writing to {self.location}, again and again.",
+            "See who holds the lock: kplan lock status",
+        )
+
+    def write(self, changes: Mapping[str, bytes | None]) -> None:
+        """Put and remove records by one index; raises Unsettled."""
+        if self._claimed is None:
+            raise UncertainWriteError("nothing is claimed")
+        before, version = self._claimed
+        self._claimed = None  # until the outcome is certain
+        short = {name: each for name, each in before.short.items() if name not in changes}
+        long = {name: each for name, each in before.long.items() if name not in changes}
+        for name, value in changes.items():
+            if value is None:
+                continue
+            if len(value) <= _INLINE_BYTES:
+                short[name] = value
+            else:
+                long[name] = self._put_object(value)
+        index = _Index(before.writer, before.number + 1, short, long)
+        self._claimed = index, self._put_index(index, version)
+        self._remove_objects(set(before.long.values()) - set(long.values()))
+
+    def close(self) -> None:
+        """Forget the claim; the next write needs another one."""
+        self._claimed = None
+
+    def _read_index(self) -> tuple[_Index, _Version] | None:
+        import obstore
+
+        with self._told_errors():
+            try:
+                answer = obstore.get(self._store(), self._place.key)
+            except FileNotFoundError as failure:
+                if "NoSuchBucket" in str(failure):
+                    raise
+                return None
+            version = _version(answer.meta["e_tag"], answer.meta["version"])
+            return _decode_index(bytes(answer.bytes()), self.location), version
+
+    def _put_index(self, index: _Index, version: _Version | None) -> _Version:
+        """Replace the version that was read, or put the first one; raises Unsettled."""
+        import obstore
+        from obstore.exceptions import (
+            AlreadyExistsError,
+            GenericError,
+            PreconditionError,
+        )
+
+        mode: Any = "create" if version is None else version
+        with self._told_errors():
+            try:
+                result = obstore.put(
+                    self._store(), self._place.key, _encode_index(index), mode=mode
+                )
+            except (AlreadyExistsError, PreconditionError) as failure:
+                raise UncertainWriteError("another writer came between") from failure
+            except FileNotFoundError as failure:
+                if "NoSuchBucket" in str(failure):
+                    raise
+                raise UncertainWriteError("the index was deleted") from failure
+            except GenericError as failure:
+                if _is_refused(failure):
+                    raise
+                raise UncertainWriteError("no answer came") from failure
+        return _version(result["e_tag"], result["version"])
+
+    def _load(self, index: _Index) -> Mapping[str, bytes]:
+        import obstore
+
+        names = set(index.long.values())
+        self._objects = {name: each for name, each in self._objects.items() if name in names}
+        for name in names - set(self._objects):
+            with self._told_errors(passes_missing=True):
+                self._objects[name] = bytes(obstore.get(self._store(), name).bytes())
+        return {**index.short, **{name: self._objects[each] for name, each in index.long.items()}}
+
+    def _put_object(self, value: bytes) -> str:
+        """Put it under a name that nobody else will ever use."""
+        import obstore
+
+        name = f"{self._place.key}.records/{uuid.uuid4().hex}"
+        with self._told_errors():
+            obstore.put(self._store(), name, value)
+        self._objects[name] = value
+        return name
+
+    def _remove_objects(self, names: set[str]) -> None:
+        """Remove what no index names any more; what cannot be removed only takes room."""
+        import obstore
+        from obstore.exceptions import BaseError
+
+        for name in names:
+            self._objects.pop(name, None)
+            try:
+                obstore.delete(self._store(), name)
+            except (BaseError, OSError):
+                return
+
+    def _store(self) -> "S3Store":
+        if self._store_ is None:
+            self._store_ = _open_store(self._place)
+        return self._store_
+
+    @contextmanager
+    def _told_errors(self, *, passes_missing: bool = False) -> Iterator[None]:
+        from obstore.exceptions import (
+            BaseError,
+            PermissionDeniedError,
+            UnauthenticatedError,
+        )
+
+        try:
+            yield
+        except FileNotFoundError as failure:
+            if passes_missing and "NoSuchBucket" not in str(failure):
+                raise
+            raise StateError(
+                f"The bucket {self._place.bucket}, which stores the state, does not exist.",
+                "Create it, with versioning, before the first apply.",
+            ) from failure
+        except (PermissionDeniedError, UnauthenticatedError) as failure:
+            raise self._refused_error() from failure
+        except BaseError as failure:
+            if _is_refused(failure):
+                raise self._refused_error() from failure
+            raise ObjectStoreUnreachableError(
+                f"{self.location} does not answer: {_first_line(failure)}",
+                "Check region and endpoint in the state block, and the network.",
+            ) from failure
+
+    def _refused_error(self) -> ObjectStoreAuthError:
+        return ObjectStoreAuthError(
+            f"{self.location} cannot be read or written with these credentials.",
+            "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the user needs "
+            "s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket.",
+        )
+
+
+def _open_store(place: StateBucket) -> "S3Store":
+    from obstore.store import S3Store
+
+    options: dict[str, Any] = {"region": place.region or None, "endpoint": place.endpoint or None}
+    return S3Store(
+        place.bucket,
+        client_options={
+            "allow_http": place.allow_http,
+            "connect_timeout": _CONNECT_TIMEOUT,
+            "timeout": _REQUEST_TIMEOUT,
+        },
+        retry_config={"max_retries": _RETRIES},
+        **{name: each for name, each in options.items() if each is not None},
+    )
+
+
+def _version(e_tag: str | None, version: str | None) -> _Version:
+    told = {"e_tag": e_tag, "version": version}
+    return {name: each for name, each in told.items() if each is not None}
+
+
+def _is_refused(failure: Exception) -> bool:
+    return any(mark in str(failure) for mark in _REFUSED_MARKS)
+
+
+def _first_line(failure: Exception) -> str:
+    return str(failure).strip().partition("\n")[0]
+
+
+def _encode_index(index: _Index) -> bytes:
+    document = {
+        "format": _FORMAT,
+        "writer": index.writer,
+        "number": index.number,
+        "records": {name: base64.b64encode(each).decode() for name, each in index.short.items()},
+        "objects": dict(index.long),
+    }
+    return json.dumps(document, sort_keys=True).encode()
+
+
+def _decode_index(data: bytes, location: str) -> _Index:
+    try:
+        document = json.loads(data)
+        if document["format"] != _FORMAT:
+            raise StateCorruptError(f"{location} is of a newer format, or not a state of kplan.")
+        return _Index(
+            str(document["writer"]),
+            int(document["number"]),
+            {name: base64.b64decode(each) for name, each in document["records"].items()},
+            {name: str(each) for name, each in document["objects"].items()},
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as failure:
+        raise StateCorruptError(f"{location} is damaged, or not a state of kplan.") from failure

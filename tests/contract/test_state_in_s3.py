@@ -1,0 +1,154 @@
+"""A state in a bucket of a real S3 server: two writers, lost answers, and what is refused."""
+
+import os
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.topology import StateBucket
+from kplan.model.errors import (
+    ObjectStoreAuthError,
+    ObjectStoreUnreachableError,
+    StateError,
+    StateLockedError,
+)
+from kplan.state.file_store import FileStore
+from kplan.state.lock_holder import current_holder
+from kplan.state.object_store import ObjectRecords
+from kplan.state.record_lock import RecordTransaction
+from kplan.state.record_store import RecordStore
+from tests.object_servers import cutting_proxy, s3_server
+from tests.unit.state.state_builders import owned, state
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[StateBucket]:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with s3_server("states") as endpoint:
+        yield StateBucket(
+            "states", f"team/{uuid.uuid4().hex}", "us-east-1", endpoint, allow_http=True
+        )
+
+
+def store(bucket: StateBucket) -> RecordStore:
+    return RecordStore(ObjectRecords(bucket))
+
+
+def test_a_state_and_its_history_are_read_by_another_run(bucket: StateBucket) -> None:
+    first = store(bucket)
+    with first.hold_lock(current_holder("apply"), 0, lambda _: None):
+        first.write(state(owned("a"), serial=1))
+        first.write(state(owned("a"), owned("b"), serial=2))
+    assert store(bucket).read() == state(owned("a"), owned("b"), serial=2)
+    assert [each.serial for each in store(bucket).list_versions()] == [1, 2]
+
+
+def test_a_second_run_is_told_that_the_lock_is_held(bucket: StateBucket) -> None:
+    first, second = store(bucket), store(bucket)
+    with first.hold_lock(current_holder("apply"), 0, lambda _: None):
+        first.write(state(owned("a"), serial=1))
+        assert second.lock_status().is_held
+        with (
+            pytest.raises(StateLockedError),
+            second.hold_lock(current_holder("apply"), 0, lambda _: None),
+        ):
+            pass
+    assert not second.lock_status().is_held
+
+
+def test_no_update_of_two_writers_is_lost(bucket: StateBucket) -> None:
+    def count(number: int) -> None:
+        mine = RecordTransaction(ObjectRecords(bucket))
+        for turn in range(5):
+            while True:
+                try:
+                    mine.update(lambda _, turn=turn: {f"{number}-{turn}": b"1"})  # type: ignore[misc]
+                except StateLockedError:
+                    continue
+                break
+
+    runs = [threading.Thread(target=count, args=(number,)) for number in range(2)]
+    for each in runs:
+        each.start()
+    for each in runs:
+        each.join()
+    found = ObjectRecords(bucket).read()
+    assert found is not None
+    assert sorted(found) == [f"{number}-{turn}" for number in range(2) for turn in range(5)]
+
+
+def test_a_write_whose_answer_was_lost_is_looked_up(bucket: StateBucket) -> None:
+    steps: list[int] = []
+
+    def step(view: object) -> dict[str, bytes | None]:
+        del view
+        steps.append(1)
+        return {"a": b"%d" % len(steps)}
+
+    with cutting_proxy(bucket.endpoint) as proxy:
+        mine = RecordTransaction(ObjectRecords(replace(bucket, endpoint=proxy.address)))
+        mine.update(lambda _: {"begun": b"1"})
+        proxy.cut_next_put()
+        mine.update(step)
+        assert proxy.cut_count == 1
+    assert len(steps) == 1
+    assert ObjectRecords(bucket).read() == {"begun": b"1", "a": b"1"}
+
+
+def test_a_bucket_that_does_not_exist_is_named(bucket: StateBucket) -> None:
+    with pytest.raises(StateError, match="The bucket absent, which stores the state, does not"):
+        ObjectRecords(replace(bucket, bucket="absent")).read()
+
+
+def test_wrong_credentials_are_told(bucket: StateBucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moto.core.responses.settings.INITIAL_NO_AUTH_ACTION_COUNT", 0)
+    with pytest.raises(ObjectStoreAuthError, match="cannot be read or written with these"):
+        ObjectRecords(bucket).read()
+
+
+def test_a_server_that_is_away_is_told(bucket: StateBucket) -> None:
+    with pytest.raises(ObjectStoreUnreachableError, match="does not answer"):
+        ObjectRecords(replace(bucket, endpoint="http://127.0.0.1:1")).claim()
+
+
+def test_a_state_moves_from_a_file_to_the_bucket_and_back(
+    bucket: StateBucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = f"""state {{
+      backend  = "s3"
+      bucket   = "{bucket.bucket}"
+      key      = "{bucket.key}"
+      region   = "{bucket.region}"
+      endpoint = "{bucket.endpoint}"
+    }}"""
+    (tmp_path / "main.tf").write_text(text)
+    file = FileStore(tmp_path / "state" / "kplan.json")
+    with file.hold_lock(current_holder("apply"), 0, lambda _: None):
+        file.write(state(owned("a"), serial=3))
+    document = file.read_document()
+    command = [sys.executable, "-m", "kplan.cli.main", "state", "migrate", "-to"]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    for place in ("s3", "file"):
+        done = subprocess.run(
+            [*command, place], env=environ, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Moved the state (serial 3)" in done.stdout
+        if place == "s3":
+            assert store(bucket).read_document() == document
+    assert file.read_document() == document
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kplan.state.object_store.find_spec", lambda _: None)
+    with pytest.raises(StateError) as told:
+        ObjectRecords(StateBucket("states", "a"))
+    assert told.value.hint == "Install it: pip install 'kplan[objects]'"
