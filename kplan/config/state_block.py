@@ -133,7 +133,18 @@ def _problems(values: Mapping[str, Value], declaration: Declaration) -> Iterator
         hint = suggestion(backend, BACKENDS) if isinstance(backend, str) else ""
         yield error("KP135", declaration.value_range("backend"), detail, hint=hint)
         return
-    taken = _ARGUMENTS[str(backend)]
+    yield from _argument_problems(str(backend), values, declaration)
+    if backend == "s3":
+        yield from _bucket_problems(values, declaration)
+    if backend == "kafka" and values.get("key") is None:
+        detail = "Two configurations with one key on one cluster would share one state."
+        yield warning("KP136", declaration.declared_at, detail, hint='Name this one: key = "..."')
+
+
+def _argument_problems(
+    backend: str, values: Mapping[str, Value], declaration: Declaration
+) -> Iterator[Diagnostic]:
+    taken = _ARGUMENTS[backend]
     for name in (each for each in values if each != "backend"):
         if name not in taken:
             owners = " or ".join(f'"{each}"' for each in BACKENDS if name in _ARGUMENTS[each])
@@ -142,11 +153,6 @@ def _problems(values: Mapping[str, Value], declaration: Declaration) -> Iterator
                 yield error("KP135", declaration.value_range(name), detail)
         elif values[name] is not None and (fault := taken[name](values[name])):
             yield error("KP135", declaration.value_range(name), fault)
-    if backend == "s3":
-        yield from _bucket_problems(values, declaration)
-    if backend == "kafka" and values.get("key") is None:
-        detail = "Two configurations with one key on one cluster would share one state."
-        yield warning("KP136", declaration.declared_at, detail, hint='Name this one: key = "..."')
 
 
 def _bucket_problems(values: Mapping[str, Value], declaration: Declaration) -> Iterator[Diagnostic]:

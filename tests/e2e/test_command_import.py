@@ -11,6 +11,7 @@ from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.commands import kplan
+from tests.e2e.places import until
 
 pytestmark = pytest.mark.broker
 
@@ -41,6 +42,7 @@ def test_a_cluster_is_written_down_and_owned_and_then_there_is_nothing_to_do(
     with closing(open_cluster(settings)) as cluster:
         assert set(cluster.create_topics(TOPICS).values()) == {None}
         assert set(cluster.create_acls(ACLS).values()) == {None}
+        until(lambda: set(ACLS) <= cluster.acls())
         try:
             _take_over(tmp_path, env)
         finally:

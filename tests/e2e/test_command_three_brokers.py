@@ -42,7 +42,7 @@ def example(request: pytest.FixtureRequest, tmp_path: Path, cluster3: Sandbox) -
 @pytest.mark.parametrize("example", EXAMPLES, indirect=True)
 def test_every_example_can_be_planned(example: Place) -> None:
     """The brokers have checked what they can check."""
-    ran = example.ran("plan", "-detailed-exitcode", code=2)
+    ran = example.ran("plan", "-allow-python", "-detailed-exitcode", code=2)
     if example.folder.name in {"break-glass", "cluster-settings"}:  # they set what is there already
         assert ", 0 to destroy." in ran.out
     else:
