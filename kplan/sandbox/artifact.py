@@ -72,8 +72,25 @@ def _cached_jars(folder: Path) -> tuple[Path, ...]:
     return found if all(jar.is_file() for jar in found) else ()
 
 
+_NETWORK_HINT = (
+    "The first start of a Kafka version needs the network; KPLAN_MAVEN_REPOSITORY names another "
+    "Maven repository, KPLAN_CACHE another cache folder."
+)
+_UNTRUSTED_HINT = (
+    "Behind a proxy with its own certificate authority set SSL_CERT_FILE or REQUESTS_CA_BUNDLE to "
+    "the file with its certificate."
+)
+
+
+def _trust_authority_of_system() -> None:
+    """Let the HTTP client of jgo trust what OpenSSL's own variable names."""
+    if authority := os.environ.get("SSL_CERT_FILE"):
+        os.environ.setdefault("REQUESTS_CA_BUNDLE", authority)
+
+
 def _fetch(version: str, repository: Path, progress: Progress) -> list[Path]:
     source = os.environ.get("KPLAN_MAVEN_REPOSITORY", MAVEN_CENTRAL)
+    _trust_authority_of_system()
     try:
         return _download(version, repository, source, progress)
     except ImportError as failure:
@@ -87,8 +104,7 @@ def _fetch(version: str, repository: Path, progress: Progress) -> list[Path]:
         raise SandboxError(
             f"Kafka {version} is not in {repository.parent} and could not be fetched "
             f"from {source}: {type(failure).__name__}.",
-            hint="The first start of a Kafka version needs the network; KPLAN_MAVEN_REPOSITORY "
-            "names another Maven repository, KPLAN_CACHE another cache folder.",
+            hint=_UNTRUSTED_HINT if type(failure).__name__ == "SSLError" else _NETWORK_HINT,
         ) from failure
     except (RuntimeError, ValueError) as failure:  # jgo's own word for "not there"
         raise SandboxError(

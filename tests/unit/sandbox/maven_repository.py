@@ -1,6 +1,7 @@
 """A Maven repository with a toy Kafka in it, served over HTTP on the loopback address."""
 
 import io
+import ssl
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,11 +48,15 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder; yields its address."""
+def served(folder: Path, context: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Serve a folder, inside TLS with a context; yields its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
+        if context is not None:
+            server.socket = context.wrap_socket(
+                server.socket, server_side=True, do_handshake_on_connect=False
+            )
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http{'s' if context else ''}://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()

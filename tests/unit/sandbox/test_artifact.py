@@ -1,10 +1,12 @@
 """Kafka's jars are fetched once, whole, and then used without a network."""
 
+import ssl
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import trustme
 
 from kplan.model.errors import SandboxError
 from kplan.sandbox.artifact import LOG4J_VERSION, cache_folder, fetch_jars
@@ -87,6 +89,32 @@ def test_without_network_the_first_fetch_says_what_to_do(
     with pytest.raises(SandboxError, match=r"could not be fetched from http://127.0.0.1:1") as told:
         fetch_jars(VERSION, tmp_path / "cache", ignore_progress)
     assert "needs the network" in told.value.hint
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"])
+def test_behind_a_proxy_with_its_own_authority_the_variable_for_it_is_named_and_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """Review F15: it said SSLError, and no more."""
+    for each in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(each, raising=False)
+    folder = tmp_path / "repository"
+    publish(folder, f"{GROUP}/kafka_2.13", VERSION)
+    for name in ("log4j-api", "log4j-core", "log4j-slf4j-impl", "log4j-1.2-api"):
+        publish(folder, f"{LOGGING}/{name}", LOG4J_VERSION)
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    trusted = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(trusted))
+    with served(folder, context) as address:
+        monkeypatch.setenv("KPLAN_MAVEN_REPOSITORY", address)
+        with pytest.raises(SandboxError) as told:
+            fetch_jars(VERSION, tmp_path / "cache", ignore_progress)
+        assert "set SSL_CERT_FILE or REQUESTS_CA_BUNDLE" in told.value.hint
+        monkeypatch.setenv(variable, str(trusted))
+        assert fetch_jars(VERSION, tmp_path / "cache", ignore_progress)
+        monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
 
 
 def test_a_version_that_does_not_exist_is_named(repository: Path, tmp_path: Path) -> None:
