@@ -1,6 +1,7 @@
 """YAML documents with source ranges, to read other tools' files."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
 from typing import Final, cast
 
 import yaml  # noqa: TID253 - this module is itself imported by the verb that needs it
@@ -23,22 +24,45 @@ class YamlNode:
     """A part of a document: a text as it is written, None, a list or a mapping in order.
 
     What does not exist is None at the place of the mapping, with `missing` for its key. All methods
-    raise Failure where something of another sort is there.
+    raise Failure where something of another sort is there. A mapping remembers which of its keys
+    were asked for, so that what nobody read can be named; `key_range` is the place of its own key.
     """
 
     content: "str | tuple[YamlNode, ...] | Mapping[str, YamlNode] | None"
     source_range: SourceRange
     missing_key: str = ""
+    key_range: SourceRange | None = field(default=None, compare=False, repr=False)
+    read_keys: set[str] = field(default_factory=set, compare=False, repr=False)
+
+    @property
+    def declared_at(self) -> SourceRange:
+        """The place of the key, or of the node itself where it has none."""
+        return self.key_range or self.source_range
 
     def get(self, *names: str) -> "YamlNode":
         """Go into mappings, by one key after the other."""
         found = self
         for name in names:
-            found = found.members().get(name) or YamlNode(None, found.source_range, name)
+            found.read_keys.add(name)
+            found = found.peek(name)
         return found
 
+    def peek(self, name: str) -> "YamlNode":
+        """Return a member without reading it."""
+        return self._mapping().get(name) or YamlNode(None, self.source_range, name)
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        """The keys of a mapping in order; asking for them reads none."""
+        return tuple(self._mapping())
+
     def members(self) -> Mapping[str, "YamlNode"]:
-        """Return the members of a mapping; None has none."""
+        """Return the members of a mapping, all read now; None has none."""
+        found = self._mapping()
+        self.read_keys.update(found)
+        return found
+
+    def _mapping(self) -> Mapping[str, "YamlNode"]:
         if self.content is None or isinstance(self.content, Mapping):
             return self.content or {}
         raise self._failure("a mapping")
@@ -70,9 +94,30 @@ class YamlNode:
         except ValueError:
             raise self._failure("a whole number") from None
 
-    def unknown_members(self, known: Collection[str]) -> Iterator[tuple[str, "YamlNode"]]:
-        """Return the members of a mapping whose keys are not known."""
-        return ((key, part) for key, part in self.members().items() if key not in known)
+    def mark_read(self) -> None:
+        """Count everything in the node as read."""
+        if isinstance(self.content, Mapping):
+            self.read_keys.update(self.content)
+        for each in self._children():
+            each.mark_read()
+
+    def unread_members(self, path: str = "") -> Iterator[tuple[str, "YamlNode"]]:
+        """Return what was never asked for, by its path from here: `topics.orders.owner`."""
+        if isinstance(self.content, Mapping):
+            for key, part in self.content.items():
+                inner = f"{path}.{key}" if path else key
+                if key in self.read_keys:
+                    yield from part.unread_members(inner)
+                else:
+                    yield inner, part
+        elif isinstance(self.content, tuple):
+            for number, part in enumerate(self.content):
+                yield from part.unread_members(f"{path}[{number}]")
+
+    def _children(self) -> Iterable["YamlNode"]:
+        if isinstance(self.content, Mapping):
+            return self.content.values()
+        return self.content if isinstance(self.content, tuple) else ()
 
     def _failure(self, wanted: str) -> EvaluationError:
         if self.missing_key:
@@ -178,5 +223,5 @@ class _NodeReader:
                 raise EvaluationError([error("KP149", at, "A key has to be a text.")])
             if key.value in own:
                 raise EvaluationError([error("KP149", at, f'The key "{key.value}" is set twice.')])
-            own[key.value] = part
+            own[key.value] = replace(part, key_range=at)
         return {**merged, **own}

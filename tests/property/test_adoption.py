@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import AclBinding, NewTopic
 from kplan.config.format.formatter import format_text
-from kplan.workflow.adopt.import_ import import_all
+from kplan.workflow.adopt.import_ import ImportSelection, import_all
 from tests.project_harness import ProjectHarness
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
@@ -42,7 +42,7 @@ def test_an_imported_cluster_needs_no_change(
     with TemporaryDirectory() as folder:
         site = ProjectHarness(Path(folder), MemoryCluster())
         site.cluster.seed([NewTopic(name, n, 1, config=c) for name, (n, c) in topics.items()], acls)
-        found = import_all(site.project, site.folder / "c.tf", "", site.ports)
+        found = import_all(site.project, site.folder / "c.tf", ImportSelection(), site.ports)
         assert len(found.owned) + len(found.unimported) == len(topics) + len(acls)
         assert not any(is_normalized("NFC", each.identity) for each in found.unimported)
         assert format_text(found.text, "c.tf") == found.text

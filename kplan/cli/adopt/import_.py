@@ -1,6 +1,7 @@
 """`kplan import`: one object, a whole cluster, or what a Terraform state owns."""
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +17,14 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.state import OwnedObject
 from kplan.report import views
-from kplan.workflow.adopt.import_ import import_all, import_object
+from kplan.workflow.adopt.import_ import ImportSelection, import_all, import_object
 from kplan.workflow.adopt.import_tfstate import import_tfstate
+
+
+class Included(StrEnum):
+    """What -all takes only when asked."""
+
+    BROKER_CONFIGS = "broker-configs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,14 @@ class ImportArguments:
             "--prefix", metavar="P", help="With -all: import only names with this prefix."
         ),
     ] = ""
+    include: Annotated[
+        list[Included] | None,
+        typer.Option(
+            "--include",
+            metavar="WHAT",
+            help="With -all: also import the dynamic configs of brokers (broker-configs).",
+        ),
+    ] = None
     generate_config: Annotated[
         str,
         typer.Option(
@@ -70,6 +85,10 @@ class ImportArguments:
         "Import only topics with a prefix, and ACLs on them.",
     ),
     (
+        "kplan import -all -include=broker-configs -generate-config=cluster.tf",
+        "Import a whole cluster with the dynamic configs of its brokers.",
+    ),
+    (
         "kplan import -from-tfstate=terraform.tfstate",
         "Import what Terraform's Kafka provider owned, at the same addresses.",
     ),
@@ -80,7 +99,8 @@ def import_(
     """Import existing objects into the state.
 
     kplan records the objects in the state and does not change them. The next plan shows how they
-    differ from the configuration. Internal topics and secrets are never imported.
+    differ from the configuration. Internal topics and secrets are never imported, and -all imports
+    configs of brokers only with -include=broker-configs.
     """
     options = ImportOptions(
         what.address,
@@ -89,6 +109,7 @@ def import_(
         what.prefix,
         what.generate_config,
         what.from_tfstate,
+        tuple(what.include or ()),
     )
     return run_import(session, options, inputs, states)
 
@@ -106,6 +127,7 @@ class ImportOptions:
     prefix: str = ""
     generate_config: str = ""
     from_tfstate: str = ""
+    include: tuple[Included, ...] = ()
 
     def check(self) -> None:
         """Raise UsageError for options that contradict each other."""
@@ -121,6 +143,8 @@ class ImportOptions:
             raise UsageError("-all and -generate-config=FILE require each other.")
         if self.prefix and not self.all:
             raise UsageError("-prefix requires -all.")
+        if self.include and not self.all:
+            raise UsageError("-include requires -all.")
 
 
 def run_import(
@@ -133,7 +157,8 @@ def run_import(
         ports = wiring.build_ports(session, "import", states, progress)
         if options.all:
             file = Path(options.generate_config)
-            every = import_all(project, file, options.prefix, ports)
+            selection = ImportSelection(options.prefix, Included.BROKER_CONFIGS in options.include)
+            every = import_all(project, file, selection, ports)
             owned, why = (
                 every.owned,
                 [f"{each.identity}: {each.reason}" for each in every.unimported],

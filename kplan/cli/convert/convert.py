@@ -41,9 +41,9 @@ def convert(
     """Convert YAML of other Kafka tools to HCL.
 
     kplan converts topics, ACLs and quotas of Jikkou, kafka-gitops, julie and Strimzi. Roles and
-    services become the ACLs that the tool creates for them. Parts that cannot be converted are
-    listed on stderr with place and reason. Existing files are not overwritten, and no cluster is
-    needed. An error in one file stops the conversion.
+    services become the ACLs that the tool creates for them, labels and owners become comments. Each
+    key that cannot be converted is a warning on stderr with file, line and reason. Existing files
+    are not overwritten, and no cluster is needed. An error in one file stops the conversion.
     """
     from kplan.workflow.convert import convert as workflow  # noqa: PLC0415 - help needs it not
 
@@ -69,5 +69,5 @@ def _summary(conversion_result: "ConversionResult") -> str:
         f"{each.source_range}: {each.subject}: {each.reason.rstrip('.')}"
         for each in conversion_result.unconverted
     ]
-    notes = [f"Left out: {each}." for each in lines]
+    notes = [f"Warning: {each}." for each in lines]
     return "\n".join([*notes, f"Converted {objects or '0 objects'}; {left_out}."])

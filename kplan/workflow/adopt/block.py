@@ -2,9 +2,10 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby, takewhile
 from unicodedata import is_normalized
 
 from kplan.config.format.formatter import format_text
@@ -12,6 +13,7 @@ from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields, to_document
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
+from kplan.model.resource import Identity
 from kplan.report.documents.notation import hcl_text, quote_hcl
 
 _INVALID_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
@@ -36,10 +38,17 @@ class BlockNames:
         return name
 
 
-def render_block(kind: ResourceKind, name: str, arguments: Iterable[str]) -> str:
-    """Write a block."""
+Comments = Mapping[Identity, Sequence[str]]
+"""What is written about objects above them, line by line: labels, owners."""
+
+
+def render_block(
+    kind: ResourceKind, name: str, arguments: Iterable[str], comments: Iterable[str] = ()
+) -> str:
+    """Write a block with comments above it."""
+    lines = "".join(f"# {each}\n" for each in comments)
     body = "\n".join(arguments)
-    return f"resource {quote_hcl(kind.name)} {quote_hcl(name)} {{\n{body}\n}}\n"
+    return f"{lines}resource {quote_hcl(kind.name)} {quote_hcl(name)} {{\n{body}\n}}\n"
 
 
 def render_arguments(value: object, instead: Mapping[str, str] | None = None) -> Iterator[str]:
@@ -61,16 +70,23 @@ def render_arguments(value: object, instead: Mapping[str, str] | None = None) ->
             yield f"{name} = {hcl_text(held)}"
 
 
-def render_map(expressions: Mapping[str, str]) -> str:
-    """Write a map of expressions, an element a line."""
-    lines = "\n".join(f"{quote_hcl(key)} = {each}" for key, each in expressions.items())
+def render_map(expressions: Mapping[str, str], comments: Comments | None = None) -> str:
+    """Write a map of expressions, an element a line, each below its comments."""
+    lines = "\n".join(
+        f"{_comment_lines(key, comments)}{quote_hcl(key)} = {each}"
+        for key, each in expressions.items()
+    )
     return f"{{\n{lines}\n}}"
 
 
-def render_string_set(texts: Iterable[str]) -> str:
-    """Write a set of strings, one a line."""
-    lines = "\n".join(f"{quote_hcl(each)}," for each in texts)
+def render_string_set(texts: Iterable[str], comments: Comments | None = None) -> str:
+    """Write a set of strings, one a line, each below its comments."""
+    lines = "\n".join(f"{_comment_lines(each, comments)}{quote_hcl(each)}," for each in texts)
     return f"toset([\n{lines}\n])"
+
+
+def _comment_lines(name: str, comments: Comments | None) -> str:
+    return "".join(f"# {each}\n" for each in (comments or {}).get(Identity(name), ()))
 
 
 MAX_ACL_MAP = 20
@@ -84,10 +100,12 @@ _SHORT: Mapping[str, str] = {
 """What may vary inside a block, as it is called in the map that the block goes through."""
 
 
-def render_acl_blocks(kind: ResourceKind, acls: Sequence[Acl], names: BlockNames) -> Iterator[str]:
+def render_acl_blocks(
+    kind: ResourceKind, acls: Sequence[Acl], names: BlockNames, comments: Comments
+) -> Iterator[str]:
     """Write ACLs in order of principal."""
     for _, members in groupby(sorted(acls, key=_acl_group_key), key=_acl_group_key):
-        yield from _render_acl_group(kind, sorted(members, key=_acl_key), names)
+        yield from _render_acl_group(kind, sorted(members, key=_acl_key), names, comments)
 
 
 def _acl_group_key(acl: Acl) -> tuple[str, ...]:
@@ -95,15 +113,17 @@ def _acl_group_key(acl: Acl) -> tuple[str, ...]:
     return (acl.acl_principal, acl.acl_permission_type, acl.acl_host, pattern)
 
 
-def _render_acl_group(kind: ResourceKind, acls: Sequence[Acl], names: BlockNames) -> Iterator[str]:
+def _render_acl_group(
+    kind: ResourceKind, acls: Sequence[Acl], names: BlockNames, comments: Comments
+) -> Iterator[str]:
     if len(_varying_attributes(acls)) < len(_SHORT) - 1 or len(acls) <= MAX_ACL_MAP:
-        yield _render_acl_block(kind, acls, names.unique_name(_acl_block_name(acls[0])))
+        name = names.unique_name(_acl_block_name(acls[0]))
+        yield _render_acl_block(kind, acls, name, comments)
         return
     for words, members in groupby(sorted(acls, key=_acl_sort_key), key=_acl_sort_key):
         alike = sorted(members, key=_acl_key)
-        yield _render_acl_block(
-            kind, alike, names.unique_name(f"{_acl_block_name(alike[0])} {' '.join(words)}".lower())
-        )
+        name = names.unique_name(f"{_acl_block_name(alike[0])} {' '.join(words)}".lower())
+        yield _render_acl_block(kind, alike, name, comments)
 
 
 def _acl_sort_key(acl: Acl) -> tuple[str, str]:
@@ -125,18 +145,24 @@ def _acl_block_name(acl: Acl) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _render_acl_block(kind: ResourceKind, acls: Sequence[Acl], name: str) -> str:
+def _render_acl_block(
+    kind: ResourceKind, acls: Sequence[Acl], name: str, comments: Comments
+) -> str:
     """Write what the ACLs share once, and the rest in a set or a map."""
     varying = _varying_attributes(acls)
+    above = dict.fromkeys(
+        chain.from_iterable(comments.get(kind.identify(each), ()) for each in acls)
+    )
     if not varying:
-        return render_block(kind, name, render_arguments(acls[0]))
+        return render_block(kind, name, render_arguments(acls[0]), above)
     if len(varying) == 1:
         each = render_string_set(getattr(acl, varying[0]) for acl in acls)
         instead = {varying[0]: "each.key"}
     else:
         each = render_map({_acl_key(acl): _render_acl_element(acl, varying) for acl in acls})
         instead = {name: f"each.value.{_SHORT[name]}" for name in varying}
-    return render_block(kind, name, [f"for_each = {each}", "", *render_arguments(acls[0], instead)])
+    lines = [f"for_each = {each}", "", *render_arguments(acls[0], instead)]
+    return render_block(kind, name, lines, above)
 
 
 def _render_acl_element(acl: Acl, varying: Sequence[str]) -> str:
@@ -153,38 +179,85 @@ def _acl_key(acl: Acl) -> str:
 MIN_GROUPED_TOPICS = 100
 """From so many topics on those that are alike share a block: that is short, and fast to read."""
 
+_MIN_REMAINDER = 10
+"""So many topics that are alike and share no beginning of their names share a block too."""
+
+_FIRST_WORD = re.compile(r"[._-]*(?:[^._\-\d]+|\d+)")
+
 
 def render_topic_blocks(
-    kind: ResourceKind, topics: Sequence[Topic], names: BlockNames
+    kind: ResourceKind, topics: Sequence[Topic], names: BlockNames, comments: Comments
 ) -> Iterator[str]:
-    """Write topics in order of name."""
+    """Write topics in order of name, those that share a block first."""
     ordered = sorted(topics, key=lambda each: each.name)
-    groups = [[each] for each in ordered]
-    if len(ordered) >= MIN_GROUPED_TOPICS:
-        alike = sorted(ordered, key=_topic_group_key)
-        groups = [list(members) for _, members in groupby(alike, key=_topic_group_key)]
-    for members in sorted(groups, key=lambda group: (len(group) == 1, group[0].name)):
-        yield _render_topic_block(kind, members, names)
+    groups = _topic_groups(ordered) if len(ordered) >= MIN_GROUPED_TOPICS else []
+    shared = {topic.name for _, members in groups for topic in members}
+    for prefix, members in groups:
+        yield _render_shared_topics(kind, members, names.unique_name(prefix), comments)
+    for topic in ordered:
+        if topic.name not in shared:
+            above = comments.get(kind.identify(topic), ())
+            name = names.unique_name(topic.name)
+            yield render_block(kind, name, render_arguments(topic), above)
 
 
-def _topic_group_key(topic: Topic) -> tuple[int, tuple[tuple[str, str], ...]]:
+def _topic_groups(topics: Iterable[Topic]) -> list[tuple[str, list[Topic]]]:
+    """Group topics that are alike and whose names begin alike; return groups with their names.
+
+    People look for a topic by its name: settings tell groups apart, and name none of them.
+    """
+    by_prefix: dict[tuple[str, TopicSettings], list[Topic]] = defaultdict(list)
+    for topic in topics:
+        by_prefix[_first_word(topic.name), _shared_settings(topic)].append(topic)
+    remainder: dict[TopicSettings, list[Topic]] = defaultdict(list)
+    groups: list[tuple[str, list[Topic]]] = []
+    for (_, settings), members in by_prefix.items():
+        if len(members) == 1:
+            remainder[settings].extend(members)
+        else:
+            groups.append((_name_prefix([each.name for each in members]), members))
+    groups.sort(key=lambda group: (group[0], -len(group[1]), group[1][0].name))
+    others = [each for each in remainder.values() if len(each) >= _MIN_REMAINDER]
+    return [*groups, *(("other_topics", each) for each in others)]
+
+
+def _first_word(name: str) -> str:
+    found = _FIRST_WORD.match(name)
+    return found[0] if found else name
+
+
+def _name_prefix(names: Sequence[str]) -> str:
+    """Return what names have in common, in whole words."""
+    pairs = zip(min(names), max(names), strict=False)  # all others are between these two
+    shared = "".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    common = re.sub(r"[^._-]*$", "", shared).strip("._-")
+    return common or _first_word(names[0])
+
+
+TopicSettings = tuple[object, ...]
+
+
+def _shared_settings(topic: Topic) -> TopicSettings:
     """Return what topics must have in common to share a block: all but name and partitions."""
-    return topic.replication_factor or 0, tuple(sorted(topic.config.items()))
+    return (
+        topic.replication_factor or 0,
+        topic.replica_assignment,
+        tuple(sorted((topic.placement or {}).items())),
+        tuple(sorted(topic.config.items())),
+    )
 
 
-def _render_topic_block(kind: ResourceKind, alike: Sequence[Topic], names: BlockNames) -> str:
-    first = alike[0]
-    if len(alike) == 1:
-        return render_block(kind, names.unique_name(first.name), render_arguments(first))
+def _render_shared_topics(
+    kind: ResourceKind, alike: Sequence[Topic], name: str, comments: Comments
+) -> str:
     instead = {"name": "each.key"}
-    each = render_string_set(topic.name for topic in alike)
+    each = render_string_set((topic.name for topic in alike), comments)
     if len({topic.partitions for topic in alike}) > 1:
         instead["partitions"] = "each.value"
-        each = render_map({topic.name: str(topic.partitions) for topic in alike})
-    config = " ".join(f"{key} {value}" for key, value in sorted(first.config.items()))
-    lines = [f"for_each = {each}", "", *render_arguments(first, instead)]
-    name = f"topics rf {first.replication_factor} {config}".strip()
-    return render_block(kind, names.unique_name(name), lines)
+        counts = {topic.name: hcl_text(topic.partitions) for topic in alike}
+        each = render_map(counts, comments)
+    lines = [f"for_each = {each}", "", *render_arguments(alike[0], instead)]
+    return render_block(kind, name, lines)
 
 
 def declarable_value(value: object) -> object:
@@ -208,29 +281,34 @@ def generate_blocks(
     kinds: Sequence[ResourceKind],
     taken: Mapping[str, Iterable[str]],
     file: str,
+    comments: Mapping[str, Comments] | None = None,
 ) -> str:
-    """Write resource blocks for live values of each kind, laid out as `terraform fmt` does.
+    """Write resource blocks for values of each kind, laid out as `terraform fmt` does.
 
-    `taken` holds the names that blocks of a kind have already.
+    `taken` holds the names that blocks of a kind have already, `comments` what is written above
+    the objects of a kind.
     """
     blocks = [
         each
         for kind in sorted(kinds, key=lambda each: (each.schema is Acl, each.name))
         for each in _render_kind_blocks(
-            kind, values.get(kind.name, ()), BlockNames(taken.get(kind.name, ()))
+            kind,
+            values.get(kind.name, ()),
+            BlockNames(taken.get(kind.name, ())),
+            (comments or {}).get(kind.name, {}),
         )
     ]
     return format_text("\n".join(blocks), file)
 
 
 def _render_kind_blocks(
-    kind: ResourceKind, values: Sequence[object], names: BlockNames
+    kind: ResourceKind, values: Sequence[object], names: BlockNames, comments: Comments
 ) -> Iterator[str]:
-    declared = [declarable_value(each) for each in values]
-    yield from render_topic_blocks(
-        kind, [each for each in declared if isinstance(each, Topic)], names
-    )
-    yield from render_acl_blocks(kind, [each for each in declared if isinstance(each, Acl)], names)
-    others = [each for each in declared if not isinstance(each, Topic | Acl)]
+    topics = [each for each in values if isinstance(each, Topic)]
+    yield from render_topic_blocks(kind, topics, names, comments)
+    acls = [each for each in values if isinstance(each, Acl)]
+    yield from render_acl_blocks(kind, acls, names, comments)
+    others = [each for each in values if not isinstance(each, Topic | Acl)]
     for value in sorted(others, key=kind.identify):
-        yield render_block(kind, names.unique_name(kind.identify(value)), render_arguments(value))
+        name, identity = names.unique_name(kind.identify(value)), kind.identify(value)
+        yield render_block(kind, name, render_arguments(value), comments.get(identity, ()))

@@ -10,6 +10,7 @@ from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.broker_config import BROKER_CONFIG
 from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
@@ -141,11 +142,24 @@ class ImportAllResult:
     unread: Mapping[str, str]
 
 
-def import_all(project: Project, file: Path, prefix: str, ports: Ports) -> ImportAllResult:
+@dataclass(frozen=True, slots=True)
+class ImportSelection:
+    """Which objects are taken.
+
+    Their name, or the name of what they are about, begins with `prefix`. Configs of brokers belong
+    to whoever runs the cluster: they are taken only with `has_broker_configs`.
+    """
+
+    prefix: str = ""
+    has_broker_configs: bool = False
+
+
+def import_all(
+    project: Project, file: Path, selection: ImportSelection, ports: Ports
+) -> ImportAllResult:
     """Declare every live object that is not declared yet in a new file, and own it.
 
-    The cluster is that of the connection without alias. Only objects whose name, or the name of
-    what they are about, begins with `prefix` are taken. Internal topics stay out. Nothing on the
+    The cluster is that of the connection without alias. Internal topics stay out. Nothing on the
     cluster changes, and the next plan is empty.
 
     Raises:
@@ -156,12 +170,15 @@ def import_all(project: Project, file: Path, prefix: str, ports: Ports) -> Impor
     with _create_file(project, file), open_project(project, ports, frozenset({""})) as found:
         check_no_journal(project)
         ports.progress.stage("Reading the cluster")
-        snapshot, chosen, left_out = _select_objects(found, prefix)
+        snapshot, chosen, left_out = _select_objects(found, selection)
         text = _render_selected(found.configuration, snapshot, chosen, file.name)
         owned = _adopt_selected(project, file, text, (snapshot, chosen)) if text else ()
         if owned:
             project.store.write(_state_with_owned(found, owned))
         return ImportAllResult(text, owned, tuple(left_out), snapshot.unread)
+
+
+_BROKER_CONFIG_REASON = "configs of brokers are imported with -include=broker-configs"
 
 
 @contextmanager
@@ -195,7 +212,7 @@ SelectedObjects = Mapping[str, Sequence[Identity]]
 
 
 def _select_objects(
-    project: OpenProject, prefix: str
+    project: OpenProject, selection: ImportSelection
 ) -> tuple[Snapshot, SelectedObjects, list[UnimportedObject]]:
     """Read what there is, then all about what is to be taken.
 
@@ -218,12 +235,16 @@ def _select_objects(
             identity
             for identity, live in reading.objects.items()
             if (kind, identity, "") not in declared
-            and _filter_name(identity, live).startswith(prefix)
+            and _filter_name(identity, live).startswith(selection.prefix)
         ]
         for kind, reading in first.readings.items()
     }
-    snapshot = read_snapshot(cluster, description, KINDS, wanted)
     left_out: list[UnimportedObject] = []
+    if not selection.has_broker_configs:
+        name = BROKER_CONFIG.name
+        unasked = wanted.pop(name, [])
+        left_out += (UnimportedObject(name, each, _BROKER_CONFIG_REASON) for each in unasked)
+    snapshot = read_snapshot(cluster, description, KINDS, wanted)
     chosen: dict[str, list[Identity]] = {kind.name: [] for kind in KINDS}
     for kind in KINDS:
         for identity in sorted(wanted.get(kind.name, ())):
@@ -260,7 +281,7 @@ def _render_selected(
     configuration: Configuration, snapshot: Snapshot, chosen: SelectedObjects, file: str
 ) -> str:
     values = {
-        kind: [snapshot.readings[kind].objects[each].value for each in identities]
+        kind: [declarable_value(snapshot.readings[kind].objects[each].value) for each in identities]
         for kind, identities in chosen.items()
     }
     taken = {

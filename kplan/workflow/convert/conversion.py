@@ -1,9 +1,9 @@
 """What is gathered from another tool's files: values, what they cannot say, and mistakes."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 
 from kplan.config.diagnostic import EvaluationError
 from kplan.config.yaml_document import YamlNode
@@ -14,6 +14,7 @@ from kplan.kinds.topic_rules import Topic
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.resource import Identity
+from kplan.report.documents.notation import key_text, quote_hcl
 from kplan.workflow.adopt.block import is_writable
 
 _KINDS = {kind.schema: kind for kind in KINDS}
@@ -30,7 +31,7 @@ _CANONICAL_WORDS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class UnconvertedEntry:
-    """Something that was not carried over: where it is, what it is, and why."""
+    """Something that was not carried over: where it is, its key or its name, and why."""
 
     source_range: SourceRange
     subject: str
@@ -39,12 +40,13 @@ class UnconvertedEntry:
 
 @dataclass(frozen=True, slots=True)
 class AclGrant:
-    """To whom ACLs are given, and where that is written."""
+    """To whom ACLs are given, where that is written, and what is noted about it."""
 
     principal: str
     source_range: SourceRange
     host: str = "*"
     permission: str = "Allow"
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -52,6 +54,9 @@ class Conversion:
     """Values by kind and identity, filled by the reader of a format."""
 
     values: dict[str, dict[Identity, object]] = field(default_factory=lambda: defaultdict(dict))
+    notes: dict[str, dict[Identity, list[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
     unconverted: list[UnconvertedEntry] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
@@ -63,33 +68,43 @@ class Conversion:
         except EvaluationError as failure:
             self.problems.extend(failure.diagnostics)
 
-    def skip(self, at: SourceRange, what: str, reason: str) -> None:
-        """Note what is not carried over."""
+    def skip(self, at: SourceRange | YamlNode, what: str, reason: str) -> None:
+        """Note what is not carried over; a node that is left out as a whole counts as read."""
+        if isinstance(at, YamlNode):
+            at.mark_read()
+            at = at.declared_at
         self.unconverted.append(UnconvertedEntry(at, what, reason))
 
-    def skip_unknown_members(self, part: YamlNode, known: Collection[str], of: str) -> None:
-        """Note the members of a mapping that nothing was made of."""
-        for key, other in part.unknown_members(known):
-            self.skip(other.source_range, f"{key} of {of}", "kplan has nothing like it")
+    def skip_members(self, part: YamlNode, reasons: Mapping[str, str], of: str) -> None:
+        """Note the members that kplan has nothing like, each with its reason."""
+        for key, reason in reasons.items():
+            if key in part.key_names:
+                self.skip(part.get(key), f"{key} of {of}", reason)
 
-    def add_topic(
-        self,
-        name: str,
-        at: SourceRange,
-        counts: Sequence[int | None],
-        config: Mapping[str, YamlNode],
-    ) -> None:
-        """Add a topic; `counts` are partitions and replication factor, below 1 the broker's."""
-        partitions, factor = (each if each is None or each > 0 else None for each in counts)
+    def skip_unread(self, documents: Iterable[YamlNode]) -> None:
+        """Note every key that no reader asked for."""
+        for document in documents:
+            for path, part in document.unread_members():
+                self.skip(part, path, "kplan has nothing like it")
+
+    def read_config(self, name: str, config: Mapping[str, YamlNode]) -> Mapping[str, str]:
+        """Return the configs of a topic as texts, lists joined as Kafka writes them."""
         found: dict[str, str] = {}
         for key, part in config.items():
             if part.content is None:
-                self.skip(part.source_range, f"{key} of topic {name}", "it has no value")
+                self.skip(part, f"{key} of topic {name}", "it has no value")
             else:
                 found[key] = (
                     ",".join(part.texts()) if isinstance(part.content, tuple) else part.text()
                 )
-        self._add(Topic(name, partitions, factor, None, found), f"topic {name}", at)
+        return found
+
+    def add_topic(self, topic: Topic, at: SourceRange, notes: Iterable[str] = ()) -> None:
+        """Add a topic; counts below 1 are left to the broker."""
+        counts = (topic.partitions, topic.replication_factor)
+        partitions, factor = (each if each is None or each > 0 else None for each in counts)
+        value = replace(topic, partitions=partitions, replication_factor=factor)
+        self._add(value, f"topic {topic.name}", at, notes)
 
     def add_acl(
         self, to: AclGrant, sort: str, name: str, operation: str, pattern: str = ""
@@ -105,18 +120,17 @@ class Conversion:
             _canonical_word("permission", to.permission),
             _canonical_word("pattern", pattern or "Literal"),
         )
-        self._add(
-            acl, f"ACL {acl.acl_operation} on {type_} {name} for {to.principal}", to.source_range
-        )
+        what = f"ACL {acl.acl_operation} on {type_} {name} for {to.principal}"
+        self._add(acl, what, to.source_range, to.notes)
 
-    def add_quota(
-        self, entity: tuple[str, str | None, str | None], at: SourceRange, limits: Mapping[str, str]
+    def add_quota(self, quota: Quota, at: SourceRange, notes: Iterable[str] = ()) -> None:
+        """Add a quota."""
+        what = f"quota of {quota.entity_type} {quota.entity_name or 'default'}"
+        self._add(quota, what, at, notes)
+
+    def _add(
+        self, value: Acl | Topic | Quota, what: str, at: SourceRange, notes: Iterable[str]
     ) -> None:
-        """Add a quota; an entity is its type, its name, and the client id of a user."""
-        sort, name, client = entity
-        self._add(Quota(sort, name, client, limits), f"quota of {sort} {name or 'default'}", at)
-
-    def _add(self, value: Acl | Topic | Quota, what: str, at: SourceRange) -> None:
         kind = _KINDS[type(value)]
         value = kind.normalize(value)
         faults = [each for each in kind.check(value) if not each.is_warning]
@@ -127,6 +141,33 @@ class Conversion:
             del self.values[kind.name][kind.identify(value)]
             told = faults[0].detail if faults else "HCL stores text in composed form (NFC)"
             self.skip(at, what, told)
+        else:
+            held = self.notes[kind.name][kind.identify(value)]
+            held.extend(each for each in notes if each not in held)
+
+
+def read_notes(part: YamlNode, *names: str) -> tuple[str, ...]:
+    """Read what people say of an object and Kafka stores nowhere: labels, owners, descriptions."""
+    return tuple(
+        line
+        for name in names
+        if name in part.key_names
+        for line in _note_lines(key_text(name), part.get(name))
+    )
+
+
+def _note_lines(name: str, part: YamlNode) -> Iterator[str]:
+    match part.content:
+        case None:
+            return
+        case str(text):
+            yield f"{name} = {quote_hcl(text.strip())}"
+        case tuple(items):
+            for number, each in enumerate(items):
+                yield from _note_lines(f"{name}[{number}]", each)
+        case _:
+            for key, each in part.members().items():
+                yield from _note_lines(f"{name}.{key_text(key)}", each)
 
 
 def quota_limits(part: YamlNode) -> Mapping[str, str]:

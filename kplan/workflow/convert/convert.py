@@ -70,12 +70,15 @@ def convert(files: Sequence[str], format_: SourceFormat | None) -> ConversionRes
             documents[format_ or _detect_format(read, name)].extend(read)
     for each, parts in documents.items():
         READERS[each](parts, found)
+        found.skip_unread(parts)
     if found.problems:
         raise ConfigError(sort_diagnostics(found.problems), sources)
     values = {kind: tuple(each.values()) for kind, each in found.values.items() if each}
     nouns = {kind.noun: len(values[kind.name]) for kind in KINDS if kind.name in values}
     left_out = tuple(sorted(found.unconverted, key=lambda each: (each.source_range, each.subject)))
-    return ConversionResult(generate_blocks(values, KINDS, {}, "converted.tf"), nouns, left_out)
+    return ConversionResult(
+        generate_blocks(values, KINDS, {}, "converted.tf", found.notes), nouns, left_out
+    )
 
 
 def write_new_file(file: Path, text: str) -> None:
@@ -91,7 +94,7 @@ def write_new_file(file: Path, text: str) -> None:
 
 def _detect_format(documents: Sequence[YamlNode], name: str) -> SourceFormat:
     """Return the format by what only it has; raises Failure."""
-    keys = {key for each in documents for key in each.members()}
+    keys = {key for each in documents for key in each.key_names}
     versions = set(_api_versions(documents))
     if any(each.startswith("kafka.strimzi.io/") for each in versions):
         return SourceFormat.STRIMZI
@@ -109,12 +112,12 @@ def _detect_format(documents: Sequence[YamlNode], name: str) -> SourceFormat:
 def _api_versions(documents: Iterable[YamlNode]) -> Iterable[str]:
     for document in documents:
         for each in (document, *_list_items(document)):
-            version = each.get("apiVersion").content
+            version = each.peek("apiVersion").content
             if isinstance(version, str):
                 yield version
 
 
 def _list_items(document: YamlNode) -> Sequence[YamlNode]:
-    held = document.get("items").content
+    held = document.peek("items").content
     items = held if isinstance(held, tuple) else ()
     return [each for each in items if isinstance(each.content, Mapping)]

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.config.yaml_document import YamlNode
-from kplan.workflow.convert.conversion import AclGrant, Conversion, quota_limits
+from kplan.kinds.quota import Quota
+from kplan.kinds.topic_rules import Topic
+from kplan.workflow.convert.conversion import AclGrant, Conversion, quota_limits, read_notes
 
 _QUOTA_ENTITIES: Mapping[str, tuple[str, bool, bool]] = {
     "USER": ("user", True, False),
@@ -18,6 +20,9 @@ _EXCLUSION_REASONS = {
     "delete": "it is marked to be deleted",
     "ignore": "Jikkou ignores it too",
 }
+_NOTES = ("labels", "annotations", "description")
+_KUBERNETES_HISTORY = ("creationTimestamp", "generation", "resourceVersion", "uid", "managedFields")
+"""What Kubernetes writes into `metadata` of what it stores, as `kubectl get -o yaml` prints it."""
 _CREDENTIAL_REASON = "secrets are not carried over; declare a kafka_user_scram_credential"
 
 
@@ -46,21 +51,28 @@ def _read_jikkou_resource(
     """Read one resource; quotas may be without a name."""
     name = part.get("metadata", "name").text("" if kind == "KafkaClientQuota" else None)
     if told := _exclusion_reason(part):
-        conversion.skip(part.source_range, f"{kind} {name}", told)
+        conversion.skip(part, f"{kind} {name}", told)
         return
     match kind:
         case "KafkaTopic":
-            _read_jikkou_topic(name, part.get("spec"), maps, conversion)
+            _read_jikkou_topic(name, part, maps, conversion)
         case "KafkaPrincipalAuthorization":
-            _read_authorization(name, part.get("spec"), roles, conversion)
+            _read_authorization(name, part, roles, conversion)
         case "KafkaClientQuota":
-            _read_client_quota(name, part.get("spec"), conversion)
+            _read_client_quota(name, part, conversion)
         case "KafkaUser":
-            conversion.skip(part.source_range, f"{kind} {name}", _CREDENTIAL_REASON)
+            conversion.skip(part, f"{kind} {name}", _CREDENTIAL_REASON)
         case "ConfigMap" | "KafkaPrincipalRole":
-            return
+            _report_shared_part(kind, name, part, conversion)
         case _:
-            conversion.skip(part.source_range, f"{kind} {name}", "kplan has no such kind")
+            conversion.skip(part, f"{kind} {name}", "kplan has no such kind")
+
+
+def _report_shared_part(kind: str, name: str, part: YamlNode, conversion: Conversion) -> None:
+    """Report what a map of configs or a role says of itself: it becomes no block of its own."""
+    metadata = part.get("metadata")
+    told = f"a {kind} becomes part of the objects that use it, and no block of its own"
+    conversion.skip_members(metadata, dict.fromkeys(_NOTES, told), f"{kind} {name}")
 
 
 def _exclusion_reason(part: YamlNode) -> str:
@@ -82,11 +94,17 @@ def read_strimzi(documents: Sequence[YamlNode], conversion: Conversion) -> None:
 
 def _document_resources(document: YamlNode) -> Iterator[tuple[str, YamlNode]]:
     """Return the resources of a document with their kinds; lists hold several."""
+    document.get("apiVersion")
     kind = document.get("kind").text()
     if not kind.endswith("List"):
         yield kind, document
         return
+    metadata = document.get("metadata")
+    for key in ("labels", "annotations"):
+        if not metadata.peek(key).content:  # empty ones are printed by default
+            metadata.get(key)
     for item in document.get("items").items():
+        item.get("apiVersion")
         yield item.get("kind").text(kind.removesuffix("List")), item
 
 
@@ -101,8 +119,9 @@ def _resources_by_name(
 
 
 def _read_jikkou_topic(
-    name: str, spec: YamlNode, maps: Mapping[str, YamlNode], conversion: Conversion
+    name: str, part: YamlNode, maps: Mapping[str, YamlNode], conversion: Conversion
 ) -> None:
+    spec = part.get("spec")
     config: dict[str, YamlNode] = {}
     for each in spec.get("configMapRefs").texts():
         if each in maps:
@@ -112,14 +131,18 @@ def _read_jikkou_topic(
             conversion.skip(at, f"ConfigMap {each} of topic {name}", "it is in none of the files")
     config |= spec.get("configs").members()
     counts = (spec.get("partitions").number(), spec.get("replicas").number())
-    conversion.add_topic(name, spec.source_range, counts, config)
-    known = {"partitions", "replicas", "configs", "configMapRefs"}
-    conversion.skip_unknown_members(spec, known, f"topic {name}")
+    topic = Topic(name, *counts, None, conversion.read_config(name, config))
+    conversion.add_topic(topic, spec.source_range, _metadata_notes(part))
+
+
+def _metadata_notes(part: YamlNode) -> tuple[str, ...]:
+    return read_notes(part.get("metadata"), *_NOTES)
 
 
 def _read_authorization(
-    name: str, spec: YamlNode, roles: Mapping[str, YamlNode], conversion: Conversion
+    name: str, part: YamlNode, roles: Mapping[str, YamlNode], conversion: Conversion
 ) -> None:
+    spec, notes = part.get("spec"), _metadata_notes(part)
     rules = list(spec.get("acls").items())
     for each in spec.get("roles").texts():
         if each in roles:
@@ -128,49 +151,54 @@ def _read_authorization(
             at = spec.get("roles").source_range
             conversion.skip(at, f"role {each} of {name}", "it is in none of the files")
     for rule in rules:
-        _read_acl_rule(name, rule, conversion)
-    conversion.skip_unknown_members(spec, {"acls", "roles"}, name)
+        _read_acl_rule(name, rule, notes, conversion)
+    if notes and not rules:
+        _report_unused_notes(part, f"{name}, who has no ACL", conversion)
 
 
-def _read_acl_rule(principal: str, rule: YamlNode, conversion: Conversion) -> None:
+def _report_unused_notes(part: YamlNode, of: str, conversion: Conversion) -> None:
+    told = "there is no block that it could stand above"
+    conversion.skip_members(part.get("metadata"), dict.fromkeys(_NOTES, told), of)
+
+
+def _read_acl_rule(
+    principal: str, rule: YamlNode, notes: tuple[str, ...], conversion: Conversion
+) -> None:
     """Read an ACL of either tool: a resource, and operations on it."""
     resource = rule.get("resource")
     sort = resource.get("type").text()
-    named = resource.get("pattern") if "pattern" in resource.members() else resource.get("name")
+    named = resource.get("pattern" if "pattern" in resource.key_names else "name")
     name = named.text("kafka-cluster" if sort.casefold() == "cluster" else None)
     pattern = resource.get("patternType").text("literal")
     if pattern.casefold() in {"match", "any"} or name.startswith("/"):
         detail = "it is for the topics that match when it is applied; declare an ACL for each"
-        conversion.skip(rule.source_range, f"ACL on {sort} {name} for {principal}", detail)
+        conversion.skip(rule, f"ACL on {sort} {name} for {principal}", detail)
         return
     to = AclGrant(
         principal,
         rule.source_range,
         rule.get("host").text("*"),
         rule.get("type").text("allow").capitalize(),
+        notes,
     )
     operations = rule.get("operations").texts() or (rule.get("operation").text(),)
     for each in operations:
         conversion.add_acl(to, sort, name, each, pattern)
-    known = {"resource", "operations", "operation", "host", "type"}
-    conversion.skip_unknown_members(rule, known, f"an ACL for {principal}")
 
 
-def _read_client_quota(name: str, spec: YamlNode, conversion: Conversion) -> None:
+def _read_client_quota(name: str, part: YamlNode, conversion: Conversion) -> None:
+    spec = part.get("spec")
     sort = spec.get("type").text()
     if sort not in _QUOTA_ENTITIES:
-        conversion.skip(
-            spec.source_range, f"quota {name}".strip(), f'kplan has no quota of type "{sort}"'
-        )
+        conversion.skip(part, f"quota {name}".strip(), f'kplan has no quota of type "{sort}"')
         return
     type_, is_named, has_client = _QUOTA_ENTITIES[sort]
     key = "user" if type_ == "user" else "clientId"
     entity = spec.get("entity", key).text() if is_named else None
     client = spec.get("entity", "clientId").text() if has_client else None
     client = "<default>" if sort == "USER_ALL_CLIENTS" else client
-    conversion.add_quota(
-        (type_, entity, client), spec.source_range, quota_limits(spec.get("configs"))
-    )
+    quota = Quota(type_, entity, client, quota_limits(spec.get("configs")))
+    conversion.add_quota(quota, spec.source_range, _metadata_notes(part))
 
 
 def _read_strimzi_resource(kind: str, part: YamlNode, conversion: Conversion) -> None:
@@ -178,20 +206,34 @@ def _read_strimzi_resource(kind: str, part: YamlNode, conversion: Conversion) ->
     spec = part.get("spec")
     managed = part.get("metadata", "annotations", "strimzi.io/managed").text("true")
     if managed == "false":
-        conversion.skip(part.source_range, f"{kind} {name}", "Strimzi does not manage it either")
+        conversion.skip(part, f"{kind} {name}", "Strimzi does not manage it either")
     elif kind == "KafkaTopic":
         topic = spec.get("topicName").text(name)
         counts = (spec.get("partitions").number(), spec.get("replicas").number())
-        conversion.add_topic(topic, spec.source_range, counts, spec.get("config").members())
-        known = {"topicName", "partitions", "replicas", "config"}
-        conversion.skip_unknown_members(spec, known, f"topic {topic}")
+        config = conversion.read_config(topic, spec.get("config").members())
+        value = Topic(topic, *counts, None, config)
+        conversion.add_topic(value, spec.source_range, _metadata_notes(part))
+        _report_kubernetes_parts(part, conversion)
     elif kind == "KafkaUser":
-        _read_strimzi_user(name, spec, conversion)
+        _read_strimzi_user(name, part, conversion)
+        _report_kubernetes_parts(part, conversion)
     else:
-        conversion.skip(part.source_range, f"{kind} {name}", "kplan has no such kind")
+        conversion.skip(part, f"{kind} {name}", "kplan has no such kind")
 
 
-def _read_strimzi_user(name: str, spec: YamlNode, conversion: Conversion) -> None:
+def _report_kubernetes_parts(part: YamlNode, conversion: Conversion) -> None:
+    """Report where Kubernetes keeps a resource; its status and history are nobody's wish."""
+    part.get("status").mark_read()
+    name = part.get("metadata", "name").text()
+    for key in _KUBERNETES_HISTORY:
+        part.get("metadata", key).mark_read()
+    conversion.skip_members(
+        part.get("metadata"), {"namespace": "a Kafka cluster has no namespaces"}, name
+    )
+
+
+def _read_strimzi_user(name: str, part: YamlNode, conversion: Conversion) -> None:
+    spec, notes = part.get("spec"), _metadata_notes(part)
     sort = spec.get("authentication", "type").text("")
     user = f"CN={name}" if sort.startswith("tls") else name
     if sort.startswith("scram") or sort == "tls":
@@ -200,20 +242,17 @@ def _read_strimzi_user(name: str, spec: YamlNode, conversion: Conversion) -> Non
             if sort.startswith("scram")
             else "keep the certificate that Strimzi created"
         )
-        conversion.skip(
-            spec.get("authentication").source_range, f"{sort} credential of {name}", told
-        )
+        conversion.skip(spec.get("authentication"), f"{sort} credential of {name}", told)
     authorization = spec.get("authorization")
     if authorization.get("type").text("simple") == "simple":
         for rule in authorization.get("acls").items():
             with conversion.collect_problems():
-                _read_acl_rule(f"User:{user}", rule, conversion)
+                _read_acl_rule(f"User:{user}", rule, notes, conversion)
     else:
-        conversion.skip(
-            authorization.source_range, f"authorization of {name}", "it is not by Kafka's ACLs"
-        )
+        conversion.skip(authorization, f"authorization of {name}", "it is not by Kafka's ACLs")
     quotas = spec.get("quotas")
     if quotas.content is not None:
-        conversion.add_quota(("user", user, None), quotas.source_range, quota_limits(quotas))
-    known = {"authentication", "authorization", "quotas"}
-    conversion.skip_unknown_members(spec, known, f"user {name}")
+        quota = Quota("user", user, None, quota_limits(quotas))
+        conversion.add_quota(quota, quotas.source_range, notes)
+    if notes and quotas.content is None and not authorization.get("acls").items():
+        _report_unused_notes(part, f"{name}, who has no ACL and no quota", conversion)

@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from kplan.config.yaml_document import YamlNode
-from kplan.workflow.convert.conversion import AclGrant, Conversion
+from kplan.kinds.quota import Quota
+from kplan.kinds.topic_rules import Topic
+from kplan.workflow.convert.conversion import AclGrant, Conversion, read_notes
 
 _NON_PREFIX_KEYS = {"context", "projects", "special_topics", "platform"}
-_CLIENT_KEYS = {"principal", "group", "transactionId", "idempotence", "metadata"}
+_NOTES = ("metadata", "owner", "description", "labels")
+_SCHEMA_REASON = "kplan manages no schemas"
 
 
 def read_julie(documents: Sequence[YamlNode], conversion: Conversion) -> None:
@@ -19,7 +22,8 @@ def read_julie(documents: Sequence[YamlNode], conversion: Conversion) -> None:
 def _read_topology(document: YamlNode, conversion: Conversion) -> None:
     """Read a topology: its other members are parts of all names, in the order written."""
     prefix = [document.get("context").text()]
-    prefix += [part.text() for _, part in document.unknown_members(_NON_PREFIX_KEYS)]
+    others = [key for key in document.key_names if key not in _NON_PREFIX_KEYS]
+    prefix += [document.get(each).text() for each in others]
     for project in document.get("projects").items():
         with conversion.collect_problems():
             _read_project([*prefix, project.get("name").text()], project, conversion)
@@ -37,24 +41,25 @@ def _read_platform(name: str, part: YamlNode, conversion: Conversion) -> None:
         case "kafka":
             for quota in part.get("quotas").items():
                 user = quota.get("principal").text().removeprefix("User:")
-                rates = {key: each.text() for key, each in quota.unknown_members({"principal"})}
-                conversion.add_quota(("user", user, None), quota.source_range, rates)
-            conversion.skip_unknown_members(part, {"quotas"}, "the platform's kafka")
+                rates = {
+                    key: each.text() for key, each in quota.members().items() if key != "principal"
+                }
+                conversion.add_quota(Quota("user", user, None, rates), quota.source_range)
         case "schema_registry":
             for each in _registry_instances(part):
                 topic = each.get("topic").text("_schemas")
+                to = _grant(each)
                 for operation in ("DescribeConfigs", "Write", "Read"):
-                    conversion.add_acl(
-                        AclGrant(each.get("principal").text(), each.source_range),
-                        "Topic",
-                        topic,
-                        operation,
-                    )
-                conversion.skip_unknown_members(
-                    each, {"principal", "topic", "group"}, "a schema registry"
-                )
+                    conversion.add_acl(to, "Topic", topic, operation)
+                told = "julie gives no ACL on it; declare one where the registry needs it"
+                conversion.skip_members(each, {"group": told}, f"the registry of {to.principal}")
         case _:
-            conversion.skip(part.source_range, f"platform {name}", "declare the ACLs that it needs")
+            conversion.skip(part, f"platform {name}", "declare the ACLs that it needs")
+
+
+def _grant(part: YamlNode) -> AclGrant:
+    principal = part.get("principal").text()
+    return AclGrant(principal, part.source_range, notes=read_notes(part, *_NOTES))
 
 
 def _registry_instances(part: YamlNode) -> Sequence[YamlNode]:
@@ -75,8 +80,8 @@ def _read_project(prefix: Sequence[str], project: YamlNode, conversion: Conversi
     for each in _project_connectors(project, conversion):
         with conversion.collect_problems():
             _read_connector(each, conversion)
-    known = {"name", "topics", "consumers", "producers", "streams", "connectors"}
-    conversion.skip_unknown_members(project, known, f"project {prefix[-1]}")
+    told = "kplan manages ACLs, not role bindings of Confluent Platform"
+    conversion.skip_members(project, {"rbac": told}, f"project {prefix[-1]}")
 
 
 def _read_topic(
@@ -87,25 +92,26 @@ def _read_topic(
     conversion: Conversion,
 ) -> None:
     config = dict(topic.get("config").members())
-    counts = [
+    partitions, factor = (
         config.pop(key).number() if key in config else None
         for key in ("num.partitions", "replication.factor")
-    ]
-    conversion.add_topic(name, topic.source_range, counts, config)
+    )
+    value = Topic(name, partitions, factor, None, conversion.read_config(name, config))
+    conversion.add_topic(value, topic.source_range, read_notes(topic, *_NOTES))
     for each in (*consumers, *topic.get("consumers").items()):
-        to = AclGrant(each.get("principal").text(), each.source_range)
+        to = _grant(each)
         for operation in ("Describe", "Read"):
             conversion.add_acl(to, "Topic", name, operation)
         conversion.add_acl(to, "Group", *_parse_pattern(each.get("group").text("*"), "Read"))
-        conversion.skip_unknown_members(each, _CLIENT_KEYS, "a consumer")
     for each in (*producers, *topic.get("producers").items()):
         _read_producer(name, each, conversion)
-    known = {"name", "dataType", "config", "consumers", "producers"}
-    conversion.skip_unknown_members(topic, known, f"topic {name}")
+    plan = "plans are files of their own; write the partitions and configs of the plan here"
+    reasons = {"plan": plan, "schemas": _SCHEMA_REASON, "subject.name.strategy": _SCHEMA_REASON}
+    conversion.skip_members(topic, reasons, f"topic {name}")
 
 
 def _read_producer(topic: str, part: YamlNode, conversion: Conversion) -> None:
-    to = AclGrant(part.get("principal").text(), part.source_range)
+    to = _grant(part)
     transaction = part.get("transactionId")
     for operation in ("Describe", "Write"):
         conversion.add_acl(to, "Topic", topic, operation)
@@ -115,7 +121,6 @@ def _read_producer(topic: str, part: YamlNode, conversion: Conversion) -> None:
             )
     if transaction.content is not None or part.get("idempotence").content is not None:
         conversion.add_acl(to, "Cluster", "kafka-cluster", "IdempotentWrite")
-    conversion.skip_unknown_members(part, _CLIENT_KEYS, "a producer")
 
 
 def _parse_pattern(name: str, operation: str) -> tuple[str, str, str]:
@@ -132,13 +137,11 @@ def _add_topic_acls(to: AclGrant, part: YamlNode, conversion: Conversion) -> Non
 
 
 def _read_streams(prefix: str, part: YamlNode, conversion: Conversion) -> None:
-    to = AclGrant(part.get("principal").text(), part.source_range)
+    to = _grant(part)
     application = part.get("applicationId").text(prefix)
     _add_topic_acls(to, part, conversion)
     conversion.add_acl(to, "Topic", application, "All", "Prefixed")
     conversion.add_acl(to, "Group", application, "Read", "Prefixed")
-    known = {"principal", "applicationId", "topics", "metadata"}
-    conversion.skip_unknown_members(part, known, "a streams application")
 
 
 def _project_connectors(project: YamlNode, conversion: Conversion) -> Iterator[YamlNode]:
@@ -148,16 +151,15 @@ def _project_connectors(project: YamlNode, conversion: Conversion) -> Iterator[Y
         yield from connectors.content
         return
     yield from connectors.get("access_control").items()
-    conversion.skip_unknown_members(connectors, {"access_control"}, "the connectors")
+    told = "connectors themselves run in Connect, and kplan manages none"
+    conversion.skip_members(connectors, {"artifacts": told, "artefacts": told}, "the connectors")
 
 
 def _read_connector(part: YamlNode, conversion: Conversion) -> None:
-    to = AclGrant(part.get("principal").text(), part.source_range)
+    to = _grant(part)
     for sort in ("status", "offset", "configs"):
         default = "connect-offsets" if sort == "offset" else f"connect-{sort}"
         for operation in ("Read", "Write"):
             conversion.add_acl(to, "Topic", part.get(f"{sort}_topic").text(default), operation)
     conversion.add_acl(to, "Group", part.get("group").text("connect-cluster"), "Read")
     _add_topic_acls(to, part, conversion)
-    known = {"principal", "group", "topics", "status_topic", "offset_topic", "configs_topic"}
-    conversion.skip_unknown_members(part, known | {"metadata"}, "a connector")

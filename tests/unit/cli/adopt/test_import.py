@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.request import NewTopic
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 TFSTATE = Path(__file__).parents[2] / "workflow" / "adopt" / "fixtures" / "terraform.tfstate"
@@ -41,6 +42,20 @@ def test_what_was_left_out_is_told(desk: MemoryCommand) -> None:
     told = desk.run("import", "-all", "-prefix=s", "-generate-config=x.tf")
     assert "Left out: all kafka_acl: " in told
     assert "Import successful: 1 kafka_topic owned now." in told
+
+
+def test_configs_of_brokers_are_left_out_until_asked_for(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    every = ConfigResource(ConfigScope.BROKER, "")
+    setting = ConfigResourceAlteration(every, {"log.retention.ms": "86400000"})
+    desk.cluster.connect_as().alter_configs([setting])
+    told = desk.run("import", "-all", "-generate-config=x.tf")
+    assert "Left out: <default>: configs of brokers are imported with -include=broker-conf" in told
+    told = desk.run("import", "-all", "-include=broker-configs", "-generate-config=x.tf")
+    assert "Import successful: 1 kafka_broker_config owned now." in told
+    assert "-include requires -all." in desk.run_failing(
+        "import", "-include=broker-configs", "kafka_topic.a", "a"
+    )
 
 
 def test_a_state_of_terraform_is_taken_over(desk: MemoryCommand) -> None:

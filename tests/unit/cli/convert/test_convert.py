@@ -21,7 +21,7 @@ def desk(
 def test_blocks_go_to_stdout_and_counts_to_stderr(desk: MemoryCommand) -> None:
     assert desk.run("convert", "state.yaml").startswith('resource "kafka_topic" "orders" {\n')
     told = desk.run_failing("convert", "-from=kafka-gitops", "state.yaml", code=0)
-    assert "Left out: state.yaml:2:50: note of topic orders: kplan has nothing like it." in told
+    assert "Warning: state.yaml:2:44: topics.orders.note: kplan has nothing like it." in told
     assert told.endswith("Converted 1 topic; 1 left out.")
 
 

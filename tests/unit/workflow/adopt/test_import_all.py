@@ -1,5 +1,6 @@
 """A cluster that is there already becomes configuration and state in one step."""
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -9,11 +10,12 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import AclBinding, NewTopic, TopicRef
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.config.format.formatter import format_text
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError, StateError, UsageError
-from kplan.workflow.adopt.block import BlockNames, generate_blocks
-from kplan.workflow.adopt.import_ import ImportAllResult, import_all
+from kplan.workflow.adopt.block import BlockNames, declarable_value, generate_blocks
+from kplan.workflow.adopt.import_ import ImportAllResult, ImportSelection, import_all
 from kplan.workflow.state.state import list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 from tests.values import topic
@@ -61,8 +63,15 @@ def site(tmp_path: Path) -> ProjectHarness:
     return found
 
 
-def imported(site: ProjectHarness, file: str = "cluster.tf", prefix: str = "") -> ImportAllResult:
-    return import_all(site.project, site.folder / file, prefix, site.ports)
+def imported(
+    site: ProjectHarness,
+    file: str = "cluster.tf",
+    prefix: str = "",
+    *,
+    has_broker_configs: bool = False,
+) -> ImportAllResult:
+    selection = ImportSelection(prefix, has_broker_configs)
+    return import_all(site.project, site.folder / file, selection, site.ports)
 
 
 def test_a_cluster_becomes_tidy_configuration_and_then_there_is_nothing_to_do(
@@ -153,7 +162,7 @@ def test_a_file_that_would_not_load_is_taken_away_again(site: ProjectHarness) ->
 def test_a_folder_that_cannot_be_written_to_is_told(site: ProjectHarness) -> None:
     elsewhere = replace(site.project, folder=site.folder / "absent")
     with pytest.raises(UsageError, match="cannot be written"):
-        import_all(elsewhere, elsewhere.folder / "c.tf", "", site.ports)
+        import_all(elsewhere, elsewhere.folder / "c.tf", ImportSelection(), site.ports)
 
 
 def test_a_topic_that_vanishes_while_it_is_read_is_left_out(site: ProjectHarness) -> None:
@@ -196,10 +205,30 @@ def test_blocks_have_names_of_their_own() -> None:
 
 
 def test_attributes_left_to_their_default_are_left_out() -> None:
-    text = generate_blocks(
-        {"kafka_topic": [topic("t", replica_assignment=((1,),))]}, KINDS, {}, "f.tf"
-    )
+    value = declarable_value(topic("t", replica_assignment=((1,),)))
+    text = generate_blocks({"kafka_topic": [value]}, KINDS, {}, "f.tf")
     assert text == 'resource "kafka_topic" "t" {\n  name = "t"\n}\n'
+
+
+def test_configs_of_brokers_are_taken_only_when_asked(site: ProjectHarness) -> None:
+    """Issue 18.6: they are of whoever runs the cluster, and a team's import owned them."""
+    cluster = site.cluster.connect_as()
+    resource = ConfigResource(ConfigScope.BROKER, "")
+    setting = ConfigResourceAlteration(resource, {"log.retention.ms": "86400000"})
+    assert set(cluster.alter_configs([setting]).values()) == {None}
+    found = imported(site)
+    assert "kafka_broker_config" not in found.text
+    assert [(each.kind, each.identity, each.reason) for each in found.unimported] == [
+        (
+            "kafka_broker_config",
+            "<default>",
+            "configs of brokers are imported with -include=broker-configs",
+        )
+    ]
+    asked = imported(site, "brokers.tf", has_broker_configs=True)
+    assert [str(each.address) for each in asked.owned] == ["kafka_broker_config.default"]
+    assert asked.unimported == ()
+    assert not site.plan().plan.has_changes
 
 
 def test_many_topics_that_are_alike_share_a_block(site: ProjectHarness) -> None:
@@ -213,8 +242,8 @@ def test_many_topics_that_are_alike_share_a_block(site: ProjectHarness) -> None:
     assert not site.plan().plan.has_changes
     assert text.count("resource ") < 20
     for part in (
-        'resource "kafka_topic" "topics_rf_1" {\n  for_each = toset([\n    "x000",\n',
-        'resource "kafka_topic" "topics_rf_1_cleanup_policy_compact" {\n  for_each = {\n',
+        'resource "kafka_topic" "x" {\n  for_each = toset([\n    "x000",\n',
+        'resource "kafka_topic" "y" {\n  for_each = {\n',
         '    "y000" = 1\n    "y001" = 2\n',
         'resource "kafka_topic" "shop_orders" {\n  name ',
         'resource "kafka_acl" "app_topic_read" {\n  for_each = toset([\n    "x000",\n',
@@ -222,3 +251,28 @@ def test_many_topics_that_are_alike_share_a_block(site: ProjectHarness) -> None:
     ):
         assert part in text
     assert format_text(text, "f.tf") == text
+
+
+def test_blocks_of_many_topics_are_named_by_what_their_names_begin_with(
+    site: ProjectHarness,
+) -> None:
+    """Settings tell groups apart and name none: `rf_3_retention_ms_604800000` says nothing."""
+    week, day = {"retention.ms": "604800000"}, {"retention.ms": "86400000"}
+    site.cluster.seed(
+        [NewTopic(f"bill.eu.t{n}", 1, 1, config=week) for n in range(40)]
+        + [NewTopic(f"bill.us.t{n}", 1, 1, config=day) for n in range(30)]
+        + [NewTopic(f"bill.eu.u{n}", 1, 1) for n in range(20)]
+        + [NewTopic(f"{chr(100 + n) * 3}-only", 1, 1) for n in range(12)]
+    )
+    text = imported(site).text
+    blocks = re.findall(
+        r'resource "kafka_topic" "(\w+)" \{\n  for_each = \w+\(\[\n +"([^"]+)', text
+    )
+    assert blocks == [
+        ("a", "a-b"),
+        ("bill_eu", "bill.eu.t0"),
+        ("bill_eu_2", "bill.eu.u0"),
+        ("bill_us", "bill.us.t0"),
+        ("other_topics", "ddd-only"),
+    ]
+    assert not site.plan().plan.has_changes

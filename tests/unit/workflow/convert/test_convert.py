@@ -1,8 +1,10 @@
 """YAML of other tools as HCL: one real-looking file of each, and files with mistakes."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.load import Configuration
@@ -307,7 +309,196 @@ def test_kafka_gitops_services_and_users_unfold_to_their_acls(tmp_path: Path) ->
     assert "User:connect|*|Write|Allow|Topic|connect-offsets-connect|Literal" in given
     assert "User:connect|*|Read|Allow|Group|connect-sink|Literal" in given
     assert len([each for each in given if each.startswith("User:ops|")]) == 5
-    assert left_out(found) == [(7, "owner of topic audit"), (23, "service cloud")]
+    assert left_out(found) == [(23, "service cloud")]
+    assert '# owner = "me"\nresource "kafka_topic" "audit"' in found.text
+
+
+DESCRIBES = """settings:
+  services: { acls: { describeTopicEnabled: true } }
+  topics: { blacklist: { prefixed: [ _schemas ] } }
+services:
+  shop:
+    type: application
+    principal: User:p
+    produces: [ paid ]
+    consumes: [ first ]
+  sums:
+    type: kafka-streams
+    principal: User:p
+    consumes: [ paid ]
+    produces: [ summed ]
+  links:
+    type: kafka-connect
+    principal: User:p
+    produces: [ poison ]
+    connectors:
+      from-shop: { produces: [ summed ] }
+      to-lake: { consumes: [ paid ] }
+"""
+"""In facts kafka-gitops' own describe-topic-acl-enabled.yaml, whose plan has 30 ACLs."""
+
+
+def test_the_example_of_kafka_gitops_with_describe_acls_gives_its_30(tmp_path: Path) -> None:
+    """Review F5: `describe-topic-enabled` is no key of kafka-gitops, `describeTopicEnabled` is."""
+    found = from_text(tmp_path, DESCRIBES)
+    assert found.counts == {"ACL": 30}
+    given = acls(declared(tmp_path, found))
+    described = {each.split("|")[5] for each in given if "|Describe|Allow|Topic|" in each}
+    assert described == {"first", "paid", "poison", "summed", "sums"}
+    assert left_out(found) == [(3, "settings.topics.blacklist")]
+    without = from_text(tmp_path, DESCRIBES.replace("true", "false"))
+    assert without.counts == {"ACL": 26}
+    wrong = from_text(tmp_path, DESCRIBES.replace("describeTopicEnabled", "describe-topic-enabled"))
+    assert (2, "settings.services.acls.describe-topic-enabled") in left_out(wrong)
+
+
+@pytest.mark.parametrize(
+    ("group", "acl"),
+    [
+        ("readers*", "Read|Allow|Group|readers|Prefixed"),
+        ("readers", "Read|Allow|Group|readers|Literal"),
+        ("'*'", "Read|Allow|Group|*|Literal"),
+    ],
+)
+def test_a_group_of_kafka_gitops_that_ends_in_a_star_is_a_prefix(
+    group: str, acl: str, tmp_path: Path
+) -> None:
+    text = f"""services:
+  a: {{ type: application, principal: "User:a", group-id: {group}, consumes: [ t ] }}
+"""
+    assert f"User:a|*|{acl}" in acls(declared(tmp_path, from_text(tmp_path, text)))
+
+
+def test_a_cloud_of_kafka_gitops_is_reported(tmp_path: Path) -> None:
+    text = "settings: { ccloud: { enabled: true } }\ntopics: { a: { partitions: 1 } }\n"
+    assert left_out(from_text(tmp_path, text)) == [(1, "settings.ccloud")]
+
+
+UNKNOWN = "zz-unknown"
+
+
+def with_unknown_keys(part: object) -> Iterator[None]:
+    """Put an unknown key into each mapping once, one after the other."""
+    if isinstance(part, dict):
+        part[UNKNOWN] = "1"
+        yield
+        del part[UNKNOWN]
+        for each in list(part.values()):
+            yield from with_unknown_keys(each)
+    elif isinstance(part, list):
+        for each in part:
+            yield from with_unknown_keys(each)
+
+
+@pytest.mark.parametrize("format_", [each for each in SourceFormat if each in ALL])
+def test_no_key_of_any_format_is_dropped_in_silence(format_: SourceFormat, tmp_path: Path) -> None:
+    """An unknown key is reported, kept as a comment, a config or a name, or is an error.
+
+    In what is left out as a whole it is left out with it.
+    """
+    documents = list(yaml.safe_load_all(ALL[format_]))
+    before = from_text(tmp_path, ALL[format_], format_)
+    count = 0
+    for _ in with_unknown_keys(documents):
+        try:
+            found = from_text(tmp_path, yaml.safe_dump_all(documents, sort_keys=False), format_)
+        except ConfigError:  # where a mapping of mappings is, a text is a mistake
+            continue
+        count += 1
+        lines = (tmp_path / "in.yaml").read_text().splitlines()
+        told = [each for each in found.unconverted if UNKNOWN in each.subject]
+        assert all(UNKNOWN in lines[each.source_range.line - 1] for each in told)
+        if not told and UNKNOWN not in found.text:
+            at = next(n for n, line in enumerate(lines, 1) if UNKNOWN in line)
+            assert is_inside_one_left_out(lines, at, found), lines[at - 1]
+    assert count > 10
+    assert before.counts
+
+
+def is_inside_one_left_out(lines: list[str], at: int, found: ConversionResult) -> bool:
+    """Whether a line belongs to an entry that was left out, by its indentation."""
+    for each in found.unconverted:
+        first = each.source_range.line
+        depth = each.source_range.column - 1
+        inside = lines[first : at - 1]
+        if first <= at and all(len(line) - len(line.lstrip(" -")) >= depth for line in inside):
+            return True
+    return False
+
+
+LABELS = {
+    SourceFormat.JIKKOU: """apiVersion: kafka.jikkou.io/v1beta2
+kind: KafkaTopic
+metadata: { name: orders, labels: { team: shop, "a b": "x\\ny" }, annotations: { cost: "7" } }
+spec: { partitions: 1 }
+---
+apiVersion: kafka.jikkou.io/v1beta2
+kind: KafkaPrincipalAuthorization
+metadata: { name: "User:a", labels: { team: shop } }
+spec:
+  acls:
+    - resource: { type: topic, pattern: orders, patternType: LITERAL }
+      type: ALLOW
+      operations: [ READ, WRITE ]
+""",
+    SourceFormat.STRIMZI: """apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaTopic
+metadata:
+  name: orders
+  namespace: kafka
+  labels: { team: shop, "a b": "x\\ny" }
+  annotations: { cost: "7" }
+spec: { partitions: 1 }
+status: { observedGeneration: 1 }
+---
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaUser
+metadata: { name: a, labels: { team: shop } }
+spec:
+  authorization:
+    type: simple
+    acls: [ { resource: { type: topic, name: orders }, operations: [ Read, Write ] } ]
+""",
+    SourceFormat.JULIE: """context: c
+projects:
+  - name: p
+    topics:
+      - name: orders
+        metadata: { team: shop, "a b": "x\\ny", cost: "7" }
+        consumers: [ { principal: "User:a", metadata: { team: shop } } ]
+""",
+}
+
+
+@pytest.mark.parametrize("format_", LABELS)
+def test_labels_and_owners_stand_above_the_blocks(format_: SourceFormat, tmp_path: Path) -> None:
+    found = from_text(tmp_path, LABELS[format_])
+    declared(tmp_path, found)
+    key = "metadata" if format_ is SourceFormat.JULIE else "labels"
+    topic, acl = found.text.split('resource "kafka_acl"')[0].split('resource "kafka_topic"')
+    assert topic.splitlines()[:2] == [f'# {key}.team = "shop"', f'# {key}."a b" = "x\\ny"']
+    assert 'cost = "7"' in topic
+    assert acl.splitlines()[-1] == f'# {key}.team = "shop"'
+    expected = [(5, "namespace of orders")] if format_ is SourceFormat.STRIMZI else []
+    assert left_out(found) == expected
+
+
+def test_labels_that_no_block_is_there_for_are_reported(tmp_path: Path) -> None:
+    text = """apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaUser
+metadata: { name: a, labels: { team: shop } }
+spec: {}
+"""
+    found = from_text(tmp_path, text)
+    assert left_out(found) == [(3, "labels of a, who has no ACL and no quota")]
+
+
+def test_labels_of_topics_that_share_a_block_stand_above_their_lines(tmp_path: Path) -> None:
+    lines = [f"  shop.t{n:03}: {{ partitions: 1, owner: team-{n % 2} }}" for n in range(100)]
+    found = from_text(tmp_path, "topics:\n" + "\n".join(lines) + "\n")
+    assert found.text.count("resource ") == 1
+    assert '    # owner = "team-1"\n    "shop.t099",\n' in found.text
+    assert len(topics(declared(tmp_path, found))) == 100
 
 
 def test_a_state_of_kafka_gitops_in_several_files_is_one(tmp_path: Path) -> None:
@@ -355,7 +546,8 @@ def test_julie_names_topics_by_their_place_and_unfolds_roles(tmp_path: Path) -> 
     assert left_out(found) == [
         (17, "rbac of project shop"),
         (23, "plan of topic acme.web.shop.plain"),
-        (37, "platform control_center"),
+        (34, "group of the registry of User:registry"),
+        (36, "platform control_center"),
     ]
     assert {each for each in given if each.startswith("User:registry|")} == {
         f"User:registry|*|{each}|Allow|Topic|_shop_schemas|Literal"
