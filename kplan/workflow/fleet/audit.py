@@ -21,7 +21,7 @@ from kplan.model.resource import Identity
 from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.model.version import VERSION
-from kplan.workflow.adopt.block import generate_blocks, is_writable
+from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
 from kplan.workflow.fleet.fleet import (
     OpenSnapshot,
@@ -74,7 +74,7 @@ def _render_unowned(rows: Sequence[Row], state: State) -> str:
     for kind in KINDS:
         found = (row.value for row in rows if row.kind == kind.name and row.value is not None)
         read = (from_document(kind.schema, json.loads(each)) for each in found)
-        values[kind.name] = [each for each in read if is_writable(each)]
+        values[kind.name] = [declarable_value(each) for each in read if is_writable(each)]
     return generate_blocks(values, KINDS, taken, "unmanaged.tf")
 
 
