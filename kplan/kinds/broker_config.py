@@ -21,6 +21,7 @@ from kplan.kinds.base import (
     Problem,
     ResolvedAttributes,
     config_changes,
+    is_marked,
     merge_config,
     secret_mark,
 )
@@ -63,7 +64,9 @@ class BrokerConfig:
             "Sensitive configs; their values are never shown.", "map(string)", is_sensitive=True
         ),
     ] = field(default_factory=dict, repr=False)
-    marks: Annotated[ConfigMap, InternalField()] = field(default_factory=dict, repr=False)
+    marks: Annotated[ConfigMap, InternalField(is_mark=True)] = field(
+        default_factory=dict, repr=False
+    )
     owned_keys: Annotated[tuple[str, ...], InternalField()] = ()
 
 
@@ -79,11 +82,8 @@ class BrokerConfigKind(NamedConfigKind):
 
     def normalize(self, value: BrokerConfig) -> BrokerConfig:
         """Mark the secrets."""
-        name = self.identify(value)
         secrets = sorted(value.sensitive_config.items())
-        return replace(
-            value, marks={key: secret_mark(each, f"{name} {key}") for key, each in secrets}
-        )
+        return replace(value, marks={key: secret_mark(each) for key, each in secrets})
 
     def check(self, value: BrokerConfig) -> Iterator[Problem]:
         """Find what must not be declared so; keys and types are the broker's to tell."""
@@ -135,15 +135,19 @@ class BrokerConfigKind(NamedConfigKind):
             return before, before
         config = merge_config(before.config, desired.config, ignored)
         # A secret that is as it was set last is as hidden as the live one: nothing to do.
+        kept = {
+            key: before.marks[key]
+            for key, each in desired.sensitive_config.items()
+            if is_marked(before.marks.get(key, ""), each, self._mark_name(desired, key))
+        }
+        marks = {key: kept.get(key, mark) for key, mark in sorted(desired.marks.items())}
         secrets = {
-            key: HIDDEN_VALUE
-            if before.marks.get(key) == mark
-            else desired.sensitive_config.get(key, HIDDEN_VALUE)
-            for key, mark in sorted(desired.marks.items())
+            key: HIDDEN_VALUE if key in kept else desired.sensitive_config.get(key, HIDDEN_VALUE)
+            for key in marks
         }
         if ("sensitive_config",) in ignored:
             return before, replace(before, config=config)
-        return before, BrokerConfig(desired.broker_id, config, secrets, dict(desired.marks))
+        return before, BrokerConfig(desired.broker_id, config, secrets, marks)
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
@@ -255,8 +259,14 @@ class BrokerConfigKind(NamedConfigKind):
         if after is None or self.is_removal(step, change):
             return True
         sent = self.alteration(step, change).set.keys() & after.marks.keys()
-        marks = self.normalize(after).marks
-        return all(marks.get(key) == after.marks[key] for key in sent)
+        given = after.sensitive_config
+        return all(
+            key in given and is_marked(after.marks[key], given[key], self._mark_name(after, key))
+            for key in sent
+        )
+
+    def _mark_name(self, value: BrokerConfig, key: str) -> str:
+        return f"{self.identify(value)} {key}"
 
     def _is_visible(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         spec = self.alteration(step, change)

@@ -5,7 +5,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from kplan.kinds import KINDS
-from kplan.kinds.schema import to_stored_document
+from kplan.kinds.schema import to_reviewed_document
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Change, ObjectKey, Plan
@@ -94,4 +94,4 @@ def _follows(change: Change, derived: Mapping[ObjectKey, Change]) -> bool:
     own = derived.get(change.key)
     if own is None or own.after is None or change.after is None:
         return (own is None or own.after is None) and change.after is None
-    return to_stored_document(own.after) == to_stored_document(change.after)
+    return to_reviewed_document(own.after) == to_reviewed_document(change.after)
