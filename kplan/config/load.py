@@ -13,8 +13,14 @@ from kplan.config.inputs import Inputs
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.module import Module
 from kplan.config.modules.provider import Provider, evaluate_providers
+from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.root_module import Output, RootModule, evaluate_outputs, open_folder
-from kplan.config.policies.block import PolicySettings, evaluate_policies, evaluate_policy_settings
+from kplan.config.policies.block import (
+    PolicySettings,
+    evaluate_argument,
+    evaluate_policies,
+    evaluate_policy_settings,
+)
 from kplan.config.refactoring import evaluate_refactorings
 from kplan.config.state_block import evaluate_state_block
 from kplan.config.values.sensitive import has_sensitive
@@ -42,7 +48,8 @@ class Configuration:
     `resources` are in order of their addresses. `sources` holds the text of each file, for showing
     the line of a problem. `digest` is the same for the same configuration files and values of
     variables, wherever those come from; sensitive ones are not in it. With `lacks_data` there are
-    data sources, and nothing was there to read them from: what depends on them is left out.
+    data sources, and nothing was there to read them from: what depends on them is left out. With
+    `requires_signature` saved plans are signed.
     """
 
     resources: tuple[Resource, ...]
@@ -56,6 +63,7 @@ class Configuration:
     policies: tuple[Policy, ...] = ()
     policy_settings: PolicySettings = field(default_factory=PolicySettings)
     lacks_data: bool = False
+    requires_signature: bool = False
 
 
 __all__ = ["Configuration", "Inputs", "Output", "Provider", "VariableValue", "load_configuration"]
@@ -94,6 +102,7 @@ def evaluate_configuration(
         refactored = evaluate_refactorings(module, resources, ledger, lacks_data=lacks_data)
         judges = evaluate_policies(module, ledger, root.context.kinds)
         judging = evaluate_policy_settings(module, ledger)
+        requires_signature = _requires_signature(module, ledger)
     variables = _variable_values(module)
     return Configuration(
         resources,
@@ -107,7 +116,24 @@ def evaluate_configuration(
         judges,
         judging,
         lacks_data,
+        requires_signature,
     )
+
+
+def _requires_signature(module: Module, ledger: ResultCache) -> bool:
+    """Whether the `plan` block of the root module asks for signed plans."""
+    for child in module.modules():
+        for each in child.declarations.plan_settings if child.path else ():
+            detail = "What a saved plan must have belongs in the root module."
+            ledger.report([error("KP138", each.declared_at, detail)])
+    if not (found := module.declarations.plan_settings):
+        return False
+    name = "require_signature"
+    value = ledger.attempt(partial(evaluate_argument, module, found[0], name, ""))
+    if not isinstance(value, bool | None):
+        detail = f'"{name}" is a bool.'
+        ledger.report([error("KP178", found[0].value_range(name), detail)])
+    return value is True
 
 
 def _has_data_sources(module: Module) -> bool:

@@ -94,7 +94,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP135": "Invalid state block",
     "KP136": "State key is not set",
     "KP137": "Invalid policy",
-    "KP138": "Policy settings in a called module",
+    "KP138": "Settings of the plan in a called module",
     "KP139": "Invalid fleet file",
     "KP184": "Ambiguous move statements",
     "KP185": "Cyclic dependency in move statements",

@@ -154,6 +154,7 @@ POLICY_SCHEMA = BodySchema(
     label_count=1,
 )
 POLICIES_SCHEMA = BodySchema(("paths", "mode", "settings", "allow_as"))
+PLAN_SCHEMA = BodySchema(("require_signature",))
 IMPORT_SCHEMA = BodySchema(("to", "id", "for_each", "provider"), ("to", "id"))
 
 BLOCK_SCHEMAS: Mapping[str, BodySchema] = {
@@ -170,5 +171,6 @@ BLOCK_SCHEMAS: Mapping[str, BodySchema] = {
     "import": IMPORT_SCHEMA,
     "policy": POLICY_SCHEMA,
     "policies": POLICIES_SCHEMA,
+    "plan": PLAN_SCHEMA,
 }
 """Every block that may be at the top, but for `resource`."""

@@ -84,6 +84,7 @@ class ModuleDeclarations:
     refactorings: list[Declaration] = field(default_factory=list)
     policies: dict[str, Declaration] = field(default_factory=dict)
     policy_settings: list[Declaration] = field(default_factory=list)
+    plan_settings: list[Declaration] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     skipped: set[tuple[str, str]] = field(default_factory=set)
     is_incomplete: bool = False
@@ -259,12 +260,22 @@ def _add_policy(result: ModuleDeclarations, declaration: Declaration) -> None:
 
 
 def _add_policy_settings(result: ModuleDeclarations, declaration: Declaration) -> None:
-    if result.policy_settings:
-        first = result.policy_settings[0].declared_at
-        detail = f"There is another policies block, at {first}."
+    _add_only(result, result.policy_settings, declaration)
+
+
+def _add_plan_settings(result: ModuleDeclarations, declaration: Declaration) -> None:
+    _add_only(result, result.plan_settings, declaration)
+
+
+def _add_only(
+    result: ModuleDeclarations, found: list[Declaration], declaration: Declaration
+) -> None:
+    if found:
+        first = found[0].declared_at
+        detail = f"There is another {declaration.block.type} block, at {first}."
         related = (("declared first", first),)
         result.diagnostics.append(error("KP128", declaration.declared_at, detail, related=related))
-    result.policy_settings.append(declaration)
+    found.append(declaration)
 
 
 def _add_refactoring(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -285,6 +296,7 @@ _ADDERS: Mapping[str, Callable[[ModuleDeclarations, Declaration], None]] = {
     "import": _add_refactoring,
     "policy": _add_policy,
     "policies": _add_policy_settings,
+    "plan": _add_plan_settings,
 }
 
 

@@ -60,7 +60,8 @@ def _checked_attributes(declared: ModuleDeclarations) -> Iterator[tuple[ast.Attr
     """List the arguments whose references must be declared."""
     for local in declared.locals.values():
         yield local.attribute, local.origin
-    for found in (*declared.outputs.values(), *declared.providers, *declared.state_blocks):
+    settings = (*declared.state_blocks, *declared.plan_settings)
+    for found in (*declared.outputs.values(), *declared.providers, *settings):
         yield from _block_attributes(found, found.block, ("depends_on",))
     for found in (*declared.resources.values(), *declared.data.values()):
         yield from _block_attributes(

@@ -43,6 +43,7 @@ from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
+from kplan.workflow.plan.saved import check_signature_key
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project
@@ -303,9 +304,10 @@ def save_plan(
     With a `key` the file is signed.
 
     Raises:
-        KplanError: the file cannot be written.
+        KplanError: the file cannot be written, or it has to be signed and there is no key.
 
     """
+    check_signature_key(planned.configuration, key)
     expires = (ports.now() + ttl).isoformat(timespec="seconds")
     meta = plan_metadata(
         planned.plan,

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
+from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.schema import to_reviewed_document
 from kplan.model.dataclass import dataclass
@@ -50,6 +51,21 @@ def _executes_what_it_shows(plan: Plan) -> bool:
     """Whether every batch consists of changes of the plan."""
     shown = {each.key: each for each in plan.changes}
     return all(shown.get(each.key) == each for batch in plan.batches for each in batch.changes)
+
+
+def check_signature_key(configuration: Configuration, key: str) -> None:
+    """Check that saved plans are signed where the configuration asks for that.
+
+    Raises:
+        KplanError: there is no key.
+
+    """
+    if configuration.requires_signature and not key:
+        raise KplanError(
+            "The configuration requires signed plans (require_signature), and KPLAN_PLAN_KEY is "
+            "not set.",
+            "Set KPLAN_PLAN_KEY to the same secret where plans are saved and applied.",
+        )
 
 
 def check_approval(plan: Plan, expected: str | None) -> None:
