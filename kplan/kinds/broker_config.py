@@ -14,6 +14,7 @@ from kplan.cluster.settings import (
     ConfigResource,
     ConfigResourceAlteration,
     ConfigScope,
+    known_configs,
 )
 from kplan.cluster.topic import ConfigDefinition, value_fault
 from kplan.kinds.base import (
@@ -99,7 +100,7 @@ class BrokerConfigKind(NamedConfigKind):
                     ("config", key),
                 )
         for key, text in sorted(value.config.items()):
-            if fault := _bounds_fault(key, text):
+            if fault := _value_fault(key, text):
                 yield Problem("KP226", f'{key} is "{text}": {fault}.', path=("config", key))
         for key in sorted(value.config):
             if is_secret_key(key) or key in value.sensitive_config:
@@ -284,13 +285,15 @@ class BrokerConfigKind(NamedConfigKind):
         }
 
 
-def _bounds_fault(key: str, text: str) -> str:
-    """Say that a number is out of the bounds that brokers have for the key, "" where it is not."""
+def _value_fault(key: str, text: str) -> str:
+    """Say why no broker takes the value of a key that is known here, "" of others."""
+    if key in (known := known_configs(ConfigScope.BROKER)):
+        return value_fault(known[key].definition, text)
     least, most = BROKER_CONFIG_BOUNDS.get(key, (None, None))
     try:
         number = float(text)
     except ValueError:
-        return ""  # its type is the broker's to tell
+        return "it is not a number" if key in BROKER_CONFIG_BOUNDS else ""
     if least is not None and number < least:
         return f"the value must be at least {least:g}"
     return f"the value must be at most {most:g}" if most is not None and number > most else ""

@@ -210,7 +210,9 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
             project.clusters.connections[key].cluster.prepare_writes()
     if options.has_broker_check and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
-        made = check_with_brokers(made, project.clusters, KINDS, ports)
+        made = check_with_brokers(
+            made, project.clusters, KINDS, ports, project.configuration.resources
+        )
         made = add_moves(made, project.clusters)
     made = add_impact(made, project.clusters, options, ports)
     hearing = PolicyInput(project.configuration, snapshots, project.clusters.open)
