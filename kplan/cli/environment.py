@@ -7,10 +7,12 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_A11Y": "write words instead of symbols, without animation",
     "KPLAN_ALLOW_DIRECT": "true: allow changes through a direct connection to controllers",
     "KPLAN_ALLOW_PLAINTEXT_SASL": "true: allow a SASL login over a network without TLS",
+    "KPLAN_APPLY_HINT": "how a plan is applied or who may, for its report in CI",
     "KPLAN_BOOTSTRAP_CONTROLLERS": "controllers to connect to instead of brokers, host:port,...",
     "KPLAN_BOOTSTRAP_SERVERS": "brokers to connect to first, host:port,...",
     "KPLAN_CACHE": "the folder for the downloads of the sandbox",
     "KPLAN_CLI_ARGS": "arguments for every command; KPLAN_CLI_ARGS_plan for one command",
+    "KPLAN_CLUSTER_NAME": "the name of the cluster in titles of reports and in metrics",
     "KPLAN_COMMAND_CONFIG": "a Java properties file with connection settings",
     "KPLAN_CONNECTION": "environment: no provider block may set any of the connection",
     "KPLAN_DISABLE_CI_DETECTION": "true: ignore that this is a CI job",
@@ -24,6 +26,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_PARALLELISM": "write requests in flight at a time, 2 by default",
     "KPLAN_PLAN_KEY": "the key that signs saved plans; apply takes no others then",
     "KPLAN_PUSH": "the push gateway that receives metrics of drift, as with -push",
+    "KPLAN_REPORT_URL": "where the HTML report of this CI job will be, for links to it",
     "KPLAN_STATE": "the state file",
 }
 PREFIXES: Mapping[str, str] = {

@@ -37,8 +37,8 @@ Group = Annotated[
     bool | None,
     typer.Option(
         "--group/--no-group",
-        help="Show ACLs as one table per principal, or each ACL as a resource.",
-        show_default="a table, except in CI and automation",
+        help="Show ACLs as one table per principal and equal changes once, or each as a resource.",
+        show_default="together, except in CI and automation",
     ),
 ]
 
@@ -48,7 +48,8 @@ Report = Annotated[
         "--report",
         metavar="FORMAT=FILE",
         help="Write a report (repeatable): markdown (md), html, junit, sarif, gitlab, github, "
-        "azure, prometheus, slack, json, ndjson or text. FILE - is stdout and replaces the text.",
+        "azure, prometheus, slack, teams, json, ndjson or text. FILE - is stdout and replaces the "
+        "text.",
     ),
 ]
 

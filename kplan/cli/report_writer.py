@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kplan.cli.ci_links import ci_links
 from kplan.cli.environment import is_ci, is_enabled
 from kplan.cli.report_target import ReportTarget
 from kplan.cli.terminal import Session
@@ -80,8 +81,9 @@ def write_report(session: Session, targets: Sequence[ReportTarget], report: Repo
 def report_setting(session: Session) -> FormatOptions:
     """Return the settings that formats need."""
     environ = session.environ
+    folder = repository_prefix(environ, Path.cwd())
     return FormatOptions(
-        limit=comment_limit(environ), folder=repository_prefix(environ, Path.cwd())
+        limit=comment_limit(environ), folder=folder, links=ci_links(environ, folder)
     )
 
 

@@ -165,6 +165,7 @@ def build_ports(
         holder=holder if states.lock else None,
         lock_timeout_s=states.lock_timeout_s(environ),
         ci=ci_facts(environ),
+        cluster_name=environ.get("KPLAN_CLUSTER_NAME", ""),
     )
 
 

@@ -11,7 +11,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, has_errors, sort_diagnostics
 from kplan.model.impact import AccessDiff, Impact
 from kplan.model.policy import RuleEffect, Violation, ViolationStatus
-from kplan.model.resource import Identity, Path
+from kplan.model.resource import Identity, Path, connection_name
 
 
 class Action(StrEnum):
@@ -260,6 +260,23 @@ class Plan:
         """List all that is to be reported: diagnostics, and what policies said."""
         said = (each.diagnostic for each in self.violations if each.effect is not RuleEffect.ADVISE)
         return sort_diagnostics([*self.diagnostics, *said])
+
+    @property
+    def cluster_name(self) -> str:
+        """Name the cluster, or all of them, as people do: its name, else alias, else address."""
+        if self.clusters:
+            return ", ".join(
+                each.get("name") or connection_name(key) for key, each in self.clusters.items()
+            )
+        told = self.cluster
+        return told.get("name") or told.get("at") or self.based_on.cluster_id or "unknown"
+
+    @property
+    def cluster_label(self) -> str:
+        """Name the cluster in time series: its name, else its id, which no move changes."""
+        if self.clusters:
+            return self.cluster_name
+        return self.cluster.get("name") or self.based_on.cluster_id
 
     def split_by_provider(self) -> "Iterator[tuple[str, Plan]]":
         """Cut the batches by connection, in their order: what is sent to each cluster."""

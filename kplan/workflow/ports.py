@@ -110,7 +110,8 @@ class Ports:
     """The outside world of a use case, built by the command line or by a test.
 
     `holder` describes who takes the lock; None works without a lock (`-lock=false`). `ci` is what
-    is known of the CI job, {} outside of one.
+    is known of the CI job, {} outside of one. `cluster_name` is what the environment calls the
+    cluster of the connection without alias.
     """
 
     connect: ClusterConnector
@@ -121,6 +122,7 @@ class Ports:
     holder: LockHolder | None = None
     lock_timeout_s: float = 0.0
     ci: Mapping[str, str] = field(default_factory=dict)
+    cluster_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,7 @@ def acl_item(change: Change) -> Item:
         rows=(Row(text, change_mark(change)),),
         remarks=tuple(change_remarks(change)),
         mark=change_mark(change),
+        declared_at=change.declared_at,
     )
 
 

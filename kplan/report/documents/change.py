@@ -210,7 +210,46 @@ def change_item(change: Change) -> Item:
         rows=tuple(_body_rows(change)),
         remarks=tuple(change_remarks(change)),
         mark=change_mark(change),
+        declared_at=change.declared_at,
     )
+
+
+def naming_attributes(value: object) -> frozenset[str]:
+    """Return the attributes that name the object."""
+    fields = schema_fields(type(value))
+    return frozenset(each.name for each in fields if each.attribute.forces_replacement)
+
+
+def alike_item(changes: Sequence[Change], most: int) -> Item:
+    """Show once what is done to many objects, with at most so many of their names."""
+    first, mark = changes[0], change_mark(changes[0])
+    verb, _ = _action_text(first)
+    names = naming_attributes(first.after)
+    if first.before is None:
+        entries = [each for each in _all_entries(first) if each.name not in {*names, "id"}]
+    else:
+        entries = [each for each in _update_entries(first)[0] if each.name not in names]
+    shown = [str(each.address) for each in changes[:most]]
+    lines = [", ".join(shown[at : at + _NAMES_A_LINE]) for at in range(0, most, _NAMES_A_LINE)]
+    lines += [f"and {len(changes) - most:,} more"] if len(changes) > most else []
+    return Item(
+        f"{len(changes):,} {first.kind}",
+        comments=(
+            line(strong_span(f"# {first.kind}"), f": {len(changes):,} {verb}"),
+            *_reason_lines(first),
+        ),
+        rows=(
+            *attribute_rows(tuple(entries), _BODY_COLUMN),
+            *(Row(line(faint_span(each)), column=6) for each in lines if each),
+        ),
+        remarks=tuple(change_remarks(first)),
+        mark=mark,
+        declared_at=first.declared_at,
+        count=len(changes),
+    )
+
+
+_NAMES_A_LINE = 5
 
 
 def change_comments(change: Change) -> Iterator[Line]:
@@ -298,6 +337,12 @@ def hide_sensitive(value: object, path: Path, sensitive: frozenset[Path], side: 
 
 def _update_rows(change: Change) -> Iterator[Row]:
     """Write what differs, the attributes that name the object, and how much is left out."""
+    entries, hidden = _update_entries(change)
+    yield from attribute_rows(entries, _BODY_COLUMN)
+    yield from unchanged_row(hidden, "attribute", _BODY_COLUMN)
+
+
+def _update_entries(change: Change) -> tuple[list[AttributeEntry], int]:
     before, after = to_document(change.before), to_document(change.after)
     by_name: dict[str, list[AttributeChange]] = {}
     for each in change.attributes:
@@ -312,8 +357,7 @@ def _update_rows(change: Change) -> Iterator[Row]:
             entries.append(AttributeEntry(field.name, new, new, field.name))
         elif new not in (None, {}):
             hidden += 1
-    yield from attribute_rows(entries, _BODY_COLUMN)
-    yield from unchanged_row(hidden, "attribute", _BODY_COLUMN)
+    return entries, hidden
 
 
 def _change_entry(

@@ -154,7 +154,7 @@ def _excerpt(
     place = f"on {span.file} line {span.line}, column {span.column}"
     if block := block_name(span, text, address):
         place = f"{place}, in {block}"
-    return Excerpt(place, text.snippet(span) if text else None, label)
+    return Excerpt(place, text.snippet(span) if text else None, label, span)
 
 
 def block_name(span: SourceRange, text: SourceText | None, address: Address | None) -> str:

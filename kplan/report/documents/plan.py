@@ -1,9 +1,19 @@
 """The plan as a person reviews it: destructive changes first, names before numbers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Reason, Risk
+from kplan.kinds.schema import to_document
+from kplan.model.plan import (
+    Action,
+    BrokerTransfer,
+    Change,
+    ObjectKey,
+    OutputChange,
+    Plan,
+    Reason,
+    Risk,
+)
 from kplan.model.resource import connection_name
 from kplan.report.document import (
     Block,
@@ -28,9 +38,11 @@ from kplan.report.documents.change import (
     SENSITIVE,
     AttributeEntry,
     Verbatim,
+    alike_item,
     attribute_rows,
     change_item,
     change_mark,
+    naming_attributes,
 )
 from kplan.report.documents.drift import drift_rows
 from kplan.report.documents.notation import count_text, size_text
@@ -50,8 +62,12 @@ _LEGEND: Mapping[Action, str] = {
 }
 
 
-def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
-    """Say everything a reviewer needs. With `group_acls` ACLs are in a table per principal."""
+def plan_document(plan: Plan, *, is_grouped: bool = True, most_names: int = 20) -> Document:
+    """Say everything a reviewer needs.
+
+    With `is_grouped` ACLs are in a table per principal, and what is done to many objects alike is
+    said once, with at most `most_names` of them.
+    """
     shown = [each for each in _sort_changes(plan) if _is_shown(each)]
     return Document(
         (
@@ -59,14 +75,14 @@ def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
             *_state_blocks(plan),
             *_drift_blocks(plan),
             *_legend(shown),
-            *_change_blocks(shown, group_acls=group_acls),
+            *_change_blocks(shown, most_names if is_grouped else 0),
             *policy_blocks(plan.violations),
             *access_blocks(plan.access),
             *_summary(plan),
             *_output_blocks(plan.outputs),
             *_notes(plan),
         ),
-        f"kplan plan for {_cluster_name(plan)}",
+        f"kplan plan for {plan.cluster_name}",
         plan_tallies(plan.changes),
     )
 
@@ -93,14 +109,12 @@ def _cluster_block(plan: Plan) -> Block:
     judged = f"   policies as {plan.policy_principal}" if plan.policy_principal else ""
     state = faint_span(f"{config}   state serial {based_on.serial}{judged}")
     if not plan.clusters:
-        about = [based_on.cluster_id] * (_cluster_name(plan) != based_on.cluster_id)
-        return Heading(
-            line(strong_span(_cluster_text(plan.cluster, _cluster_name(plan), about)), state)
-        )
+        cluster_id = based_on.cluster_id or "unknown"
+        name = plan.cluster.get("name") or cluster_id
+        about = [cluster_id] * (name != cluster_id)
+        return Heading(line(strong_span(_cluster_text(plan.cluster, name, about)), state))
     told = [
-        strong_span(
-            _cluster_text(found, f"{connection_name(key)}: {found.get('id', 'unknown')}", [])
-        )
+        strong_span(_cluster_text(found, _alias_text(key, found), []))
         for key, found in plan.clusters.items()
     ]
     lines = [*(line(each) for each in told[:-1]), line(told[-1], state)]
@@ -127,10 +141,9 @@ def _cluster_text(found: Mapping[str, str], name: str, about: list[str]) -> str:
     return " ".join([f"Cluster {name}", *parts])
 
 
-def _cluster_name(plan: Plan) -> str:
-    if plan.clusters:
-        return ", ".join(map(connection_name, plan.clusters))
-    return plan.cluster.get("alias") or plan.based_on.cluster_id or "unknown"
+def _alias_text(key: str, found: Mapping[str, str]) -> str:
+    parts = [connection_name(key), *([found["name"]] if found.get("name") else [])]
+    return f"{' '.join(parts)}: {found.get('id', 'unknown')}"
 
 
 def _drift_blocks(plan: Plan) -> Iterator[Block]:
@@ -160,21 +173,60 @@ def _legend(shown: Sequence[Change]) -> Iterator[Block]:
     yield Rows(tuple(symbols), title=line("Symbols:"), is_legend=True)
 
 
-def _change_blocks(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:
-    """Return the changes, ACLs together at the place of the most destructive of them."""
+def _change_blocks(shown: Sequence[Change], most_names: int) -> Iterator[Block]:
+    """Return the changes, ACLs together at the place of the most destructive of them.
+
+    With 0 names each change is by itself.
+    """
     if not shown:
         return
     is_quiet = all(each.action is Action.NO_OP and not each.reason.is_import for each in shown)
     what = "note in its state" if is_quiet else "perform the following actions"
     yield Heading(line(f"kplan will {what}:"))
     acls = [
-        each for each in shown if group_acls and is_acl(each) and each.action in _GROUPED_ACTIONS
+        each for each in shown if most_names and is_acl(each) and each.action in _GROUPED_ACTIONS
     ]
+    groups = _alike_changes(shown) if most_names else {}
     for change in shown:
         if acls and change is acls[0]:
             yield from acl_blocks(acls)
-        if not (group_acls and is_acl(change) and change.action in _GROUPED_ACTIONS):
+        if change.key in groups:
+            if change is (alike := groups[change.key])[0]:
+                yield alike_item(alike, most_names)
+        elif not (most_names and is_acl(change) and change.action in _GROUPED_ACTIONS):
             yield acl_item(change) if is_acl(change) else change_item(change)
+
+
+_MIN_ALIKE = 5
+"""So many changes that do the same are said once."""
+
+
+def _alike_changes(shown: Iterable[Change]) -> Mapping[ObjectKey, Sequence[Change]]:
+    """Return the groups of changes that do the same, by each of their members."""
+    groups: dict[Hashable, list[Change]] = {}
+    for each in shown:
+        is_plain = each.previous is None and each.impact is None
+        if is_plain and each.action in _ALIKE_ACTIONS and not is_acl(each):
+            groups.setdefault(_alike_key(each), []).append(each)
+    found = [members for members in groups.values() if len(members) >= _MIN_ALIKE]
+    return {each.key: members for members in found for each in members}
+
+
+_ALIKE_ACTIONS = frozenset({Action.CREATE, Action.UPDATE})
+
+
+def _alike_key(change: Change) -> Hashable:
+    """Return what changes have in common that do the same to objects with other names."""
+    done = change.attributes if change.before is not None else _unnamed_document(change.after)
+    return (
+        *(change.kind, change.action, change.provider, change.reason, change.risk, change.notes),
+        *(change.is_protected, change.sensitive, str(done)),
+    )
+
+
+def _unnamed_document(value: object) -> Mapping[str, object]:
+    names = naming_attributes(value)
+    return {name: each for name, each in to_document(value).items() if name not in names}
 
 
 _GROUPED_ACTIONS = frozenset({Action.DELETE, Action.REPLACE, Action.CREATE})

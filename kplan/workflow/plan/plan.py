@@ -282,6 +282,7 @@ def _cluster_facts(clusters: Clusters) -> dict[str, dict[str, str]]:
             "at": _node_address(found.description),
             "brokers": str(len(found.description.brokers)),
             "id": found.description.cluster_id,
+            **({"name": found.name} if found.name else {}),
             "principal": found.description.principal,
             "version": found.description.version,
         }

@@ -116,7 +116,7 @@ def test_stdout_is_for_one_of_json_and_report(desk: MemoryCommand) -> None:
 def test_an_apply_is_reported_and_so_is_one_with_nothing_to_do(desk: MemoryCommand) -> None:
     desk.run("apply", "-auto-approve", "-report=md=a.md", "-report=junit=a.xml")
     assert "**Apply complete! Resources: 3 added" in text(desk, "a.md")
-    assert text(desk, "a.md").startswith("## kplan apply on bWVtb3J5LW")
+    assert text(desk, "a.md").startswith("## kplan apply on 127.0.0.1:9092")
     assert '+ kafka_topic.t["orders"]: created [' in text(desk, "a.md")
     (root,) = [ET.fromstring(text(desk, "a.xml"))]  # noqa: S314 - our own text
     assert sum(int(each.get("tests", "")) for each in root) == 3
