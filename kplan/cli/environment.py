@@ -16,6 +16,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_COMMAND_CONFIG": "a Java properties file with connection settings",
     "KPLAN_CONNECTION": "environment: no provider block may set any of the connection",
     "KPLAN_DISABLE_CI_DETECTION": "true: ignore that this is a CI job",
+    "KPLAN_DOCS_URL": "where the manual is, for links to the pages of codes in SARIF",
     "KPLAN_INPUT": "false: never ask for approval",
     "KPLAN_IN_AUTOMATION": "true: omit hints about the next command (also TF_IN_AUTOMATION)",
     "KPLAN_LOCK_TIMEOUT": "how long to wait for the lock of the state, for example 5m",

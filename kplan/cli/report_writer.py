@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kplan.cli.ci_links import ci_links
+from kplan.cli.code_page import code_pages
 from kplan.cli.environment import is_ci, is_enabled
 from kplan.cli.report_target import ReportTarget
 from kplan.cli.terminal import Session
@@ -83,8 +84,16 @@ def report_setting(session: Session) -> FormatOptions:
     environ = session.environ
     folder = repository_prefix(environ, Path.cwd())
     return FormatOptions(
-        limit=comment_limit(environ), folder=folder, links=ci_links(environ, folder)
+        limit=comment_limit(environ),
+        folder=folder,
+        links=ci_links(environ, folder),
+        rule_texts=_rule_texts,
+        docs_url=environ.get("KPLAN_DOCS_URL", ""),
     )
+
+
+def _rule_texts() -> dict[str, tuple[str, str]]:
+    return {each.code: (each.explanation, each.hint) for each in code_pages().values()}
 
 
 def _write_target(

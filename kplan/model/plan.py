@@ -99,8 +99,8 @@ class Change:
     identity is that of `after`. `uid` is the topic id that the plan saw, "" where there is none:
     apply touches no other incarnation. `previous` is the address before a move. With `adds_first`
     what goes is deleted after what comes is there. `impact` says what is destroyed, where that was
-    inspected. `provider` is the key of the connection to its
-    cluster, as in `Resource`.
+    inspected. `provider` is the key of the connection to its cluster, as in `Resource`.
+    `was_declared_at` is the `file:line` that the state remembers of what is not declared any more.
     """
 
     address: Address
@@ -121,6 +121,7 @@ class Change:
     adds_first: bool = False
     impact: Impact | None = None
     provider: str = ""
+    was_declared_at: str = ""
 
     @property
     def key(self) -> ObjectKey:

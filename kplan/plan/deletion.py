@@ -59,6 +59,7 @@ def _delete_change(
         is_protected=owned.is_protected,
         previous=owned.address if owned.address != address else None,
         adds_first=bool(request.adds_first) and may_overlap(before, None),
+        was_declared_at=owned.declared_at,
     )
 
 

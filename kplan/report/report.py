@@ -47,13 +47,16 @@ class FormatOptions:
 
     `limit` is how many bytes Markdown may take. `folder` leads from the top of the repository to
     the configuration, "" or ending in a slash: services show files by their place in it. `links`
-    are addresses that the CI job knows.
+    are addresses that the CI job knows. `rule_texts` gives explanation and fix by code, and
+    `docs_url` is where the manual is, "" if nowhere.
     """
 
     style: TextStyle = PLAIN_STYLE
     limit: int = LIMITS["github"]
     folder: str = ""
     links: Links = NO_LINKS
+    rule_texts: Callable[[], Mapping[str, tuple[str, str]]] = dict
+    docs_url: str = ""
 
 
 def render_report(report: Report, format_: Format, format_options: FormatOptions) -> str:
@@ -79,9 +82,10 @@ def _junit(report: Report, _: FormatOptions) -> str:
 
 
 def _sarif(report: Report, format_options: FormatOptions) -> str:
-    from kplan.report.formats.sarif import sarif_data  # noqa: PLC0415 - as above
+    from kplan.report.formats.sarif import RuleTexts, sarif_data  # noqa: PLC0415 - as above
 
-    return json_text(sarif_data(report.cases(), format_options.folder))
+    texts = RuleTexts(format_options.rule_texts(), format_options.docs_url)
+    return json_text(sarif_data(report.cases(), format_options.folder, texts))
 
 
 def _github(report: Report, format_options: FormatOptions) -> str:
