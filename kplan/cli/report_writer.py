@@ -57,8 +57,9 @@ def summary_file(environ: Mapping[str, str]) -> Path | None:
 
 def repository_prefix(environ: Mapping[str, str], here: Path) -> str:
     """Give the way from the top of the repository to a folder, "" or ending in a slash."""
-    tops = [Path(environ[name]) for name in _CHECKOUT_VARIABLES if environ.get(name)]
-    tops += [each for each in (here, *here.parents) if (each / ".git").exists()]
+    # A job may have two checkouts, each in a folder of its own: the nearest one counts.
+    tops = [each for each in (here, *here.parents) if (each / ".git").exists()]
+    tops += [Path(environ[name]) for name in _CHECKOUT_VARIABLES if environ.get(name)]
     for top in tops:
         if here.is_relative_to(top):
             inner = here.relative_to(top).as_posix()
