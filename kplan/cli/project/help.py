@@ -212,6 +212,7 @@ def help_topics() -> Mapping[str, str]:
         "policies": "Policies that check a plan, and their tests.",
         "python-policies": "Policies in Python: methods, arguments and packaging.",
         "security": "Who is trusted with what, credentials, approval, and what files hold.",
+        "versions": "What is stable, what a version may change, and what a release has.",
         "commands": "All commands.",
         "attributes": "All kinds of resources and their attributes.",
         "environment": "All environment variables.",
