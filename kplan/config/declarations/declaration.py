@@ -350,7 +350,8 @@ def _foreign_types_error(found: list[Declaration], kinds: Sequence[str]) -> Diag
     first = found[0]
     subject = first.origin.range(labels[0][0].start, labels[0][0].end)
     hint = _first_suggestion([kind.text for kind, _ in labels], kinds) or _SKIP_HINT
-    detail = f"kplan manages {_join_names(sorted(kinds))}, but not {_join_names(names)}."
+    managed = _join_names(sorted(kinds)) if kinds else "no resource here"
+    detail = f"kplan manages {managed}, but not {_join_names(names)}."
     related = tuple(
         (name, each.declared_at) for name, each in zip(names[1:], found[1:], strict=True)
     )
