@@ -24,7 +24,7 @@ from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.policy import Policy
-from kplan.model.resource import Identity, Refactorings, Resource
+from kplan.model.resource import Identity, Refactorings, Resource, merge_declarations
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,11 @@ class VariableValue:
 class Configuration:
     """What a folder declares, evaluated. With errors among the diagnostics it is incomplete.
 
-    `resources` are in order of their addresses. `sources` holds the text of each file, for showing
-    the line of a problem. `digest` is the same for the same configuration files and values of
-    variables, wherever those come from; sensitive ones are not in it. With `lacks_data` there are
-    data sources, and nothing was there to read them from: what depends on them is left out.
+    `resources` are in order of their addresses; equal ACLs are one of them. `sources` holds the
+    text of each file, for showing the line of a problem. `digest` is the same for the same
+    configuration files and values of variables, wherever those come from; sensitive ones are not in
+    it. With `lacks_data` there are data sources, and nothing was there to read them from: what
+    depends on them is left out.
     """
 
     resources: tuple[Resource, ...]
@@ -96,7 +97,7 @@ def evaluate_configuration(
         judging = evaluate_policy_settings(module, ledger)
     variables = _variable_values(module)
     return Configuration(
-        resources,
+        merge_shared_objects(resources, kinds),
         evaluated,
         shown,
         variables,
@@ -143,10 +144,26 @@ def duplicate_objects(
             if each.address.kind != kind.name:
                 continue
             other = found.setdefault(each.provider, {}).setdefault(each.identity, each)
-            if other is not each:
+            if other is not each and not kind.is_shareable:
                 yield _duplicate_error(kind, other, each)
         for first in found.values():
             yield from _conflicts(kind, first)
+
+
+def merge_shared_objects(
+    resources: Sequence[Resource], kinds: Sequence[ResourceKind]
+) -> tuple[Resource, ...]:
+    """Make one object of equal declarations of a kind whose objects may be shared.
+
+    Two modules may describe the same ACL, and Kafka holds it once.
+    """
+    shareable = {kind.name for kind in kinds if kind.is_shareable}
+    found: dict[object, list[Resource]] = {}
+    for each in resources:
+        key = each.key if each.address.kind in shareable else each.address
+        found.setdefault(key, []).append(each)
+    merged = (each[0] if len(each) == 1 else merge_declarations(each) for each in found.values())
+    return tuple(sorted(merged, key=lambda each: each.address.sort_key))
 
 
 def _conflicts(kind: ResourceKind, found: Mapping[Identity, Resource]) -> Iterator[Diagnostic]:

@@ -53,6 +53,7 @@ class TopicKind:
     is_replaceable = False
     is_deletable = True
     is_always_read = True
+    is_shareable = False
 
     def __init__(self, pace: ReassignmentLimits | None = None) -> None:
         self._reassigner = Reassigner(pace or ReassignmentLimits())

@@ -43,10 +43,11 @@ def list_(
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import state_list_text  # noqa: PLC0415
-    from kplan.workflow.state.state import list_owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.state import at_every_address, list_owned_objects  # noqa: PLC0415
 
     project = build_project(session, states, inputs)
     owned = list_owned_objects(project, tuple(addresses or ()))
+    owned = owned if addresses else at_every_address(owned)
     session.terminal.write_stdout(state_list_text(owned))
     if (journal := project.store.read_journal()) is not None:
         session.terminal.write_stderr(

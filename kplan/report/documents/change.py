@@ -196,6 +196,7 @@ _SILENT_REASONS = frozenset(
         Reason.MOVED,
         Reason.DESTROY,
         Reason.PROTECTION,
+        Reason.DECLARATIONS,
         Reason.IMPORTED,
         Reason.IMPORTED_AND_CHANGED,
     }
@@ -246,12 +247,17 @@ def _state_only_text(change: Change) -> str:
         return "will be imported"
     if change.reason is Reason.PROTECTION:
         return f"will {'be' if change.is_protected else 'no longer be'} protected"
+    if change.reason is Reason.DECLARATIONS:
+        count = len(change.addresses)
+        return f"is declared by {count} resources" if count > 1 else "is declared by this one alone"
     return f"has moved to {change.address}"
 
 
 def _reason_lines(change: Change) -> Iterator[Line]:
     if change.provider:
         yield line(faint_span(f"# (on {connection_name(change.provider)})"))
+    if change.others:
+        yield line(faint_span(f"# ({declarations_text(change)})"))
     if change.previous is not None and change.action is not Action.NO_OP:
         yield line(faint_span(f"# (moved from {change.previous})"))
     if change.reason is Reason.IMPORTED_AND_CHANGED:
@@ -260,6 +266,17 @@ def _reason_lines(change: Change) -> Iterator[Line]:
         yield line(faint_span(f"# (because {change.reason.value})"))
     if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
         yield line(faint_span("# (protected by prevent_destroy: this is refused)"))
+
+
+_MAX_DECLARATIONS = 3
+
+
+def declarations_text(change: Change) -> str:
+    """Name the further addresses that declare the object, or did so before it goes."""
+    more = len(change.others) - _MAX_DECLARATIONS
+    names = ", ".join(str(each) for each in change.others[:_MAX_DECLARATIONS])
+    also = "also declared by" if change.after is not None else "was also declared by"
+    return f"{also} {names}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _body_rows(change: Change) -> Iterator[Row]:

@@ -83,7 +83,9 @@ def _is_shown(change: Change) -> bool:
     return change.action is not Action.NO_OP or change.reason in _VISIBLE_REASONS
 
 
-_VISIBLE_REASONS = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION})
+_VISIBLE_REASONS = frozenset(
+    {Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION, Reason.DECLARATIONS}
+)
 
 
 def _cluster_block(plan: Plan) -> Block:

@@ -199,6 +199,7 @@ def _change_facts(change: Change) -> Data:
     return {
         "identity": str(change.identity),
         **({"provider": connection_name(change.provider)} if change.provider else {}),
+        **({"also_declared": [str(each) for each in change.others]} if change.others else {}),
         "uid": change.uid,
         "reason": change.reason.value,
         "risk": change.risk.value,
