@@ -25,6 +25,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_PLAN_KEY": "the key that signs saved plans; apply takes no others then",
     "KPLAN_PUSH": "the push gateway that receives metrics of drift, as with -push",
     "KPLAN_STATE": "the state file",
+    "KPLAN_WORKSPACE": "the workspace, before TF_WORKSPACE and .terraform/environment",
 }
 PREFIXES: Mapping[str, str] = {
     "KPLAN_VAR_": "the value of an input variable (also TF_VAR_name)",

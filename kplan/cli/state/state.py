@@ -376,8 +376,9 @@ def migrate(
     from kplan.state.file_store import FileStore  # noqa: PLC0415
     from kplan.workflow.state.state import migrate_state  # noqa: PLC0415
 
-    file = FileStore(states.path(session.environ))
-    remote = wiring.build_project(session, StateOptions(), inputs).store
+    project = wiring.build_project(session, StateOptions(), inputs)
+    file = FileStore(states.path(session.environ, project.inputs.workspace))
+    remote = project.store
     _check_backend(remote.location, to, is_file=isinstance(remote, FileStore))
     source, target = (remote, file) if to is Backend.FILE else (file, remote)
     with show_progress(session.terminal) as progress:
