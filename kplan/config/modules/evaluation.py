@@ -35,13 +35,15 @@ class ModulePlace:
     """Where a module stands: its steps from the root module, and its folder from the root's.
 
     `callers` are the folders of the modules that lead here. `connections` are those that were
-    handed on by the module that calls; the root module declares its own.
+    handed on by the module that calls; the root module declares its own. `called_at` is the block
+    of the call.
     """
 
     path: tuple[str, ...] = ()
     folder: str = "."
     callers: tuple[str, ...] = ()
     connections: Connections | None = None
+    called_at: SourceRange | None = None
 
 
 class HasDeclaredAt(Protocol):

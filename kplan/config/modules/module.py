@@ -19,7 +19,6 @@ from kplan.config.evaluation.scope import ModuleNames, NoNames, ReferenceValue, 
 from kplan.config.modules.condition import (
     ASSERTION,
     OUTPUT_PRECONDITION,
-    VALIDATION,
     failed_conditions,
 )
 from kplan.config.modules.connection import (
@@ -53,6 +52,7 @@ from kplan.config.modules.variable import (
     evaluate_default,
     evaluate_flag,
     evaluate_input_value,
+    validation_problems,
 )
 from kplan.config.syntax.source import Origin
 from kplan.config.values.value import Value
@@ -257,8 +257,9 @@ class Module:
             self.variable(name)
         except EvaluationError:
             return
-        problems = failed_conditions(declaration.block, VALIDATION, self.scope(declaration.origin))
-        if problems:
+        given, label = self._input_values.get(name), self.label(f"var.{name}")
+        scope, called_at = self.scope(declaration.origin), self._place.called_at
+        if problems := validation_problems(declaration, scope, label, given, called_at):
             self._context.results.report(problems)
             self._context.results.mark_failed((self.path, "var", name))
             del self._values["var", name]
@@ -362,7 +363,8 @@ class Module:
         }
         path = (*self.path, f"{declaration.name}{instance_key(key)}")
         callers = (*self._place.callers, self._place.folder)
-        place = ModulePlace(path, folder, callers, self._passed_connections(declaration, scope))
+        passed = self._passed_connections(declaration, scope)
+        place = ModulePlace(path, folder, callers, passed, declaration.declared_at)
         return Module(self._context, declared, place, given)
 
     def _child_folder(self, declaration: Declaration) -> str:
