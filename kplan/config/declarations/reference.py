@@ -244,7 +244,7 @@ def _ephemeral_resource_problems(
     declared: ModuleDeclarations, names: frozenset[_Name]
 ) -> Iterator[Diagnostic]:
     for found in declared.resources.values():
-        yield from _block_problems(found, names, "A resource", _AS_NULL_HINT)
+        yield from _block_problems(found, names, "A resource", _RESOURCE_HINT)
     for found in declared.modules.values():
         repetition = [
             found.arguments[each] for each in _INSTANCE_ARGUMENTS if each in found.arguments
@@ -255,8 +255,11 @@ def _ephemeral_resource_problems(
             )
 
 
+_WRITE_ONLY_END = "_wo"
+"""How the names of arguments end that nothing stores, as in Terraform."""
 _INSTANCE_ARGUMENTS = ("for_each", "count")
 _AS_NULL_HINT = "ephemeralasnull(...) has null in the place of such a value."
+_RESOURCE_HINT = f"A write-only argument, such as password_wo, takes it. {_AS_NULL_HINT}"
 _OUTPUT_HINT = f"In a module other than the root, add ephemeral = true; or {_AS_NULL_HINT}"
 
 
@@ -294,7 +297,10 @@ def _block_problems(
     declaration: Declaration, names: frozenset[_Name], what: str, hint: str
 ) -> Iterator[Diagnostic]:
     for attribute in declaration.block.attributes:
-        if attribute.name not in _IGNORED_ARGUMENTS:
+        is_write_only = declaration.block.type == "resource" and attribute.name.endswith(
+            _WRITE_ONLY_END
+        )
+        if attribute.name not in _IGNORED_ARGUMENTS and not is_write_only:
             yield from _attribute_problems(attribute, declaration.origin, names, what, hint)
 
 
