@@ -125,6 +125,15 @@ class InputOptions:
         ),
     ] = field(default_factory=list)
     skip_foreign: SkipForeign = False
+    foreign_values: Annotated[
+        str,
+        typer.Option(
+            "--foreign-values",
+            metavar="FILE",
+            help="Skip resources of other providers, and take their values from this "
+            "terraform.tfstate or output of terraform show -json.",
+        ),
+    ] = ""
     input: Annotated[
         bool,
         typer.Option("--input/--no-input", help="Ask for approval; kplan asks for nothing else."),

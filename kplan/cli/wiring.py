@@ -20,6 +20,7 @@ from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.cluster.port import Cluster
 from kplan.cluster.topology import StateTopic
+from kplan.config.foreign_values import NO_FOREIGN_VALUES, ForeignValues, parse_foreign_values
 from kplan.config.inputs import Inputs, Trust, VariableText
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.provider import Provider
@@ -127,7 +128,8 @@ def build_project(
     given = Inputs(
         tuple(_variable_options(session.args)),
         environ=session.environ,
-        skips_foreign=options.skip_foreign,
+        skips_foreign=options.skip_foreign or bool(options.foreign_values),
+        foreign=_read_foreign_values(options.foreign_values),
         workspace=workspace,
         trust=limits,
     )
@@ -141,6 +143,20 @@ def build_project(
     if given.trust is not None and given.trust.ref is not None and not is_named:
         state_path = given.trust.ref / state_path
     return Project(folder, state_path, given, remote, is_named, bool(states.state))
+
+
+def _read_foreign_values(file: str) -> ForeignValues:
+    if not file:
+        return NO_FOREIGN_VALUES
+    try:
+        return parse_foreign_values(Path(file).read_bytes())
+    except OSError as failure:
+        raise UsageError(f"{file} cannot be read: {failure.strerror}.") from None
+    except ValueError as fault:
+        raise UsageError(
+            f"-foreign-values: {file} cannot be used: {fault}.",
+            "Write one with terraform state pull > FILE, or terraform show -json > FILE.",
+        ) from None
 
 
 def _selected_workspace(trust: Trust | None, environ: Mapping[str, str]) -> str:

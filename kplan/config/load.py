@@ -103,7 +103,7 @@ def evaluate_configuration(
         variables,
         sort_diagnostics(ledger.diagnostics),
         root.sources,
-        _digest(root.context.folders.sources, variables, inputs.workspace),
+        _digest(root.context.folders.sources, variables, inputs),
         refactored,
         judges,
         judging,
@@ -206,7 +206,7 @@ def _variable_values(module: Module) -> dict[str, VariableValue]:
 
 
 def _digest(
-    sources: Mapping[str, str], variables: Mapping[str, VariableValue], workspace: str
+    sources: Mapping[str, str], variables: Mapping[str, VariableValue], inputs: Inputs
 ) -> str:
     digest = hashlib.sha256()
     for name in sorted(sources):
@@ -214,5 +214,5 @@ def _digest(
             digest.update(f"{len(part)}:{part}\n".encode())
     for name in sorted(variables):
         digest.update(f"{name}={json.dumps(variables[name].value, sort_keys=True)}\n".encode())
-    digest.update(workspace.encode())
+    digest.update(inputs.workspace.encode() + inputs.foreign.digest.encode())
     return digest.hexdigest()

@@ -165,9 +165,8 @@ def _data_problems(
     kind, *names = reference.steps
     subject = _reference_range(reference, origin)
     if (f"data.{kind}", *names[:1]) in declared.skipped:
-        detail = f"data.{kind}.{names[0]} belongs to another provider and was left out."
-        yield error("KP146", subject, detail)
-    elif names and (kind, names[0]) not in declared.data and not declared.is_incomplete:
+        return  # whoever needs its value says that it has none
+    if names and (kind, names[0]) not in declared.data and not declared.is_incomplete:
         detail = f"A data source data.{kind}.{names[0]} has not been declared."
         near = suggestion(f"{kind}.{names[0]}", (".".join(each) for each in declared.data))
         yield error("KP146", subject, detail, hint=near)
@@ -178,9 +177,7 @@ def _resource_problems(
 ) -> Iterator[Diagnostic]:
     kind, name = reference.root, reference.steps[0]
     if (kind, name) in declared.skipped:
-        detail = f"{kind}.{name} belongs to another provider and was left out, so it has no value."
-        yield error("KP142", _reference_range(reference, origin), detail)
-        return
+        return  # as above
     if (kind, name) in declared.resources or declared.is_incomplete:
         return
     subject = _reference_range(reference, origin)

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from kplan.config.declarations.file import ModuleFolders
 from kplan.config.evaluation.scope import IterationLimit
+from kplan.config.foreign_values import NO_FOREIGN_VALUES, ForeignValues
 from kplan.config.functions.function import Function, Host
 from kplan.config.modules.connection import Connections
 from kplan.config.modules.data_source import DataSourceReader
@@ -28,6 +29,7 @@ class EvaluationContext:
     cwd: str
     workspace: str
     reader: DataSourceReader | None = None
+    foreign: ForeignValues = NO_FOREIGN_VALUES
 
 
 @dataclass(frozen=True, slots=True)
