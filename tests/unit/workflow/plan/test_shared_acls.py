@@ -1,5 +1,7 @@
 """Equal ACLs that several modules declare: one object, deleted when the last of them goes."""
 
+import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,14 @@ from kplan.model.state import OwnedObject
 from kplan.report import views
 from kplan.report.format import PLAIN_STYLE
 from kplan.state.file import read_state
+from kplan.state.journal import change_line
+from kplan.state.plan_file import decode_plan, encode_plan
 from kplan.workflow.adopt.import_ import import_object
+from kplan.workflow.adopt.import_tfstate import import_tfstate
+from kplan.workflow.apply.apply import ApplyHandlers
+from kplan.workflow.apply.saved_plan import apply_saved
+from kplan.workflow.plan.plan import save_plan
+from kplan.workflow.ports import PlanOptions
 from kplan.workflow.state.state import (
     at_every_address,
     forget_objects,
@@ -194,6 +203,55 @@ def test_one_that_protects_it_protects_it_for_all(site: ProjectHarness) -> None:
     (held,) = list_owned_objects(site.project)
     assert held.is_protected
     assert held.others == (Address.parse(TWO),)
+
+
+def test_a_saved_plan_and_an_interrupted_apply_keep_all_that_declare_it(
+    site: ProjectHarness,
+) -> None:
+    made = site.plan()
+    (planned,) = decode_plan(encode_plan(made.plan)).changes
+    assert [str(each) for each in planned.addresses] == [ONE, TWO]
+    line = change_line(planned)["change"]
+    assert isinstance(line, dict)
+    assert line["others"] == [TWO]
+    path = site.folder / "release.kplan"
+    save_plan(made, path, site.ports, ttl=timedelta(hours=1))
+    hands = ApplyHandlers(lambda _: True, site.watcher)
+    apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
+    assert owned(site) == [[ONE, TWO]]
+    assert not site.plan().plan.is_applyable
+
+
+def test_a_terraform_state_that_owns_it_twice_is_taken_over_as_one_object(
+    site: ProjectHarness,
+) -> None:
+    site.apply()
+    site.project.state_path.unlink()
+    attributes = {
+        "acl_host": "*",
+        "acl_operation": "Read",
+        "acl_permission_type": "Allow",
+        "acl_principal": "User:app",
+        "resource_name": "orders",
+        "resource_pattern_type_filter": "Literal",
+        "resource_type": "Topic",
+    }
+    blocks = [
+        {
+            "module": f"module.{name}",
+            "mode": "managed",
+            "type": "kafka_acl",
+            "name": "read",
+            "instances": [{"attributes": attributes}],
+        }
+        for name in ("two", "one")
+    ]
+    document = {"version": 4, "terraform_version": "1.11.4", "resources": blocks}
+    file = site.folder / "terraform.tfstate"
+    found = import_tfstate(site.project, file, json.dumps(document).encode(), site.ports)
+    assert found.unsupported == ()
+    assert owned(site) == [[TWO, ONE]]
+    assert not site.plan().plan.is_applyable
 
 
 def test_another_spelling_of_the_words_is_the_same_acl(site: ProjectHarness) -> None:
