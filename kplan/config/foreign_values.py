@@ -1,14 +1,13 @@
 """Values of other providers' objects, from a state of Terraform or from `terraform show -json`."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
 from kplan.config.values.sensitive import mark
 from kplan.config.values.value import Value
-from kplan.config.values.value_text import from_json_value
+from kplan.config.values.value_text import json_loads
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 
@@ -41,7 +40,7 @@ def parse_foreign_values(data: bytes) -> ForeignValues:
 
     """
     try:
-        found = json.loads(data)
+        found = json_loads(data.decode())
     except (ValueError, RecursionError) as fault:
         raise ValueError(f"it is not valid JSON ({fault})") from None
     if not isinstance(found, dict) or "terraform_version" not in found:
@@ -53,12 +52,12 @@ def parse_foreign_values(data: bytes) -> ForeignValues:
             instances = list(_state_instances(found))
         else:
             raise ValueError(f"its format is {found.get('version')}, and kplan reads 4")
+        blocks: dict[ForeignKey, dict[str | int | None, Value]] = {}
+        for key, index, value in instances:
+            blocks.setdefault(key, {})[index] = value
+        values = {key: _block_value(found) for key, found in blocks.items()}
     except (AttributeError, KeyError, TypeError, RecursionError) as fault:
         raise ValueError(f"it lacks or misplaces something ({fault})") from None
-    blocks: dict[ForeignKey, dict[str | int | None, Value]] = {}
-    for key, index, value in instances:
-        blocks.setdefault(key, {})[index] = value
-    values = {key: _block_value(found) for key, found in blocks.items()}
     return ForeignValues(values, hashlib.sha256(data).hexdigest())
 
 
@@ -109,10 +108,7 @@ def _block_key(module: str, mode: str, kind: str, name: str) -> ForeignKey:
 
 def _object_value(attributes: Mapping[str, Any], secret: set[str]) -> Value:
     """Return the attributes; one that is sensitive in any part is sensitive as a whole."""
-    return {
-        name: mark(from_json_value(attributes[name]), sensitive=name in secret)
-        for name in sorted(attributes)
-    }
+    return {name: mark(attributes[name], sensitive=name in secret) for name in sorted(attributes)}
 
 
 def _block_value(instances: Mapping[str | int | None, Value]) -> Value:

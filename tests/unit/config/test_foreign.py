@@ -271,6 +271,21 @@ def test_a_sensitive_value_stays_sensitive(tmp_path: Path) -> None:
         (b'{"version": 4, "terraform_version": "1", "resources": [{}]}', "misplaces"),
         (b'{"format_version": "1.0", "terraform_version": "1", "values": 3}', "misplaces"),
         (b"[" * 100_000, "not valid JSON"),
+        (b"\xff\xfe", "not valid JSON"),
+        (
+            (
+                b'{"version": 4, "terraform_version": "1", "resources": [{"mode": "managed", '
+                b'"type": [], "name": "x", "instances": [{"index_key": {}}]}]}'
+            ),
+            "misplaces",
+        ),
+        (
+            (
+                b'{"version": 4, "terraform_version": "1", "resources": [{"mode": "managed", '
+                b'"type": "t", "name": "x", "module": "module.a b", "instances": [{}]}]}'
+            ),
+            "is not a resource address",
+        ),
     ],
 )
 def test_another_file_is_refused_with_the_reason(data: bytes, reason: str) -> None:
