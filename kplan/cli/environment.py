@@ -29,6 +29,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_PUSH": "the push gateway that receives metrics of drift, as with -push",
     "KPLAN_REPORT_URL": "where the HTML report of this CI job will be, for links to it",
     "KPLAN_STATE": "the state file",
+    "KPLAN_WORKSPACE": "the workspace, before TF_WORKSPACE and .terraform/environment",
 }
 PREFIXES: Mapping[str, str] = {
     "KPLAN_VAR_": "the value of an input variable (also TF_VAR_name)",

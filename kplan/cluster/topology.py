@@ -122,6 +122,10 @@ class StateBucket:
         return f"s3://{self.bucket}/{self.key}"
 
 
+CURRENT_STATE = "state"
+"""The record of a state that names the current one."""
+
+
 class UncertainWriteError(Exception):
     """A write has no certain outcome: another writer came between, or no answer did.
 
@@ -142,6 +146,15 @@ class Records(Protocol):
     @property
     def location(self) -> str:
         """Where they are, as it is named in a sentence."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """What tells the records of this state from others in the same place."""
+        ...
+
+    def list_keys(self) -> tuple[str, ...]:
+        """List the keys of all states in the same place that have a current one."""
         ...
 
     def peek(self) -> Mapping[str, bytes] | None:

@@ -30,7 +30,7 @@ from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.policy import Policy
-from kplan.model.resource import Identity, Refactorings, Resource
+from kplan.model.resource import Identity, Refactorings, Resource, merge_declarations
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class VariableValue:
 class Configuration:
     """What a folder declares, evaluated. With errors among the diagnostics it is incomplete.
 
-    `resources` are in order of their addresses. `sources` holds the text of each file, for showing
-    the line of a problem. `digest` is the same for the same configuration files and values of
-    variables, wherever those come from; sensitive ones are not in it. With `lacks_data` there are
-    data sources, and nothing was there to read them from: what depends on them is left out. With
-    `requires_signature` saved plans are signed.
+    `resources` are in order of their addresses; equal ACLs are one of them. `sources` holds the
+    text of each file, for showing the line of a problem. `digest` is the same for the same
+    configuration files and values of variables, wherever those come from; sensitive ones are not in
+    it. With `lacks_data` there are data sources, and nothing was there to read them from: what
+    depends on them is left out. With `requires_signature` saved plans are signed.
     """
 
     resources: tuple[Resource, ...]
@@ -105,13 +105,13 @@ def evaluate_configuration(
         requires_signature = _requires_signature(module, ledger)
     variables = _variable_values(module)
     return Configuration(
-        resources,
+        merge_shared_objects(resources, kinds),
         evaluated,
         shown,
         variables,
         sort_diagnostics(ledger.diagnostics),
         root.sources,
-        _digest(root.context.folders.sources, variables, inputs.workspace),
+        _digest(root.context.folders.sources, variables, inputs),
         refactored,
         judges,
         judging,
@@ -169,10 +169,26 @@ def duplicate_objects(
             if each.address.kind != kind.name:
                 continue
             other = found.setdefault(each.provider, {}).setdefault(each.identity, each)
-            if other is not each:
+            if other is not each and not kind.is_shareable:
                 yield _duplicate_error(kind, other, each)
         for first in found.values():
             yield from _conflicts(kind, first)
+
+
+def merge_shared_objects(
+    resources: Sequence[Resource], kinds: Sequence[ResourceKind]
+) -> tuple[Resource, ...]:
+    """Make one object of equal declarations of a kind whose objects may be shared.
+
+    Two modules may describe the same ACL, and Kafka holds it once.
+    """
+    shareable = {kind.name for kind in kinds if kind.is_shareable}
+    found: dict[object, list[Resource]] = {}
+    for each in resources:
+        key = each.key if each.address.kind in shareable else each.address
+        found.setdefault(key, []).append(each)
+    merged = (each[0] if len(each) == 1 else merge_declarations(each) for each in found.values())
+    return tuple(sorted(merged, key=lambda each: each.address.sort_key))
 
 
 def _conflicts(kind: ResourceKind, found: Mapping[Identity, Resource]) -> Iterator[Diagnostic]:
@@ -215,7 +231,7 @@ def _variable_values(module: Module) -> dict[str, VariableValue]:
 
 
 def _digest(
-    sources: Mapping[str, str], variables: Mapping[str, VariableValue], workspace: str
+    sources: Mapping[str, str], variables: Mapping[str, VariableValue], inputs: Inputs
 ) -> str:
     digest = hashlib.sha256()
     for name in sorted(sources):
@@ -223,5 +239,5 @@ def _digest(
             digest.update(f"{len(part)}:{part}\n".encode())
     for name in sorted(variables):
         digest.update(f"{name}={json.dumps(variables[name].value, sort_keys=True)}\n".encode())
-    digest.update(workspace.encode())
+    digest.update(inputs.workspace.encode() + inputs.foreign.digest.encode())
     return digest.hexdigest()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors
+from kplan.model.workspace import workspace_key
 
 BACKENDS = ("file", "kafka", "s3")
 
@@ -69,7 +71,10 @@ def find_state_location(
     if has_errors(ledger.diagnostics):
         return StateLocation(is_known=False)
     if isinstance(shelf, StateBucket):
-        return StateLocation(bucket=shelf)
+        key = workspace_key(shelf.key, inputs.workspace)
+        return StateLocation(bucket=replace(shelf, key=key))
+    if shelf is not None:
+        shelf = replace(shelf, key=workspace_key(shelf.key, inputs.workspace))
     return StateLocation(topic=shelf, providers=found)
 
 

@@ -72,6 +72,11 @@ class ResourceKind(Protocol):
         """Whether it is read although none is declared and none is owned."""
         ...
 
+    @property
+    def is_shareable(self) -> bool:
+        """Whether equal declarations are one object: an ACL is all that is said of it."""
+        ...
+
     def identify(self, value: Any) -> Identity:  # noqa: ANN401 - each kind has its own value type
         """Name the object that the value means."""
         ...

@@ -59,6 +59,7 @@ class ScramKind:
     is_replaceable = True
     is_deletable = True
     is_always_read = False
+    is_shareable = False
 
     def identify(self, value: ScramCredential) -> Identity:
         """Name it as the provider does, `alice|SCRAM-SHA-256`."""

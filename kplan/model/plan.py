@@ -68,6 +68,7 @@ class Reason(StrEnum):
     IDENTITY_CHANGED = "one of the attributes that name it changed"
     REPLACE_OPTION = "-replace was given"
     PROTECTION = "its prevent_destroy changed"
+    DECLARATIONS = "other resources declare it than before"
 
     @property
     def is_import(self) -> bool:
@@ -97,7 +98,8 @@ class Change:
 
     `before` is None exactly for CREATE, `after` exactly for DELETE and FORGET. For REPLACE the
     identity is that of `after`. `uid` is the topic id that the plan saw, "" where there is none:
-    apply touches no other incarnation. `previous` is the address before a move. With `adds_first`
+    apply touches no other incarnation. `previous` is the address before a move, `others` are the
+    further addresses that declare the object, or declared it before it goes. With `adds_first`
     what goes is deleted after what comes is there. `impact` says what is destroyed, where that was
     inspected. `provider` is the key of the connection to its cluster, as in `Resource`.
     `was_declared_at` is the `file:line` that the state remembers of what is not declared any more.
@@ -122,6 +124,12 @@ class Change:
     impact: Impact | None = None
     provider: str = ""
     was_declared_at: str = ""
+    others: tuple[Address, ...] = ()
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """List the addresses that declare the object, the one it is planned at first."""
+        return (self.address, *self.others)
 
     @property
     def key(self) -> ObjectKey:
@@ -312,7 +320,13 @@ class Plan:
     @property
     def has_adoptions(self) -> bool:
         """Whether apply would take ownership of equal objects, or note the outcome of others."""
-        quiet = {Reason.ADOPTED, Reason.MOVED, Reason.RECREATED_OUTSIDE, Reason.PROTECTION}
+        quiet = {
+            Reason.ADOPTED,
+            Reason.MOVED,
+            Reason.RECREATED_OUTSIDE,
+            Reason.PROTECTION,
+            Reason.DECLARATIONS,
+        }
         return any(change.reason in quiet for change in self.changes)
 
     @property

@@ -78,6 +78,7 @@ def _change_line(change: Change) -> list[object]:
     ]
     parts += ["adds first"] if change.adds_first else []
     parts += [{"provider": change.provider}] if change.provider else []
+    parts += [{"others": [str(each) for each in change.others]}] if change.others else []
     return parts
 
 

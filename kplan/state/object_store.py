@@ -6,11 +6,11 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from kplan.cluster.topology import StateBucket, UncertainWriteError
+from kplan.cluster.topology import CURRENT_STATE, StateBucket, UncertainWriteError
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import (
     ObjectStoreAuthError,
@@ -75,6 +75,34 @@ class ObjectRecords:
     def location(self) -> str:
         """The bucket and the key."""
         return str(self._place)
+
+    @property
+    def key(self) -> str:
+        """The key of this state."""
+        return self._place.key
+
+    def list_keys(self) -> tuple[str, ...]:
+        """List the keys beside this one that begin as it does, and hold a state."""
+        import obstore
+
+        folder, _, name = self._place.key.rpartition("/")
+        start = f"{folder}/{name}" if folder else name
+        with self._told_errors():
+            found = obstore.list_with_delimiter(self._store(), folder or None)["objects"]
+        paths = [str(each["path"]) for each in found]
+        return tuple(
+            sorted(
+                path
+                for path in paths
+                if path.startswith(start.partition("@")[0]) and self._holds_state(path)
+            )
+        )
+
+    def _holds_state(self, key: str) -> bool:
+        try:
+            return CURRENT_STATE in (ObjectRecords(replace(self._place, key=key)).peek() or {})
+        except StateCorruptError:
+            return key.startswith(f"{self._place.key.partition('@')[0]}@")
 
     def peek(self) -> Mapping[str, bytes] | None:
         """Return what is written."""

@@ -15,6 +15,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
 from kplan.model.place import link_target_outside
 from kplan.model.plan import Change, ObjectKey
+from kplan.model.workspace import base_path
 from kplan.state.file_store import FileStore
 from kplan.state.lock_holder import LockHolder
 from kplan.state.store import StateStore
@@ -26,7 +27,7 @@ class Project:
 
     `remote` gives the place of a state that is not kept in the file, as the state block says; it
     is asked when the state is first needed, and gives the same place every time. `is_state_named`
-    says that the user named the file.
+    says that the user named the file, `is_state_exact` that it is the same for every workspace.
     """
 
     folder: Path
@@ -34,6 +35,12 @@ class Project:
     inputs: Inputs
     remote_store: Callable[[], StateStore | None] | None = None
     is_state_named: bool = False
+    is_state_exact: bool = False
+
+    @property
+    def base_state_path(self) -> Path:
+        """The file of the workspace default."""
+        return self.state_path if self.is_state_exact else base_path(self.state_path)
 
     @property
     def file_store(self) -> FileStore:

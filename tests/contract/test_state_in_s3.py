@@ -152,3 +152,20 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StateError) as told:
         ObjectRecords(StateBucket("states", "a"))
     assert told.value.hint == "Install it: pip install 'kplan[objects]'"
+
+
+def test_workspaces_are_listed_and_deleted_beside_each_other(bucket: StateBucket) -> None:
+    places = [replace(bucket, key=f"{bucket.key}{end}") for end in ("", "@prod", "@qa", "-2@x")]
+    for number, place in enumerate(places):
+        kept = store(place)
+        with kept.hold_lock(current_holder("apply"), 0, lambda _: None):
+            kept.write(state(owned(f"t{number}"), serial=1))
+    assert store(bucket).list_workspaces() == ("prod", "qa")
+    assert store(places[1]).list_workspaces() == ("prod", "qa")
+    gone = store(places[1])
+    with gone.hold_lock(current_holder("workspace delete"), 0, lambda _: None):
+        gone.delete_workspace()
+    assert store(bucket).list_workspaces() == ("qa",)
+    assert store(places[1]).read() is None
+    assert not store(places[1]).lock_status().is_held
+    assert store(bucket).read() == state(owned("t0"), serial=1)

@@ -43,10 +43,11 @@ def list_(
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import state_list_text  # noqa: PLC0415
-    from kplan.workflow.state.state import list_owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.state import at_every_address, list_owned_objects  # noqa: PLC0415
 
     project = build_project(session, states, inputs)
     owned = list_owned_objects(project, tuple(addresses or ()))
+    owned = owned if addresses else at_every_address(owned)
     session.terminal.write_stdout(state_list_text(owned))
     if (journal := project.store.read_journal()) is not None:
         session.terminal.write_stderr(
@@ -375,8 +376,9 @@ def migrate(
     from kplan.state.file_store import FileStore  # noqa: PLC0415
     from kplan.workflow.state.state import migrate_state  # noqa: PLC0415
 
-    file = FileStore(states.path(session.environ))
-    remote = wiring.build_project(session, StateOptions(), inputs).store
+    project = wiring.build_project(session, StateOptions(), inputs)
+    file = FileStore(states.path(session.environ, project.inputs.workspace))
+    remote = project.store
     _check_backend(remote.location, to, is_file=isinstance(remote, FileStore))
     source, target = (remote, file) if to is Backend.FILE else (file, remote)
     with show_progress(session.terminal) as progress:

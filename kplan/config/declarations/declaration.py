@@ -15,6 +15,7 @@ from kplan.config.declarations.body_schema import (
     body_problems,
     label_problems,
 )
+from kplan.config.declarations.version_constraint import version_problems
 from kplan.config.diagnostic import error, suggestion, warning
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
@@ -239,6 +240,9 @@ def _add_provider(result: ModuleDeclarations, declaration: Declaration) -> None:
 
 def _add_terraform(result: ModuleDeclarations, declaration: Declaration) -> None:
     result.terraform_blocks.append(declaration)
+    if "required_version" in declaration.arguments:
+        attribute = declaration.arguments["required_version"]
+        result.diagnostics.extend(version_problems(attribute, declaration.origin))
     for inner in declaration.block.blocks:
         if inner.type in {"backend", "cloud"}:
             subject = declaration.origin.range(inner.start, inner.start + len(inner.type))

@@ -1,14 +1,12 @@
 """The plan as a person reviews it: destructive changes first, names before numbers."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.kinds.schema import to_document
 from kplan.model.plan import (
     Action,
     BrokerTransfer,
     Change,
-    ObjectKey,
     OutputChange,
     Plan,
     Reason,
@@ -33,16 +31,15 @@ from kplan.report.document import (
 )
 from kplan.report.documents.access import access_blocks
 from kplan.report.documents.acl import access_gaps, acl_blocks, acl_item, is_acl
+from kplan.report.documents.alike import alike_changes, alike_item
 from kplan.report.documents.change import (
     ABSENT,
     SENSITIVE,
     AttributeEntry,
     Verbatim,
-    alike_item,
     attribute_rows,
     change_item,
     change_mark,
-    naming_attributes,
 )
 from kplan.report.documents.drift import drift_rows
 from kplan.report.documents.notation import count_text, size_text
@@ -99,7 +96,9 @@ def _is_shown(change: Change) -> bool:
     return change.action is not Action.NO_OP or change.reason in _VISIBLE_REASONS
 
 
-_VISIBLE_REASONS = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION})
+_VISIBLE_REASONS = frozenset(
+    {Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION, Reason.DECLARATIONS}
+)
 
 
 def _cluster_block(plan: Plan) -> Block:
@@ -186,7 +185,7 @@ def _change_blocks(shown: Sequence[Change], most_names: int) -> Iterator[Block]:
     acls = [
         each for each in shown if most_names and is_acl(each) and each.action in _GROUPED_ACTIONS
     ]
-    groups = _alike_changes(shown) if most_names else {}
+    groups = alike_changes(shown) if most_names else {}
     for change in shown:
         if acls and change is acls[0]:
             yield from acl_blocks(acls)
@@ -195,38 +194,6 @@ def _change_blocks(shown: Sequence[Change], most_names: int) -> Iterator[Block]:
                 yield alike_item(alike, most_names)
         elif not (most_names and is_acl(change) and change.action in _GROUPED_ACTIONS):
             yield acl_item(change) if is_acl(change) else change_item(change)
-
-
-_MIN_ALIKE = 5
-"""So many changes that do the same are said once."""
-
-
-def _alike_changes(shown: Iterable[Change]) -> Mapping[ObjectKey, Sequence[Change]]:
-    """Return the groups of changes that do the same, by each of their members."""
-    groups: dict[Hashable, list[Change]] = {}
-    for each in shown:
-        is_plain = each.previous is None and each.impact is None
-        if is_plain and each.action in _ALIKE_ACTIONS and not is_acl(each):
-            groups.setdefault(_alike_key(each), []).append(each)
-    found = [members for members in groups.values() if len(members) >= _MIN_ALIKE]
-    return {each.key: members for members in found for each in members}
-
-
-_ALIKE_ACTIONS = frozenset({Action.CREATE, Action.UPDATE})
-
-
-def _alike_key(change: Change) -> Hashable:
-    """Return what changes have in common that do the same to objects with other names."""
-    done = change.attributes if change.before is not None else _unnamed_document(change.after)
-    return (
-        *(change.kind, change.action, change.provider, change.reason, change.risk, change.notes),
-        *(change.is_protected, change.sensitive, str(done)),
-    )
-
-
-def _unnamed_document(value: object) -> Mapping[str, object]:
-    names = naming_attributes(value)
-    return {name: each for name, each in to_document(value).items() if name not in names}
 
 
 _GROUPED_ACTIONS = frozenset({Action.DELETE, Action.REPLACE, Action.CREATE})

@@ -141,7 +141,11 @@ def _topic_health(project: OpenProject) -> Iterator[TopicHealth]:
 
 def _add_locations(changes: Sequence[Change], configuration: Configuration) -> Iterator[Change]:
     """Say where each is declared, if it still is."""
-    places = {each.address: each.declared_at for each in configuration.resources}
+    places = {
+        each.address: each.declared_at
+        for one in configuration.resources
+        for each in one.declarations
+    }
     for each in changes:
         yield replace(each, declared_at=places.get(each.address))
 
