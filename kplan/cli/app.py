@@ -40,8 +40,8 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Rebuild the state from the configuration and the cluster.",
     ),
     "state migrate": (
-        "state.state:migrate",
-        "Move the state between a file and a topic of the cluster.",
+        "state.migrate:migrate",
+        "Move the state between a file, a topic of the cluster and a bucket.",
     ),
     "import": ("adopt.import_:import_", "Import existing objects into the state."),
     "convert": ("convert.convert:convert", "Convert files of other Kafka tools to HCL."),

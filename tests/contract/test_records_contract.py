@@ -1,34 +1,36 @@
-"""What the state asks of records: one suite, in memory, in a topic and in a bucket."""
+"""What the state asks of records: one suite, in memory, in a topic and in buckets."""
 
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 
 import pytest
 
 from kplan.cluster.memory.store import MemoryRecords
-from kplan.cluster.topology import Records, StateBucket, StateTopic, UncertainWriteError
+from kplan.cluster.topology import Records, StateTopic, UncertainWriteError
 from kplan.kafka.state_topic import KafkaRecords
 from kplan.state.object_store import ObjectRecords
 from tests.contract.clusters import cleaned, connected, settings_of
-from tests.object_servers import s3_server
+from tests.object_buckets import bucket_of
 
 Another = Callable[[], Records]
 """Gives another writer access to the same records."""
 
 
-@pytest.fixture(params=["memory", "s3", pytest.param("kafka", marks=pytest.mark.broker)])
-def another(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Another]:
+@pytest.fixture(
+    params=["memory", "s3", "gcs", "azure", pytest.param("kafka", marks=pytest.mark.broker)]
+)
+def another(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Another]:
     topic = f"__kplan_ct_{uuid.uuid4().hex[:8]}"
     with ExitStack() as stack:
         if request.param == "memory":
             yield MemoryRecords(shelf=StateTopic(topic)).connect
             return
-        if request.param == "s3":
-            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-            endpoint = stack.enter_context(s3_server("states"))
-            place = StateBucket("states", topic, "us-east-1", endpoint, allow_http=True)
+        if request.param != "kafka":
+            place = stack.enter_context(bucket_of(request.param, topic, monkeypatch, tmp_path))
             yield lambda: ObjectRecords(place)
             return
         settings = settings_of(request.getfixturevalue("broker"), "anonymous")

@@ -141,7 +141,10 @@ TERRAFORM_SCHEMA = BodySchema(
     blocks=("required_providers", "backend", "cloud", "provider_meta"),
 )
 STATE_SCHEMA = BodySchema(
-    ("backend", "topic", "key", "replication_factor", "bucket", "region", "endpoint", "allow_http"),
+    (
+        *("backend", "topic", "key", "replication_factor"),
+        *("bucket", "region", "account", "container", "endpoint", "allow_http"),
+    ),
     ("backend",),
 )
 MOVED_SCHEMA = BodySchema(("from", "to"), ("from", "to"))

@@ -1,5 +1,6 @@
-"""A state in a bucket of a real S3 server: two writers, lost answers, and what is refused."""
+"""A state in a bucket of each service: two writers, lost answers, and what is refused."""
 
+import base64
 import os
 import subprocess
 import sys
@@ -7,11 +8,15 @@ import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import obstore
 import pytest
 
-from kplan.cluster.topology import StateBucket
+from kplan.cli.run import run
+from kplan.cluster.topology import ObjectService, StateBucket
 from kplan.model.errors import (
     ObjectStoreAuthError,
     ObjectStoreUnreachableError,
@@ -23,18 +28,19 @@ from kplan.state.lock_holder import current_holder
 from kplan.state.object_store import ObjectRecords
 from kplan.state.record_lock import RecordTransaction
 from kplan.state.record_store import RecordStore
-from tests.object_servers import cutting_proxy, s3_server
+from tests.object_buckets import SERVICES, bucket_of
+from tests.object_servers import cutting_proxy
+from tests.object_services import gcs_credentials
 from tests.unit.state.state_builders import owned, state
 
 
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[StateBucket]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    with s3_server("states") as endpoint:
-        yield StateBucket(
-            "states", f"team/{uuid.uuid4().hex}", "us-east-1", endpoint, allow_http=True
-        )
+@pytest.fixture(params=SERVICES)
+def bucket(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[StateBucket]:
+    key = f"team/{uuid.uuid4().hex}"
+    with bucket_of(request.param, key, monkeypatch, tmp_path) as found:
+        yield found
 
 
 def store(bucket: StateBucket) -> RecordStore:
@@ -84,7 +90,9 @@ def test_no_update_of_two_writers_is_lost(bucket: StateBucket) -> None:
     assert sorted(found) == [f"{number}-{turn}" for number in range(2) for turn in range(5)]
 
 
-def test_a_write_whose_answer_was_lost_is_looked_up(bucket: StateBucket) -> None:
+def test_a_write_whose_answer_was_lost_is_looked_up(
+    bucket: StateBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     steps: list[int] = []
 
     def step(view: object) -> dict[str, bytes | None]:
@@ -92,8 +100,11 @@ def test_a_write_whose_answer_was_lost_is_looked_up(bucket: StateBucket) -> None
         steps.append(1)
         return {"a": b"%d" % len(steps)}
 
-    with cutting_proxy(bucket.endpoint) as proxy:
-        mine = RecordTransaction(ObjectRecords(replace(bucket, endpoint=proxy.address)))
+    address = urlsplit(bucket.endpoint)
+    with cutting_proxy(f"http://{address.netloc}") as proxy:
+        monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials(proxy.address))
+        endpoint = f"{proxy.address}{address.path}"
+        mine = RecordTransaction(ObjectRecords(replace(bucket, endpoint=endpoint)))
         mine.update(lambda _: {"begun": b"1"})
         proxy.cut_next_put()
         mine.update(step)
@@ -104,16 +115,22 @@ def test_a_write_whose_answer_was_lost_is_looked_up(bucket: StateBucket) -> None
 
 def test_a_bucket_that_does_not_exist_is_named(bucket: StateBucket) -> None:
     with pytest.raises(StateError, match="The bucket absent, which stores the state, does not"):
-        ObjectRecords(replace(bucket, bucket="absent")).read()
+        ObjectRecords(replace(bucket, bucket="absent")).claim()
 
 
 def test_wrong_credentials_are_told(bucket: StateBucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    if bucket.service is ObjectService.GCS:
+        pytest.skip("fake-gcs-server takes any credentials")
     monkeypatch.setattr("moto.core.responses.settings.INITIAL_NO_AUTH_ACTION_COUNT", 0)
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", base64.b64encode(b"another").decode())
     with pytest.raises(ObjectStoreAuthError, match="cannot be read or written with these"):
         ObjectRecords(bucket).read()
 
 
-def test_a_server_that_is_away_is_told(bucket: StateBucket) -> None:
+def test_a_server_that_is_away_is_told(
+    bucket: StateBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials("http://127.0.0.1:1"))
     with pytest.raises(ObjectStoreUnreachableError, match="does not answer"):
         ObjectRecords(replace(bucket, endpoint="http://127.0.0.1:1")).claim()
 
@@ -122,29 +139,81 @@ def test_a_state_moves_from_a_file_to_the_bucket_and_back(
     bucket: StateBucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text = f"""state {{
-      backend  = "s3"
-      bucket   = "{bucket.bucket}"
-      key      = "{bucket.key}"
-      region   = "{bucket.region}"
-      endpoint = "{bucket.endpoint}"
-    }}"""
-    (tmp_path / "main.tf").write_text(text)
+    (tmp_path / "main.tf").write_text(block(bucket))
     file = FileStore(tmp_path / "state" / "kplan.json")
     with file.hold_lock(current_holder("apply"), 0, lambda _: None):
         file.write(state(owned("a"), serial=3))
     document = file.read_document()
     command = [sys.executable, "-m", "kplan.cli.main", "state", "migrate", "-to"]
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    for place in ("s3", "file"):
+    for place in (bucket.service.value, "file"):
         done = subprocess.run(
             [*command, place], env=environ, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
         assert "Moved the state (serial 3)" in done.stdout
-        if place == "s3":
+        if place != "file":
             assert store(bucket).read_document() == document
     assert file.read_document() == document
+
+
+def test_what_a_killed_writer_left_is_removed_when_it_is_old(
+    bucket: StateBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = ObjectRecords(bucket)
+    killed.claim()
+    killed.write({"kept": b"x" * 5000})
+    left = killed._put_object(b"y" * 5000)
+
+    def kept() -> list[str]:
+        found = obstore.list(killed._store(), f"{bucket.key}.records").collect()
+        return sorted(each["path"] for each in found)
+
+    names = kept()
+    assert left in names
+    ObjectRecords(bucket).claim()
+    assert kept() == names, "another run may be about to name it"
+    monkeypatch.setattr("kplan.state.object_store._ORPHAN_AGE", timedelta(seconds=-60))
+    assert ObjectRecords(bucket).claim() == {"kept": b"x" * 5000}
+    assert kept() == [each for each in names if each != left]
+
+
+def block(bucket: StateBucket) -> str:
+    given = {
+        "backend": bucket.service.value,
+        "container" if bucket.service is ObjectService.AZURE else "bucket": bucket.bucket,
+        "key": bucket.key,
+        "endpoint": bucket.endpoint,
+        "region": bucket.region,
+        "account": bucket.account,
+    }
+    arguments = [f'  {name} = "{each}"' for name, each in given.items() if each]
+    return "\n".join(["state {", *arguments, "}", ""])
+
+
+def test_a_state_moves_from_one_bucket_to_another(
+    bucket: StateBucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a checkout of before there is no file between; a note says where it is now."""
+    before, now = tmp_path / "before", tmp_path / "now"
+    old, new = bucket, replace(bucket, key=f"{bucket.key}-new")
+    for folder, place in ((before, old), (now, new)):
+        folder.mkdir()
+        (folder / "main.tf").write_text(block(place))
+    with store(old).hold_lock(current_holder("apply"), 0, lambda _: None):
+        pass
+    first = store(old)
+    with first.hold_lock(current_holder("apply"), 0, lambda _: None):
+        first.write(state(owned("a"), serial=3))
+    document = first.read_document()
+    monkeypatch.chdir(now)
+    moving = ["state", "migrate", f"-to={bucket.service.value}", "-from=../before"]
+    assert run(moving, os.environ) == 0
+    assert store(new).read_document() == document
+    with pytest.raises(StateError, match="moved"):
+        store(old).read()
+    assert run(moving, os.environ) == 0, "a move that was done is left as it is"
+    assert not (now / "state").exists()
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
