@@ -41,7 +41,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "state migrate": (
         "state.migrate:migrate",
-        "Move the state between a file, a topic of the cluster and a bucket.",
+        "Move the state between a file, a topic and a bucket.",
     ),
     "import": ("adopt.import_:import_", "Import existing objects into the state."),
     "convert": ("convert.convert:convert", "Convert files of other Kafka tools to HCL."),

@@ -28,6 +28,7 @@ def plan_file(old: bytes, new: bytes, member: str = "meta.json") -> Case:
         Case({"x.yaml": b"apiVersion: kafka.jikkou.io/v1\nkind: ConfigMap\nmetadata: x\n"},
              ("convert", "x.yaml")),
         Case({"main.tf": b"locals {\n  x = { a = 1 !b = 2 }\n}\n"}, ("validate",)),
+        plan_file(b'"digest":"', b'"digest":[],"x":"', "plan.json"),
         plan_file(b'"variables": {', b'"variables": null, "x": {'),
         plan_file(b'"expires_at": "', b'"expires_at": 5, "x": "'),
         plan_file(b'"expires_at": "2', b'"expires_at": "2026-01-01", "x": "'),

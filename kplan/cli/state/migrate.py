@@ -98,7 +98,7 @@ def migrate(
         ),
     ] = None,
 ) -> int:
-    """Move the state between a file, a topic of the cluster and a bucket.
+    """Move the state between a file, a topic and a bucket.
 
     A pipeline without a persistent disk can store the state in a topic of the cluster. The
     configuration needs a block "state" with backend = "kafka", and key, which identifies the state
