@@ -41,6 +41,11 @@ class Case:
 
 def check(case: Case) -> None:
     """Run a case; no traceback, no hang, no exit code of its own, nothing half-written."""
+    run_case(case)
+
+
+def run_case(case: Case) -> tuple[int, str]:
+    """Run a case with all checks, and return its exit code and what it said."""
     with tempfile.TemporaryDirectory(prefix="kplan-fuzz-") as name:
         folder = Path(name)
         for path, data in case.files.items():
@@ -58,6 +63,7 @@ def check(case: Case) -> None:
     for path in sorted(changed & after.keys()):
         if path.endswith(".json"):
             json.loads(after[path])
+    return code, told
 
 
 def _may_write(case: Case, path: str) -> bool:
