@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from pathlib import Path
 
 import pytest
 
@@ -12,25 +11,21 @@ from kplan.cluster.topology import Records, StateTopic, UncertainWriteError
 from kplan.kafka.state_topic import KafkaRecords
 from kplan.state.object_store import ObjectRecords
 from tests.contract.clusters import cleaned, connected, settings_of
-from tests.object_buckets import bucket_of
+from tests.object_buckets import SERVICES
 
 Another = Callable[[], Records]
 """Gives another writer access to the same records."""
 
 
-@pytest.fixture(
-    params=["memory", "s3", "gcs", "azure", pytest.param("kafka", marks=pytest.mark.broker)]
-)
-def another(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[Another]:
+@pytest.fixture(params=["memory", *SERVICES, pytest.param("kafka", marks=pytest.mark.broker)])
+def another(request: pytest.FixtureRequest) -> Iterator[Another]:
     topic = f"__kplan_ct_{uuid.uuid4().hex[:8]}"
     with ExitStack() as stack:
         if request.param == "memory":
             yield MemoryRecords(shelf=StateTopic(topic)).connect
             return
         if request.param != "kafka":
-            place = stack.enter_context(bucket_of(request.param, topic, monkeypatch, tmp_path))
+            place = request.getfixturevalue("bucket_of_service")(request.param, topic)
             yield lambda: ObjectRecords(place)
             return
         settings = settings_of(request.getfixturevalue("broker"), "anonymous")

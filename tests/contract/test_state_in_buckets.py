@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -28,7 +28,7 @@ from kplan.state.lock_holder import current_holder
 from kplan.state.object_store import ObjectRecords
 from kplan.state.record_lock import RecordTransaction
 from kplan.state.record_store import RecordStore
-from tests.object_buckets import SERVICES, bucket_of
+from tests.object_buckets import SERVICES
 from tests.object_servers import cutting_proxy
 from tests.object_services import gcs_credentials
 from tests.unit.state.state_builders import owned, state
@@ -36,11 +36,9 @@ from tests.unit.state.state_builders import owned, state
 
 @pytest.fixture(params=SERVICES)
 def bucket(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[StateBucket]:
-    key = f"team/{uuid.uuid4().hex}"
-    with bucket_of(request.param, key, monkeypatch, tmp_path) as found:
-        yield found
+    request: pytest.FixtureRequest, bucket_of_service: Callable[[str, str], StateBucket]
+) -> StateBucket:
+    return bucket_of_service(request.param, f"team/{uuid.uuid4().hex}")
 
 
 def store(bucket: StateBucket) -> RecordStore:
