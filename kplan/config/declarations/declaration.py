@@ -353,7 +353,10 @@ def _foreign_types_error(found: list[Declaration], kinds: Sequence[str]) -> Diag
     names = [".".join(_kind_and_name(each)) for each in found]
     first = found[0]
     subject = first.origin.range(labels[0][0].start, labels[0][0].end)
-    hint = _first_suggestion([kind.text for kind, _ in labels], kinds) or _SKIP_HINT
+    types = [kind.text for kind, _ in labels]
+    hint = _first_suggestion(types, kinds) or _SKIP_HINT
+    if not CONVERTIBLE_TYPES.isdisjoint(types):
+        hint = "kplan convert writes it as kafka_topic or kafka_acl: kplan convert -out=FILE *.tf"
     managed = _join_names(sorted(kinds)) if kinds else "no resource here"
     detail = f"kplan manages {managed}, but not {_join_names(names)}."
     related = tuple(
@@ -361,6 +364,17 @@ def _foreign_types_error(found: list[Declaration], kinds: Sequence[str]) -> Diag
     )
     return error("KP126", subject, detail, hint=hint, related=related)
 
+
+CONVERTIBLE_TYPES = frozenset(
+    (
+        "aiven_kafka_acl",
+        "aiven_kafka_native_acl",
+        "aiven_kafka_topic",
+        "confluent_kafka_acl",
+        "confluent_kafka_topic",
+    )
+)
+"""Resources of other providers that `kplan convert` reads."""
 
 _SKIP_HINT = "To plan without resources of other providers, add -skip-foreign."
 

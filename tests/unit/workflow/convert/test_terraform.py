@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.run import run
+from kplan.config.declarations.declaration import CONVERTIBLE_TYPES
 from kplan.model.errors import ConfigError
 from kplan.workflow.convert.convert import SourceFormat, convert
+from kplan.workflow.convert.terraform_block import RESOURCE_TYPES
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
+from tests.unit.config.load_helper import load_files
 
 SAMPLE = """
 terraform {
@@ -209,3 +212,12 @@ def test_the_format_can_be_named(tmp_path: Path) -> None:
     file = tmp_path / "topics.hcl"
     file.write_text(SAMPLE)
     assert "kafka_topic" in convert([str(file)], SourceFormat.TERRAFORM).text
+
+
+def test_what_can_be_converted_is_hinted_at_as_that(tmp_path: Path) -> None:
+    """It was taken for a misspelt kafka_topic."""
+    assert set(RESOURCE_TYPES) == CONVERTIBLE_TYPES
+    for each in CONVERTIBLE_TYPES:
+        found = load_files(tmp_path, {"main.tf": f'resource "{each}" "x" {{}}\n'})
+        (told,) = found.diagnostics
+        assert (told.code, "kplan convert" in told.hint) == ("KP126", True)
