@@ -20,7 +20,7 @@ from kplan.cluster.settings import (
 )
 from kplan.kafka.settings.connection import ScramSha256
 from kplan.kafka.wire.driver import WireCluster
-from kplan.model.errors import AuthError
+from kplan.model.errors import AuthError, ConfigError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.sandbox.sandbox import Sandbox
@@ -177,7 +177,6 @@ def test_what_a_broker_would_refuse_is_told_before_anything_is_done(
           broker_id = 1
           config    = { "node.id" = 7 }
         }
-        resource "kafka_broker_config" "typed" { config = { "log.cleaner.threads" = "notanumber" } }
         resource "kafka_group_config" "unknown" {
           group_id = "g"
           config   = { "no.such.key" = "1" }
@@ -193,10 +192,18 @@ def test_what_a_broker_would_refuse_is_told_before_anything_is_done(
     told = {str(each.address): (each.code, each.detail) for each in plan.diagnostics}
     assert {code for code, _ in told.values()} == {"KP241"}
     assert "read-only" in told["kafka_broker_config.fixed"][1]
-    assert "(INT)" in told["kafka_broker_config.typed"][1]
     assert "kafka_group_config.unknown" in told
     is_real = not isinstance(estate.cluster, MemoryCluster)  # memory looks up no host names
     assert ("kafka_quota.address" in told) is is_real
+    estate.write(
+        """
+        provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+        resource "kafka_broker_config" "typed" { config = { "log.cleaner.threads" = "notanumber" } }
+        """
+    )
+    with pytest.raises(ConfigError) as refused:  # no broker has to be asked
+        estate.plan()
+    assert "Not a number of type INT" in refused.value.diagnostics[0].detail
 
 
 @pytest.mark.broker

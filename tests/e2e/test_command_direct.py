@@ -166,9 +166,10 @@ def test_glass_is_broken_while_no_broker_runs(shattered: Sandbox, tmp_path: Path
     assert "[KP246]" in refused
     assert "Brokers are bypassed [KP245]" in refused
     nonsense = place.fails("plan", at, "-var=cleaner_threads=1.5", "-var=break_glass=true")
-    assert "log.cleaner.threads: Not a number of type INT" in nonsense
+    assert "log.cleaner.threads is" in nonsense
+    assert "Not a number of type INT" in nonsense
     ignored = place.fails("plan", at, "-var=cleaner_threads=-4", "-var=break_glass=true")
-    assert "the value must be at least 0" in ignored  # brokers would ignore it without a word
+    assert "must be at least 0" in ignored  # brokers would ignore it without a word
     single = place.folder / "single.tf"
     single.write_text(
         'resource "kafka_broker_config" "one" {\n  broker_id = 1\n'
