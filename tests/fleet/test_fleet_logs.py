@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.config.fleet_file import FleetCluster
-from kplan.fleet.audit import list_log_files, new_log_files, parse_lines, read_lines, usage_since
+from kplan.fleet.audit import list_log_files, new_log_files, read_lines, usage_since
+from kplan.fleet.log_layout import parse_lines
 from kplan.fleet.store import Store, UnreadableLog
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import FleetError

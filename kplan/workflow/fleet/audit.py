@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet import audit, audit_topic, dataframe, inventory
+from kplan.fleet.log_layout import parse_lines
 from kplan.fleet.session import open_session
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store, UnreadableLog
@@ -165,9 +166,7 @@ def _ingest_files(
     left_out: list[UnreadableLog] = []
     while new:
         try:
-            store.append_audit(
-                audit.parse_lines(audit.read_lines(spark, cluster.name, new)), new, zone
-            )
+            store.append_audit(parse_lines(audit.read_lines(spark, cluster.name, new)), new, zone)
             break
         except UnreadableLog as failure:
             rest = [each for each in new if each.source != failure.source]
@@ -212,7 +211,7 @@ def _ingest_topic(
         found = audit_topic.read_records(
             spark, cluster.name, spans, ports.java_client_settings(cluster)
         )
-        store.append_records(cluster.name, audit.parse_lines(found), spans)
+        store.append_records(cluster.name, parse_lines(found), spans)
 
 
 def _offset_ranges(
