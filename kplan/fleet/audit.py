@@ -25,6 +25,8 @@ _USAGE_SCHEMA = (
     "resource_type string, resource_name string, is_allowed boolean, request string, count long, "
     "first_at timestamp, last_at timestamp"
 )
+_MALFORMED_LOGS = 20
+"""Logs with malformed lines that one answer names."""
 AUDIT_SCHEMA = f"{_USAGE_SCHEMA}, line string, file string, stamp string"
 """Rows of a log. `line` counts lines that are not the authorizer's."""
 
@@ -182,6 +184,56 @@ def malformed_counts(lines_: "DataFrame") -> "DataFrame":
 
     found = lines_.groupBy("cluster", "source").agg(F.sum("count").alias("lines"))
     return found.orderBy("cluster", "source")
+
+
+class MalformedLog(NamedTuple):
+    """A log with lines that are none of the authorizer's, and some of these."""
+
+    cluster: str
+    source: str
+    lines: int
+    malformed: int
+    examples: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Return the part of its lines that is malformed."""
+        return self.malformed / self.lines
+
+
+def malformed_logs(used: "DataFrame", malformed: "DataFrame", share: float) -> list[MalformedLog]:
+    """List the logs with more than this share of malformed lines, the worst first."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    none, place = F.lit(0), ("cluster", "source")
+    whole = used.select(*place, "count", none.alias("malformed"))
+    counts = (
+        whole.unionByName(malformed.select(*place, "count", F.col("count").alias("malformed")))
+        .groupBy(*place)
+        .agg(F.sum("count").alias("lines"), F.sum("malformed").alias("malformed"))
+        .where(F.col("malformed") > F.col("lines") * share)
+        .orderBy(F.desc(F.col("malformed") / F.col("lines")), *place)
+        .limit(_MALFORMED_LOGS)
+        .collect()
+    )
+    return [
+        MalformedLog(
+            row["cluster"],
+            row["source"],
+            row["lines"],
+            row["malformed"],
+            _examples(malformed, row["cluster"], row["source"]),
+        )
+        for row in counts
+    ]
+
+
+def _examples(malformed: "DataFrame", cluster: str, source: str) -> tuple[str, ...]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    own = (F.col("cluster") == cluster) & (F.col("source") == source)
+    rows = malformed.where(own).select("line").limit(3).collect()
+    return tuple(row["line"] for row in rows)
 
 
 def log_lineage(used: "DataFrame") -> dict[str, str]:

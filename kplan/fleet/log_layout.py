@@ -10,6 +10,8 @@ read in steps, which default lines never reach:
     message    `operation = READ ... for request = FETCH ...`, or `Operation = Read` of old brokers
 """
 
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kplan.fleet.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
@@ -47,6 +49,27 @@ _TIME = (
 )
 """The last time before the message: what prefixes it has its own before it."""
 _WRAPPED = r'(?s)^[^{]{0,300}(\{\s*".*\})\s*$'
+
+_NEAREST = (
+    ("the older spelling (Operation = Read)", r".*Principal = .* Operation = "),
+    ("a JSON layout", r"[^{]{0,300}\{\s*\""),
+    ("CRI", r"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP] "),
+    ("syslog (RFC 5424)", r"<\d{1,3}>1 "),
+    ("syslog (RFC 3164)", r"(?:<\d{1,3}>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d "),
+    ("Kafka's default ([%d] %p %m (%c)%n)", r"\[\d{4}-\d\d-\d\d"),
+    ("a log4j pattern with a date and time", r"\d{4}-\d\d-\d\d"),
+    ("a log4j pattern without a date and time that kplan reads", r".*Principal = "),
+)
+"""Layouts and how their lines begin, the most special first."""
+
+
+def nearest_layout(lines: Iterable[str]) -> str:
+    """Name the layout that lines come nearest to, of those that kplan reads; empty for none."""
+    for line in lines:
+        for name, beginning in _NEAREST:
+            if re.match(beginning, line[:1000], re.DOTALL):
+                return name
+    return ""
 
 
 def parse_lines(lines: "DataFrame") -> "DataFrame":
