@@ -87,11 +87,20 @@ def malformed_lines(data_frame: "DataFrame") -> "DataFrame":
 
 
 def last_usage(used: "DataFrame") -> "DataFrame":
-    """Return who used what last: cluster, principal, resource, operations, count, last_at."""
+    """Return who used what last: cluster, principal, resource, operations, count, last_at.
+
+    For InitProducerId Kafka asks whether a client may write to any topic, and logs this as a topic
+    with the name `hardcode`.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
+    is_any = kafka_enum_name(F.col("request")).isin("INIT_PRODUCER_ID", "INITPRODUCERID") & (
+        (F.col("resource_type") == "TOPIC") & (F.col("resource_name") == "hardcode")
+    )
+    name = F.when(is_any, F.lit("idempotent produce")).otherwise(F.col("resource_name"))
     return (
         used.where("is_allowed")
+        .withColumn("resource_name", name)
         .groupBy("cluster", "principal", "resource_type", "resource_name")
         .agg(
             F.concat_ws(", ", F.sort_array(F.collect_set("operation"))).alias("operations"),
@@ -202,7 +211,7 @@ class MalformedLog(NamedTuple):
 
 
 def malformed_logs(used: "DataFrame", malformed: "DataFrame", share: float) -> list[MalformedLog]:
-    """List the logs with more than this share of malformed lines, the worst first."""
+    """List the log files with more than this share of malformed lines, the worst first."""
     from pyspark.sql import functions as F  # noqa: N812
 
     none, place = F.lit(0), ("cluster", "source")
@@ -211,6 +220,7 @@ def malformed_logs(used: "DataFrame", malformed: "DataFrame", share: float) -> l
         whole.unionByName(malformed.select(*place, "count", F.col("count").alias("malformed")))
         .groupBy(*place)
         .agg(F.sum("count").alias("lines"), F.sum("malformed").alias("malformed"))
+        .where(~F.col("source").startswith(KAFKA_SCHEME))  # topics are read in spans of any length
         .where(F.col("malformed") > F.col("lines") * share)
         .orderBy(F.desc(F.col("malformed") / F.col("lines")), *place)
         .limit(_MALFORMED_LOGS)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.audit import line_sums, list_log_files, read_lines
+from kplan.fleet.audit import last_usage, line_sums, list_log_files, read_lines, usage
 from kplan.fleet.log_layout import parse_lines
 
 if TYPE_CHECKING:
@@ -103,3 +103,15 @@ def test_older_brokers_and_audit_events_are_read_and_what_has_no_year_is_not(
     assert set(whole) == {"0", "1", "2"}
     assert set(whole.values()) == {("User:a", "10.0.0.1", "READ", "TOPIC", "orders", True)}
     assert {row["line"] for row in rows if row["line"]} == set(texts[3:])
+
+
+def test_the_topic_that_kafka_logs_for_any_topic_is_an_idempotent_produce(
+    spark: "SparkSession",
+) -> None:
+    any_topic = SAID.replace(":orders", ":hardcode").replace("READ", "WRITE")
+    texts = (any_topic.replace("= FETCH", "= INIT_PRODUCER_ID"), any_topic)
+    found = usage(
+        line_sums(parse_lines(lines(spark, *(f"2026-11-01 10:00:00 {t}" for t in texts))))
+    )
+    names = {row["resource_name"] for row in last_usage(found).collect()}
+    assert names == {"idempotent produce", "hardcode"}
