@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote
 
 from tests.http_server import Request, serve_http
 
@@ -17,6 +18,7 @@ class GitHubServer:
     def __init__(self) -> None:
         self.comments: list[dict[str, Any]] = []
         self.issues: list[dict[str, Any]] = []
+        self.labels: list[str] = []
         self.pull_requests: list[dict[str, Any]] = [
             {"number": 7, "merged_at": "2026-11-23T12:00:00Z", "merge_commit_sha": "abc"}
         ]
@@ -32,11 +34,17 @@ class GitHubServer:
         if method == "GET":
             whole = {
                 "/issues/7/comments": self.comments,
+                "/issues/7/labels": [{"name": each} for each in self.labels],
                 "/issues": [each for each in self.issues if each["state"] == "open"],
                 "/commits/abc/pulls": self.pull_requests,
             }[path]
             return [] if "page=2" in query else whole
-        if method == "PATCH":
+        if path.startswith("/issues/7/labels"):
+            if method == "DELETE":
+                self.labels.remove(unquote(path.rpartition("/")[2]))
+            else:
+                self.labels += body["labels"]
+        elif method == "PATCH":
             number = int(path.rpartition("/")[2])
             held = self.comments if "comments" in path else self.issues
             (found,) = [each for each in held if number in {each.get("id"), each.get("number")}]

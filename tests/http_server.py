@@ -30,7 +30,7 @@ def serve_http(answer: Callable[[Request], tuple[int, str]]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(text.encode())
 
-        do_GET = do_POST = do_PUT = do_PATCH = _answer  # noqa: N815 - the names the server looks for
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815 - as the server asks
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its signature
             """Say nothing."""

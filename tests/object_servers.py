@@ -47,6 +47,9 @@ class CuttingProxy(ThreadingHTTPServer):
         self.is_cutting = True
 
 
+_OWN_HEADERS = frozenset(("connection", "content-length", "date", "server", "transfer-encoding"))
+
+
 class _Forward(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -66,7 +69,13 @@ class _Forward(BaseHTTPRequestHandler):
             return
         self.send_response(answer.status)
         for name, value in answer.getheaders():
-            if name.lower() not in {"connection", "content-length", "date", "server"}:
+            if name.lower() not in {
+                "connection",
+                "content-length",
+                "date",
+                "server",
+                "transfer-encoding",
+            }:
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()

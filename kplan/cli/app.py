@@ -40,11 +40,11 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Rebuild the state from the configuration and the cluster.",
     ),
     "state migrate": (
-        "state.state:migrate",
-        "Move the state between a file and a topic of the cluster.",
+        "state.migrate:migrate",
+        "Move the state between a file, a topic and a bucket.",
     ),
     "import": ("adopt.import_:import_", "Import existing objects into the state."),
-    "convert": ("convert.convert:convert", "Convert YAML of other Kafka tools to HCL."),
+    "convert": ("convert.convert:convert", "Convert files of other Kafka tools to HCL."),
     "lock status": ("state.lock:status", "Show whether the state is locked, and by which run."),
     "force-unlock": ("state.lock:force_unlock", "Remove a lock that a stopped run left behind."),
     "fmt": ("project.fmt:fmt", "Format configuration files."),
@@ -81,6 +81,11 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "moves.elect:unclean",
         "Elect out-of-sync replicas for partitions without a leader.",
     ),
+    "workspace list": ("state.workspace:list_", "List the workspaces."),
+    "workspace show": ("state.workspace:show", "Show the name of the selected workspace."),
+    "workspace select": ("state.workspace:select", "Select a workspace for later runs."),
+    "workspace new": ("state.workspace:new", "Create a workspace and select it."),
+    "workspace delete": ("state.workspace:delete", "Delete the state of a workspace."),
     "lint": ("policy.lint:lint", "Find mistakes in ACLs and topics, declared and live."),
     "graph": ("project.graph:graph", "Write a graph of the references in the configuration."),
     "schema": ("project.schema:schema", "Describe the blocks and attributes of the configuration."),
@@ -171,6 +176,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
 }
 GROUPS: Mapping[str, str] = {
     "state": "Inspect and change the state.",
+    "workspace": "Keep several states for one configuration.",
     "policy": "List and test policies.",
     "access": "Query permissions as Kafka's authorizer evaluates them.",
     "records": "Delete records of topics.",
@@ -197,7 +203,17 @@ applies it. Options take one or two dashes: -out=FILE, -out FILE and --out FILE 
 MAIN_SECTION = "Main commands"
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     MAIN_SECTION: ("init", "validate", "plan", "apply", "destroy"),
-    "State": ("drift", "show", "output", "import", "wait", "state", "lock", "force-unlock"),
+    "State": (
+        "drift",
+        "show",
+        "output",
+        "import",
+        "wait",
+        "state",
+        "workspace",
+        "lock",
+        "force-unlock",
+    ),
     "Cluster": (
         "cluster",
         "topics",
@@ -240,10 +256,6 @@ TERRAFORM_VERBS: Mapping[str, tuple[str, str]] = {
     "refresh": (
         "kplan has no refresh command: every plan reads the cluster.",
         "Run kplan drift to see changes made outside kplan.",
-    ),
-    "workspace": (
-        "kplan has no workspaces: each environment has its own variables and state file.",
-        "Run kplan plan -var-file=FILE -state=FILE.",
     ),
     "providers": (
         "kplan has no providers command because it needs no plugins.",

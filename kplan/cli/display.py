@@ -43,7 +43,7 @@ def plan_text(session: Session, plan: Plan, *, group: bool | None) -> str:
     """Render a plan; in automation every ACL is a resource of its own, for tools to find."""
     if group is None:
         group = not session.terminal.is_automation and not is_ci(session.environ)
-    return views.plan_text(plan, session.terminal.stdout_style, group_acls=group)
+    return views.plan_text(plan, session.terminal.stdout_style, is_grouped=group)
 
 
 def stream_plan(session: Session, result: PlanResult, *, whole: bool = False) -> None:
@@ -120,6 +120,7 @@ def drift_coverage(drift_result: "DriftResult", *, lists: bool) -> DriftCoverage
         drift_result.state.serial,
         lists,
         drift_result.health,
+        drift_result.cluster.get("name", ""),
     )
 
 

@@ -12,6 +12,7 @@ from kplan.cli.trust_option import AllowPython, Overrides, Policies
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
+from kplan.model.workspace import DEFAULT_WORKSPACE, workspace_path
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for machines to stdout.")]
 AutoApprove = Annotated[
@@ -37,8 +38,8 @@ Group = Annotated[
     bool | None,
     typer.Option(
         "--group/--no-group",
-        help="Show ACLs as one table per principal, or each ACL as a resource.",
-        show_default="a table, except in CI and automation",
+        help="Show ACLs as one table per principal and equal changes once, or each as a resource.",
+        show_default="together, except in CI and automation",
     ),
 ]
 
@@ -48,7 +49,8 @@ Report = Annotated[
         "--report",
         metavar="FORMAT=FILE",
         help="Write a report (repeatable): markdown (md), html, junit, sarif, gitlab, github, "
-        "azure, prometheus, slack, json, ndjson or text. FILE - is stdout and replaces the text.",
+        "azure, prometheus, slack, teams, json, ndjson or text. FILE - is stdout and replaces the "
+        "text.",
     ),
 ]
 
@@ -124,6 +126,15 @@ class InputOptions:
         ),
     ] = field(default_factory=list)
     skip_foreign: SkipForeign = False
+    foreign_values: Annotated[
+        str,
+        typer.Option(
+            "--foreign-values",
+            metavar="FILE",
+            help="Skip resources of other providers, and take their values from this "
+            "terraform.tfstate or output of terraform show -json.",
+        ),
+    ] = ""
     input: Annotated[
         bool,
         typer.Option("--input/--no-input", help="Ask for approval; kplan asks for nothing else."),
@@ -157,9 +168,11 @@ class StateOptions:
         ),
     ] = ""
 
-    def path(self, environ: Mapping[str, str]) -> Path:
-        """Return the path of the state file."""
-        return Path(self.state or environ.get("KPLAN_STATE") or DEFAULT_STATE_PATH)
+    def path(self, environ: Mapping[str, str], workspace: str = DEFAULT_WORKSPACE) -> Path:
+        """Return the path of the state file; one named by -state is that of every workspace."""
+        if self.state:
+            return Path(self.state)
+        return workspace_path(Path(environ.get("KPLAN_STATE") or DEFAULT_STATE_PATH), workspace)
 
     def lock_timeout_s(self, environ: Mapping[str, str]) -> float:
         """Return how long to wait for the lock, in seconds. Raises UsageError."""

@@ -51,9 +51,9 @@ class RunReports:
         except KplanError as error:
             sources = error.sources if isinstance(error, ConfigError) else {}
             title = f"kplan {self.verb}"
-            self.write(
-                problems_report(title, error.diagnostics, sources, timestamp()), ExitCode.ERROR
-            )
+            cluster = self.session.environ.get("KPLAN_CLUSTER_NAME", "")
+            found = problems_report(title, error.diagnostics, sources, timestamp(), cluster=cluster)
+            self.write(found, ExitCode.ERROR)
             raise
 
     def write(self, report: "Report", code: int) -> int:

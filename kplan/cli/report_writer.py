@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kplan.cli.ci_links import ci_links
+from kplan.cli.code_page import code_pages
 from kplan.cli.environment import is_ci, is_enabled
 from kplan.cli.report_target import ReportTarget
 from kplan.cli.terminal import Session
@@ -55,8 +57,9 @@ def summary_file(environ: Mapping[str, str]) -> Path | None:
 
 def repository_prefix(environ: Mapping[str, str], here: Path) -> str:
     """Give the way from the top of the repository to a folder, "" or ending in a slash."""
-    tops = [Path(environ[name]) for name in _CHECKOUT_VARIABLES if environ.get(name)]
-    tops += [each for each in (here, *here.parents) if (each / ".git").exists()]
+    # A job may have two checkouts, each in a folder of its own: the nearest one counts.
+    tops = [each for each in (here, *here.parents) if (each / ".git").exists()]
+    tops += [Path(environ[name]) for name in _CHECKOUT_VARIABLES if environ.get(name)]
     for top in tops:
         if here.is_relative_to(top):
             inner = here.relative_to(top).as_posix()
@@ -80,9 +83,18 @@ def write_report(session: Session, targets: Sequence[ReportTarget], report: Repo
 def report_setting(session: Session) -> FormatOptions:
     """Return the settings that formats need."""
     environ = session.environ
+    folder = repository_prefix(environ, Path.cwd())
     return FormatOptions(
-        limit=comment_limit(environ), folder=repository_prefix(environ, Path.cwd())
+        limit=comment_limit(environ),
+        folder=folder,
+        links=ci_links(environ, folder),
+        rule_texts=_rule_texts,
+        docs_url=environ.get("KPLAN_DOCS_URL", ""),
     )
+
+
+def _rule_texts() -> dict[str, tuple[str, str]]:
+    return {each.code: (each.explanation, each.hint) for each in code_pages().values()}
 
 
 def _write_target(

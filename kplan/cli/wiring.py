@@ -1,6 +1,7 @@
 """Build the real objects behind the ports of a use case: project, state store, cluster, clock."""
 
 import math
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -19,7 +20,8 @@ from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.cluster.port import Cluster
 from kplan.cluster.topology import StateTopic
-from kplan.config.inputs import Inputs, VariableText
+from kplan.config.foreign_values import NO_FOREIGN_VALUES, ForeignValues, parse_foreign_values
+from kplan.config.inputs import Inputs, Trust, VariableText
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.provider import Provider
 from kplan.config.state_block import find_state_location
@@ -27,6 +29,7 @@ from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError, StateError, UsageError
 from kplan.state.lock_holder import current_holder
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project
+from kplan.workflow.state.workspace import selected_workspace
 
 if TYPE_CHECKING:
     from kplan.state.record_store import RecordStore
@@ -108,30 +111,61 @@ def build_project(
     states: StateOptions,
     inputs: InputOptions | None = None,
     trust: TrustOptions | None = None,
+    workspace: str | None = None,
 ) -> Project:
     """Name the configuration of the current folder, its state, and what is put into it.
+
+    Without a `workspace` it is of the one that is selected.
 
     Raises:
         UsageError: a `-var` is not of the form NAME=VALUE, or the limits of `trust` are not kept.
 
     """
     options = inputs or InputOptions()
+    limits = trust.trust(Path.cwd()) if trust else None
+    if workspace is None:
+        workspace = _selected_workspace(limits, session.environ)
     given = Inputs(
         tuple(_variable_options(session.args)),
         environ=session.environ,
-        skips_foreign=options.skip_foreign,
-        trust=trust.trust(Path.cwd()) if trust else None,
+        skips_foreign=options.skip_foreign or bool(options.foreign_values),
+        foreign=_read_foreign_values(options.foreign_values),
+        workspace=workspace,
+        trust=limits,
     )
     # A file that is named on the command line is meant, whatever the state block says.
     folder = Path.cwd()
     remote = (
         None if states.state else cache(lambda: remote_state_store(folder, given, session.environ))
     )
-    state_path = states.path(session.environ)
+    state_path = states.path(session.environ, workspace)
     is_named = bool(states.state or session.environ.get("KPLAN_STATE"))
     if given.trust is not None and given.trust.ref is not None and not is_named:
         state_path = given.trust.ref / state_path
-    return Project(folder, state_path, given, remote, is_named)
+    return Project(folder, state_path, given, remote, is_named, bool(states.state))
+
+
+def _read_foreign_values(file: str) -> ForeignValues:
+    if not file:
+        return NO_FOREIGN_VALUES
+    try:
+        return parse_foreign_values(Path(file).read_bytes())
+    except OSError as failure:
+        raise UsageError(f"{file} cannot be read: {failure.strerror}.") from None
+    except ValueError as fault:
+        raise UsageError(
+            f"-foreign-values: {file} cannot be used: {fault}.",
+            "Write one with terraform state pull > FILE, or terraform show -json > FILE.",
+        ) from None
+
+
+def _selected_workspace(trust: Trust | None, environ: Mapping[str, str]) -> str:
+    """Return the workspace to work in; a change that is not trusted does not select its own."""
+    if trust is None:
+        return selected_workspace(Path.cwd(), environ)
+    if trust.ref is not None:
+        return selected_workspace(trust.ref, environ)
+    return selected_workspace(Path(os.devnull), environ)
 
 
 def build_ports(
@@ -165,6 +199,7 @@ def build_ports(
         holder=holder if states.lock else None,
         lock_timeout_s=states.lock_timeout_s(environ),
         ci=ci_facts(environ),
+        cluster_name=environ.get("KPLAN_CLUSTER_NAME", ""),
     )
 
 

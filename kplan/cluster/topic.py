@@ -158,6 +158,53 @@ TOPIC_CONFIGS: Mapping[str, ConfigDefinition] = {
 """Every topic config that Kafka 4.1 to 4.3 shows, sorted by name (DescribeConfigs, measured)."""
 
 
+_REMOVED_CONFIGS: Mapping[str, ConfigDefinition] = {
+    each.name: each
+    for each in (
+        _bool("message.downconversion.enable"),
+        _string("message.format.version", ""),
+        _long("message.timestamp.difference.max.ms", _LONG_MAX),
+    )
+}
+"""Topic configs that ended with Kafka 4.0 (KIP-724)."""
+
+_OLD_BOUNDS = {"segment.bytes": _int("segment.bytes", 1_073_741_824, 14)}
+"""What brokers before 4.0 take (KIP-1030)."""
+
+FIRST_VERSIONS: Mapping[str, tuple[int, int]] = {
+    "compression.gzip.level": (3, 8),
+    "compression.lz4.level": (3, 8),
+    "compression.zstd.level": (3, 8),
+    "local.retention.bytes": (3, 6),
+    "local.retention.ms": (3, 6),
+    "message.timestamp.after.max.ms": (3, 6),
+    "message.timestamp.before.max.ms": (3, 6),
+    "remote.log.copy.disable": (3, 9),
+    "remote.log.delete.on.disable": (3, 9),
+    "remote.storage.enable": (3, 6),
+}
+"""Since when brokers know a topic config (KIP-390, KIP-405, KIP-937, KIP-950)."""
+
+_END_OF_OLD_CONFIGS = (4, 0)
+
+
+def topic_value_fault(key: str, value: str, version: tuple[int, int] | None = None) -> str:
+    """Say why no broker of the version takes a topic config, "" where it does.
+
+    Without a version it says what none of Kafka 2.8 to 4.3 takes. A key that Apache Kafka never had
+    is a vendor's, and has no fault.
+    """
+    is_old = version is None or version < _END_OF_OLD_CONFIGS
+    if key in _REMOVED_CONFIGS:
+        return value_fault(_REMOVED_CONFIGS[key], value) if is_old else "it ended with Kafka 4.0"
+    if key not in TOPIC_CONFIGS:
+        return ""
+    if version is not None and version < (first := FIRST_VERSIONS.get(key, version)):
+        return f"it came with Kafka {first[0]}.{first[1]}"
+    row = _OLD_BOUNDS.get(key, TOPIC_CONFIGS[key]) if is_old else TOPIC_CONFIGS[key]
+    return value_fault(row, value)
+
+
 def config_fault(config: Mapping[str, str]) -> str:
     """Say what a broker finds wrong with a topic's configs, "" where nothing is.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Protocol
 
 from kplan.cluster.topic import KPLAN_PREFIX
@@ -107,19 +107,38 @@ class StateTopic:
         return f'the topic {self.topic} (key "{self.key}")'
 
 
+class ObjectService(StrEnum):
+    """Services that keep objects: those of Amazon, Google and Microsoft."""
+
+    S3 = "s3"
+    GCS = "gcs"
+    AZURE = "azure"
+
+
 @dataclass(frozen=True, slots=True)
 class StateBucket:
-    """Where one state is kept in S3; `endpoint` is that of another server which speaks S3."""
+    """Where one state is kept in a bucket, which Azure calls a container.
+
+    `endpoint` is that of another server which speaks the protocol; `region` is for S3, and
+    `account` for Azure.
+    """
 
     bucket: str
     key: str
     region: str = ""
     endpoint: str = ""
     allow_http: bool = False
+    service: ObjectService = ObjectService.S3
+    account: str = ""
 
     def __str__(self) -> str:
         """Name it in a sentence."""
-        return f"s3://{self.bucket}/{self.key}"
+        holder = f"{self.account}/" if self.account else ""
+        return f"{self.service}://{holder}{self.bucket}/{self.key}"
+
+
+CURRENT_STATE = "state"
+"""The record of a state that names the current one."""
 
 
 class UncertainWriteError(Exception):
@@ -142,6 +161,15 @@ class Records(Protocol):
     @property
     def location(self) -> str:
         """Where they are, as it is named in a sentence."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """What tells the records of this state from others in the same place."""
+        ...
+
+    def list_keys(self) -> tuple[str, ...]:
+        """List the keys of all states in the same place that have a current one."""
         ...
 
     def peek(self) -> Mapping[str, bytes] | None:

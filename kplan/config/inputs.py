@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY, field
 from pathlib import Path
 from typing import NamedTuple
 
+from kplan.config.foreign_values import NO_FOREIGN_VALUES, ForeignValues
 from kplan.config.values.value_text import Json
 from kplan.model.dataclass import dataclass
 
@@ -36,8 +37,8 @@ class Inputs:
     `variables` are texts and variables files in the order of the command line: the last one to
     name a variable wins. `values` are those that a saved plan was made with: they win over the
     environment and the folder's files. With `skips_foreign` resources of other providers are left
-    out and counted, instead of being an error. `trust` limits what the configuration decides; None
-    is no limit.
+    out and counted, instead of being an error; `foreign` are values of such. `trust` limits what
+    the configuration decides; None is no limit.
     """
 
     variables: tuple[VariableText | Path, ...] = field(default=(), repr=False)
@@ -46,4 +47,5 @@ class Inputs:
     values: Mapping[str, Json] = field(default_factory=dict, repr=False)
     workspace: str = "default"
     skips_foreign: bool = False
+    foreign: ForeignValues = NO_FOREIGN_VALUES
     trust: Trust | None = None

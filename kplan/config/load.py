@@ -13,8 +13,14 @@ from kplan.config.inputs import Inputs
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.module import Module
 from kplan.config.modules.provider import Provider, evaluate_providers
+from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.root_module import Output, RootModule, evaluate_outputs, open_folder
-from kplan.config.policies.block import PolicySettings, evaluate_policies, evaluate_policy_settings
+from kplan.config.policies.block import (
+    PolicySettings,
+    evaluate_argument,
+    evaluate_policies,
+    evaluate_policy_settings,
+)
 from kplan.config.refactoring import evaluate_refactorings
 from kplan.config.state_block import evaluate_state_block
 from kplan.config.values.sensitive import has_sensitive
@@ -24,7 +30,7 @@ from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.policy import Policy
-from kplan.model.resource import Identity, Refactorings, Resource
+from kplan.model.resource import Identity, Refactorings, Resource, merge_declarations
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +45,11 @@ class VariableValue:
 class Configuration:
     """What a folder declares, evaluated. With errors among the diagnostics it is incomplete.
 
-    `resources` are in order of their addresses. `sources` holds the text of each file, for showing
-    the line of a problem. `digest` is the same for the same configuration files and values of
-    variables, wherever those come from; sensitive ones are not in it. With `lacks_data` there are
-    data sources, and nothing was there to read them from: what depends on them is left out.
+    `resources` are in order of their addresses; equal ACLs are one of them. `sources` holds the
+    text of each file, for showing the line of a problem. `digest` is the same for the same
+    configuration files and values of variables, wherever those come from; sensitive ones are not in
+    it. With `lacks_data` there are data sources, and nothing was there to read them from: what
+    depends on them is left out. With `requires_signature` saved plans are signed.
     """
 
     resources: tuple[Resource, ...]
@@ -56,6 +63,7 @@ class Configuration:
     policies: tuple[Policy, ...] = ()
     policy_settings: PolicySettings = field(default_factory=PolicySettings)
     lacks_data: bool = False
+    requires_signature: bool = False
 
 
 __all__ = ["Configuration", "Inputs", "Output", "Provider", "VariableValue", "load_configuration"]
@@ -94,20 +102,38 @@ def evaluate_configuration(
         refactored = evaluate_refactorings(module, resources, ledger, lacks_data=lacks_data)
         judges = evaluate_policies(module, ledger, root.context.kinds)
         judging = evaluate_policy_settings(module, ledger)
+        requires_signature = _requires_signature(module, ledger)
     variables = _variable_values(module)
     return Configuration(
-        resources,
+        merge_shared_objects(resources, kinds),
         evaluated,
         shown,
         variables,
         sort_diagnostics(ledger.diagnostics),
         root.sources,
-        _digest(root.context.folders.sources, variables, inputs.workspace),
+        _digest(root.context.folders.sources, variables, inputs),
         refactored,
         judges,
         judging,
         lacks_data,
+        requires_signature,
     )
+
+
+def _requires_signature(module: Module, ledger: ResultCache) -> bool:
+    """Whether the `plan` block of the root module asks for signed plans."""
+    for child in module.modules():
+        for each in child.declarations.plan_settings if child.path else ():
+            detail = "What a saved plan must have belongs in the root module."
+            ledger.report([error("KP138", each.declared_at, detail)])
+    if not (found := module.declarations.plan_settings):
+        return False
+    name = "require_signature"
+    value = ledger.attempt(partial(evaluate_argument, module, found[0], name, ""))
+    if not isinstance(value, bool | None):
+        detail = f'"{name}" is a bool.'
+        ledger.report([error("KP178", found[0].value_range(name), detail)])
+    return value is True
 
 
 def _has_data_sources(module: Module) -> bool:
@@ -143,10 +169,26 @@ def duplicate_objects(
             if each.address.kind != kind.name:
                 continue
             other = found.setdefault(each.provider, {}).setdefault(each.identity, each)
-            if other is not each:
+            if other is not each and not kind.is_shareable:
                 yield _duplicate_error(kind, other, each)
         for first in found.values():
             yield from _conflicts(kind, first)
+
+
+def merge_shared_objects(
+    resources: Sequence[Resource], kinds: Sequence[ResourceKind]
+) -> tuple[Resource, ...]:
+    """Make one object of equal declarations of a kind whose objects may be shared.
+
+    Two modules may describe the same ACL, and Kafka holds it once.
+    """
+    shareable = {kind.name for kind in kinds if kind.is_shareable}
+    found: dict[object, list[Resource]] = {}
+    for each in resources:
+        key = each.key if each.address.kind in shareable else each.address
+        found.setdefault(key, []).append(each)
+    merged = (each[0] if len(each) == 1 else merge_declarations(each) for each in found.values())
+    return tuple(sorted(merged, key=lambda each: each.address.sort_key))
 
 
 def _conflicts(kind: ResourceKind, found: Mapping[Identity, Resource]) -> Iterator[Diagnostic]:
@@ -189,7 +231,7 @@ def _variable_values(module: Module) -> dict[str, VariableValue]:
 
 
 def _digest(
-    sources: Mapping[str, str], variables: Mapping[str, VariableValue], workspace: str
+    sources: Mapping[str, str], variables: Mapping[str, VariableValue], inputs: Inputs
 ) -> str:
     digest = hashlib.sha256()
     for name in sorted(sources):
@@ -197,5 +239,5 @@ def _digest(
             digest.update(f"{len(part)}:{part}\n".encode())
     for name in sorted(variables):
         digest.update(f"{name}={json.dumps(variables[name].value, sort_keys=True)}\n".encode())
-    digest.update(workspace.encode())
+    digest.update(inputs.workspace.encode() + inputs.foreign.digest.encode())
     return digest.hexdigest()

@@ -2,11 +2,18 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from kplan.cluster.topic import KPLAN_PREFIX, is_own, topic_name_fault
-from kplan.cluster.topology import DEFAULT_KEY, DEFAULT_TOPIC, StateBucket, StateTopic
+from kplan.cluster.topology import (
+    DEFAULT_KEY,
+    DEFAULT_TOPIC,
+    ObjectService,
+    StateBucket,
+    StateTopic,
+)
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.declarations.file import configuration_files
 from kplan.config.diagnostic import EvaluationError, error, suggestion, warning
@@ -21,13 +28,15 @@ from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors
+from kplan.model.workspace import workspace_key
 
-BACKENDS = ("file", "kafka", "s3")
+BACKENDS = ("file", "kafka", *ObjectService)
 
 _KEY = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_ACCOUNT = re.compile(r"[a-z0-9]{3,24}")
 _OBJECT_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
-_ENDPOINT = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?/?")
+_ENDPOINT = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[a-z0-9]*)?")
 _MAX_REPLICATION_FACTOR = 32_767
 _STATE_BLOCK = re.compile(rb"\bstate\b[^\n=]*[{:]")
 
@@ -69,7 +78,10 @@ def find_state_location(
     if has_errors(ledger.diagnostics):
         return StateLocation(is_known=False)
     if isinstance(shelf, StateBucket):
-        return StateLocation(bucket=shelf)
+        key = workspace_key(shelf.key, inputs.workspace)
+        return StateLocation(bucket=replace(shelf, key=key))
+    if shelf is not None:
+        shelf = replace(shelf, key=workspace_key(shelf.key, inputs.workspace))
     return StateLocation(topic=shelf, providers=found)
 
 
@@ -96,7 +108,7 @@ def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | St
         raise EvaluationError
     if values["backend"] == "file":
         return None
-    if values["backend"] == "s3":
+    if values["backend"] in list(ObjectService):
         return _bucket(values)
     copies = values.get("replication_factor")
     return StateTopic(
@@ -109,11 +121,13 @@ def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | St
 def _bucket(values: Mapping[str, Value]) -> StateBucket:
     endpoint = str(values.get("endpoint") or "")
     return StateBucket(
-        str(values["bucket"]),
+        str(values.get("bucket") or values.get("container")),
         str(values["key"]),
         str(values.get("region") or ""),
         endpoint,
         allow_http=values.get("allow_http") is True or _is_loopback(endpoint),
+        service=ObjectService(str(values["backend"])),
+        account=str(values.get("account") or ""),
     )
 
 
@@ -129,13 +143,13 @@ def _problems(values: Mapping[str, Value], declaration: Declaration) -> Iterator
         return  # told when the text was checked
     backend = values["backend"]
     if backend not in BACKENDS:
-        detail = 'The backend is "file", "kafka" or "s3".'
+        detail = 'The backend is "file", "kafka", "s3", "gcs" or "azure".'
         hint = suggestion(backend, BACKENDS) if isinstance(backend, str) else ""
         yield error("KP135", declaration.value_range("backend"), detail, hint=hint)
         return
     yield from _argument_problems(str(backend), values, declaration)
-    if backend == "s3":
-        yield from _bucket_problems(values, declaration)
+    if backend in list(ObjectService):
+        yield from _bucket_problems(str(backend), values, declaration)
     if backend == "kafka" and values.get("key") is None:
         detail = "Two configurations with one key on one cluster would share one state."
         yield warning("KP136", declaration.declared_at, detail, hint='Name this one: key = "..."')
@@ -155,10 +169,19 @@ def _argument_problems(
             yield error("KP135", declaration.value_range(name), fault)
 
 
-def _bucket_problems(values: Mapping[str, Value], declaration: Declaration) -> Iterator[Diagnostic]:
-    for name in ("bucket", "key"):
+_REQUIRED: Mapping[str, tuple[str, ...]] = {
+    ObjectService.S3: ("bucket", "key"),
+    ObjectService.GCS: ("bucket", "key"),
+    ObjectService.AZURE: ("account", "container", "key"),
+}
+
+
+def _bucket_problems(
+    backend: str, values: Mapping[str, Value], declaration: Declaration
+) -> Iterator[Diagnostic]:
+    for name in _REQUIRED[backend]:
         if values.get(name) is None:
-            detail = f'The backend "s3" requires the argument "{name}".'
+            detail = f'The backend "{backend}" requires the argument "{name}".'
             yield error("KP135", declaration.declared_at, detail, hint=f'Set {name} = "..."')
     endpoint = values.get("endpoint")
     if not isinstance(endpoint, str) or not endpoint.startswith("http://"):
@@ -197,12 +220,18 @@ def _bucket_name_problem(value: Value) -> str:
     return "A bucket is named by 3 to 63 lower-case letters, digits, dots and dashes."
 
 
+def _account_problem(value: Value) -> str:
+    if isinstance(value, str) and _ACCOUNT.fullmatch(value):
+        return ""
+    return "A storage account is named by 3 to 24 lower-case letters and digits."
+
+
 def _object_key_problem(value: Value) -> str:
     if isinstance(value, str) and _OBJECT_KEY.fullmatch(value):
         return ""
     return (
-        'A key of the backend "s3" is of letters, digits, dots, underscores and dashes, in parts '
-        "divided by a slash."
+        "The key of a state in a bucket is of letters, digits, dots, underscores and dashes, in "
+        "parts divided by a slash."
     )
 
 
@@ -231,6 +260,19 @@ _ARGUMENTS: Mapping[str, Mapping[str, Callable[[Value], str]]] = {
         "bucket": _bucket_name_problem,
         "key": _object_key_problem,
         "region": _region_problem,
+        "endpoint": _endpoint_problem,
+        "allow_http": _flag_problem,
+    },
+    "gcs": {
+        "bucket": _bucket_name_problem,
+        "key": _object_key_problem,
+        "endpoint": _endpoint_problem,
+        "allow_http": _flag_problem,
+    },
+    "azure": {
+        "account": _account_problem,
+        "container": _bucket_name_problem,
+        "key": _object_key_problem,
         "endpoint": _endpoint_problem,
         "allow_http": _flag_problem,
     },

@@ -20,7 +20,7 @@ from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.errors import ConfigError
 from kplan.model.policy import Policy
 
-_HARMLESS = frozenset({"acl_order", "kafka_version", "timeout"})
+_HARMLESS = frozenset({"acl_order", "kafka_version", "name", "timeout"})
 _REF_HINT = "Give a checkout of the branch that the change is for with -trusted-ref=DIR."
 
 

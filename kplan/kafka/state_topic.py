@@ -5,7 +5,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kplan.cluster.request import NewTopic
-from kplan.cluster.topology import StateTopic, UncertainWriteError
+from kplan.cluster.topology import CURRENT_STATE, StateTopic, UncertainWriteError
 from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.transaction import librdkafka_settings
 from kplan.kafka.wire.driver import WireCluster
@@ -44,6 +44,18 @@ class KafkaRecords:
     def transactional_id(self) -> str:
         """The name by which writers of this state shut each other out."""
         return f"kplan-state-{self.state_topic.key}"
+
+    @property
+    def key(self) -> str:
+        """The key of this state."""
+        return self.state_topic.key
+
+    def list_keys(self) -> tuple[str, ...]:
+        """List the keys of the states in the topic."""
+        table = self._table.read(waits=True) or {}
+        end = f"/{CURRENT_STATE}"
+        names = (each.decode("utf-8", "replace") for each in table)
+        return tuple(sorted(each.removesuffix(end) for each in names if each.endswith(end)))
 
     def peek(self) -> Mapping[str, bytes] | None:
         """Return what is committed, up to the first transaction that is open."""

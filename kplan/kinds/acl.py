@@ -233,6 +233,7 @@ class AclKind:
     is_replaceable = True
     is_deletable = True
     is_always_read = True
+    is_shareable = True
 
     def identify(self, value: Acl) -> Identity:
         """Return the seven parts of an ACL, joined."""

@@ -4,6 +4,8 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hmac import compare_digest
+from secrets import token_hex
 from typing import Any, Protocol
 
 from kplan.cluster.port import Cluster
@@ -68,6 +70,11 @@ class ResourceKind(Protocol):
     @property
     def is_always_read(self) -> bool:
         """Whether it is read although none is declared and none is owned."""
+        ...
+
+    @property
+    def is_shareable(self) -> bool:
+        """Whether equal declarations are one object: an ACL is all that is said of it."""
         ...
 
     def identify(self, value: Any) -> Identity:  # noqa: ANN401 - each kind has its own value type
@@ -210,17 +217,40 @@ def fill_snapshot_from_state(
 HIDDEN_VALUE = "(sensitive value)"
 
 _ROUNDS = 4096
-_MARK_BYTES = 8
+_SALT_BYTES = 8
+_MARK_BYTES = 2
+_OLD_MARK_BYTES = 8
 
 
-def secret_mark(secret: str, salt: str) -> str:
-    """Return what tells a secret from another without telling it.
+def secret_mark(secret: str) -> str:
+    """Return what tells a secret from another without telling it; another one each time.
 
-    The state keeps it to see a change. It is slow to compute and too short to be sure of a guess;
-    the salt names what the secret is for, so that equal ones look different.
+    The state keeps it to see a change. The salt is random, so that nothing can be computed ahead
+    and equal secrets look different, and 16 bits leave whoever reads it with one in 65,536 of all
+    guesses: no guess can be checked.
     """
-    slow = hashlib.pbkdf2_hmac("sha256", secret.encode(), f"kplan {salt}".encode(), _ROUNDS)
-    return slow[:_MARK_BYTES].hex()
+    salt = token_hex(_SALT_BYTES)
+    return f"{salt}${_stretch(secret, salt, _MARK_BYTES)}"
+
+
+def is_marked(mark: str, secret: str, name: str) -> bool:
+    """Whether a mark is that of the secret.
+
+    Marks in states of earlier versions have no salt of their own, but the `name` of what the
+    secret is for.
+    """
+    salt, dollar, told = mark.partition("$")
+    if not dollar:
+        return _is_same(mark, _stretch(secret, f"kplan {name}", _OLD_MARK_BYTES))
+    return _is_same(told, _stretch(secret, salt, _MARK_BYTES))
+
+
+def _is_same(one: str, other: str) -> bool:
+    return compare_digest(one.encode(), other.encode())
+
+
+def _stretch(secret: str, salt: str, length: int) -> str:
+    return hashlib.pbkdf2_hmac("sha256", secret.encode(), salt.encode(), _ROUNDS)[:length].hex()
 
 
 def redact_refusal(refused: Refusal, change: Change) -> Refusal:

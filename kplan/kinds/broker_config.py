@@ -14,6 +14,7 @@ from kplan.cluster.settings import (
     ConfigResource,
     ConfigResourceAlteration,
     ConfigScope,
+    known_configs,
 )
 from kplan.cluster.topic import ConfigDefinition, value_fault
 from kplan.kinds.base import (
@@ -21,6 +22,7 @@ from kplan.kinds.base import (
     Problem,
     ResolvedAttributes,
     config_changes,
+    is_marked,
     merge_config,
     secret_mark,
 )
@@ -63,7 +65,9 @@ class BrokerConfig:
             "Sensitive configs; their values are never shown.", "map(string)", is_sensitive=True
         ),
     ] = field(default_factory=dict, repr=False)
-    marks: Annotated[ConfigMap, InternalField()] = field(default_factory=dict, repr=False)
+    marks: Annotated[ConfigMap, InternalField(is_mark=True)] = field(
+        default_factory=dict, repr=False
+    )
     owned_keys: Annotated[tuple[str, ...], InternalField()] = ()
 
 
@@ -79,11 +83,8 @@ class BrokerConfigKind(NamedConfigKind):
 
     def normalize(self, value: BrokerConfig) -> BrokerConfig:
         """Mark the secrets."""
-        name = self.identify(value)
         secrets = sorted(value.sensitive_config.items())
-        return replace(
-            value, marks={key: secret_mark(each, f"{name} {key}") for key, each in secrets}
-        )
+        return replace(value, marks={key: secret_mark(each) for key, each in secrets})
 
     def check(self, value: BrokerConfig) -> Iterator[Problem]:
         """Find what must not be declared so; keys and types are the broker's to tell."""
@@ -99,7 +100,7 @@ class BrokerConfigKind(NamedConfigKind):
                     ("config", key),
                 )
         for key, text in sorted(value.config.items()):
-            if fault := _bounds_fault(key, text):
+            if fault := _value_fault(key, text):
                 yield Problem("KP226", f'{key} is "{text}": {fault}.', path=("config", key))
         for key in sorted(value.config):
             if is_secret_key(key) or key in value.sensitive_config:
@@ -135,15 +136,19 @@ class BrokerConfigKind(NamedConfigKind):
             return before, before
         config = merge_config(before.config, desired.config, ignored)
         # A secret that is as it was set last is as hidden as the live one: nothing to do.
+        kept = {
+            key: before.marks[key]
+            for key, each in desired.sensitive_config.items()
+            if is_marked(before.marks.get(key, ""), each, self._mark_name(desired, key))
+        }
+        marks = {key: kept.get(key, mark) for key, mark in sorted(desired.marks.items())}
         secrets = {
-            key: HIDDEN_VALUE
-            if before.marks.get(key) == mark
-            else desired.sensitive_config.get(key, HIDDEN_VALUE)
-            for key, mark in sorted(desired.marks.items())
+            key: HIDDEN_VALUE if key in kept else desired.sensitive_config.get(key, HIDDEN_VALUE)
+            for key in marks
         }
         if ("sensitive_config",) in ignored:
             return before, replace(before, config=config)
-        return before, BrokerConfig(desired.broker_id, config, secrets, dict(desired.marks))
+        return before, BrokerConfig(desired.broker_id, config, secrets, marks)
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
@@ -255,8 +260,14 @@ class BrokerConfigKind(NamedConfigKind):
         if after is None or self.is_removal(step, change):
             return True
         sent = self.alteration(step, change).set.keys() & after.marks.keys()
-        marks = self.normalize(after).marks
-        return all(marks.get(key) == after.marks[key] for key in sent)
+        given = after.sensitive_config
+        return all(
+            key in given and is_marked(after.marks[key], given[key], self._mark_name(after, key))
+            for key in sent
+        )
+
+    def _mark_name(self, value: BrokerConfig, key: str) -> str:
+        return f"{self.identify(value)} {key}"
 
     def _is_visible(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         spec = self.alteration(step, change)
@@ -274,13 +285,15 @@ class BrokerConfigKind(NamedConfigKind):
         }
 
 
-def _bounds_fault(key: str, text: str) -> str:
-    """Say that a number is out of the bounds that brokers have for the key, "" where it is not."""
+def _value_fault(key: str, text: str) -> str:
+    """Say why no broker takes the value of a key that is known here, "" of others."""
+    if key in (known := known_configs(ConfigScope.BROKER)):
+        return value_fault(known[key].definition, text)
     least, most = BROKER_CONFIG_BOUNDS.get(key, (None, None))
     try:
         number = float(text)
     except ValueError:
-        return ""  # its type is the broker's to tell
+        return "it is not a number" if key in BROKER_CONFIG_BOUNDS else ""
     if least is not None and number < least:
         return f"the value must be at least {least:g}"
     return f"the value must be at most {most:g}" if most is not None and number > most else ""

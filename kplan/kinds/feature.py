@@ -49,6 +49,7 @@ class FeatureKind:
     is_replaceable = False
     is_deletable = False
     is_always_read = False
+    is_shareable = False
 
     def identify(self, value: Feature) -> Identity:
         """Name it by its name."""

@@ -52,6 +52,7 @@ class LoggerKind:
     is_replaceable = True
     is_deletable = True
     is_always_read = False
+    is_shareable = False
 
     def identify(self, value: Logger) -> Identity:
         """Name it by node and logger: `1|kafka.request.logger`."""

@@ -68,6 +68,7 @@ class NamedConfigKind:
     is_replaceable: bool = True
     is_deletable: bool = True
     is_always_read: bool = False
+    is_shareable: bool = False
 
     def identify(self, value: Any) -> Identity:  # noqa: ANN401 - of `schema`
         """Name it by its name."""

@@ -68,6 +68,7 @@ class QuotaKind:
     is_replaceable = True
     is_deletable = True
     is_always_read = False
+    is_shareable = False
 
     def identify(self, value: Quota) -> Identity:
         """Name it as the provider does, `alice|user`; with a client id that comes last."""

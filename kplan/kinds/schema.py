@@ -31,8 +31,11 @@ class Attribute:
 class InternalField:
     """Stands in `Annotated[...]` of a field that no one declares and no one is shown.
 
-    It holds what only kplan knows of an object, for the next plan: the state keeps it.
+    It holds what only kplan knows of an object, for the next plan: the state keeps it. A mark of a
+    secret, or a map of marks, is of no concern to a reviewer, and random.
     """
+
+    is_mark: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +86,19 @@ def _schema_fields(key: Hashable) -> tuple[SchemaField, ...]:
 
 
 @cache
-def _internal_names(key: Hashable) -> tuple[str, ...]:
+def _internal_fields(key: Hashable) -> Mapping[str, InternalField]:
     hints = get_type_hints(cast("type[Any]", key), include_extras=True)
-    return tuple(
-        name for name, hint in hints.items() if isinstance(_annotation(hint), InternalField)
-    )
+    found = {name: _annotation(hint) for name, hint in hints.items()}
+    return {name: each for name, each in found.items() if isinstance(each, InternalField)}
+
+
+def _internal_names(key: Hashable) -> tuple[str, ...]:
+    return tuple(_internal_fields(key))
+
+
+@cache
+def _mark_names(key: Hashable) -> frozenset[str]:
+    return frozenset(name for name, each in _internal_fields(key).items() if each.is_mark)
 
 
 def _annotation(hint: object) -> Attribute | InternalField:
@@ -114,6 +125,16 @@ def to_stored_document(value: object) -> dict[str, object]:
     for name in stored.internal:
         if held := _to_json(getattr(value, name)):
             found[name] = held
+    return found
+
+
+def to_reviewed_document(value: object) -> dict[str, object]:
+    """Write what an approval is about: what is stored, of marks only whose they are."""
+    found = to_stored_document(value)
+    for name in _mark_names(cast("Hashable", type(value))) & found.keys():
+        marks = found.pop(name)
+        if isinstance(marks, Mapping):
+            found[name] = sorted(marks)
     return found
 
 

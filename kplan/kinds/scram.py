@@ -8,7 +8,7 @@ from kplan.cluster.errors import CLIENT_INVALID, client_refusal
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
 from kplan.cluster.settings import ScramAlteration, ScramUser
-from kplan.kinds.base import Problem, ResolvedAttributes, secret_mark, setting_steps
+from kplan.kinds.base import Problem, ResolvedAttributes, is_marked, secret_mark, setting_steps
 from kplan.kinds.schema import Attribute, InternalField
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal
@@ -47,7 +47,7 @@ class ScramCredential:
     password_wo_version: Annotated[
         str | None, Attribute("Change the version to set password_wo again.")
     ] = None
-    password_mark: Annotated[str, InternalField()] = field(default="", repr=False)
+    password_mark: Annotated[str, InternalField(is_mark=True)] = field(default="", repr=False)
 
 
 class ScramKind:
@@ -59,6 +59,7 @@ class ScramKind:
     is_replaceable = True
     is_deletable = True
     is_always_read = False
+    is_shareable = False
 
     def identify(self, value: ScramCredential) -> Identity:
         """Name it as the provider does, `alice|SCRAM-SHA-256`."""
@@ -67,10 +68,7 @@ class ScramKind:
     def normalize(self, value: ScramCredential) -> ScramCredential:
         """Spell the mechanism in one way, and mark the password."""
         named = replace(value, scram_mechanism=value.scram_mechanism.upper())
-        if value.password is not None:
-            mark = secret_mark(value.password, self.identify(named))
-        else:
-            mark = f"version {value.password_wo_version or ''}"
+        mark = secret_mark(value.password) if value.password is not None else _version_mark(value)
         return replace(named, password_mark=mark)
 
     def check(self, value: ScramCredential) -> Iterator[Problem]:
@@ -125,10 +123,12 @@ class ScramKind:
             return live, live
         if "scram_iterations" in gone:
             desired = replace(desired, scram_iterations=live.scram_iterations)
-        is_known = live.password_mark == desired.password_mark or bool(gone & _PASSWORD_ATTRIBUTES)
+        is_known = bool(gone & _PASSWORD_ATTRIBUTES) or self._has_marked_password(
+            live.password_mark, desired
+        )
         if is_known and live.scram_iterations == desired.scram_iterations:
             return live, live
-        return live, desired
+        return live, replace(desired, password_mark=live.password_mark) if is_known else desired
 
     def check_change(self, live: LiveObject, desired: ScramCredential) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
         """Refuse nothing: any credential may be set again."""
@@ -194,13 +194,22 @@ class ScramKind:
         """Whether the password is the planned one: a plan from a file has its mark only."""
         after: ScramCredential = change.after  # type: ignore[assignment] # not a deletion
         is_given = after.password is not None or after.password_wo is not None
-        return is_given and self.normalize(after).password_mark == after.password_mark
+        return is_given and self._has_marked_password(after.password_mark, after)
+
+    def _has_marked_password(self, mark: str, value: ScramCredential) -> bool:
+        if value.password is None:
+            return mark == value.password_mark == _version_mark(value)
+        return is_marked(mark, value.password, self.identify(value))
 
     def _kind_snapshot(self, listed: Mapping[ScramUser, int]) -> KindSnapshot:
         values = (
             ScramCredential(each.user, each.mechanism, count) for each, count in listed.items()
         )
         return KindSnapshot({self.identify(value): LiveObject(value) for value in values})
+
+
+def _version_mark(value: ScramCredential) -> str:
+    return f"version {value.password_wo_version or ''}"
 
 
 _PASSWORD_ATTRIBUTES = frozenset({"password", "password_wo", "password_wo_version"})

@@ -32,6 +32,8 @@ from kplan.model.state import KindSnapshot, LiveObject
 
 __all__ = ["Topic", "TopicKind"]
 
+_BROKER_DEFAULT = -1
+
 CREATE = Step(40, "create_topics")
 ALTER_CONFIG = Step(50, "alter_topic_configs")
 GROW = Step(60, "create_partitions")
@@ -53,6 +55,7 @@ class TopicKind:
     is_replaceable = False
     is_deletable = True
     is_always_read = True
+    is_shareable = False
 
     def __init__(self, pace: ReassignmentLimits | None = None) -> None:
         self._reassigner = Reassigner(pace or ReassignmentLimits())
@@ -62,8 +65,12 @@ class TopicKind:
         return Identity(value.name)
 
     def normalize(self, value: Topic) -> Topic:
-        """Keep the value: topics have one spelling."""
-        return value
+        """Leave to the broker what is -1, which means its default to Kafka (KIP-464)."""
+        if _BROKER_DEFAULT not in {value.partitions, value.replication_factor}:
+            return value
+        counts = (value.partitions, value.replication_factor)
+        partitions, factor = (None if each == _BROKER_DEFAULT else each for each in counts)
+        return replace(value, partitions=partitions, replication_factor=factor)
 
     def check(self, value: Topic) -> Iterator[Problem]:
         """Hold name, layout and configs against Kafka's rules (K4-17, K4-18, K4-29)."""

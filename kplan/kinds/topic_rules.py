@@ -3,10 +3,16 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Annotated
 
 from kplan.cluster.request import Assignment
-from kplan.cluster.topic import is_internal_topic, is_own, topic_name_fault
+from kplan.cluster.topic import (
+    is_internal_topic,
+    is_own,
+    topic_name_fault,
+    topic_value_fault,
+)
 from kplan.kinds.base import Problem
 from kplan.kinds.schema import Attribute, InternalField
 from kplan.model.dataclass import dataclass
@@ -76,6 +82,8 @@ def topic_problems(
     for key, value in sorted(config.items()):
         if key not in KNOWN_TOPIC_CONFIGS or len(value) > _MAX_UNCHECKED_LENGTH:
             yield from _config_problems(key, value)
+        elif fault := _value_fault(key, value):
+            yield _value_problem(key, value, fault)
 
 
 def _name_problems(name: str) -> Iterator[Problem]:
@@ -139,6 +147,10 @@ def _assignment_problems(
             )
 
 
+# Thousands of topics have the same few configs.
+_value_fault = lru_cache(4096)(topic_value_fault)
+
+
 def _config_problems(key: str, value: str) -> Iterator[Problem]:
     if len(value.encode()) > _MAX_CONFIG_VALUE:
         yield Problem(
@@ -147,6 +159,8 @@ def _config_problems(key: str, value: str) -> Iterator[Problem]:
             f"Kafka takes at most {_MAX_CONFIG_VALUE}.",
             path=("config", key),
         )
+    elif fault := topic_value_fault(key, value):
+        yield _value_problem(key, f"{value[:60]}...", fault)
     if key not in KNOWN_TOPIC_CONFIGS:
         near = get_close_matches(key, sorted(KNOWN_TOPIC_CONFIGS), n=1)
         yield Problem(
@@ -156,6 +170,10 @@ def _config_problems(key: str, value: str) -> Iterator[Problem]:
             ("config", key),
             is_warning=True,
         )
+
+
+def _value_problem(key: str, shown: str, fault: str) -> Problem:
+    return Problem("KP208", f'{key} is "{shown}": {fault}.', path=("config", key))
 
 
 THROTTLED_REPLICAS = (

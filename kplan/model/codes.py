@@ -94,7 +94,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP135": "Invalid state block",
     "KP136": "State key is not set",
     "KP137": "Invalid policy",
-    "KP138": "Policy settings in a called module",
+    "KP138": "Settings of the plan in a called module",
     "KP139": "Invalid fleet file",
     "KP184": "Ambiguous move statements",
     "KP185": "Cyclic dependency in move statements",
@@ -183,6 +183,11 @@ SUMMARIES: Mapping[str, str] = {
     "KP332": "Missing permission",
     "KP333": "Policy advice",
     "KP334": "Legacy policy interface",
+    # settings of the language
+    "KP341": "Unsupported Terraform Core version",
+    "KP342": "Invalid version constraint",
+    "KP343": "Invalid quoted type constraints",
+    "KP344": "Setting is not supported",
     # lint of ACLs
     "KP401": "ACL that Kafka never evaluates",
     "KP402": "Duplicate ACL",

@@ -11,7 +11,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, has_errors, sort_diagnostics
 from kplan.model.impact import AccessDiff, Impact
 from kplan.model.policy import RuleEffect, Violation, ViolationStatus
-from kplan.model.resource import Identity, Path
+from kplan.model.resource import Identity, Path, connection_name
 
 
 class Action(StrEnum):
@@ -68,6 +68,7 @@ class Reason(StrEnum):
     IDENTITY_CHANGED = "one of the attributes that name it changed"
     REPLACE_OPTION = "-replace was given"
     PROTECTION = "its prevent_destroy changed"
+    DECLARATIONS = "other resources declare it than before"
 
     @property
     def is_import(self) -> bool:
@@ -97,10 +98,11 @@ class Change:
 
     `before` is None exactly for CREATE, `after` exactly for DELETE and FORGET. For REPLACE the
     identity is that of `after`. `uid` is the topic id that the plan saw, "" where there is none:
-    apply touches no other incarnation. `previous` is the address before a move. With `adds_first`
+    apply touches no other incarnation. `previous` is the address before a move, `others` are the
+    further addresses that declare the object, or declared it before it goes. With `adds_first`
     what goes is deleted after what comes is there. `impact` says what is destroyed, where that was
-    inspected. `provider` is the key of the connection to its
-    cluster, as in `Resource`.
+    inspected. `provider` is the key of the connection to its cluster, as in `Resource`.
+    `was_declared_at` is the `file:line` that the state remembers of what is not declared any more.
     """
 
     address: Address
@@ -121,6 +123,13 @@ class Change:
     adds_first: bool = False
     impact: Impact | None = None
     provider: str = ""
+    was_declared_at: str = ""
+    others: tuple[Address, ...] = ()
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """List the addresses that declare the object, the one it is planned at first."""
+        return (self.address, *self.others)
 
     @property
     def key(self) -> ObjectKey:
@@ -261,6 +270,23 @@ class Plan:
         said = (each.diagnostic for each in self.violations if each.effect is not RuleEffect.ADVISE)
         return sort_diagnostics([*self.diagnostics, *said])
 
+    @property
+    def cluster_name(self) -> str:
+        """Name the cluster, or all of them, as people do: its name, else alias, else address."""
+        if self.clusters:
+            return ", ".join(
+                each.get("name") or connection_name(key) for key, each in self.clusters.items()
+            )
+        told = self.cluster
+        return told.get("name") or told.get("at") or self.based_on.cluster_id or "unknown"
+
+    @property
+    def cluster_label(self) -> str:
+        """Name the cluster in time series: its name, else its id, which no move changes."""
+        if self.clusters:
+            return self.cluster_name
+        return self.cluster.get("name") or self.based_on.cluster_id
+
     def split_by_provider(self) -> "Iterator[tuple[str, Plan]]":
         """Cut the batches by connection, in their order: what is sent to each cluster."""
         for provider, batches in groupby(self.batches, key=attrgetter("provider")):
@@ -294,7 +320,13 @@ class Plan:
     @property
     def has_adoptions(self) -> bool:
         """Whether apply would take ownership of equal objects, or note the outcome of others."""
-        quiet = {Reason.ADOPTED, Reason.MOVED, Reason.RECREATED_OUTSIDE, Reason.PROTECTION}
+        quiet = {
+            Reason.ADOPTED,
+            Reason.MOVED,
+            Reason.RECREATED_OUTSIDE,
+            Reason.PROTECTION,
+            Reason.DECLARATIONS,
+        }
         return any(change.reason in quiet for change in self.changes)
 
     @property

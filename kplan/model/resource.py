@@ -1,8 +1,8 @@
 """Resources that the configuration declares; moved, removed and import blocks."""
 
-from collections.abc import Mapping
-from dataclasses import field
-from typing import NewType
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from typing import NewType, Self
 
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
@@ -34,7 +34,8 @@ class Resource:
     `value` is the frozen dataclass of the kind. `ranges` shows where each top-level attribute (and
     each key of a map attribute, as a two-step path) was written; `sensitive` names the paths whose
     values must not be shown. `provider` is the key of the connection to its cluster: "" for the
-    provider block without alias, else `west` or `by_region["eu"]`.
+    provider block without alias, else `west` or `by_region["eu"]`. `others` are further resources
+    that declare the very same object, which is planned once, at this address.
     """
 
     address: Address
@@ -45,11 +46,44 @@ class Resource:
     ranges: Mapping[Path, SourceRange] = field(default_factory=dict)
     sensitive: frozenset[Path] = frozenset()
     provider: str = ""
+    others: tuple[Self, ...] = ()
 
     @property
     def key(self) -> tuple[str, Identity, str]:
         """What tells the object from others, as for a `Change`."""
         return self.address.kind, self.identity, self.provider
+
+    @property
+    def declarations(self) -> tuple[Self, ...]:
+        """List all resources that declare the object, this one first."""
+        return (self, *self.others)
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """List the addresses that declare the object, that of this resource first."""
+        return tuple(each.address for each in self.declarations)
+
+    def led_by(self, address: Address) -> Self:
+        """Return the same object as declared at another of its addresses."""
+        chosen = next(each for each in self.declarations if each.address == address)
+        rest = tuple(each for each in self.declarations if each is not chosen)
+        return replace(chosen, others=tuple(replace(each, others=()) for each in rest))
+
+
+def merge_declarations(found: Sequence[Resource]) -> Resource:
+    """Return equal declarations as one object, at the first address.
+
+    It is protected if one of them protects it, and created before another is deleted if one asks.
+    """
+    ordered = sorted(found, key=lambda each: each.address.sort_key)
+    orders = {each.lifecycle.create_before_destroy for each in ordered}
+    lifecycle = Lifecycle(
+        any(each.lifecycle.prevent_destroy for each in ordered),
+        tuple(dict.fromkeys(path for each in ordered for path in each.lifecycle.ignore_changes)),
+        True if True in orders else False if False in orders else None,
+    )
+    first, *rest = (replace(each, lifecycle=lifecycle) for each in ordered)
+    return replace(first, others=tuple(rest))
 
 
 def connection_name(key: str) -> str:

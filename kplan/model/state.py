@@ -1,6 +1,6 @@
 """State: owned objects and outputs; and the snapshot of a cluster."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Self
@@ -20,7 +20,8 @@ class OwnedObject:
     `value` is what was last applied (the kind's dataclass). `is_protected` remembers
     `prevent_destroy` after its block is gone. `is_pending` marks an acknowledged change that not
     every broker served yet. `declared_at` is `file:line` of the block. `provider` is the key of
-    the connection to its cluster, as in `Resource`.
+    the connection to its cluster, as in `Resource`. `others` are the further addresses that
+    declare it: it is deleted with the last of them.
     """
 
     address: Address
@@ -31,6 +32,22 @@ class OwnedObject:
     is_pending: bool = False
     declared_at: str = ""
     provider: str = ""
+    others: tuple[Address, ...] = ()
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """List the addresses that declare the object, the one it is owned at first."""
+        return (self.address, *self.others)
+
+    def led_by(self, address: Address) -> Self:
+        """Return the same object as owned at another of its addresses."""
+        rest = tuple(each for each in self.addresses if each != address)
+        return replace(self, address=address, others=rest)
+
+    def without(self, addresses: Collection[Address]) -> Self | None:
+        """Return what is left where some addresses let go of the object, None for nothing."""
+        kept = tuple(each for each in self.addresses if each not in addresses)
+        return replace(self, address=kept[0], others=kept[1:]) if kept else None
 
     @property
     def key(self) -> ObjectKey:
@@ -204,6 +221,7 @@ def _owned_object(
         if change.declared_at
         else "",
         provider=change.provider,
+        others=change.others,
     )
 
 

@@ -23,7 +23,7 @@ from kplan.plan.desired import (
 from kplan.plan.digest import with_checksum
 from kplan.plan.drift import find_all_drift
 from kplan.plan.move import Ownership, build_ownership, check_moved_providers
-from kplan.plan.request import PlanRequest, is_targeted, provider_request
+from kplan.plan.request import PlanRequest, is_any_targeted, is_targeted, provider_request
 
 
 def build_batches(
@@ -203,7 +203,7 @@ def _set_provider(findings: Findings, provider: str) -> Findings:
 def _is_selected(request: PlanRequest, change: Change) -> bool:
     """Whether filters let a change through; what only moves within the state needs no leave."""
     named = request.only is None or change.key in request.only
-    return named and (_is_only_moved(change) or is_targeted(change.address, request.targets))
+    return named and (_is_only_moved(change) or is_any_targeted(change.addresses, request.targets))
 
 
 def _select_change(request: PlanRequest, change: Change) -> Change | None:
@@ -213,7 +213,7 @@ def _select_change(request: PlanRequest, change: Change) -> Change | None:
     it is targeted, and would be deleted from there.
     """
     if _is_selected(request, change):
-        return change
+        return _keep_untargeted_declarations(request, change)
     held = request.state.owned.get(change.previous) if change.previous else None
     if held is None or request.only is not None or change.after is None:
         return None
@@ -228,6 +228,27 @@ def _select_change(request: PlanRequest, change: Change) -> Change | None:
         uid=held.uid,
         is_protected=held.is_protected,
         adds_first=False,
+    )
+
+
+def _keep_untargeted_declarations(request: PlanRequest, change: Change) -> Change:
+    """Keep an object that is to be deleted at the addresses that no target names."""
+    kept = [each for each in change.addresses if not is_targeted(each, request.targets)]
+    if change.after is not None or not kept:
+        return change
+    owner = change.previous or change.address
+    held = request.state.owned[owner]
+    return replace(
+        change,
+        address=kept[0],
+        action=Action.NO_OP,
+        before=held.value,
+        after=held.value,
+        reason=Reason.DECLARATIONS if kept[0] == owner else Reason.MOVED,
+        uid=held.uid,
+        previous=None if kept[0] == owner else owner,
+        adds_first=False,
+        others=tuple(kept[1:]),
     )
 
 
@@ -290,7 +311,8 @@ def _blocked_moves(owners: Ownership) -> Iterator[Diagnostic]:
 
 def _unread_kinds(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
     """Keep the unread kinds that someone asked for."""
-    addresses = {*(each.address for each in request.resources), *request.state.owned}
+    addresses = {at for each in request.resources for at in each.addresses}
+    addresses |= {at for each in request.state.owned.values() for at in each.addresses}
     asked = {each.kind for each in addresses if is_targeted(each, request.targets)}
     if request.only is not None:
         asked &= {kind for kind, *_ in request.only}
@@ -321,13 +343,17 @@ def _unread_diagnostics(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
 
 def _is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:
     """Whether a problem is about what is targeted: others must not stop a break-glass plan."""
-    return problem.address is None or is_targeted(problem.address, request.targets)
+    address = problem.address
+    if address is None or is_targeted(address, request.targets):
+        return True
+    shared = (each.addresses for each in request.resources if each.others)
+    return any(address in each and is_any_targeted(each, request.targets) for each in shared)
 
 
 def _unmatched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:
     """Warn about targets that fit nothing: most often a typing mistake."""
     for target in request.targets:
-        if not any(is_targeted(each.address, (target,)) for each in findings.changes):
+        if not any(is_any_targeted(each.addresses, (target,)) for each in findings.changes):
             yield Diagnostic(
                 "KP236",
                 Severity.WARNING,

@@ -42,7 +42,7 @@ def _delete_change(
     owned: OwnedObject,
     live: LiveObject | None,
 ) -> Change:
-    action, reason = _delete_action(request, address, owned, live)
+    action, reason = _delete_action(request, (address, *owned.others), owned, live)
     if action is Action.DELETE and not kind.is_deletable:
         action, reason = Action.FORGET, Reason.NOT_DELETABLE
     before = owned.value if live is None else kind.align(live.value, owned.value)[0]
@@ -59,17 +59,22 @@ def _delete_change(
         is_protected=owned.is_protected,
         previous=owned.address if owned.address != address else None,
         adds_first=bool(request.adds_first) and may_overlap(before, None),
+        was_declared_at=owned.declared_at,
+        others=owned.others,
     )
 
 
 def _delete_action(
-    request: PlanRequest, address: Address, owned: OwnedObject, live: LiveObject | None
+    request: PlanRequest,
+    addresses: Sequence[Address],
+    owned: OwnedObject,
+    live: LiveObject | None,
 ) -> tuple[Action, Reason]:
     if live is None:
         return Action.FORGET, Reason.ALREADY_DELETED
     if owned.uid and live.uid != owned.uid:
         return Action.FORGET, Reason.RECREATED_OUTSIDE
-    if address_names(address) & set(request.removed):
+    if any(address_names(each) & set(request.removed) for each in addresses):
         return Action.FORGET, Reason.REMOVED
     return Action.DELETE, Reason.DESTROY if request.is_destroy else Reason.NOT_DECLARED
 

@@ -27,7 +27,8 @@ def object_to_replace(
     An object that does not exist is created anyway. So is one whose topic id is another by now: it
     was replaced already.
     """
-    uid = owners.replaced.get(str(resource.address))
+    asked = (owners.replaced.get(str(each)) for each in resource.addresses)
+    uid = next((each for each in asked if each is not None), None)
     renamed = owners.renamed.get(resource.address)
     held = resource.identity if renamed is None else renamed.identity
     old = reading.objects.get(held)
@@ -70,7 +71,7 @@ def check_replacement(
 
 def check_replacements(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
     """Refuse to replace what is not declared, and to lose data that no one gave up."""
-    declared = {str(each.address) for each in request.resources}
+    declared = {str(at) for each in request.resources for at in each.addresses}
     for address in sorted(request.replaced.keys() - declared):
         yield Diagnostic(
             "KP244",
@@ -101,7 +102,8 @@ def check_import(
 
     The resource says all that names the object, so the block must name the very same.
     """
-    wanted = owners.imports.get(resource.address)
+    asked = (owners.imports.get(each) for each in resource.addresses)
+    wanted = next((each for each in asked if each is not None), None)
     if wanted is None:
         return None
     identity = wanted.identity
@@ -232,8 +234,8 @@ def _plan_resource(
     action = Action.NO_OP if pair[0] == pair[1] else Action.UPDATE
     made = _build_change(kind, resource, pair, action, owned, live)
     if action is Action.NO_OP and made.reason is Reason.NONE:
-        made = _note_protection(made, owned)
-    is_import = owned is None and resource.address in owners.imports
+        made = _note_declarations(_note_protection(made, owned), owned)
+    is_import = owned is None and any(each in owners.imports for each in resource.addresses)
     return replace(made, reason=_IMPORT_REASONS[made.reason]) if is_import else made
 
 
@@ -241,6 +243,13 @@ def _note_protection(change: Change, owned: OwnedObject | None) -> Change:
     """Let the state learn of protection that came or went where nothing else is to be done."""
     is_news = owned is not None and owned.is_protected is not change.is_protected
     return replace(change, reason=Reason.PROTECTION) if is_news else change
+
+
+def _note_declarations(change: Change, owned: OwnedObject | None) -> Change:
+    """Let the state learn which resources declare an object where nothing else is to be done."""
+    if change.reason is not Reason.NONE or owned is None or {*owned.others} == {*change.others}:
+        return change
+    return replace(change, reason=Reason.DECLARATIONS)
 
 
 def _replace_change(
@@ -287,6 +296,7 @@ def _build_change(
         is_protected=resource.lifecycle.prevent_destroy,
         previous=owned.address if owned is not None and moved else None,
         sensitive=sensitive,
+        others=resource.addresses[1:],
     )
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kplan.kinds.schema import to_stored_document
+from kplan.kinds.schema import to_reviewed_document
 from kplan.model.plan import Action, Change, OutputChange, Plan, Reason
 from kplan.model.policy import ViolationStatus
 
@@ -65,7 +65,7 @@ def is_effective(change: Change) -> bool:
 def _change_line(change: Change) -> list[object]:
     """Return all that a change does, as JSON-able data without secrets."""
     before, after = (
-        None if value is None else to_stored_document(value)
+        None if value is None else to_reviewed_document(value)
         for value in (change.before, change.after)
     )
     parts: list[object] = [
@@ -78,6 +78,7 @@ def _change_line(change: Change) -> list[object]:
     ]
     parts += ["adds first"] if change.adds_first else []
     parts += [{"provider": change.provider}] if change.provider else []
+    parts += [{"others": [str(each) for each in change.others]}] if change.others else []
     return parts
 
 

@@ -1,6 +1,6 @@
 """`moved` blocks, and the ownership of objects after them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.kinds.base import ResourceKind
@@ -31,7 +31,15 @@ def apply_moves(
             found[each.address] = each
         else:
             found[aim] = each
+    if moves:
+        found = {at: _move_others(each, moves) for at, each in found.items()}
     return found, tuple(blocked)
+
+
+def _move_others(owned: OwnedObject, moves: Mapping[str, str]) -> OwnedObject:
+    if not owned.others:
+        return owned
+    return replace(owned, others=tuple(follow_moves(each, moves) for each in owned.others))
 
 
 def follow_moves(address: Address, moves: Mapping[str, str]) -> Address:
@@ -94,7 +102,7 @@ def check_moved_providers(request: PlanRequest) -> Iterator[Diagnostic]:
     if request.is_destroy or keys <= {""}:
         return
     held, _ = apply_moves(owned, dict(request.moved))
-    for resource in request.resources:
+    for resource in (each for one in request.resources for each in one.declarations):
         old = held.get(resource.address)
         if old is None or old.provider == resource.provider:
             continue
@@ -134,14 +142,40 @@ class Ownership:
     replaced: Mapping[str, str]
 
 
+def lead_declarations(
+    resources: Sequence[Resource], held: Mapping[Address, OwnedObject]
+) -> tuple[Resource, ...]:
+    """Return each object that several resources declare at the address it is planned at.
+
+    That is where it is owned. One that is not owned takes an address that owned what is no longer
+    declared, so that the one replaces the other.
+    """
+    if not any(each.others for each in resources):
+        return tuple(resources)
+    owners = {each.identity: at for at, each in held.items()}
+    declared = {each.identity for each in resources}
+
+    def leading_address(resource: Resource) -> Address:
+        owner = owners.get(resource.identity)
+        if owner is not None:
+            return owner if owner in resource.addresses else resource.address
+        freed = (
+            at for at in resource.addresses if at in held and held[at].identity not in declared
+        )
+        return next(freed, resource.address)
+
+    return tuple(each.led_by(leading_address(each)) if each.others else each for each in resources)
+
+
 def build_ownership(request: PlanRequest, kind: ResourceKind, reading: KindSnapshot) -> Ownership:
     """Sort the state's objects of one kind by address and by identity."""
     owned = [each for each in request.state.owned.values() if each.address.kind == kind.name]
     by_address, blocked = apply_moves(owned, dict(request.moved))
     by_identity = {each.identity: each for each in owned}
+    taken = {at for place, each in by_address.items() for at in (place, *each.others)}
     declared = {
         each.identity: each
-        for each in request.resources
+        for each in lead_declarations(request.resources, by_address)
         if each.address.kind == kind.name and not request.is_destroy
     }
     renamed = {
@@ -155,7 +189,7 @@ def build_ownership(request: PlanRequest, kind: ResourceKind, reading: KindSnaps
     imports = {
         each.address: each
         for each in request.imports
-        if each.address not in by_address and not request.is_destroy
+        if each.address not in taken and not request.is_destroy
     }
     return Ownership(
         by_address,

@@ -1,6 +1,6 @@
 """The request to the planner: configuration, state, targets and limits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
 
@@ -67,6 +67,11 @@ def is_targeted(address: Address, targets: tuple[str, ...]) -> bool:
         target in names or fnmatchcase(str(address), target.replace("[", "[[]"))
         for target in targets
     )
+
+
+def is_any_targeted(addresses: Iterable[Address], targets: tuple[str, ...]) -> bool:
+    """Whether the targets let one of the addresses of an object through."""
+    return any(is_targeted(each, targets) for each in addresses)
 
 
 def address_names(address: Address) -> frozenset[str]:

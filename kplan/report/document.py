@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import SourceRange
 
 
 class Tone(StrEnum):
@@ -101,9 +102,10 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One change: comment lines, body, and what to beware of.
+    """One change, or `count` that are alike: comment lines, body, and what to beware of.
 
-    `key` is the address, and `mark` what happens to it as a whole.
+    `address` is that of the resource, `mark` what happens to it as a whole, and `declared_at`
+    where it is declared, for formats with links.
     """
 
     address: str
@@ -111,6 +113,8 @@ class Item:
     rows: tuple[Row, ...] = ()
     remarks: tuple[Row, ...] = ()
     mark: Mark = Mark.NONE
+    declared_at: SourceRange | None = None
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,7 @@ class Excerpt:
     place: str
     snippet: Snippet | None = None
     label: str = ""
+    source_range: SourceRange | None = None
 
 
 @dataclass(frozen=True, slots=True)

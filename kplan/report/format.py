@@ -20,6 +20,7 @@ class Format(StrEnum):
     AZURE = "azure"
     PROMETHEUS = "prometheus"
     SLACK = "slack"
+    TEAMS = "teams"
 
 
 ALL_FORMATS = frozenset(Format)

@@ -13,6 +13,7 @@ from kplan.report.format import PLAIN_STYLE, Format, TextStyle
 from kplan.report.formats.json_text import json_text, ndjson_text
 from kplan.report.formats.markdown import LIMITS, render_markdown
 from kplan.report.formats.text import render_text
+from kplan.report.links import NO_LINKS, Links
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,17 @@ class FormatOptions:
     """What formats need to know of where they will be read.
 
     `limit` is how many bytes Markdown may take. `folder` leads from the top of the repository to
-    the configuration, "" or ending in a slash: services show files by their place in it.
+    the configuration, "" or ending in a slash: services show files by their place in it. `links`
+    are addresses that the CI job knows. `rule_texts` gives explanation and fix by code, and
+    `docs_url` is where the manual is, "" if nowhere.
     """
 
     style: TextStyle = PLAIN_STYLE
     limit: int = LIMITS["github"]
     folder: str = ""
+    links: Links = NO_LINKS
+    rule_texts: Callable[[], Mapping[str, tuple[str, str]]] = dict
+    docs_url: str = ""
 
 
 def render_report(report: Report, format_: Format, format_options: FormatOptions) -> str:
@@ -63,10 +69,10 @@ def gitlab_data(counts: Counts) -> Data:
     return {"create": counts.create, "update": counts.update, "delete": counts.delete}
 
 
-def _html(report: Report, _: FormatOptions) -> str:
+def _html(report: Report, format_options: FormatOptions) -> str:
     from kplan.report.formats.html import render_html  # noqa: PLC0415 - each format when it is asked for
 
-    return render_html(report.document())
+    return render_html(report.document(), format_options.links)
 
 
 def _junit(report: Report, _: FormatOptions) -> str:
@@ -76,9 +82,10 @@ def _junit(report: Report, _: FormatOptions) -> str:
 
 
 def _sarif(report: Report, format_options: FormatOptions) -> str:
-    from kplan.report.formats.sarif import sarif_data  # noqa: PLC0415 - as above
+    from kplan.report.formats.sarif import RuleTexts, sarif_data  # noqa: PLC0415 - as above
 
-    return json_text(sarif_data(report.cases(), format_options.folder))
+    texts = RuleTexts(format_options.rule_texts(), format_options.docs_url)
+    return json_text(sarif_data(report.cases(), format_options.folder, texts))
 
 
 def _github(report: Report, format_options: FormatOptions) -> str:
@@ -99,15 +106,23 @@ def _prometheus(report: Report, _: FormatOptions) -> str:
     return prometheus_text(report.gauges())
 
 
-def _slack(report: Report, _: FormatOptions) -> str:
-    from kplan.report.formats.slack import slack_data  # noqa: PLC0415 - as above
+def _slack(report: Report, format_options: FormatOptions) -> str:
+    from kplan.report.formats.chat import slack_data  # noqa: PLC0415 - as above
 
-    return json_text(slack_data(report.document(), report.cases()))
+    return json_text(slack_data(report.document(), report.cases(), format_options.links))
+
+
+def _teams(report: Report, format_options: FormatOptions) -> str:
+    from kplan.report.formats.chat import teams_data  # noqa: PLC0415 - as above
+
+    return json_text(teams_data(report.document(), report.cases(), format_options.links))
 
 
 _WRITERS: Mapping[Format, Callable[[Report, FormatOptions], str]] = {
     Format.TEXT: lambda report, setting: render_text(report.document(), setting.style),
-    Format.MARKDOWN: lambda report, setting: render_markdown(report.document(), setting.limit),
+    Format.MARKDOWN: lambda report, setting: render_markdown(
+        report.document(), setting.limit, setting.links
+    ),
     Format.HTML: _html,
     Format.JSON: lambda report, _: json_text(report.data()),
     Format.NDJSON: lambda report, _: ndjson_text(report.messages()),
@@ -117,5 +132,6 @@ _WRITERS: Mapping[Format, Callable[[Report, FormatOptions], str]] = {
     Format.GITHUB: _github,
     Format.PROMETHEUS: _prometheus,
     Format.SLACK: _slack,
+    Format.TEAMS: _teams,
     Format.AZURE: _azure,
 }

@@ -37,7 +37,7 @@ def plan_part_report(plan: Plan, part: PlanPart, at: str) -> Report:
 
 
 def _access(plan: Plan, at: str) -> Report:
-    diff, cluster = plan.access, plan.based_on.cluster_id
+    diff, cluster = plan.access, plan.cluster_label
     data = access.access_data(diff)
     shifts = cast("dict[str, Sequence[Data]]", data)["shifts"] if data else ()
     return Report(
@@ -50,7 +50,7 @@ def _access(plan: Plan, at: str) -> Report:
 
 
 def _policies(plan: Plan, at: str) -> Report:
-    found, cluster = plan.violations, plan.based_on.cluster_id
+    found, cluster = plan.violations, plan.cluster_label
     return Report(
         lambda: policy.policies_document(found),
         lambda: {"policies": policy.policies_data(found)},
@@ -113,17 +113,22 @@ def _stream(sort: str, said: str, rows: Sequence[Data], at: str) -> tuple[Data, 
 
 
 def _plan_run_gauges(plan: Plan, at: str) -> Sequence[Gauge]:
-    return tuple(gauge.run_gauges("plan", at, is_whole=not plan.has_errors and not plan.unread))
+    is_whole = not plan.has_errors and not plan.unread
+    return tuple(gauge.run_gauges("plan", plan.cluster_label, at, is_whole=is_whole))
 
 
 Sources = Mapping[str, str]
 
 
-def plan_report(plan: Plan, sources: Sources, at: str, *, group_acls: bool = True) -> Report:
+_MOST_NAMES = 500
+"""A report has room for so many names of what is done to many objects alike."""
+
+
+def plan_report(plan: Plan, sources: Sources, at: str, *, is_grouped: bool = True) -> Report:
     """Report a plan with its problems; `sources` maps file to its text."""
 
     def document() -> Document:
-        told = plan_document(plan, group_acls=group_acls)
+        told = plan_document(plan, is_grouped=is_grouped, most_names=_MOST_NAMES)
         first, *rest = told.blocks
         return replace(told, blocks=(first, *problem_blocks(plan.all_diagnostics, sources), *rest))
 
@@ -153,8 +158,7 @@ def apply_report(
         counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in plan_tallies(done))
         *blocks, totals = told.blocks
         blocks = [*found, *blocks, *applied_blocks(outcomes), totals]
-        cluster = plan.based_on.cluster_id
-        title = f"{told.title} on {cluster}" if cluster else told.title
+        title = f"{told.title} on {plan.cluster_name}"
         return replace(told, blocks=tuple(blocks), title=title, tallies=counts)
 
     return Report(
@@ -167,7 +171,7 @@ def apply_report(
             message.summary_message(outcomes, at),
         ),
         _counts(partial(_count, done)),
-        lambda: gauge.outcome_gauges(plan.based_on.cluster_id, outcomes, at),
+        lambda: gauge.outcome_gauges(plan.cluster_label, outcomes, at),
     )
 
 
@@ -189,15 +193,21 @@ def problems_report(
     sources: Sources,
     at: str,
     sound: str = "The configuration is valid",
+    cluster: str = "",
 ) -> Report:
-    """Report what was checked, or why a command came to no result; `sound` says all is well."""
+    """Report what was checked, or why a command came to no result; `sound` says all is well.
+
+    `cluster` is the name of the cluster in metrics, "" where it is not known.
+    """
     return Report(
         lambda: problems_document(title, diagnostics, sources, sound),
         lambda: validation_data(diagnostics, sources),
         lambda: case.validation_cases(diagnostics, sources),
         lambda: (message.version_message(at), *_messages(diagnostics, sources, at)),
         gauges=lambda: tuple(
-            gauge.run_gauges(title.removeprefix("kplan "), at, is_whole=not has_errors(diagnostics))
+            gauge.run_gauges(
+                title.removeprefix("kplan "), cluster, at, is_whole=not has_errors(diagnostics)
+            )
         ),
     )
 

@@ -58,13 +58,13 @@ def expression_error_line(diagnostics: Iterable[Diagnostic], sources: Mapping[st
     return json_line({"ok": False, "diagnostics": diagnostics_data(diagnostics, sources)})
 
 
-def plan_text(plan: Plan, look: TextStyle, *, group_acls: bool = True) -> str:
+def plan_text(plan: Plan, look: TextStyle, *, is_grouped: bool = True) -> str:
     """Show a plan for review.
 
-    With `group_acls` ACLs are in one table per principal; without, each has a comment line of
+    With `is_grouped` changes that are alike are together; without, each has a comment line of
     its own, as tools that parse plans expect (the choice for automation).
     """
-    return render_text(plan_document(plan, group_acls=group_acls), look)
+    return render_text(plan_document(plan, is_grouped=is_grouped), look)
 
 
 def plan_json(plan: Plan) -> str:

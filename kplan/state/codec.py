@@ -2,7 +2,8 @@
 
 In this order: format, kplan_version, lineage, serial, cluster_id, clusters, outputs, resources,
 applied_plans if there are any, sha256. Resources are in order of address, maps in order of key,
-so that two states differ where the things they describe differ.
+so that two states differ where the things they describe differ. A resource may have
+`also_declared`: further addresses of the same object, which earlier versions leave out.
 
 Format 2 is that of several clusters: it has `clusters`, ids by key of connection, and resources may
 name their `provider`. What is about the connection without alias alone is written in format 1,
@@ -136,6 +137,7 @@ def encode_owned(owned: OwnedObject) -> dict[str, object]:
         "pending": owned.is_pending,
         "declared_at": owned.declared_at,
         **({"provider": owned.provider} if owned.provider else {}),
+        **({"also_declared": [str(each) for each in owned.others]} if owned.others else {}),
     }
 
 
@@ -156,6 +158,7 @@ def decode_owned(found: Json) -> OwnedObject:
         is_pending=found["pending"],
         declared_at=found["declared_at"],
         provider=str(found.get("provider", "")),
+        others=tuple(Address.parse(each) for each in found.get("also_declared", ())),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Plan
 from kplan.model.state import State, StateVersion
+from kplan.model.workspace import base_path, is_workspace_name
 from kplan.state import file, history, lock
 from kplan.state.codec import decode_header
 from kplan.state.journal import Journal, discard_journal, journal_path, read_journal
@@ -106,6 +107,24 @@ class FileStore:
         """Read a backup."""
         return history.read_backup(self.path, serial)
 
+    def list_workspaces(self) -> tuple[str, ...]:
+        """Look at the folders beside the file of default."""
+        return _list_workspace_folders(self.path)
+
+    def delete_workspace(self) -> None:
+        """Remove the file; the rest of its folder goes once the lock in it is released."""
+        self.path.unlink(missing_ok=True)
+
     def newest_serial(self) -> int:
         """Look at the file and its backups."""
         return history.newest_serial(self.path)
+
+
+def _list_workspace_folders(path: Path) -> tuple[str, ...]:
+    """Name the workspaces that have a folder beside the file of default."""
+    base = base_path(path)
+    folder = base.parent / f"{base.name}.d"
+    if not folder.is_dir():
+        return ()
+    names = (each.name for each in folder.iterdir() if each.is_dir() and not each.is_symlink())
+    return tuple(sorted(name for name in names if is_workspace_name(name)))

@@ -216,7 +216,7 @@ def change_line(change: Change) -> dict[str, object]:
     return {"change": found}
 
 
-_OPTIONAL_FIELDS = ("uid", "is_protected", "previous", "reason", "provider")
+_OPTIONAL_FIELDS = ("uid", "is_protected", "previous", "reason", "provider", "others")
 """Fields that are empty in most changes."""
 
 

@@ -6,11 +6,17 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
-from kplan.cluster.topology import StateBucket, UncertainWriteError
+from kplan.cluster.topology import (
+    CURRENT_STATE,
+    ObjectService,
+    StateBucket,
+    UncertainWriteError,
+)
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import (
     ObjectStoreAuthError,
@@ -21,17 +27,44 @@ from kplan.model.errors import (
 )
 
 if TYPE_CHECKING:
-    from obstore.store import S3Store
+    from obstore.store import AzureStore, GCSStore, S3Store
+
+    Store = S3Store | GCSStore | AzureStore
 
 _FORMAT = 1
 _INLINE_BYTES = 1024
 """Up to here a record stands in the index itself; longer ones have an object of their own."""
 _MAX_ATTEMPTS = 5
+_ORPHAN_AGE = timedelta(days=1)
+_MAX_ORPHANS = 50
 _CONNECT_TIMEOUT = "10s"
 _REQUEST_TIMEOUT = "30s"
 _RETRIES = 2
 
-_REFUSED_MARKS = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "403 Forbidden")
+_REFUSED_MARKS = (
+    *("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "AuthorizationFailure"),
+    *(
+        "AuthenticationFailed",
+        "403 Forbidden",
+        "401 Unauthorized",
+        "Error performing token request",
+    ),
+)
+_NO_BUCKET_MARKS = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
+_CREDENTIAL_HINTS: Mapping[ObjectService, str] = {
+    ObjectService.S3: (
+        "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the user needs "
+        "s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket."
+    ),
+    ObjectService.GCS: (
+        "Check GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_SERVICE_ACCOUNT_KEY; the account needs the "
+        "role Storage Object User."
+    ),
+    ObjectService.AZURE: (
+        "Check AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN or the variables of a service "
+        "principal; it needs the role Storage Blob Data Contributor."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +100,7 @@ class ObjectRecords:
                 "Install it: pip install 'kplan[objects]'",
             )
         self._place = place
-        self._store_: S3Store | None = None
+        self._store_: Store | None = None
         self._claimed: tuple[_Index, _Version] | None = None
         self._objects: dict[str, bytes] = {}
 
@@ -75,6 +108,34 @@ class ObjectRecords:
     def location(self) -> str:
         """The bucket and the key."""
         return str(self._place)
+
+    @property
+    def key(self) -> str:
+        """The key of this state."""
+        return self._place.key
+
+    def list_keys(self) -> tuple[str, ...]:
+        """List the keys beside this one that begin as it does, and hold a state."""
+        import obstore
+
+        folder, _, name = self._place.key.rpartition("/")
+        start = f"{folder}/{name}" if folder else name
+        with self._told_errors():
+            found = obstore.list_with_delimiter(self._store(), folder or None)["objects"]
+        paths = [str(each["path"]) for each in found]
+        return tuple(
+            sorted(
+                path
+                for path in paths
+                if path.startswith(start.partition("@")[0]) and self._holds_state(path)
+            )
+        )
+
+    def _holds_state(self, key: str) -> bool:
+        try:
+            return CURRENT_STATE in (ObjectRecords(replace(self._place, key=key)).peek() or {})
+        except StateCorruptError:
+            return key.startswith(f"{self._place.key.partition('@')[0]}@")
 
     def peek(self) -> Mapping[str, bytes] | None:
         """Return what is written."""
@@ -108,6 +169,7 @@ class ObjectRecords:
                 self._claimed = index, self._put_index(index, version)
             except UncertainWriteError:
                 continue
+            self._remove_orphans(index)
             return self._load(index)
         raise StateLockedError(
             f"Other runs are writing to {self.location}, again and again.",
@@ -144,7 +206,7 @@ class ObjectRecords:
             try:
                 answer = obstore.get(self._store(), self._place.key)
             except FileNotFoundError as failure:
-                if "NoSuchBucket" in str(failure):
+                if _lacks_bucket(failure):
                     raise
                 return None
             version = _version(answer.meta["e_tag"], answer.meta["version"])
@@ -168,7 +230,7 @@ class ObjectRecords:
             except (AlreadyExistsError, PreconditionError) as failure:
                 raise UncertainWriteError("another writer came between") from failure
             except FileNotFoundError as failure:
-                if "NoSuchBucket" in str(failure):
+                if version is None or _lacks_bucket(failure):
                     raise
                 raise UncertainWriteError("the index was deleted") from failure
             except GenericError as failure:
@@ -209,7 +271,20 @@ class ObjectRecords:
             except (BaseError, OSError):
                 return
 
-    def _store(self) -> "S3Store":
+    def _remove_orphans(self, index: _Index) -> None:
+        """Remove old objects that a killed writer put and no index names; a few each time."""
+        import obstore
+        from obstore.exceptions import BaseError
+
+        named, before = set(index.long.values()), datetime.now(UTC) - _ORPHAN_AGE
+        try:
+            found = obstore.list(self._store(), f"{self._place.key}.records").collect()
+        except (BaseError, OSError):
+            return
+        old = [str(each["path"]) for each in found if each["last_modified"] < before]
+        self._remove_objects(set([each for each in old if each not in named][:_MAX_ORPHANS]))
+
+    def _store(self) -> "Store":
         if self._store_ is None:
             self._store_ = _open_store(self._place)
         return self._store_
@@ -225,7 +300,7 @@ class ObjectRecords:
         try:
             yield
         except FileNotFoundError as failure:
-            if passes_missing and "NoSuchBucket" not in str(failure):
+            if passes_missing and not _lacks_bucket(failure):
                 raise
             raise StateError(
                 f"The bucket {self._place.bucket}, which stores the state, does not exist.",
@@ -244,30 +319,46 @@ class ObjectRecords:
     def _refused_error(self) -> ObjectStoreAuthError:
         return ObjectStoreAuthError(
             f"{self.location} cannot be read or written with these credentials.",
-            "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the user needs "
-            "s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket.",
+            _CREDENTIAL_HINTS[self._place.service],
         )
 
 
-def _open_store(place: StateBucket) -> "S3Store":
-    from obstore.store import S3Store
+def _open_store(place: StateBucket) -> "Store":
+    from obstore.store import AzureStore, GCSStore, S3Store
 
-    options: dict[str, Any] = {"region": place.region or None, "endpoint": place.endpoint or None}
-    return S3Store(
+    opened: Any
+    match place.service:
+        case ObjectService.S3:
+            opened, options = S3Store, {"region": place.region, "endpoint": place.endpoint}
+        case ObjectService.GCS:
+            opened, options = GCSStore, {"base_url": place.endpoint}
+        case ObjectService.AZURE:
+            opened, options = (
+                AzureStore,
+                {"account_name": place.account, "endpoint": place.endpoint},
+            )
+        case _:
+            assert_never(place.service)
+    store: Store = opened(
         place.bucket,
+        config={name: each for name, each in options.items() if each},
         client_options={
             "allow_http": place.allow_http,
             "connect_timeout": _CONNECT_TIMEOUT,
             "timeout": _REQUEST_TIMEOUT,
         },
         retry_config={"max_retries": _RETRIES},
-        **{name: each for name, each in options.items() if each is not None},
     )
+    return store
 
 
 def _version(e_tag: str | None, version: str | None) -> _Version:
     told = {"e_tag": e_tag, "version": version}
     return {name: each for name, each in told.items() if each is not None}
+
+
+def _lacks_bucket(failure: Exception) -> bool:
+    return any(mark in str(failure) for mark in _NO_BUCKET_MARKS)
 
 
 def _is_refused(failure: Exception) -> bool:

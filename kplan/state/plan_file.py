@@ -235,9 +235,22 @@ def read_plan(path: Path, key: str = "") -> SavedPlan:
                 "Make the plan with the same key set, or apply without the key.",
             )
         meta = from_plain(PlanMetadata, about)
+        _require_object(meta.variables)
+        _require_object(meta.clusters)
+        _parse_expiry(meta)
         return SavedPlan(decode_plan(members[PLAN]), meta, members.get(SHOW, b""))
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as failure:
         raise _damaged_plan_error(path, f"it lacks or misplaces {failure}") from failure
+
+
+def _parse_expiry(meta: PlanMetadata) -> datetime | None:
+    """Return when a plan expires, None for never. Raises TypeError, ValueError."""
+    if not meta.expires_at:
+        return None
+    found = datetime.fromisoformat(meta.expires_at)
+    if found.tzinfo is None:
+        raise ValueError("expires_at without an offset")
+    return found
 
 
 def check_not_expired(meta: PlanMetadata, now: datetime) -> None:
@@ -247,7 +260,8 @@ def check_not_expired(meta: PlanMetadata, now: datetime) -> None:
         StalePlan: its time is over.
 
     """
-    if meta.expires_at and now >= datetime.fromisoformat(meta.expires_at):
+    expires_at = _parse_expiry(meta)
+    if expires_at is not None and now >= expires_at:
         raise StalePlanError(
             f"The plan was made at {meta.created_at} and was good until {meta.expires_at}.",
             _PLAN_AGAIN_HINT,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from kplan.cluster.topology import CURRENT_STATE
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import State, StateVersion, diff_owned
@@ -17,7 +18,7 @@ from kplan.state.history import MAX_BACKUPS
 FORMAT = 1
 PART_BYTES = 512 * 1024
 
-CURRENT_RECORD = "state"
+CURRENT_RECORD = CURRENT_STATE
 _STATES = "states/"
 
 RecordView = Mapping[str, bytes]

@@ -46,6 +46,16 @@ class RecordTransaction:
         """Where the records are."""
         return self._records.location
 
+    @property
+    def key(self) -> str:
+        """What tells the records of this state from others in the same place."""
+        return self._records.key
+
+    def list_keys(self) -> tuple[str, ...]:
+        """List the keys of all states in the same place."""
+        with self._mutex:
+            return self._records.list_keys()
+
     def peek(self) -> RecordView | None:
         """Return what is known to be written; None where there is no place for records yet."""
         with self._mutex:

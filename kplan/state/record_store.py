@@ -10,6 +10,7 @@ from kplan.model.errors import ClusterError, StateCorruptError, StateError
 from kplan.model.plan import Plan
 from kplan.model.state import State, StateVersion
 from kplan.model.version import VERSION
+from kplan.model.workspace import workspaces_of_keys
 from kplan.state import record_document as documents
 from kplan.state.codec import StateHeader, decode_header, decode_state, encode_state, state_header
 from kplan.state.file import check_successor, save_emergency_copy
@@ -27,7 +28,7 @@ from kplan.state.record_document import (
     restore_hint,
     split_document,
 )
-from kplan.state.record_lock import RecordLock, RecordTransaction, RecordUpdate
+from kplan.state.record_lock import LOCK_RECORD, RecordLock, RecordTransaction, RecordUpdate
 
 _JOURNAL_PREFIX = "journal/"
 
@@ -237,6 +238,14 @@ class RecordStore:
     def read_version(self, serial: int) -> State:
         """Read the state that had this serial."""
         return read_version(self._transaction.read() or {}, serial, self.location)
+
+    def list_workspaces(self) -> tuple[str, ...]:
+        """Look at the states beside this one."""
+        return workspaces_of_keys(self._transaction.key, self._transaction.list_keys())
+
+    def delete_workspace(self) -> None:
+        """Remove all records but the lock."""
+        self._update(lambda view: dict.fromkeys(name for name in view if name != LOCK_RECORD))
 
     def newest_serial(self) -> int:
         """Look at all states that are kept."""

@@ -106,6 +106,14 @@ class StateStore(Protocol):
         """Read the state that had this serial."""
         ...
 
+    def list_workspaces(self) -> tuple[str, ...]:
+        """Name the workspaces of the configuration that have a state here, but for default."""
+        ...
+
+    def delete_workspace(self) -> None:
+        """Delete the state with all that belongs to it, but for the lock, which the caller has."""
+        ...
+
     def newest_serial(self) -> int:
         """Return a serial as high as any that the state ever had, damaged ones included."""
         ...

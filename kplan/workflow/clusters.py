@@ -38,10 +38,11 @@ DesiredIdentities = Mapping[str, Mapping[str, Collection[Identity]]]
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A cluster that answers."""
+    """A cluster that answers; `name` is what its provider block calls it, "" if nothing."""
 
     cluster: Cluster
     description: ClusterDescription
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +154,13 @@ def _open_connections(
     outside: tuple[Ports, ExitStack],
 ) -> Clusters:
     ports, stack = outside
+    declared = {each.key: each.arguments.get("name") for each in configuration.providers}
+    names = {key: str(each) for key, each in declared.items() if each}
+    names.setdefault("", ports.cluster_name)
 
     def opened(key: str) -> Connection:
         cluster = stack.enter_context(closing(ports.connect(configuration, key)))
-        return Connection(cluster, cluster.describe())
+        return Connection(cluster, cluster.describe(), names.get(key, ""))
 
     fresh, dark = _query_all(sorted(keys), opened, ())
     return Clusters({**clusters.connections, **fresh}, {**clusters.unreachable, **dark})

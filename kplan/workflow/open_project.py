@@ -159,7 +159,8 @@ def read_stored_state(project: Project) -> State | None:
         and store.location != project.file_store.location
         and project.file_store.read() is not None
     ):
-        backend = "s3" if store.location.startswith("s3:") else "kafka"
+        service, colon, _ = store.location.partition("://")
+        backend = service if colon else "kafka"
         raise StateError(
             f"There is no state in {store.location}; it is still in {project.file_store.location}.",
             f"Move it there: kplan state migrate -to {backend}",

@@ -15,6 +15,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
 from kplan.model.place import link_target_outside
 from kplan.model.plan import Change, ObjectKey
+from kplan.model.workspace import base_path
 from kplan.state.file_store import FileStore
 from kplan.state.lock_holder import LockHolder
 from kplan.state.store import StateStore
@@ -26,7 +27,7 @@ class Project:
 
     `remote` gives the place of a state that is not kept in the file, as the state block says; it
     is asked when the state is first needed, and gives the same place every time. `is_state_named`
-    says that the user named the file.
+    says that the user named the file, `is_state_exact` that it is the same for every workspace.
     """
 
     folder: Path
@@ -34,6 +35,12 @@ class Project:
     inputs: Inputs
     remote_store: Callable[[], StateStore | None] | None = None
     is_state_named: bool = False
+    is_state_exact: bool = False
+
+    @property
+    def base_state_path(self) -> Path:
+        """The file of the workspace default."""
+        return self.state_path if self.is_state_exact else base_path(self.state_path)
 
     @property
     def file_store(self) -> FileStore:
@@ -110,7 +117,8 @@ class Ports:
     """The outside world of a use case, built by the command line or by a test.
 
     `holder` describes who takes the lock; None works without a lock (`-lock=false`). `ci` is what
-    is known of the CI job, {} outside of one.
+    is known of the CI job, {} outside of one. `cluster_name` is what the environment calls the
+    cluster of the connection without alias.
     """
 
     connect: ClusterConnector
@@ -121,6 +129,7 @@ class Ports:
     holder: LockHolder | None = None
     lock_timeout_s: float = 0.0
     ci: Mapping[str, str] = field(default_factory=dict)
+    cluster_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

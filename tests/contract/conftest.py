@@ -13,6 +13,7 @@ from kplan.cluster.memory.store import make_brokers
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import AclBinding
 from kplan.cluster.settings import ScramAlteration, ScramUser
+from kplan.cluster.topology import StateBucket
 from kplan.kafka.settings.connection import ConnectionSettings, ScramSha256, ScramSha512, Tls
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.model.errors import AuthError
@@ -20,6 +21,7 @@ from kplan.sandbox.sandbox import Sandbox
 from tests.brokers import StartSandbox, allow_key_urls
 from tests.contract.clusters import cleaned, connected, settings_of, soon
 from tests.contract.connections import LOGIN, every_mechanism, settings_from
+from tests.object_buckets import bucket_of
 from tests.token_endpoint import TokenEndpoint
 
 Right = tuple[str, str]
@@ -214,3 +216,21 @@ def _by_oidc(sandbox: Sandbox, protocol: str, tokens: TokenEndpoint) -> dict[str
         "sasl.oauthbearer.client.id": "ci",
         "sasl.oauthbearer.client.secret": "secret",
     }
+
+
+@pytest.fixture(scope="module")
+def bucket_of_service(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str, str], StateBucket]]:
+    """Give a place for a state by service and key; a server is started when it is first asked."""
+    places: dict[str, StateBucket] = {}
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+
+        def place(service: str, key: str) -> StateBucket:
+            if service not in places:
+                folder = tmp_path_factory.mktemp(service)
+                places[service] = stack.enter_context(bucket_of(service, "", patch, folder))
+            return replace(places[service], key=key)
+
+        yield place

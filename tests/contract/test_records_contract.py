@@ -1,4 +1,4 @@
-"""What the state asks of records: one suite, in memory, in a topic and in a bucket."""
+"""What the state asks of records: one suite, in memory, in a topic and in buckets."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -7,28 +7,25 @@ from contextlib import ExitStack, closing
 import pytest
 
 from kplan.cluster.memory.store import MemoryRecords
-from kplan.cluster.topology import Records, StateBucket, StateTopic, UncertainWriteError
+from kplan.cluster.topology import Records, StateTopic, UncertainWriteError
 from kplan.kafka.state_topic import KafkaRecords
 from kplan.state.object_store import ObjectRecords
 from tests.contract.clusters import cleaned, connected, settings_of
-from tests.object_servers import s3_server
+from tests.object_buckets import SERVICES
 
 Another = Callable[[], Records]
 """Gives another writer access to the same records."""
 
 
-@pytest.fixture(params=["memory", "s3", pytest.param("kafka", marks=pytest.mark.broker)])
-def another(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Another]:
+@pytest.fixture(params=["memory", *SERVICES, pytest.param("kafka", marks=pytest.mark.broker)])
+def another(request: pytest.FixtureRequest) -> Iterator[Another]:
     topic = f"__kplan_ct_{uuid.uuid4().hex[:8]}"
     with ExitStack() as stack:
         if request.param == "memory":
             yield MemoryRecords(shelf=StateTopic(topic)).connect
             return
-        if request.param == "s3":
-            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-            endpoint = stack.enter_context(s3_server("states"))
-            place = StateBucket("states", topic, "us-east-1", endpoint, allow_http=True)
+        if request.param != "kafka":
+            place = request.getfixturevalue("bucket_of_service")(request.param, topic)
             yield lambda: ObjectRecords(place)
             return
         settings = settings_of(request.getfixturevalue("broker"), "anonymous")

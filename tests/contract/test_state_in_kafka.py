@@ -119,6 +119,21 @@ def test_a_state_of_five_megabytes_is_read_as_it_was_written(
     assert max(len(each) for each in records.values()) <= PART_BYTES
 
 
+def test_workspaces_are_listed_and_deleted_beside_each_other(
+    settings: ConnectionSettings, shelf: StateTopic
+) -> None:
+    keys = (shelf.key, f"{shelf.key}@prod", f"{shelf.key}@qa", f"{shelf.key}2@x")
+    stores = [store_of(settings, StateTopic(shelf.topic, key)) for key in keys]
+    for each in stores:
+        each.write(small(1))
+    assert stores[0].list_workspaces() == stores[1].list_workspaces() == ("prod", "qa")
+    with stores[1].hold_lock(current_holder("workspace delete"), 0, nobody):
+        stores[1].delete_workspace()
+    assert stores[0].list_workspaces() == ("qa",)
+    assert store_of(settings, StateTopic(shelf.topic, keys[1])).read() is None
+    assert store_of(settings, shelf).read() == small(1)
+
+
 def test_several_states_share_a_topic_and_do_not_see_each_other(
     settings: ConnectionSettings, shelf: StateTopic
 ) -> None:

@@ -14,12 +14,14 @@ from kplan.config.format.formatter import format_text
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
+from kplan.model.plan import Reason
 from kplan.workflow.ports import PolicyOptions
 from tests.docs.tables import blocks, example_page, module_page
 from tests.project_harness import ProjectHarness
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(each.name for each in (ROOT / "modules").iterdir())
+EXAMPLES = sorted([*MODULES, "composed"])
 FILES = ("README.md", "main.tf", "outputs.tf", "variables.tf")
 
 
@@ -30,7 +32,7 @@ def test_the_page_of_a_module_tells_its_inputs_and_outputs(
     golden(ROOT / "modules" / name / "README.md", module_page(ROOT / "modules" / name))
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_page_of_an_example_tells_what_it_declares(
     name: str, golden: Callable[[Path, str], None]
 ) -> None:
@@ -65,7 +67,7 @@ def test_the_use_that_a_page_shows_is_valid(name: str, tmp_path: Path) -> None:
     assert found.resources
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_applied_is_an_example_done(name: str, tmp_path: Path) -> None:
     for each in ("modules", f"examples/{name}"):
         shutil.copytree(ROOT / each, tmp_path / each)
@@ -76,6 +78,24 @@ def test_an_example_applied_is_an_example_done(name: str, tmp_path: Path) -> Non
     assert before.diagnostics == ()
     site.apply(policies=policies)
     assert not site.plan(policies=policies).plan.is_applyable
+
+
+def test_an_acl_that_two_modules_describe_is_created_once_and_outlives_one_of_them(
+    tmp_path: Path,
+) -> None:
+    for each in ("modules", "examples/composed"):
+        shutil.copytree(ROOT / each, tmp_path / each)
+    site = ProjectHarness(tmp_path / "examples" / "composed", MemoryCluster(1))
+    site.apply()
+    bindings = len(site.cluster.acls())
+    text = (site.folder / "main.tf").read_text(encoding="utf-8")
+    start, end = text.index('module "export"'), text.index('module "replay"')
+    site.write(text[:start] + text[end:])
+    made = site.plan().plan
+    assert not made.batches
+    assert any(each.reason in {Reason.MOVED, Reason.DECLARATIONS} for each in made.changes)
+    site.apply()
+    assert len(site.cluster.acls()) == bindings
 
 
 @pytest.mark.parametrize("folder", ["modules", "examples"])

@@ -162,6 +162,39 @@ def streams_app(users: Users, outputs: Outputs) -> Role:
     )
 
 
+def composed(users: Users, outputs: Outputs) -> Role:
+    """Several modules describe the same rights; each of them is there once, and is needed."""
+    alice, numbers = users.alice, count()
+    group = {"group.id": outputs["streams_properties"]["application.id"]}
+
+    def run() -> None:
+        number = next(numbers)
+        repartition, changelog = (f"depot-{each}-{number}" for each in ("repartition", "changelog"))
+        alice.write("depot.orders")
+        _create(alice, repartition, changelog)
+        alice.read("depot.orders", properties=group)
+        alice.write(repartition, changelog, "depot.totals")
+        alice.read(repartition, properties=group)
+        alice.scan(changelog)
+        _purge(alice, repartition)
+        alice.read("depot.totals", properties=group)
+
+    return Role(
+        allowed={"run the application": run},
+        refused={
+            "TOPIC": {
+                "write another": lambda: alice.write("depot.returns"),
+                "read as someone else": lambda: users.bob.scan("depot.totals"),
+            },
+            "GROUP": {
+                "use another": lambda: alice.read(
+                    "depot.orders", properties={"group.id": "depot2"}
+                ),
+            },
+        },
+    )
+
+
 def connect_cluster(users: Users, outputs: Outputs) -> Role:
     alice, worker = users.alice, outputs["worker_properties"]
     assert worker["exactly.once.source.support"] == "enabled"
@@ -281,6 +314,7 @@ ROLES: Mapping[str, Callable[[Users, Outputs], Role]] = {
     "consumer": consumer,
     "transactional-producer": transactional_producer,
     "streams-app": streams_app,
+    "composed": composed,
     "connect-cluster": connect_cluster,
     "team-namespace": team_namespace,
     "topic-set-from-yaml": topic_set_from_yaml,

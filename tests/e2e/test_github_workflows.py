@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.request import ConfigAlteration, TopicRef
+from kplan.cluster.settings import ScramAlteration, ScramUser
+from kplan.sandbox.layout import SandboxSpec, Security
 from kplan.sandbox.sandbox import Sandbox
+from tests.brokers import StartSandbox
 from tests.e2e.actors import password
 from tests.e2e.places import CONFIGURATION, Place
 from tests.github_server import TOKEN, GitHubServer, serve_github
@@ -129,25 +132,68 @@ def watched(checkout: Place, forge: GitHubServer, job: Doing) -> None:
     assert issue["state"] == "closed"
 
 
+@pytest.fixture(scope="module")
+def secured_broker(sandbox_of: StartSandbox) -> Sandbox:
+    """Start one node with SASL inside TLS and an authorizer; `admin` and `ci` are super users."""
+    package = "org.apache.kafka.common.security"
+    users = 'username="admin" password="secret" user_admin="secret"'
+    client = "listener.name.client"
+    return sandbox_of(
+        SandboxSpec(
+            security=Security.TLS,
+            server_properties={
+                "listener.security.protocol.map": "CLIENT:SASL_SSL,CONTROLLER:SSL",
+                f"{client}.ssl.client.auth": "none",
+                f"{client}.plain.sasl.jaas.config": (
+                    f"{package}.plain.PlainLoginModule required {users};"
+                ),
+                f"{client}.scram-sha-512.sasl.jaas.config": (
+                    f"{package}.scram.ScramLoginModule required;"
+                ),
+                "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512",
+                "sasl.mechanism.inter.broker.protocol": "PLAIN",
+                "super.users": "User:admin;User:ci;User:CN=broker,OU=throw-away,O=kplan sandbox",
+            },
+        )
+    )
+
+
 @pytest.fixture
-def team(tmp_path: Path, sasl_broker: Sandbox) -> Iterator[Place]:
-    """Give a repository that `kplan init` has begun, on a cluster with passwords."""
+def team(tmp_path: Path, secured_broker: Sandbox) -> Iterator[Place]:
+    """Give a repository that `kplan init` has begun, on a cluster with TLS and passwords."""
     folder = tmp_path / f"team-{tmp_path.name.rpartition('-')[2]}"
     folder.mkdir()
     secrets = {
-        "KPLAN_BOOTSTRAP_SERVERS": sasl_broker.bootstrap_servers,
-        "KPLAN_TLS_ENABLED": "false",
+        "KPLAN_BOOTSTRAP_SERVERS": secured_broker.bootstrap_servers,
+        "KPLAN_TLS_ENABLED": "true",
+        "KPLAN_TLS_CA_CERT": Path(secured_broker.properties["ssl.truststore.location"]).read_text(),
         "KPLAN_SASL_USERNAME": "admin",
-        "KPLAN_SASL_PASSWORD": password(sasl_broker, "admin"),
-        "KPLAN_SASL_MECHANISM": "SCRAM-SHA-512",
+        "KPLAN_SASL_PASSWORD": "secret",
+        "KPLAN_SASL_MECHANISM": "PLAIN",
     }
     found = Place(folder, secrets, None)
+    with closing(found.cluster()) as cluster:
+        user = ScramUser("ci", "SCRAM-SHA-512")
+        assert set(cluster.alter_scram_users([ScramAlteration(user, 4096, "first")]).values()) == {
+            None
+        }
+    login_as_ci(found, "first")
     found.run("init")
     found.edit("default     = 3", "default     = 1", "kplan.hcl")
     yield found
-    found.run("destroy", "-auto-approve", "-max-deletes=9")
+    found.env = secrets
+    found.run("destroy", "-auto-approve", "-max-deletes=9", "-var=ci_password=any")
     with closing(found.cluster()) as cluster:
         cluster.delete_topics([TopicRef("__kplan_state")])
+
+
+def login_as_ci(place: Place, secret: str) -> None:
+    """Let all jobs from now on log in with a password, as a changed secret of a repository does."""
+    place.env |= {
+        "KPLAN_SASL_USERNAME": "ci",
+        "KPLAN_SASL_PASSWORD": secret,
+        "KPLAN_SASL_MECHANISM": "SCRAM-SHA-512",
+    }
 
 
 def test_the_way_of_a_team_from_init_to_a_revoked_right_and_a_hostile_request(
@@ -184,7 +230,53 @@ def test_the_way_of_a_team_from_init_to_a_revoked_right_and_a_hostile_request(
     with closing(team.cluster()) as cluster:
         assert not [each for each in cluster.acls() if each.principal == "User:checkout"]
     merge()
+    rotated(team, job, merge)
+    moved(team, job, merge)
     hostile(team, forge, job)
+
+
+def rotated(team: Place, job: Doing, merge: Callable[[], None]) -> None:
+    """Give the principal of the jobs another password through the pipeline itself."""
+    (team.folder / "users.tf").write_text(
+        """
+variable "ci_password" {
+  type      = string
+  sensitive = true
+}
+resource "kafka_user_scram_credential" "ci" {
+  username            = "ci"
+  scram_mechanism     = "SCRAM-SHA-512"
+  scram_iterations    = 4096
+  password_wo         = var.ci_password
+  password_wo_version = "2"
+}
+"""
+    )
+    team.env["TF_VAR_ci_password"] = "second"
+    assert "to change" in job("plan").summary
+    applied = job("apply").steps[-1].out
+    assert "second" not in applied
+    assert "refused" in job("drift", code=7).steps[-1].out, "the old password is of no use"
+    login_as_ci(team, "second")
+    assert "No drift." in job("drift").steps[-1].out
+    merge()
+
+
+def moved(team: Place, job: Doing, merge: Callable[[], None]) -> None:
+    """Keep the state under another key: the jobs of before are told, the new ones go on."""
+    kept = (team.folder / "kplan.hcl").read_text()
+    team.run("state", "migrate", "-to=file")
+    team.edit('key     = "', 'key     = "moved-', "kplan.hcl")
+    team.run("state", "migrate", "-to=kafka")
+    shutil.rmtree(team.folder / "state")
+    assert "No drift." in job("drift").steps[-1].out
+    assert "moved" in job("plan", code=1).steps[-1].out, "the branch names the old place yet"
+    new = (team.folder / "kplan.hcl").read_text()
+    (team.folder / "kplan.hcl").write_text(kept)
+    assert "moved" in job("drift", code=1).steps[-1].out
+    (team.folder / "kplan.hcl").write_text(new)
+    merge()
+    assert "No changes." in job("plan").summary
 
 
 def hostile(team: Place, forge: GitHubServer, job: Doing) -> None:

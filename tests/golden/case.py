@@ -7,7 +7,7 @@
                   "configs": [{"resource": [scope, name], "set"}], "hidden": [...],
                   "denied": [[op, type]], "authorizer", "brokers"}; in the words of
                   `cluster/specs.py` and `cluster/setting_specs.py`
-    run.json      {"targets", "destroy", "group_acls"}; all of them optional
+    run.json      {"targets", "destroy", "is_grouped"}; all of them optional
 
 All but main.hcl may be missing. Adding a case is adding a folder and running
 `pytest tests/golden --update-golden`.
@@ -56,7 +56,7 @@ class Told:
     plan: Plan | None
     diagnostics: tuple[Diagnostic, ...]
     sources: Mapping[str, str]
-    group_acls: bool
+    is_grouped: bool
 
 
 class Silence:
@@ -81,12 +81,12 @@ def told(case: Path, scratch: Path) -> Told:
     project = Project(case, state_path, Inputs())
     options = PlanOptions(tuple(run.get("targets", ())), is_destroy=run.get("destroy", False))
     ports = Ports(lambda *_: cluster, Silence(), FakeClock(), lambda: NOW, lambda: False)
-    group_acls = run.get("group_acls", True)
+    is_grouped = run.get("is_grouped", True)
     try:
         made = make_plan(project, options, ports)
     except ConfigError as invalid:
-        return Told(None, invalid.diagnostics, invalid.sources, group_acls)
-    return Told(made.plan, made.plan.all_diagnostics, made.configuration.sources, group_acls)
+        return Told(None, invalid.diagnostics, invalid.sources, is_grouped)
+    return Told(made.plan, made.plan.all_diagnostics, made.configuration.sources, is_grouped)
 
 
 def _read(path: Path) -> dict[str, Any]:

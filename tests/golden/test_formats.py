@@ -45,7 +45,8 @@ def test_no_format_of_any_case_shows_a_secret(name: str, tmp_path: Path) -> None
     """Design law 11."""
     found = report(name, tmp_path)
     for format_ in Format:
-        assert "hunter" not in render_report(found, format_, FormatOptions()), format_
+        told = render_report(found, format_, FormatOptions())
+        assert not [each for each in ("hunter", "424242") if each in told], format_
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -86,7 +86,7 @@ def test_no_case_shows_a_secret() -> None:
 def _plan_text(found: Told) -> str:
     if found.plan is None:
         return ""
-    return views.plan_text(found.plan, PLAIN_STYLE, group_acls=found.group_acls)
+    return views.plan_text(found.plan, PLAIN_STYLE, is_grouped=found.is_grouped)
 
 
 def _plan_json(found: Told) -> str:

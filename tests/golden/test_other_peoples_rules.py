@@ -120,7 +120,7 @@ def test_tfcmt_lists_each_change_of_a_plan_for_automation(name: str, tmp_path: P
     """For automation ACLs are not grouped, so that every change has a comment line."""
     found = told(CASES / name, tmp_path)
     assert found.plan is not None
-    text = views.plan_text(found.plan, PLAIN_STYLE, group_acls=False)
+    text = views.plan_text(found.plan, PLAIN_STYLE, is_grouped=False)
     listed = {verb: sorted(pattern.findall(text)) for verb, pattern in TFCMT.items()}
     wanted: dict[str, list[str]] = {verb: [] for verb in TFCMT}
     for each in plan(name)["resource_changes"]:

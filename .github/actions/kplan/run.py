@@ -14,8 +14,9 @@ import signal
 import subprocess
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ REASONS = {
     7: "unreachable",
 }
 CHANGES = 2
+RISKS = ("dangerous", "unknown", "review", "safe")
+LABELS = ("kplan:changes", "kplan:destroys", "kplan:dangerous")
 _MARK = re.compile(r"<!-- kplan (?P<label>\S+) checksum=(?P<checksum>[0-9a-f-]*) -->")
 _SECRET_PREFIXES = ("INPUT_", "ACTIONS_ID_TOKEN_", "ACTIONS_RUNTIME_", "ACTIONS_RESULTS_")
 _SECRET_NAMES = ("GITHUB_TOKEN", "GH_TOKEN")
@@ -113,6 +116,15 @@ class GitHub:
         else:
             self.call("POST", path, {"body": body})
 
+    def set_labels(self, number: int, wanted: Collection[str]) -> None:
+        """Give a pull request those of the labels of the action that fit, and take the others."""
+        path = f"/issues/{number}/labels"
+        present = {each["name"] for each in self.pages(path)} & {*LABELS}
+        for each in sorted(present - {*wanted}):
+            self.call("DELETE", f"{path}/{urllib.parse.quote(each)}")
+        if missing := sorted({*wanted} - present):
+            self.call("POST", path, {"labels": missing})
+
     def issue(self, label: str, body: str, *, is_open: bool) -> None:
         """Open, update or close the one issue of a label, which is open while there is drift."""
         issue = self.find_marked("/issues?state=open&labels=drift", label)
@@ -185,7 +197,24 @@ def read_counts(job: Job) -> dict[str, str]:
     return {
         **{name: str(counts.get(key, 0)) for name, key in names.items()},
         "checksum": document.get("kplan", {}).get("digest", ""),
+        "risk": _worst_risk(document),
     }
+
+
+def _worst_risk(document: Mapping[str, Any]) -> str:
+    """Return the worst risk of what is planned, "" of nothing."""
+    found = {
+        each.get("kplan", {}).get("risk")
+        for each in document.get("resource_changes", ())
+        if each.get("change", {}).get("actions") != ["no-op"]
+    }
+    return next((each for each in RISKS if each in found), "")
+
+
+def labels(code: int, counts: Mapping[str, str]) -> set[str]:
+    """Return the labels that say what a plan does."""
+    fitting = (code == CHANGES, counts.get("to_destroy", "0") != "0", counts["risk"] == "dangerous")
+    return {label for label, fits in zip(LABELS, fitting, strict=True) if fits}
 
 
 def _json(file: Path) -> dict[str, Any]:
@@ -209,8 +238,9 @@ def outputs(job: Job, code: int, counts: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def post_result(job: Job, github: GitHub, code: int, checksum: str) -> None:
+def post_result(job: Job, github: GitHub, code: int, counts: Mapping[str, str]) -> None:
     """Post the result to the pull request, or to the issue for drift."""
+    checksum = counts.get("checksum", "")
     report = job.file("md")
     body = f"<!-- kplan {job.label} checksum={checksum} -->\n"
     body += report.read_text("utf-8") if report.exists() else f"kplan exited with {code}.\n"
@@ -220,6 +250,8 @@ def post_result(job: Job, github: GitHub, code: int, checksum: str) -> None:
             github.issue(job.label, body, is_open=code == CHANGES)
     elif number is not None:
         github.comment(number, job.label, body)
+        if job.input("LABELS") == "true" and job.input("COMMAND") == "plan":
+            github.set_labels(number, labels(code, counts))
 
 
 def main(environ: Mapping[str, str]) -> int:
@@ -239,7 +271,7 @@ def main(environ: Mapping[str, str]) -> int:
         file.writelines(f"{key}={each}\n" for key, each in outputs(job, code, counts).items())
     if job.input("COMMENT") == "true":
         try:
-            post_result(job, github, code, counts.get("checksum", ""))
+            post_result(job, github, code, counts)
         except urllib.error.URLError as problem:  # the token of a fork cannot write
             sys.stderr.write(
                 f"::warning title=kplan::the comment could not be written: {problem}\n"

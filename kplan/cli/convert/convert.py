@@ -21,6 +21,8 @@ class SourceTool(StrEnum):
     GITOPS = "kafka-gitops"
     JULIE = "julie"
     STRIMZI = "strimzi"
+    TERRAFORM = "terraform"
+    TOPICCTL = "topicctl"
 
 
 @verb(
@@ -38,12 +40,13 @@ def convert(
         str, typer.Option("--out", metavar="FILE", help="Write to this new file instead of stdout.")
     ] = "",
 ) -> int:
-    """Convert YAML of other Kafka tools to HCL.
+    """Convert files of other Kafka tools to HCL.
 
-    kplan converts topics, ACLs and quotas of Jikkou, kafka-gitops, julie and Strimzi. Roles and
-    services become the ACLs that the tool creates for them, labels and owners become comments. Each
-    key that cannot be converted is a warning on stderr with file, line and reason. Existing files
-    are not overwritten, and no cluster is needed. An error in one file stops the conversion.
+    kplan converts topics, ACLs and quotas of Jikkou, kafka-gitops, julie, Strimzi and topicctl.
+    Roles and services become the ACLs that the tool creates for them, labels and owners become
+    comments. Each key that cannot be converted is a warning on stderr with file, line and reason.
+    Existing files are not overwritten, and no cluster is needed. An error in one file stops the
+    conversion.
     """
     from kplan.workflow.convert import convert as workflow  # noqa: PLC0415 - help needs it not
 

@@ -298,7 +298,10 @@ class DriftMonitor:
 
     def _error_report(self, error: KplanError) -> Report:
         sources = error.sources if isinstance(error, ConfigError) else {}
-        return problems_report("kplan drift", error.diagnostics, sources, timestamp())
+        cluster = self.session.environ.get("KPLAN_CLUSTER_NAME", "")
+        return problems_report(
+            "kplan drift", error.diagnostics, sources, timestamp(), cluster=cluster
+        )
 
     def _publish(self, report: Report, code: int = ExitCode.ERROR, *, is_news: bool) -> int:
         """Write reports and metrics every time, and notify of news."""

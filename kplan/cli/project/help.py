@@ -5,17 +5,16 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kplan.cli.app import VERBS
+from kplan.cli.code_page import FIX_PREFIX, CodePage, code_pages, read_page
 from kplan.cli.environment import PREFIXES, VARIABLES
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 
@@ -201,37 +200,6 @@ def _wrap_text(text: str, first: str, others: str, room: int) -> list[str]:
     ) or [first.rstrip()]
 
 
-_PAGE_FOLDER = Path(__file__).parents[1] / "help"
-_CODE = re.compile(r"^## (?P<code>KP\d+) (?P<title>.+)$", re.MULTILINE)
-_FIX_PREFIX = "Fix: "
-
-
-@dataclass(frozen=True, slots=True)
-class CodePage:
-    """The page of a code: its title, explanation and fix."""
-
-    code: str
-    title: str
-    explanation: str
-    hint: str
-
-
-def code_pages() -> dict[str, CodePage]:
-    """Read the page of every code."""
-    text = _read_page("codes")
-    found = list(_CODE.finditer(text))
-    ends = [each.start() for each in found[1:]] + [len(text)]
-    return {
-        each["code"]: _parse_code_page(each, text[each.end() : end].strip())
-        for each, end in zip(found, ends, strict=True)
-    }
-
-
-def _parse_code_page(found: re.Match[str], body: str) -> CodePage:
-    why, _, way_out = body.partition(_FIX_PREFIX)
-    return CodePage(found["code"], found["title"], why.strip(), way_out.strip())
-
-
 def help_topics() -> Mapping[str, str]:
     """Return every topic with its summary."""
     return {
@@ -244,6 +212,7 @@ def help_topics() -> Mapping[str, str]:
         "policies": "Policies that check a plan, and their tests.",
         "python-policies": "Policies in Python: methods, arguments and packaging.",
         "security": "Who is trusted with what, credentials, approval, and what files hold.",
+        "versions": "What is stable, what a version may change, and what a release has.",
         "commands": "All commands.",
         "attributes": "All kinds of resources and their attributes.",
         "environment": "All environment variables.",
@@ -269,11 +238,7 @@ def help_page(name: str) -> str:
         "exit-codes": lambda: _EXIT_CODES,
         "codes": _codes_page,
     }
-    return made[name]() if name in made else _read_page(name)
-
-
-def _read_page(name: str) -> str:
-    return (_PAGE_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    return made[name]() if name in made else read_page(name)
 
 
 def _format_entries(title: str, entries: Mapping[str, str]) -> str:
@@ -342,4 +307,4 @@ def _code_sections(page: CodePage) -> Iterator[str]:
     yield f"{page.code} {page.title}"
     if page.explanation:
         yield page.explanation
-    yield f"{_FIX_PREFIX}{page.hint}"
+    yield f"{FIX_PREFIX}{page.hint}"

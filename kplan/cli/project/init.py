@@ -98,7 +98,46 @@ state {
 def pipeline_files(pipeline: Pipeline, install: str = "") -> Mapping[str, str]:
     """Return the files of a pipeline, from the examples, that install what pip is to install."""
     found = _pipeline_templates(pipeline)
+    image = install.removeprefix(_IMAGE_PREFIX) if install.startswith(_IMAGE_PREFIX) else ""
+    if image:
+        return {name: _run_in_image(text, image, name) for name, text in found.items()}
     return {name: text.replace(PINNED, install or PINNED) for name, text in found.items()}
+
+
+_IMAGE_PREFIX = "image:"
+_IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._/:@-]*")
+_INSTALL_STAGE = re.compile(r"    stage\('Install'\) \{\n.*?\n    \}\n", re.DOTALL)
+
+
+def _run_in_image(text: str, image: str, name: str) -> str:
+    """Let jobs run in an image that holds kplan, and install nothing."""
+    if name.endswith("action.yml"):
+        return text.replace(f"default: {PINNED}", 'default: ""')
+    if name.endswith("Jenkinsfile"):
+        text = _INSTALL_STAGE.sub("", text).replace(f"    INSTALL = '{PINNED}'\n", "")
+        return text.replace(
+            "  agent any\n",
+            f"  agent {{\n    docker {{\n      image '{image}'\n      args '--entrypoint='\n"
+            "    }\n  }\n",
+        )
+    if name.endswith(".gitlab-ci.yml"):
+        script = '  before_script:\n    - pip install --quiet "$INSTALL"\n'
+        text = text.replace(f"  INSTALL: {PINNED}\n", "").replace(script, "")
+        return text.replace(
+            "  image: python:3.12\n", f'  image:\n    name: {image}\n    entrypoint: [""]\n'
+        )
+    # A runner mounts its folders for root.
+    container = f"    container:\n      image: {image}\n      options: --user 0\n"
+    return text.replace("    runs-on: ubuntu-latest\n", f"    runs-on: ubuntu-latest\n{container}")
+
+
+def _check_install(install: str) -> None:
+    """Refuse an image whose name is none. Raises UsageError."""
+    image = install.removeprefix(_IMAGE_PREFIX)
+    if install.startswith(_IMAGE_PREFIX) and not _IMAGE.fullmatch(image):
+        raise UsageError(
+            f"-install={install} names no image.", "Write image:registry.example/kplan@sha256:..."
+        )
 
 
 def _pipeline_templates(pipeline: Pipeline) -> Mapping[str, str]:
@@ -156,6 +195,7 @@ def write_new_files(folder: Path, files: Mapping[str, str]) -> None:
     ("kplan init", "Write a new project, or check an existing one."),
     ("kplan init -ci=gitlab", "Write a GitLab pipeline; in an existing project only that."),
     ("kplan init -install=./dist/kplan.whl", "Let the pipeline install a wheel of the repository."),
+    ("kplan init -install=image:registry.example/kplan:1.0", "Let the pipeline run in an image."),
     ("kplan -chdir=topics init", "Work in another folder."),
 )
 def init(
@@ -176,7 +216,8 @@ def init(
         typer.Option(
             "--install",
             metavar="SPEC",
-            help="What pip installs in the pipeline: a version, or a wheel in the repository.",
+            help="What pip installs in the pipeline: a version, or a wheel in the repository; "
+            "image:NAME runs it in an image that holds kplan.",
             show_default=PINNED,
         ),
     ] = "",
@@ -238,6 +279,7 @@ def _pipeline_notes(
 
 def _write_project(ci: Pipeline | None, install: str) -> list[str]:
     """Write the files and return their names."""
+    _check_install(install)
     folder = Path.cwd()
     if is_new_project(folder):
         files = project_files(ci or Pipeline.GITHUB, folder.name, install)

@@ -1,6 +1,10 @@
 """`kplan validate`."""
 
+import re
 from dataclasses import field
+from typing import Annotated
+
+import typer
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
@@ -11,18 +15,27 @@ from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
+from kplan.model.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationOptions:
-    """The format of the output."""
+    """The version to check for, and the format of the output."""
 
+    kafka_version: Annotated[
+        str | None,
+        typer.Option(
+            help="Check topic configs against what this version of Kafka takes, for example 3.9.",
+            metavar="X.Y",
+        ),
+    ] = None
     json: Json = False
     report: Report = field(default_factory=list)
 
 
 @verb(
     ("kplan validate", "Show every error of every file, with its line."),
+    ("kplan validate -kafka-version=3.9", "Check topic configs for clusters of Kafka 3.9."),
     ("kplan validate -report=sarif=kplan.sarif", "Write a SARIF report for code scanning."),
     ("kplan validate -json", "Write JSON as terraform validate -json does."),
 )
@@ -40,7 +53,8 @@ def validate(
     reports = prepare_reports(
         session, "validate", answer.report, is_json=answer.json, formats=UNCOUNTED_FORMATS
     )
-    found = validate_project(build_project(session, StateOptions(), inputs, trust))
+    version = _parse_version(answer.kafka_version)
+    found = validate_project(build_project(session, StateOptions(), inputs, trust), version)
     has_failed = has_errors(found.diagnostics)
     if answer.json:
         from kplan.report.views import validation_json  # noqa: PLC0415
@@ -57,3 +71,12 @@ def validate(
 
     report = problems_report("kplan validate", found.diagnostics, found.sources, timestamp())
     return reports.write(report, code)
+
+
+def _parse_version(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,3})\.([0-9]{1,3})(\.[0-9]+)*", text)
+    if found is None:
+        raise UsageError(f"-kafka-version={text} is not of the form X.Y, for example 3.9.")
+    return int(found[1]), int(found[2])

@@ -17,6 +17,7 @@ from kplan.model.state import OutputValue
     ("kplan output", "Show every output."),
     ("kplan output -raw partitions", "Show one output without quotes, for scripts."),
     ("kplan output -json topics", "Show one output as JSON."),
+    ("kplan output -raw password", "Show a sensitive output, which must be named."),
 )
 def output(
     session: Session,
@@ -33,29 +34,30 @@ def output(
 ) -> int:
     """Show the outputs of the last apply.
 
-    The state does not store sensitive outputs, so kplan cannot show their values.
+    Sensitive outputs are hidden unless one is named. The state does not store them: the value then
+    comes from the configuration with its variables, not from the last apply.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
     from kplan.workflow.open_project import read_stored_state  # noqa: PLC0415
+    from kplan.workflow.state.sensitive_output import sensitive_output  # noqa: PLC0415
 
-    state, look = (
-        read_stored_state(build_project(session, states, inputs)),
-        session.terminal.stdout_style,
-    )
+    project, look = build_project(session, states, inputs), session.terminal.stdout_style
+    state = read_stored_state(project)
     outputs = state.outputs if state else {}
+    if not (name or raw):
+        text = views.outputs_json(outputs) if json_ else views.outputs_text(outputs, look)
+        session.terminal.write_stdout(text)
+        session.terminal.write_stderr("" if outputs or json_ else "The state has no outputs.")
+        return ExitCode.DONE
+    one = _output_value(name, outputs)
+    if one.is_sensitive:
+        one = sensitive_output(project, name)
     if raw:
-        session.terminal.write_stdout(views.output_raw(_output_value(name, outputs)), end="")
-    elif name:
-        one = _output_value(name, outputs)
-        session.terminal.write_stdout(
-            views.output_json(one) if json_ else views.output_text(one, look)
-        )
-    elif json_:
-        session.terminal.write_stdout(views.outputs_json(outputs))
+        session.terminal.write_stdout(views.output_raw(one), end="")
     else:
-        session.terminal.write_stdout(views.outputs_text(outputs, look))
-        session.terminal.write_stderr("" if outputs else "The state has no outputs.")
+        text = views.output_json(one) if json_ else views.output_text(one, look)
+        session.terminal.write_stdout(text)
     return ExitCode.DONE
 
 

@@ -1,7 +1,6 @@
 """The verbs of `kplan state`: list, show, mv, rm, pull, push, history, restore, verify, ..."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -43,10 +42,11 @@ def list_(
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import state_list_text  # noqa: PLC0415
-    from kplan.workflow.state.state import list_owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.state import at_every_address, list_owned_objects  # noqa: PLC0415
 
     project = build_project(session, states, inputs)
     owned = list_owned_objects(project, tuple(addresses or ()))
+    owned = owned if addresses else at_every_address(owned)
     session.terminal.write_stdout(state_list_text(owned))
     if (journal := project.store.read_journal()) is not None:
         session.terminal.write_stderr(
@@ -310,81 +310,3 @@ def rebuild(
         inputs, states, auto_approve=auto_approve, dry_run=dry_run
     )
     return reconciliation.run_rebuild(session, options)
-
-
-class Backend(StrEnum):
-    """Backends of the state."""
-
-    FILE = "file"
-    KAFKA = "kafka"
-    S3 = "s3"
-
-
-def _check_backend(location: str, to: Backend, *, is_file: bool) -> None:
-    from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of it
-
-    wanted = Backend.KAFKA if to is Backend.FILE else to
-    if is_file:
-        raise UsageError(
-            "The configuration has no state block with the Kafka or the S3 backend.",
-            f'Add state {{ backend = "{wanted}" }} to the configuration; see '
-            "kplan state migrate -help.",
-        )
-    if to is not Backend.FILE and (to is Backend.S3) != location.startswith("s3://"):
-        raise UsageError(
-            f"The state block of the configuration is not for the backend {to}.",
-            f'Set backend = "{to}" in it, or name its backend with -to.',
-        )
-
-
-@verb(
-    ("kplan state migrate -to kafka", "Run this after adding a state block."),
-    ("kplan state migrate -to file", "Run this before removing the state block."),
-)
-def migrate(
-    session: Session,
-    to: Annotated[Backend, typer.Option("--to", help="The backend to move the state to.")],
-    inputs: InputOptions,
-    states: StateOptions,
-) -> int:
-    """Move the state between a file and a topic of the cluster.
-
-    A pipeline without a persistent disk can store the state in a topic of the cluster. The
-    configuration needs a block "state" with these arguments: backend = "kafka"; key, which
-    identifies the state of this configuration; topic, "__kplan_state" by default, or another name
-    that begins with __kplan_; and replication_factor, 3 by default or the number of brokers if
-    smaller.
-
-    kplan creates the topic with one partition and compaction. It holds the state, the lock, the
-    journal of an apply and the last 20 states. Each write is a transaction that fences earlier
-    writers, so a run that lost its lock cannot write. kplan never plans, lists or deletes this
-    topic.
-
-    Required permissions: READ, WRITE and DESCRIBE_CONFIGS on the topic, CREATE if it does not
-    exist, and WRITE on the transactional id kplan-state-KEY. With READ alone, kplan plan
-    -lock=false works.
-
-    backend = "s3" stores the same in a bucket: bucket and key are required, region, endpoint and
-    allow_http optional; credentials come from AWS_* variables. Install kplan[objects]. It was
-    tested on a server of the protocol, not on AWS: KMS and roles are untested.
-
-    The state document is identical in both places, with its lineage and serial. A note in the old
-    place names the new one; the backups stay in the old place.
-    """
-    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.state.file_store import FileStore  # noqa: PLC0415
-    from kplan.workflow.state.state import migrate_state  # noqa: PLC0415
-
-    file = FileStore(states.path(session.environ))
-    remote = wiring.build_project(session, StateOptions(), inputs).store
-    _check_backend(remote.location, to, is_file=isinstance(remote, FileStore))
-    source, target = (remote, file) if to is Backend.FILE else (file, remote)
-    with show_progress(session.terminal) as progress:
-        ports = wiring.build_ports(session, "state migrate", states, progress)
-        done = migrate_state(source, target, ports)
-    session.terminal.write_stdout(
-        f"Moved the state (serial {done.state.serial}) from {done.source} to {done.target}."
-    )
-    if to is Backend.FILE:
-        session.terminal.write_stderr("Now remove the state block from the configuration.")
-    return ExitCode.DONE

@@ -17,7 +17,7 @@ from kplan.cluster.settings import (
     QuotaEntity,
     ScramUser,
 )
-from kplan.cluster.topology import Reassignment, StateTopic, UncertainWriteError
+from kplan.cluster.topology import CURRENT_STATE, Reassignment, StateTopic, UncertainWriteError
 from kplan.cluster.usage import GroupDescription, TopicPartition, TopicUse
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal, UnreachableError
@@ -293,6 +293,15 @@ class MemoryRecords:
     def location(self) -> str:
         """The topic and the key."""
         return str(self.state_topic)
+
+    @property
+    def key(self) -> str:
+        """The key of this state."""
+        return self.state_topic.key
+
+    def list_keys(self) -> tuple[str, ...]:
+        """List the key of this state if it has one; nothing else is there."""
+        return (self.key,) if CURRENT_STATE in (self.log.records or {}) else ()
 
     def connect(self) -> "MemoryRecords":
         """Return another writer access to the same records."""

@@ -141,7 +141,10 @@ TERRAFORM_SCHEMA = BodySchema(
     blocks=("required_providers", "backend", "cloud", "provider_meta"),
 )
 STATE_SCHEMA = BodySchema(
-    ("backend", "topic", "key", "replication_factor", "bucket", "region", "endpoint", "allow_http"),
+    (
+        *("backend", "topic", "key", "replication_factor"),
+        *("bucket", "region", "account", "container", "endpoint", "allow_http"),
+    ),
     ("backend",),
 )
 MOVED_SCHEMA = BodySchema(("from", "to"), ("from", "to"))
@@ -154,6 +157,7 @@ POLICY_SCHEMA = BodySchema(
     label_count=1,
 )
 POLICIES_SCHEMA = BodySchema(("paths", "mode", "settings", "allow_as"))
+PLAN_SCHEMA = BodySchema(("require_signature",))
 IMPORT_SCHEMA = BodySchema(("to", "id", "for_each", "provider"), ("to", "id"))
 
 BLOCK_SCHEMAS: Mapping[str, BodySchema] = {
@@ -170,5 +174,6 @@ BLOCK_SCHEMAS: Mapping[str, BodySchema] = {
     "import": IMPORT_SCHEMA,
     "policy": POLICY_SCHEMA,
     "policies": POLICIES_SCHEMA,
+    "plan": PLAN_SCHEMA,
 }
 """Every block that may be at the top, but for `resource`."""

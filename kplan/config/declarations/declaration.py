@@ -15,6 +15,7 @@ from kplan.config.declarations.body_schema import (
     body_problems,
     label_problems,
 )
+from kplan.config.declarations.version_constraint import version_problems
 from kplan.config.diagnostic import error, suggestion, warning
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
@@ -84,6 +85,7 @@ class ModuleDeclarations:
     refactorings: list[Declaration] = field(default_factory=list)
     policies: dict[str, Declaration] = field(default_factory=dict)
     policy_settings: list[Declaration] = field(default_factory=list)
+    plan_settings: list[Declaration] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     skipped: set[tuple[str, str]] = field(default_factory=set)
     is_incomplete: bool = False
@@ -238,6 +240,9 @@ def _add_provider(result: ModuleDeclarations, declaration: Declaration) -> None:
 
 def _add_terraform(result: ModuleDeclarations, declaration: Declaration) -> None:
     result.terraform_blocks.append(declaration)
+    if "required_version" in declaration.arguments:
+        attribute = declaration.arguments["required_version"]
+        result.diagnostics.extend(version_problems(attribute, declaration.origin))
     for inner in declaration.block.blocks:
         if inner.type in {"backend", "cloud"}:
             subject = declaration.origin.range(inner.start, inner.start + len(inner.type))
@@ -259,12 +264,22 @@ def _add_policy(result: ModuleDeclarations, declaration: Declaration) -> None:
 
 
 def _add_policy_settings(result: ModuleDeclarations, declaration: Declaration) -> None:
-    if result.policy_settings:
-        first = result.policy_settings[0].declared_at
-        detail = f"There is another policies block, at {first}."
+    _add_only(result, result.policy_settings, declaration)
+
+
+def _add_plan_settings(result: ModuleDeclarations, declaration: Declaration) -> None:
+    _add_only(result, result.plan_settings, declaration)
+
+
+def _add_only(
+    result: ModuleDeclarations, found: list[Declaration], declaration: Declaration
+) -> None:
+    if found:
+        first = found[0].declared_at
+        detail = f"There is another {declaration.block.type} block, at {first}."
         related = (("declared first", first),)
         result.diagnostics.append(error("KP128", declaration.declared_at, detail, related=related))
-    result.policy_settings.append(declaration)
+    found.append(declaration)
 
 
 def _add_refactoring(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -285,6 +300,7 @@ _ADDERS: Mapping[str, Callable[[ModuleDeclarations, Declaration], None]] = {
     "import": _add_refactoring,
     "policy": _add_policy,
     "policies": _add_policy_settings,
+    "plan": _add_plan_settings,
 }
 
 
@@ -338,7 +354,8 @@ def _foreign_types_error(found: list[Declaration], kinds: Sequence[str]) -> Diag
     first = found[0]
     subject = first.origin.range(labels[0][0].start, labels[0][0].end)
     hint = _first_suggestion([kind.text for kind, _ in labels], kinds) or _SKIP_HINT
-    detail = f"kplan manages {_join_names(sorted(kinds))}, but not {_join_names(names)}."
+    managed = _join_names(sorted(kinds)) if kinds else "no resource here"
+    detail = f"kplan manages {managed}, but not {_join_names(names)}."
     related = tuple(
         (name, each.declared_at) for name, each in zip(names[1:], found[1:], strict=True)
     )

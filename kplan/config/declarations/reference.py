@@ -60,7 +60,8 @@ def _checked_attributes(declared: ModuleDeclarations) -> Iterator[tuple[ast.Attr
     """List the arguments whose references must be declared."""
     for local in declared.locals.values():
         yield local.attribute, local.origin
-    for found in (*declared.outputs.values(), *declared.providers, *declared.state_blocks):
+    settings = (*declared.state_blocks, *declared.plan_settings)
+    for found in (*declared.outputs.values(), *declared.providers, *settings):
         yield from _block_attributes(found, found.block, ("depends_on",))
     for found in (*declared.resources.values(), *declared.data.values()):
         yield from _block_attributes(
@@ -165,9 +166,8 @@ def _data_problems(
     kind, *names = reference.steps
     subject = _reference_range(reference, origin)
     if (f"data.{kind}", *names[:1]) in declared.skipped:
-        detail = f"data.{kind}.{names[0]} belongs to another provider and was left out."
-        yield error("KP146", subject, detail)
-    elif names and (kind, names[0]) not in declared.data and not declared.is_incomplete:
+        return  # whoever needs its value says that it has none
+    if names and (kind, names[0]) not in declared.data and not declared.is_incomplete:
         detail = f"A data source data.{kind}.{names[0]} has not been declared."
         near = suggestion(f"{kind}.{names[0]}", (".".join(each) for each in declared.data))
         yield error("KP146", subject, detail, hint=near)
@@ -178,9 +178,7 @@ def _resource_problems(
 ) -> Iterator[Diagnostic]:
     kind, name = reference.root, reference.steps[0]
     if (kind, name) in declared.skipped:
-        detail = f"{kind}.{name} belongs to another provider and was left out, so it has no value."
-        yield error("KP142", _reference_range(reference, origin), detail)
-        return
+        return  # as above
     if (kind, name) in declared.resources or declared.is_incomplete:
         return
     subject = _reference_range(reference, origin)
@@ -244,7 +242,7 @@ def _ephemeral_resource_problems(
     declared: ModuleDeclarations, names: frozenset[_Name]
 ) -> Iterator[Diagnostic]:
     for found in declared.resources.values():
-        yield from _block_problems(found, names, "A resource", _AS_NULL_HINT)
+        yield from _block_problems(found, names, "A resource", _RESOURCE_HINT)
     for found in declared.modules.values():
         repetition = [
             found.arguments[each] for each in _INSTANCE_ARGUMENTS if each in found.arguments
@@ -255,8 +253,11 @@ def _ephemeral_resource_problems(
             )
 
 
+_WRITE_ONLY_END = "_wo"
+"""How the names of arguments end that nothing stores, as in Terraform."""
 _INSTANCE_ARGUMENTS = ("for_each", "count")
 _AS_NULL_HINT = "ephemeralasnull(...) has null in the place of such a value."
+_RESOURCE_HINT = f"A write-only argument, such as password_wo, takes it. {_AS_NULL_HINT}"
 _OUTPUT_HINT = f"In a module other than the root, add ephemeral = true; or {_AS_NULL_HINT}"
 
 
@@ -294,7 +295,10 @@ def _block_problems(
     declaration: Declaration, names: frozenset[_Name], what: str, hint: str
 ) -> Iterator[Diagnostic]:
     for attribute in declaration.block.attributes:
-        if attribute.name not in _IGNORED_ARGUMENTS:
+        is_write_only = declaration.block.type == "resource" and attribute.name.endswith(
+            _WRITE_ONLY_END
+        )
+        if attribute.name not in _IGNORED_ARGUMENTS and not is_write_only:
             yield from _attribute_problems(attribute, declaration.origin, names, what, hint)
 
 

@@ -42,8 +42,8 @@ def parse_type_constraint(node: ast.Node, scope: Scope) -> Type:
             return _SIMPLE_TYPES[name]
         case ast.Name(_, _, name) if name in _COLLECTIONS:
             return _COLLECTIONS[name](ANY)
-        case ast.Literal(_, _, str() as text) if text in _SIMPLE_TYPES:
-            return _SIMPLE_TYPES[text]
+        case ast.Literal(_, _, str() as text):
+            raise _quoted_type_error(node, text, scope)
         case ast.Call() if node.name in _COLLECTIONS:
             return _COLLECTIONS[node.name](
                 parse_type_constraint(_single_argument(node, scope), scope)
@@ -67,6 +67,16 @@ def _unknown_type_error(node: ast.Node, scope: Scope) -> EvaluationError:
         )
     text = scope.origin.text(node.start, node.end)
     return _type_error(node, scope, f"{text} is not a type.", suggestion(name, known))
+
+
+def _quoted_type_error(node: ast.Node, text: str, scope: Scope) -> EvaluationError:
+    """Refuse what Terraform before 0.12 took, as Terraform does."""
+    plain = f"{text}(string)" if text in _COLLECTIONS else text
+    is_type = text in _SIMPLE_TYPES or text in _COLLECTIONS
+    hint = f"Write type = {plain}." if is_type else "Write the type without quotes."
+    subject = scope.origin.range(node.start, node.end)
+    detail = f'"{text}" is a string; a type is written without quotes since Terraform 0.12.'
+    return EvaluationError([error("KP343", subject, detail, hint=hint)])
 
 
 def _type_error(node: ast.Node, scope: Scope, detail: str, hint: str = "") -> EvaluationError:

@@ -59,5 +59,6 @@ def _condition_problems(
     text = str(bare(message)).strip()
     if has_sensitive(message):
         text = "(its message holds a sensitive value)"
-    detail = f"{text}\n\nThis was checked by the {block.type} at {place}."
+    rule_name = "validation rule" if rule is VALIDATION else block.type
+    detail = f"{text}\n\nThis was checked by the {rule_name} at {place}."
     return [error(rule.code, subject, detail, values=reference_values(condition, scope, evaluate))]

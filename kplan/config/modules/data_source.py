@@ -268,7 +268,7 @@ class DataKindNode(Deferred):
 class DataNodeLookup(Protocol):
     """Gives the node of a data block; raises `Failure` where there is none."""
 
-    def __call__(self, kind: str, name: str) -> DataNode:
+    def __call__(self, kind: str, name: str) -> ReferenceValue:
         """Return it."""
         ...
 

@@ -1,6 +1,6 @@
 """Decode a resource instance: evaluate its arguments and lifecycle block."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar, cast
@@ -17,7 +17,7 @@ from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.number import number_text
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Null, TMap, Value
-from kplan.kinds.base import Problem
+from kplan.kinds.base import HIDDEN_VALUE, Problem
 from kplan.model.address import Address
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
@@ -93,7 +93,8 @@ def decode_resource(
     """
     values, sensitive, rules = _evaluate_arguments(plan, address, scope)
     value = plan.kind.normalize(plan.kind.schema(**values))
-    told = [_kind_diagnostic(each, plan, address) for each in plan.kind.check(value)]
+    secrets = [_text_at(values, path) for path in sensitive]
+    told = [_kind_diagnostic(each, plan, address, secrets) for each in plan.kind.check(value)]
     if any(each.is_error for each in told):
         raise EvaluationError(told)
     identity = plan.kind.identify(value)
@@ -262,13 +263,26 @@ def _with_address(diagnostics: list[Diagnostic], address: Address) -> Iterator[D
         yield replace(each, address=address) if is_own else each
 
 
-def _kind_diagnostic(problem: Problem, plan: ResourceBlock, address: Address) -> Diagnostic:
+def _text_at(values: Mapping[str, object], path: Path) -> str:
+    """Return the text of an argument, or of one of the values of a map; "" of what is none."""
+    found: object = values
+    for step in path:
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def _kind_diagnostic(
+    problem: Problem, plan: ResourceBlock, address: Address, secrets: Iterable[str]
+) -> Diagnostic:
+    detail = problem.detail
+    for each in secrets:
+        detail = detail.replace(f'"{each}"', HIDDEN_VALUE) if each else detail
     place = problem.path if problem.path in plan.ranges else problem.path[:1]
     return Diagnostic(
         problem.code,
         Severity.WARNING if problem.is_warning else Severity.ERROR,
         SUMMARIES[problem.code],
-        problem.detail,
+        detail,
         problem.hint,
         address,
         plan.ranges.get(place, plan.declared_at),

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from kplan.config.declarations.file import ModuleFolders
 from kplan.config.evaluation.scope import IterationLimit
+from kplan.config.foreign_values import NO_FOREIGN_VALUES, ForeignValues
 from kplan.config.functions.function import Function, Host
 from kplan.config.modules.connection import Connections
 from kplan.config.modules.data_source import DataSourceReader
@@ -28,6 +29,7 @@ class EvaluationContext:
     cwd: str
     workspace: str
     reader: DataSourceReader | None = None
+    foreign: ForeignValues = NO_FOREIGN_VALUES
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +37,15 @@ class ModulePlace:
     """Where a module stands: its steps from the root module, and its folder from the root's.
 
     `callers` are the folders of the modules that lead here. `connections` are those that were
-    handed on by the module that calls; the root module declares its own.
+    handed on by the module that calls; the root module declares its own. `called_at` is the block
+    of the call.
     """
 
     path: tuple[str, ...] = ()
     folder: str = "."
     callers: tuple[str, ...] = ()
     connections: Connections | None = None
+    called_at: SourceRange | None = None
 
 
 class HasDeclaredAt(Protocol):

@@ -19,7 +19,6 @@ from kplan.config.evaluation.scope import ModuleNames, NoNames, ReferenceValue, 
 from kplan.config.modules.condition import (
     ASSERTION,
     OUTPUT_PRECONDITION,
-    VALIDATION,
     failed_conditions,
 )
 from kplan.config.modules.connection import (
@@ -38,8 +37,9 @@ from kplan.config.modules.evaluation import (
     ModulePlace,
     result_name,
 )
+from kplan.config.modules.foreign import ForeignBlocks
 from kplan.config.modules.instance import InstanceKey
-from kplan.config.modules.module_call import ChildModule, ModuleCallNode
+from kplan.config.modules.module_call import ChildModule, ModuleCallNode, local_source
 from kplan.config.modules.resource import ResourceNode
 from kplan.config.modules.resource_block import (
     ResourceBlock,
@@ -53,6 +53,7 @@ from kplan.config.modules.variable import (
     evaluate_default,
     evaluate_flag,
     evaluate_input_value,
+    validation_problems,
 )
 from kplan.config.syntax.source import Origin
 from kplan.config.values.value import Value
@@ -78,6 +79,7 @@ class Module:
         self._context = run
         self._place = place
         self._input_values = given
+        self.foreign = ForeignBlocks(declared, place.path, run.foreign.values)
         self._resource_blocks: dict[tuple[str, str], ResourceBlock] = {}
         self._values: dict[tuple[str, str], Value] = {}
 
@@ -140,14 +142,14 @@ class Module:
             ledger.attempt(partial(self.variable, name))
         for name, found in self.declarations.variables.items():
             self._validate(name, found)
-        for name in self.declarations.locals:
+        for name in self.foreign.known_names("local", self.declarations.locals):
             ledger.attempt(partial(self.local, name))
         nodes: list[DataNode | ResourceNode] = [*self._data_nodes(), *self.resources()]
         for node in nodes:
             node.evaluate_all()
         for name in self.declarations.modules:
             self._call_node(name).evaluate_all()
-        for name in self.declarations.outputs:
+        for name in self.foreign.known_names("output", self.declarations.outputs):
             ledger.attempt(partial(self.output, name))
             ledger.attempt(partial(self.is_sensitive_output, name))
         for check in self.declarations.checks.values():
@@ -177,6 +179,7 @@ class Module:
             if kind in DATA_SCHEMAS and not found.is_broken:
                 yield from body_problems(found.block, found.origin, DATA_SCHEMAS[kind])
         yield from undeclared_references(self.declarations)
+        yield from self.foreign.problems()
         if self.path:
             yield from misplaced_providers(self.declarations.providers)
 
@@ -257,8 +260,9 @@ class Module:
             self.variable(name)
         except EvaluationError:
             return
-        problems = failed_conditions(declaration.block, VALIDATION, self.scope(declaration.origin))
-        if problems:
+        given, label = self._input_values.get(name), self.label(f"var.{name}")
+        scope, called_at = self.scope(declaration.origin), self._place.called_at
+        if problems := validation_problems(declaration, scope, label, given, called_at):
             self._context.results.report(problems)
             self._context.results.mark_failed((self.path, "var", name))
             del self._values["var", name]
@@ -297,6 +301,8 @@ class Module:
 
     def resource(self, kind: str, name: str) -> ReferenceValue:
         """Return the instances of a resource block; raises `Failure` if there is none."""
+        if self.foreign.contains(kind, name):
+            return self.foreign.value(kind, name)
         found = self.declarations.resources.get((kind, name))
         if found is None or found.is_broken or kind not in self._context.kinds:
             raise EvaluationError
@@ -327,7 +333,12 @@ class Module:
 
     def data_kind(self, kind: str) -> ReferenceValue:
         """Return the data sources of a sort, of which one is named next."""
-        return DataKindNode(kind, self.data_source)
+        return DataKindNode(kind, self._data_block)
+
+    def _data_block(self, kind: str, name: str) -> ReferenceValue:
+        if self.foreign.contains(f"data.{kind}", name):
+            return self.foreign.value(f"data.{kind}", name)
+        return self.data_source(kind, name)
 
     def module_call(self, name: str) -> ReferenceValue:
         """Return the module that a block calls; raises `Failure` if there is none."""
@@ -362,7 +373,8 @@ class Module:
         }
         path = (*self.path, f"{declaration.name}{instance_key(key)}")
         callers = (*self._place.callers, self._place.folder)
-        place = ModulePlace(path, folder, callers, self._passed_connections(declaration, scope))
+        passed = self._passed_connections(declaration, scope)
+        place = ModulePlace(path, folder, callers, passed, declaration.declared_at)
         return Module(self._context, declared, place, given)
 
     def _child_folder(self, declaration: Declaration) -> str:
@@ -372,17 +384,8 @@ class Module:
             Failure: the source is no local folder, or there is none.
 
         """
-        if "source" not in declaration.arguments:
-            raise EvaluationError
-        node = declaration.arguments["source"].value
+        source = local_source(declaration, self._constant_scope(declaration.origin))
         subject = declaration.value_range("source")
-        source = evaluate(node, self._constant_scope(declaration.origin))
-        if not isinstance(source, str):
-            raise EvaluationError([error("KP194", subject, "The source of a module is a string.")])
-        if not source.startswith(("./", "../")) and source not in {".", ".."}:
-            detail = f'"{source}" is not a local folder, and kplan does not download modules.'
-            hint = "Copy the module beside the configuration and write its path: ./modules/NAME"
-            raise EvaluationError([error("KP194", subject, detail, hint=hint)])
         folder = join_path(self._place.folder, source)
         if not self._context.folders.exists(folder):
             raise EvaluationError([error("KP193", subject, f"There is no folder {folder}.")])

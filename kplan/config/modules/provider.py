@@ -7,6 +7,7 @@ from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.modules.connection import ProviderBlock
+from kplan.config.modules.foreign import ForeignBlocks, left_out_argument
 from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache
 from kplan.config.values.sensitive import bare, has_sensitive
@@ -38,7 +39,11 @@ def evaluate_providers(module: Module, ledger: ResultCache) -> tuple[Provider, .
     ledger.report(_duplicate_aliases(blocks))
     return tuple(
         _evaluate_provider(
-            block, block.key(instance), module.scope(block.declaration.origin, each), ledger
+            block,
+            block.key(instance),
+            module.scope(block.declaration.origin, each),
+            ledger,
+            module.foreign,
         )
         for block in blocks
         for instance, each in (block.instances or {}).items()
@@ -46,12 +51,15 @@ def evaluate_providers(module: Module, ledger: ResultCache) -> tuple[Provider, .
 
 
 def _evaluate_provider(
-    block: ProviderBlock, key: str, scope: Scope, ledger: ResultCache
+    block: ProviderBlock, key: str, scope: Scope, ledger: ResultCache, foreign: ForeignBlocks
 ) -> Provider:
     arguments: dict[str, object] = {}
     sensitive: set[str] = set()
     for name, attribute in block.declaration.arguments.items():
         if name in _META_ARGUMENTS:
+            continue
+        if foreign.is_lost(attribute):
+            ledger.report([left_out_argument(block.declaration, name)])
             continue
         try:
             value = evaluate(attribute.value, scope)

@@ -12,7 +12,7 @@ from kplan.config.declarations.body_schema import (
     body_problems,
 )
 from kplan.config.declarations.declaration import Declaration
-from kplan.config.diagnostic import EvaluationError
+from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.type_constraint import parse_type_name
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
@@ -207,6 +207,20 @@ def _resource_schema(key: Hashable) -> BodySchema:
     )
 
 
+def _trigger_problems(lifecycle: ast.Block, declaration: Declaration) -> Iterator[Diagnostic]:
+    """Refuse to replace an object because another one changes: a topic would lose its records."""
+    for each in lifecycle.attributes:
+        is_empty = isinstance(each.value, ast.Tuple) and not each.value.items
+        if each.name == "replace_triggered_by" and not is_empty:
+            subject = declaration.origin.range(each.start, each.name_end)
+            detail = (
+                "kplan replaces no object because another one changes: a topic would be deleted "
+                "with its records, and other objects are the same when they are created again."
+            )
+            hint = "Remove the argument. To replace a topic in one plan: -replace=ADDRESS."
+            yield error("KP344", subject, detail, hint=hint)
+
+
 def resource_problems(kind: ResourceKind, declaration: Declaration) -> Iterator[Diagnostic]:
     """Hold the body of a resource block against the kind's schema."""
     yield from body_problems(
@@ -215,6 +229,7 @@ def resource_problems(kind: ResourceKind, declaration: Declaration) -> Iterator[
     for inner in declaration.block.blocks:
         if inner.type == "lifecycle":
             yield from body_problems(inner, declaration.origin, LIFECYCLE_SCHEMA)
+            yield from _trigger_problems(inner, declaration)
             for condition in inner.blocks:
                 if condition.type in LIFECYCLE_SCHEMA.blocks:
                     yield from body_problems(condition, declaration.origin, CONDITION_SCHEMA)

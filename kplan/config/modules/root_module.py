@@ -101,6 +101,7 @@ def open_root_module(
         iterations=rounds,
         cwd=str(Path.cwd()),
         workspace=inputs.workspace,
+        foreign=inputs.foreign,
     )
     module = Module(run, found, ModulePlace(), given)
     return RootModule(module, run, given, tuple(ledger.diagnostics), value_files.sources)
@@ -126,6 +127,8 @@ def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
     """Return the outputs that have a value, by name; secrets in one not marked are a problem."""
     found: list[Output] = []
     for name in sorted(module.declarations.outputs):
+        if ("output", name) in module.foreign.lost:
+            continue
         declaration = module.declarations.outputs[name]
         try:
             value = module.output(name)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from kplan.config.declarations.declaration import Declaration
@@ -13,6 +13,7 @@ from kplan.config.evaluation.scope import NoNames, Scope
 from kplan.config.evaluation.type_constraint import parse_type_constraint
 from kplan.config.functions.function import Host
 from kplan.config.inputs import Inputs
+from kplan.config.modules.condition import VALIDATION, failed_conditions
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression, parse_file
 from kplan.config.syntax.source import Origin, Source
@@ -167,6 +168,35 @@ def evaluate_input_value(
         raise EvaluationError(
             [error("KP171", subject or declaration.declared_at, detail)]
         ) from None
+
+
+def validation_problems(
+    declaration: Declaration,
+    scope: Scope,
+    label: str,
+    given: InputValue | None,
+    called_at: SourceRange | None,
+) -> list[Diagnostic]:
+    """Hold a variable against its validation rules, and show what fails where the value is given.
+
+    That is the argument of the module call or, where it has none, the call (`called_at`); in the
+    root module it is the variable, as in Terraform. The rule is shown below it.
+    """
+    written_at = None if given is None else given.subject()
+    found: list[Diagnostic] = []
+    for each in failed_conditions(declaration.block, VALIDATION, scope):
+        if each.code != VALIDATION.code or each.subject is None:
+            found.append(each)
+            continue
+        related, detail = [("the rule", each.subject)], each.detail
+        if called_at is not None:
+            subject = written_at or called_at
+            detail = f"{detail} The value is that of {label}."
+        else:
+            subject = declaration.declared_at
+            related = [*([("the value", written_at)] if written_at else []), *related]
+        found.append(replace(each, subject=subject, related=tuple(related), detail=detail))
+    return found
 
 
 def got_phrase(value: Value, fault: ConversionError, *, is_secret: bool) -> str:

@@ -306,7 +306,7 @@ def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySetti
     if not module.declarations.policy_settings:
         return PolicySettings()
     found = module.declarations.policy_settings[0]
-    read = partial(_evaluate_argument, module, found)
+    read = partial(evaluate_argument, module, found)
     paths = ledger.attempt(partial(read, "paths", "list(string)"))
     mode = ledger.attempt(partial(read, "mode", "string"))
     settings = ledger.attempt(partial(read, "settings", ""))
@@ -328,7 +328,13 @@ def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySetti
     )
 
 
-def _evaluate_argument(module: Module, declaration: Declaration, name: str, wanted: str) -> Value:
+def evaluate_argument(module: Module, declaration: Declaration, name: str, wanted: str) -> Value:
+    """Compute an argument as a type, as anything where `wanted` is ""; None without it.
+
+    Raises:
+        EvaluationError: it has no value, or one of another type.
+
+    """
     if name not in declaration.arguments:
         return None
     value = evaluate(declaration.arguments[name].value, module.scope(declaration.origin))

@@ -242,7 +242,8 @@ class Lowering:
         return self._sign(self._start(found.children[0]), self.node(found.children[1]))
 
     def _sign(self, start: int, node: Node) -> Node:
-        for sign in reversed(self._draft.signs[start]):
+        # A sign right behind a value has none written down: that it lacks a comma is told above.
+        for sign in reversed(self._draft.signs.get(start, "")):
             node = ast.Unary(start, node.end, sign, node)
         return node
 

@@ -14,6 +14,7 @@ from kplan.config.load import (
     duplicate_objects,
     evaluate_configuration,
     evaluated_resources,
+    merge_shared_objects,
 )
 from kplan.config.modules.connection import root_connections
 from kplan.config.modules.evaluation import ModulePlace
@@ -240,6 +241,7 @@ def evaluate_cluster_block(root: RootModule, fixture: ClusterBlock | None) -> Cl
         module.evaluate_all()
         resources = tuple(evaluated_resources(module))
     ledger.report(duplicate_objects(resources, list(kinds.values())))
+    resources = merge_shared_objects(resources, list(kinds.values()))
     return ClusterObjects(resources, brokers or DEFAULT_BROKERS, tuple(ledger.diagnostics))
 
 

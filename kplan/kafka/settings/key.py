@@ -72,6 +72,7 @@ ARGUMENT_SETTINGS: Mapping[str, Setting | None] = {
     "client_key_passphrase": Setting.KEY_PASSWORD,
     "config": None,
     "kafka_version": None,
+    "name": None,
     "properties_file": None,
     "sasl_aws_access_key": Setting.AWS_ACCESS_KEY,
     "sasl_aws_container_authorization_token_file": Setting.AWS_OTHER,
@@ -288,6 +289,9 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
         "Further settings under the names of librdkafka or of Java clients.", "map(string)"
     ),
     "kafka_version": Attribute("Accepted for Terraform; kplan reads it from the brokers."),
+    "name": Attribute(
+        "Name of the cluster in titles of reports and in metrics. Default: alias or address."
+    ),
     "properties_file": Attribute("Java properties file with connection settings."),
     "sasl_aws_access_key": Attribute("Access key of AWS, where not AWS's own settings count."),
     "sasl_aws_profile": Attribute("Profile in AWS's own settings."),

@@ -9,7 +9,13 @@ from kplan.kinds.acl import Acl
 from kplan.model.plan import Action, Change
 from kplan.model.resource import connection_name
 from kplan.report.document import Item, Line, Row, Table, TableRow, faint_span, line, strong_span
-from kplan.report.documents.change import change_comments, change_item, change_mark, change_remarks
+from kplan.report.documents.change import (
+    change_comments,
+    change_item,
+    change_mark,
+    change_remarks,
+    declarations_text,
+)
 
 _WORDS = ((Action.DELETE, "to destroy"), (Action.REPLACE, "to replace"), (Action.CREATE, "to add"))
 
@@ -46,6 +52,7 @@ def acl_item(change: Change) -> Item:
         rows=(Row(text, change_mark(change)),),
         remarks=tuple(change_remarks(change)),
         mark=change_mark(change),
+        declared_at=change.declared_at,
     )
 
 
@@ -103,9 +110,10 @@ def _order_text(changes: Sequence[Change]) -> str:
 def _cells(change: Change) -> tuple[Line, ...]:
     sides = [_acl_columns(value) for value in (change.before, change.after) if value is not None]
     told = (" -> ".join(dict.fromkeys(parts)) for parts in zip(*sides, strict=True))
+    also = f" ({declarations_text(change)})" if change.others else ""
     return (
         *(line(each) for each in told),
-        line(faint_span(f"{change.address}{_previous_principal_text(change)}")),
+        line(faint_span(f"{change.address}{also}{_previous_principal_text(change)}")),
     )
 
 

@@ -1,8 +1,9 @@
 """Plans, outcomes and drift, one by one."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
 from kplan.model.table import RunStatus
@@ -34,8 +35,28 @@ def plan_cases(plan: Plan, sources: Mapping[str, str]) -> tuple[Case, ...]:
     """Make a case of each change and of each problem; only a problem is a failure."""
     told = [each for each in plan.changes if each.action is not Action.NO_OP]
     problems = problem_cases(plan.all_diagnostics, sources, PLAN, plan.violations)
-    found = [*problems, *map(_change_case, told)]
+    places = {str(each.address): _last_place(each) for each in told if each.was_declared_at}
+    found = [
+        replace(case, findings=tuple(_locate_finding(each, places) for each in case.findings))
+        for case in (*problems, *map(_change_case, told))
+    ]
     return tuple(found) or (Case("No changes", PLAN, RunStatus.PASS),)
+
+
+def _last_place(change: Change) -> SourceRange | None:
+    """Return where something was declared as the state remembers it, the line as a whole."""
+    file, _, number = change.was_declared_at.rpartition(":")
+    if not file or not number.isdecimal():
+        return None
+    return SourceRange(file, int(number), 1, int(number), 1)
+
+
+def _locate_finding(finding: Finding, places: Mapping[str, SourceRange | None]) -> Finding:
+    """Point at where the object of a finding was declared, if it is declared nowhere."""
+    place = places.get(finding.address)
+    if finding.source_range is not None or place is None:
+        return finding
+    return replace(finding, source_range=place)
 
 
 def validation_cases(

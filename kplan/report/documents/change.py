@@ -181,7 +181,7 @@ ACTION_MARKS: Mapping[Action, Mark] = {
     Action.FORGET: Mark.FORGET,
     Action.NO_OP: Mark.NONE,
 }
-_BODY_COLUMN = 8
+BODY_COLUMN = 8
 
 
 def change_mark(change: Change) -> Mark:
@@ -196,6 +196,7 @@ _SILENT_REASONS = frozenset(
         Reason.MOVED,
         Reason.DESTROY,
         Reason.PROTECTION,
+        Reason.DECLARATIONS,
         Reason.IMPORTED,
         Reason.IMPORTED_AND_CHANGED,
     }
@@ -210,19 +211,21 @@ def change_item(change: Change) -> Item:
         rows=tuple(_body_rows(change)),
         remarks=tuple(change_remarks(change)),
         mark=change_mark(change),
+        declared_at=change.declared_at,
     )
 
 
 def change_comments(change: Change) -> Iterator[Line]:
     """Say what happens, in the words that tools know from Terraform, and why."""
-    verb, tone = _action_text(change)
+    verb, tone = action_text(change)
     is_only_moved = change.action is Action.NO_OP and change.reason is Reason.MOVED
     name = change.previous if is_only_moved else change.address
     yield line(strong_span(f"# {name}"), " ", Span(verb, tone) if tone else verb)
-    yield from _reason_lines(change)
+    yield from reason_lines(change)
 
 
-def _action_text(change: Change) -> tuple[str, Tone | None]:
+def action_text(change: Change) -> tuple[str, Tone | None]:
+    """Say what becomes of an object, in the words that tools know from Terraform."""
     match change.action:
         case Action.CREATE:
             return "will be created", None
@@ -246,12 +249,18 @@ def _state_only_text(change: Change) -> str:
         return "will be imported"
     if change.reason is Reason.PROTECTION:
         return f"will {'be' if change.is_protected else 'no longer be'} protected"
+    if change.reason is Reason.DECLARATIONS:
+        count = len(change.addresses)
+        return f"is declared by {count} resources" if count > 1 else "is declared by this one alone"
     return f"has moved to {change.address}"
 
 
-def _reason_lines(change: Change) -> Iterator[Line]:
+def reason_lines(change: Change) -> Iterator[Line]:
+    """Say why a change is planned, and what else is to be known of it as a whole."""
     if change.provider:
         yield line(faint_span(f"# (on {connection_name(change.provider)})"))
+    if change.others:
+        yield line(faint_span(f"# ({declarations_text(change)})"))
     if change.previous is not None and change.action is not Action.NO_OP:
         yield line(faint_span(f"# (moved from {change.previous})"))
     if change.reason is Reason.IMPORTED_AND_CHANGED:
@@ -262,19 +271,30 @@ def _reason_lines(change: Change) -> Iterator[Line]:
         yield line(faint_span("# (protected by prevent_destroy: this is refused)"))
 
 
+_MAX_DECLARATIONS = 3
+
+
+def declarations_text(change: Change) -> str:
+    """Name the further addresses that declare the object, or did so before it goes."""
+    more = len(change.others) - _MAX_DECLARATIONS
+    names = ", ".join(str(each) for each in change.others[:_MAX_DECLARATIONS])
+    also = "also declared by" if change.after is not None else "was also declared by"
+    return f"{also} {names}" + (f" and {more:,} more" if more > 0 else "")
+
+
 def _body_rows(change: Change) -> Iterator[Row]:
     if change.action in {Action.FORGET, Action.NO_OP}:
         return
     name = f"resource {quote_hcl(change.address.kind)} {quote_hcl(change.address.name)} {{"
     yield Row(line(name), change_mark(change))
     if change.before is None or change.after is None:
-        yield from attribute_rows(tuple(_all_entries(change)), _BODY_COLUMN)
+        yield from attribute_rows(tuple(all_entries(change)), BODY_COLUMN)
     else:
         yield from _update_rows(change)
     yield Row(line("}"))
 
 
-def _all_entries(change: Change) -> Iterator[AttributeEntry]:
+def all_entries(change: Change) -> Iterator[AttributeEntry]:
     """List what comes or goes; attributes that were left out stay out."""
     is_new = change.before is None
     value = change.after if is_new else change.before
@@ -298,6 +318,13 @@ def hide_sensitive(value: object, path: Path, sensitive: frozenset[Path], side: 
 
 def _update_rows(change: Change) -> Iterator[Row]:
     """Write what differs, the attributes that name the object, and how much is left out."""
+    entries, hidden = update_entries(change)
+    yield from attribute_rows(entries, BODY_COLUMN)
+    yield from unchanged_row(hidden, "attribute", BODY_COLUMN)
+
+
+def update_entries(change: Change) -> tuple[list[AttributeEntry], int]:
+    """Return what differs or names the object, and how many attributes are left out."""
     before, after = to_document(change.before), to_document(change.after)
     by_name: dict[str, list[AttributeChange]] = {}
     for each in change.attributes:
@@ -312,8 +339,7 @@ def _update_rows(change: Change) -> Iterator[Row]:
             entries.append(AttributeEntry(field.name, new, new, field.name))
         elif new not in (None, {}):
             hidden += 1
-    yield from attribute_rows(entries, _BODY_COLUMN)
-    yield from unchanged_row(hidden, "attribute", _BODY_COLUMN)
+    return entries, hidden
 
 
 def _change_entry(

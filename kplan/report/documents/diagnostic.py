@@ -113,12 +113,13 @@ _SHOWN_ALIKE = 3
 
 
 def collapse_warnings(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Show few of many warnings of one code, other source lines first, and count the rest.
+    """Show one warning of a code for all instances of a block, and few of many blocks.
 
-    Machine-readable reports have all of them. Errors are never left out.
+    The rest is counted. Machine-readable reports have all of them. Errors are never left out.
     """
+    found = _collapse_instances(diagnostics)
     alike: dict[str, list[Diagnostic]] = {}
-    for each in diagnostics:
+    for each in found:
         if not each.is_error:
             alike.setdefault(each.code, []).append(each)
     shown: dict[Diagnostic, Diagnostic] = {}
@@ -132,7 +133,34 @@ def collapse_warnings(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ..
         chosen = list(places.values())[:_SHOWN_ALIKE]
         shown |= {each: each for each in chosen[:-1]}
         shown[chosen[-1]] = _with_count(chosen[-1], len(members) - len(chosen))
-    return tuple(shown.get(each, each) for each in diagnostics if each.is_error or each in shown)
+    return tuple(shown.get(each, each) for each in found if each.is_error or each in shown)
+
+
+def _collapse_instances(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Keep the warnings of the first instance of those of one code at one source line."""
+    instances: dict[tuple[str, str, int], dict[Address, None]] = {}
+    for each in diagnostics:
+        if (key := _instance_key(each)) is not None and each.address is not None:
+            instances.setdefault(key, {})[each.address] = None
+    found: list[Diagnostic] = []
+    for each in diagnostics:
+        key = _instance_key(each)
+        members = () if key is None else tuple(instances[key])
+        if each.address in members[1:]:
+            continue
+        found.append(_with_instances(each, len(members)) if len(members) > 1 else each)
+    return found
+
+
+def _instance_key(each: Diagnostic) -> tuple[str, str, int] | None:
+    if each.is_error or each.subject is None or each.address is None:
+        return None
+    return each.code, each.subject.file, each.subject.line
+
+
+def _with_instances(each: Diagnostic, count: int) -> Diagnostic:
+    said = f"({count:,} instances, first {each.address}; -json and -report list all of them)"
+    return replace(each, detail=f"{each.detail}\n\n{said}".lstrip())
 
 
 def _with_count(each: Diagnostic, more: int) -> Diagnostic:
@@ -154,7 +182,7 @@ def _excerpt(
     place = f"on {span.file} line {span.line}, column {span.column}"
     if block := block_name(span, text, address):
         place = f"{place}, in {block}"
-    return Excerpt(place, text.snippet(span) if text else None, label)
+    return Excerpt(place, text.snippet(span) if text else None, label, span)
 
 
 def block_name(span: SourceRange, text: SourceText | None, address: Address | None) -> str:

@@ -54,6 +54,12 @@ class DriftCoverage:
     serial: int = 0
     lists_unmanaged: bool = False
     health: tuple[TopicHealth, ...] | None = None
+    cluster_name: str = ""
+
+    @property
+    def cluster_label(self) -> str:
+        """Name the cluster: as people do, or by its id."""
+        return self.cluster_name or self.cluster_id
 
     @property
     def unhealthy(self) -> tuple[TopicHealth, ...]:
@@ -82,7 +88,7 @@ def drift_document(changes: Sequence[Change], coverage: DriftCoverage) -> Docume
         blocks.append(_health_block(coverage.health, coverage.unhealthy))
     blocks += _notes(coverage)
     verdict = Totals((line(strong_span(_verdict(changes, coverage))),))
-    name = f" of {coverage.cluster_id}" if coverage.cluster_id else ""
+    name = f" of {coverage.cluster_label}" if coverage.cluster_label else ""
     return Document((*blocks, verdict), f"kplan drift{name}", drift_tallies(changes))
 
 
@@ -197,6 +203,7 @@ def drift_data(changes: Sequence[Change], coverage: DriftCoverage) -> Data:
         "drifted": bool(changes),
         "complete": not coverage.unread and not coverage.hidden,
         "cluster_id": coverage.cluster_id,
+        **({"cluster_name": coverage.cluster_name} if coverage.cluster_name else {}),
         "resource_drift": [change_data(each, frozenset()) for each in changes],
         "coverage": None if coverage.managed_share is None else round(coverage.managed_share, 4),
         "managed": dict(sorted(coverage.managed.items())),

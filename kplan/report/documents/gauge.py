@@ -12,9 +12,12 @@ from kplan.report.documents.drift import DriftCoverage
 _DRIFT_TYPES = ("changed", "deleted", "recreated")
 
 
-def run_gauges(verb: str, at: str, *, is_whole: bool) -> Iterator[Gauge]:
-    """Return when a run ended, and whether it could tell all there is to tell."""
-    labels = {"verb": verb}
+def run_gauges(verb: str, cluster: str, at: str, *, is_whole: bool) -> Iterator[Gauge]:
+    """Return when a run ended, and whether it could tell all there is to tell.
+
+    `cluster` is "" for a run that ended before it knew one.
+    """
+    labels = {"cluster": cluster, "verb": verb}
     ended = datetime.fromisoformat(at).timestamp()
     yield Gauge("kplan_run_timestamp_seconds", "When the last run ended.", ended, labels)
     yield Gauge("kplan_run_success", "Whether the last run was complete.", is_whole, labels)
@@ -29,15 +32,17 @@ def plan_gauges(plan: Plan, at: str) -> tuple[Gauge, ...]:
                 "kplan_plan_changes",
                 "Objects of the last plan by what it does to them.",
                 count,
-                {"cluster": plan.based_on.cluster_id, "kind": kind, "action": action},
+                {"cluster": plan.cluster_label, "kind": kind, "action": action},
             )
             for (kind, action), count in sorted(found.items())
         ),
-        *run_gauges("plan", at, is_whole=not plan.has_errors and not plan.unread),
+        *run_gauges(
+            "plan", plan.cluster_label, at, is_whole=not plan.has_errors and not plan.unread
+        ),
     )
 
 
-def outcome_gauges(cluster_id: str, outcomes: Sequence[Outcome], at: str) -> tuple[Gauge, ...]:
+def outcome_gauges(cluster: str, outcomes: Sequence[Outcome], at: str) -> tuple[Gauge, ...]:
     """Count the outcome of an apply, by status."""
     statuses = [each.status for each in outcomes]
     return (
@@ -46,11 +51,11 @@ def outcome_gauges(cluster_id: str, outcomes: Sequence[Outcome], at: str) -> tup
                 "kplan_apply_outcomes",
                 "Changes of the last apply by outcome.",
                 statuses.count(each),
-                {"cluster": cluster_id, "status": each.value},
+                {"cluster": cluster, "status": each.value},
             )
             for each in OutcomeStatus
         ),
-        *run_gauges("apply", at, is_whole=set(statuses) <= {OutcomeStatus.APPLIED}),
+        *run_gauges("apply", cluster, at, is_whole=set(statuses) <= {OutcomeStatus.APPLIED}),
     )
 
 
@@ -60,7 +65,7 @@ def drift_gauges(changes: Sequence[Change], coverage: DriftCoverage, at: str) ->
     drifts = Counter((each.kind, _drift_type(each)) for each in changes)
 
     def of_kind(kind: str, **more: str) -> dict[str, str]:
-        return {"cluster": coverage.cluster_id, "kind": kind, **more}
+        return {"cluster": coverage.cluster_label, "kind": kind, **more}
 
     return (
         *(
@@ -99,10 +104,15 @@ def drift_gauges(changes: Sequence[Change], coverage: DriftCoverage, at: str) ->
             "kplan_ignored_objects",
             "Drifted or unmanaged objects that patterns leave out.",
             coverage.ignored,
-            {"cluster": coverage.cluster_id},
+            {"cluster": coverage.cluster_label},
         ),
         *_health_gauges(coverage),
-        *run_gauges("drift", at, is_whole=not coverage.unread and not coverage.hidden),
+        *run_gauges(
+            "drift",
+            coverage.cluster_label,
+            at,
+            is_whole=not coverage.unread and not coverage.hidden,
+        ),
     )
 
 
@@ -127,7 +137,7 @@ def _health_gauges(coverage: DriftCoverage) -> Iterator[Gauge]:
             len(coverage.unhealthy),
         ),
     ):
-        yield Gauge(name, description, count, {"cluster": coverage.cluster_id})
+        yield Gauge(name, description, count, {"cluster": coverage.cluster_label})
 
 
 def _drift_type(change: Change) -> str:

@@ -125,7 +125,7 @@ def impact_cases(plan: Plan) -> tuple[Case, ...]:
 
 def impact_gauges(plan: Plan) -> Iterator[Gauge]:
     """Count records and bytes at risk; what is not known of one change is not known of all."""
-    found, of = _impacts(plan), {"cluster": plan.based_on.cluster_id}
+    found, of = _impacts(plan), {"cluster": plan.cluster_label}
     dangerous = sum(1 for change, _ in found if change.risk is Risk.DANGEROUS)
     yield Gauge("kplan_plan_dangerous", "Changes that destroy objects in use.", dangerous, of)
     for name, said, parts in (

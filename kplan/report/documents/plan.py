@@ -3,7 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Reason, Risk
+from kplan.model.plan import (
+    Action,
+    BrokerTransfer,
+    Change,
+    OutputChange,
+    Plan,
+    Reason,
+    Risk,
+)
 from kplan.model.resource import connection_name
 from kplan.report.document import (
     Block,
@@ -23,6 +31,7 @@ from kplan.report.document import (
 )
 from kplan.report.documents.access import access_blocks
 from kplan.report.documents.acl import access_gaps, acl_blocks, acl_item, is_acl
+from kplan.report.documents.alike import alike_changes, alike_item
 from kplan.report.documents.change import (
     ABSENT,
     SENSITIVE,
@@ -50,8 +59,12 @@ _LEGEND: Mapping[Action, str] = {
 }
 
 
-def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
-    """Say everything a reviewer needs. With `group_acls` ACLs are in a table per principal."""
+def plan_document(plan: Plan, *, is_grouped: bool = True, most_names: int = 20) -> Document:
+    """Say everything a reviewer needs.
+
+    With `is_grouped` ACLs are in a table per principal, and what is done to many objects alike is
+    said once, with at most `most_names` of them.
+    """
     shown = [each for each in _sort_changes(plan) if _is_shown(each)]
     return Document(
         (
@@ -59,14 +72,14 @@ def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
             *_state_blocks(plan),
             *_drift_blocks(plan),
             *_legend(shown),
-            *_change_blocks(shown, group_acls=group_acls),
+            *_change_blocks(shown, most_names if is_grouped else 0),
             *policy_blocks(plan.violations),
             *access_blocks(plan.access),
             *_summary(plan),
             *_output_blocks(plan.outputs),
             *_notes(plan),
         ),
-        f"kplan plan for {_cluster_name(plan)}",
+        f"kplan plan for {plan.cluster_name}",
         plan_tallies(plan.changes),
     )
 
@@ -83,7 +96,9 @@ def _is_shown(change: Change) -> bool:
     return change.action is not Action.NO_OP or change.reason in _VISIBLE_REASONS
 
 
-_VISIBLE_REASONS = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION})
+_VISIBLE_REASONS = frozenset(
+    {Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION, Reason.DECLARATIONS}
+)
 
 
 def _cluster_block(plan: Plan) -> Block:
@@ -93,14 +108,12 @@ def _cluster_block(plan: Plan) -> Block:
     judged = f"   policies as {plan.policy_principal}" if plan.policy_principal else ""
     state = faint_span(f"{config}   state serial {based_on.serial}{judged}")
     if not plan.clusters:
-        about = [based_on.cluster_id] * (_cluster_name(plan) != based_on.cluster_id)
-        return Heading(
-            line(strong_span(_cluster_text(plan.cluster, _cluster_name(plan), about)), state)
-        )
+        cluster_id = based_on.cluster_id or "unknown"
+        name = plan.cluster.get("name") or cluster_id
+        about = [cluster_id] * (name != cluster_id)
+        return Heading(line(strong_span(_cluster_text(plan.cluster, name, about)), state))
     told = [
-        strong_span(
-            _cluster_text(found, f"{connection_name(key)}: {found.get('id', 'unknown')}", [])
-        )
+        strong_span(_cluster_text(found, _alias_text(key, found), []))
         for key, found in plan.clusters.items()
     ]
     lines = [*(line(each) for each in told[:-1]), line(told[-1], state)]
@@ -127,10 +140,9 @@ def _cluster_text(found: Mapping[str, str], name: str, about: list[str]) -> str:
     return " ".join([f"Cluster {name}", *parts])
 
 
-def _cluster_name(plan: Plan) -> str:
-    if plan.clusters:
-        return ", ".join(map(connection_name, plan.clusters))
-    return plan.cluster.get("alias") or plan.based_on.cluster_id or "unknown"
+def _alias_text(key: str, found: Mapping[str, str]) -> str:
+    parts = [connection_name(key), *([found["name"]] if found.get("name") else [])]
+    return f"{' '.join(parts)}: {found.get('id', 'unknown')}"
 
 
 def _drift_blocks(plan: Plan) -> Iterator[Block]:
@@ -160,20 +172,27 @@ def _legend(shown: Sequence[Change]) -> Iterator[Block]:
     yield Rows(tuple(symbols), title=line("Symbols:"), is_legend=True)
 
 
-def _change_blocks(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:
-    """Return the changes, ACLs together at the place of the most destructive of them."""
+def _change_blocks(shown: Sequence[Change], most_names: int) -> Iterator[Block]:
+    """Return the changes, ACLs together at the place of the most destructive of them.
+
+    With 0 names each change is by itself.
+    """
     if not shown:
         return
     is_quiet = all(each.action is Action.NO_OP and not each.reason.is_import for each in shown)
     what = "note in its state" if is_quiet else "perform the following actions"
     yield Heading(line(f"kplan will {what}:"))
     acls = [
-        each for each in shown if group_acls and is_acl(each) and each.action in _GROUPED_ACTIONS
+        each for each in shown if most_names and is_acl(each) and each.action in _GROUPED_ACTIONS
     ]
+    groups = alike_changes(shown) if most_names else {}
     for change in shown:
         if acls and change is acls[0]:
             yield from acl_blocks(acls)
-        if not (group_acls and is_acl(change) and change.action in _GROUPED_ACTIONS):
+        if change.key in groups:
+            if change is (alike := groups[change.key])[0]:
+                yield alike_item(alike, most_names)
+        elif not (most_names and is_acl(change) and change.action in _GROUPED_ACTIONS):
             yield acl_item(change) if is_acl(change) else change_item(change)
 
 

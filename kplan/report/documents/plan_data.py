@@ -9,6 +9,7 @@ from kplan.model.address import Address
 from kplan.model.impact import Impact
 from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Reason
 from kplan.model.resource import Path, connection_name
+from kplan.model.version import LANGUAGE_VERSION
 from kplan.report.data import Data, as_data
 from kplan.report.documents.access import access_data
 from kplan.report.documents.change import SENSITIVE
@@ -16,7 +17,7 @@ from kplan.report.documents.diagnostic import diagnostics_data
 from kplan.report.documents.policy import policies_data
 
 FORMAT_VERSION = "1.2"
-TERRAFORM_VERSION = "1.11.4"
+TERRAFORM_VERSION = LANGUAGE_VERSION
 """The Terraform whose plan JSON this is modelled on, and measured against.
 
 Checkov takes a file without `terraform_version` for no plan at all and passes it unseen.
@@ -199,6 +200,7 @@ def _change_facts(change: Change) -> Data:
     return {
         "identity": str(change.identity),
         **({"provider": connection_name(change.provider)} if change.provider else {}),
+        **({"also_declared": [str(each) for each in change.others]} if change.others else {}),
         "uid": change.uid,
         "reason": change.reason.value,
         "risk": change.risk.value,

@@ -68,6 +68,7 @@ def _object_facts(owned: OwnedObject) -> list[str]:
         *([f"on {connection_name(owned.provider)}"] if owned.provider else []),
         *([f"uid {owned.uid}"] if owned.uid else []),
         *([f"declared at {owned.declared_at}"] if owned.declared_at else []),
+        *(f"also declared by {each}" for each in owned.others),
         *(["protected by prevent_destroy"] if owned.is_protected else []),
         *(["applied, and not yet seen on every broker"] if owned.is_pending else []),
     ]
@@ -98,6 +99,7 @@ def _object_data(owned: OwnedObject) -> dict[str, Data]:
             "protected": owned.is_protected,
             "pending": owned.is_pending,
             "declared_at": owned.declared_at,
+            **({"also_declared": [str(each) for each in owned.others]} if owned.others else {}),
         },
     }
 

@@ -30,6 +30,7 @@ from kplan.report.document import (
     needs_attention,
 )
 from kplan.report.formats.text import MARK_WORDS, clean_text
+from kplan.report.links import NO_LINKS, Links
 
 WIDTH, LEFT, RIGHT, BAR, GAP = 640, 150, 60, 22, 10
 _MIN_SEGMENT_WIDTH = 4.0
@@ -114,7 +115,7 @@ _MARK_PREFIX = re.compile(f" *({'|'.join(re.escape(mark) for mark in Mark if mar
 PageSection = tuple[str, Sequence[Block]]
 
 
-def render_html(document: Document) -> str:
+def render_html(document: Document, links: Links = NO_LINKS) -> str:
     """Write a document as a page; an empty one is ""."""
     if not document.blocks:
         return ""
@@ -127,12 +128,13 @@ def render_html(document: Document) -> str:
         notes=[each for each in document.blocks if isinstance(each, Paragraph)],
         charts=[chart_layout(each) for each in document.tallies],
         parts=[
-            (title, len(blocks), *_truncate(blocks))
+            (title, sum(map(_object_count, blocks)), *_truncate(blocks))
             for title, blocks in _page_sections(document.blocks)
         ],
         marks=[(mark, word) for mark, word in _MARKS if mark in used],
         is_short=items <= _OPEN_ITEMS,
         is_few=items <= _FEW_ITEMS,
+        links=links,
     )
 
 
@@ -160,6 +162,10 @@ def _page_sections(blocks: Sequence[Block]) -> Iterator[PageSection]:
         ),
     ]
     yield from (part for part in found if part[1])
+
+
+def _object_count(block: Block) -> int:
+    return block.count if isinstance(block, Item) else 1
 
 
 def _truncate(blocks: Sequence[Block]) -> tuple[Sequence[Block], int]:

@@ -26,48 +26,9 @@ from kplan.report.document import (
     needs_attention,
     plain_text,
 )
+from kplan.report.formats.fit import SEPARATOR_SIZE, TextPiece, fit_pieces, piece_size
 from kplan.report.formats.text import clean_text, text_width
-
-
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """A stretch of text, and ever shorter ways to say it; the last may be ""."""
-
-    variants: tuple[str, ...]
-
-
-SEPARATOR_SIZE = 2
-"""Bytes between two pieces: a blank line at most."""
-
-
-def piece_size(text: str) -> int:
-    """Count what a text takes: bytes, which no service counts as less than one character."""
-    return len(text.encode())
-
-
-def fit_pieces(pieces: Sequence[TextPiece], room: int) -> tuple[str, ...]:
-    """Say each piece as fully as there is room for; the first ones come first.
-
-    Every piece is said in its shortest way before one is said in a longer way. What has no room
-    even so is "", from the end.
-    """
-    kept, left = 0, room
-    while (
-        kept < len(pieces)
-        and (least := piece_size(pieces[kept].variants[-1]) + SEPARATOR_SIZE) <= left
-    ):
-        kept, left = kept + 1, left - least
-    said = _longest_variant(pieces[:kept], left)
-    return (*said, *("" for _ in pieces[kept:]))
-
-
-def _longest_variant(pieces: Sequence[TextPiece], spare: int) -> Iterator[str]:
-    for each in pieces:
-        least = piece_size(each.variants[-1])
-        found = next(way for way in each.variants if piece_size(way) - least <= max(spare, 0))
-        spare -= piece_size(found) - least
-        yield found
-
+from kplan.report.links import NO_LINKS, Links
 
 _SIGNS: Mapping[Mark, str] = {each: each.value for each in Mark} | {Mark.CHANGE: "!"}
 """A diff knows no `~`; its `!` stands out as that does."""
@@ -151,7 +112,12 @@ def code_fence(document: Document) -> str:
     return "`" * max(3, max(runs, default=0) + 1)
 
 
-def markdown_piece(block: Block, fence: str) -> TextPiece:
+def link_markdown(text: str, address: str) -> str:
+    """Write a link, or the text alone where there is no address."""
+    return f"[{text}](<{address}>)" if address else text
+
+
+def markdown_piece(block: Block, fence: str, links: Links = NO_LINKS) -> TextPiece:
     """Write a block in full, shorter, and by name."""
     match block:
         case Item():
@@ -178,7 +144,7 @@ def markdown_piece(block: Block, fence: str) -> TextPiece:
                 (*(f"{title}{fence_text(fence, each, 'diff')}" for each in ways), name)
             )
         case Problem():
-            return TextPiece(("\n\n".join(_problem(block)), f"- {_headline(block)}"))
+            return TextPiece(("\n\n".join(_problem(block, links)), f"- {_headline(block)}"))
         case Heading() | Paragraph() | Totals():
             return TextPiece(("",))
         case _:
@@ -222,10 +188,11 @@ def _table(table: Table) -> str:
     return "\n\n".join(filter(None, (head, drawn, prose_markdown(foot))))
 
 
-def _problem(block: Problem) -> Iterator[str]:
+def _problem(block: Problem, links: Links) -> Iterator[str]:
     yield f"**{_headline(block)}**"
     for each in block.excerpts:
-        yield prose_markdown(f"{each.label}: {each.place}" if each.label else each.place)
+        place = prose_markdown(f"{each.label}: {each.place}" if each.label else each.place)
+        yield link_markdown(place, links.line_address(each.source_range))
         if each.snippet is not None:
             found = each.snippet
             lead = f"{found.number:>4}: "
@@ -283,13 +250,15 @@ class _Section:
     needs_attention: bool = False
 
 
-def render_markdown(document: Document, limit: int = LIMITS["github"]) -> str:
+def render_markdown(
+    document: Document, limit: int = LIMITS["github"], links: Links = NO_LINKS
+) -> str:
     """Write a document of at most `limit` bytes; an empty one is ""."""
     if not document.blocks:
         return ""
     fence = code_fence(document)
-    head = "\n\n".join(_header(document))
-    sections = tuple(_sections(document.blocks, fence))
+    head = "\n\n".join(_header(document, links))
+    sections = tuple(_sections(document.blocks, fence, links))
     room = limit - _MARGIN - piece_size(head) - _FRAME * len(sections)
     grave = [piece for each in sections if each.needs_attention for piece in each.pieces]
     quiet = [piece for each in sections if not each.needs_attention for piece in each.pieces]
@@ -300,7 +269,7 @@ def render_markdown(document: Document, limit: int = LIMITS["github"]) -> str:
     return "\n\n".join([head, *bodies]) + "\n"
 
 
-def _header(document: Document) -> Iterator[str]:
+def _header(document: Document, links: Links) -> Iterator[str]:
     """Say what must be known whatever else has room: the result, the cluster, the warnings."""
     if document.title:
         yield f"## {prose_markdown(document.title)}"
@@ -310,17 +279,26 @@ def _header(document: Document) -> Iterator[str]:
             yield "  \n".join([f"**{first}**", *rest])
     if isinstance(document.blocks[0], Heading):
         yield prose_markdown(plain_text(document.blocks[0].text))
+    yield from _links(document, links)
     yield from (tally_markdown(each) for each in document.tallies)
     for each in document.blocks:
         if isinstance(each, Paragraph):
             yield ("" if each.tone is Tone.PLAIN else "> ") + prose_markdown(each.text)
 
 
-def _sections(blocks: Sequence[Block], fence: str) -> Iterator[_Section]:
+def _links(document: Document, links: Links) -> Iterator[str]:
+    if named := [link_markdown(name, address) for name, address in links.named()]:
+        yield " | ".join(named)
+    if links.apply_hint and document.tallies:
+        yield prose_markdown(links.apply_hint)
+
+
+def _sections(blocks: Sequence[Block], fence: str, links: Links) -> Iterator[_Section]:
     """Put what is grave first, then the rest by what becomes of it."""
     if grave := [each for each in blocks if needs_attention(each)]:
-        pieces = tuple(markdown_piece(each, fence) for each in grave)
-        yield _Section("Needs attention", pieces, needs_attention=True)
+        pieces = [markdown_piece(each, fence, links) for each in grave]
+        pieces += _places_piece(grave, links)
+        yield _Section("Needs attention", tuple(pieces), needs_attention=True)
     placed = [
         (place, each)
         for each in blocks
@@ -328,11 +306,30 @@ def _sections(blocks: Sequence[Block], fence: str) -> Iterator[_Section]:
     ]
     placed.sort(key=lambda each: each[0])
     for (_, title), members in groupby(placed, key=lambda each: each[0]):
-        found = tuple(markdown_piece(each, fence) for _, each in members)
+        shown = [each for _, each in members]
+        found = [markdown_piece(each, fence, links) for each in shown]
         lines = sum(each.variants[0].count("\n") for each in found)
         is_folded = bool(title) and lines > _OPEN_LINES
-        counted = f"{len(found):,} {title}" if title in _WORDS.values() else title
-        yield _Section(counted, found, is_folded)
+        count = sum(each.count for each in shown if isinstance(each, Item))
+        counted = f"{count:,} {title}" if title in _WORDS.values() else title
+        yield _Section(counted, (*found, *_places_piece(shown, links)), is_folded)
+
+
+_MAX_PLACES = 20
+
+
+def _places_piece(blocks: Iterable[Block], links: Links) -> Sequence[TextPiece]:
+    """Link to where changes are declared: no link works inside of a diff."""
+    places = [
+        link_markdown(code_markdown(each.address), address)
+        for each in blocks
+        if isinstance(each, Item) and (address := links.line_address(each.declared_at))
+    ]
+    if not places:
+        return ()
+    more = f" and {len(places) - _MAX_PLACES:,} more" if len(places) > _MAX_PLACES else ""
+    text = f"Declared: {', '.join(places[:_MAX_PLACES])}{more}"
+    return (TextPiece((text, ""), is_counted=False),)
 
 
 def _section_key(block: Block) -> tuple[int, str] | None:
@@ -353,7 +350,8 @@ def _section_key(block: Block) -> tuple[int, str] | None:
 
 def _section(section: _Section, told: Sequence[str], fence: str) -> str:
     body = _join_pieces([each for each in told if each], fence)
-    if left_out := sum(1 for each in told if not each):
+    pairs = zip(section.pieces, told, strict=True)
+    if left_out := sum(1 for piece, each in pairs if piece.is_counted and not each):
         body += f"\n\n**and {left_out:,} more, left out for size**"
     if not section.title:
         return body

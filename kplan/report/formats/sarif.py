@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from pathlib import PurePath
 from urllib.parse import quote
 
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 from kplan.model.version import VERSION
 from kplan.report.data import Case, Data, Finding, Level
@@ -16,7 +18,18 @@ SCHEMA = (
 )
 
 
-def sarif_data(cases: Iterable[Case], folder: str = "") -> Data:
+@dataclass(frozen=True, slots=True)
+class RuleTexts:
+    """Explanation and fix of rules by their code, and where the manual is, "" if nowhere."""
+
+    texts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    docs_url: str = ""
+
+
+NO_TEXTS = RuleTexts()
+
+
+def sarif_data(cases: Iterable[Case], folder: str = "", texts: RuleTexts = NO_TEXTS) -> Data:
     """Write every finding as a result with its rule.
 
     `folder` leads from the top of the repository to the configuration; it ends in a slash.
@@ -25,7 +38,7 @@ def sarif_data(cases: Iterable[Case], folder: str = "") -> Data:
     left_out = len(findings) - MAX_RESULTS
     if left_out > 0:
         findings = _worst_findings(findings)
-    rules = _rules(findings)
+    rules = _rules(findings, texts)
     places = {rule: at for at, rule in enumerate(rules)}
     driver: Data = {
         "name": "kplan",
@@ -54,22 +67,27 @@ def _truncation_notice(left_out: int) -> Data:
     return {"executionSuccessful": True, "toolExecutionNotifications": [told]}
 
 
-def _rules(findings: Sequence[Finding]) -> Mapping[str, Data]:
+def _rules(findings: Sequence[Finding], texts: RuleTexts) -> Mapping[str, Data]:
     """Name each code once, and each policy, with the gravest level it was met at."""
     levels = list(Level)
     worst: dict[str, Finding] = {}
     for each in sorted(findings, key=lambda each: (each.rule_id, -levels.index(each.level))):
         worst.setdefault(each.rule_id, each)
-    return {
-        rule: {
-            "id": rule,
-            "shortDescription": {"text": each.summary},
-            "fullDescription": {"text": each.summary},
-            "help": {"text": f"kplan explain {each.code}"},
-            "defaultConfiguration": {"level": each.level.value},
-        }
-        for rule, each in worst.items()
+    return {rule: _rule(rule, each, texts) for rule, each in worst.items()}
+
+
+def _rule(rule: str, finding: Finding, texts: RuleTexts) -> Data:
+    explanation, fix = texts.texts.get(finding.code, ("", ""))
+    found: dict[str, Data] = {
+        "id": rule,
+        "shortDescription": {"text": finding.summary},
+        "fullDescription": {"text": explanation or finding.summary},
+        "help": {"text": fix or f"kplan explain {finding.code}"},
+        "defaultConfiguration": {"level": finding.level.value},
     }
+    if texts.docs_url and explanation:
+        found["helpUri"] = f"{texts.docs_url.rstrip('/')}/codes/#{finding.code.lower()}"
+    return found
 
 
 def _result(finding: Finding, rule: int, folder: str) -> Data:

@@ -45,6 +45,7 @@ def adopt_object(resource: Resource, live: LiveObject) -> OwnedObject:
         is_protected=resource.lifecycle.prevent_destroy,
         declared_at=f"{resource.declared_at.file}:{resource.declared_at.line}",
         provider=resource.provider,
+        others=resource.addresses[1:],
     )
 
 
@@ -88,15 +89,15 @@ def _find_resource(project: OpenProject, text: str) -> Resource:
     except ValueError as fault:
         raise UsageError(f"{fault}.", "Write it as kafka_topic.NAME.") from None
     for resource in project.configuration.resources:
-        if resource.address == address:
-            return resource
+        if address in resource.addresses:
+            return resource.led_by(address)
     raise UsageError(f"The configuration declares no {address}.", "Write the resource block first.")
 
 
 def _check_not_owned(project: OpenProject, resource: Resource, identity: str) -> None:
     address = resource.address
     for held in project.state.owned.values():
-        if held.address == address:
+        if address in held.addresses:
             raise UsageError(f"{address} owns {held.identity} already.")
         if held.key == (address.kind, identity, resource.provider):
             raise UsageError(f"{identity} is owned at {held.address} already.")
@@ -287,7 +288,8 @@ def _render_selected(
     taken = {
         kind.name: {
             each.address.name
-            for each in configuration.resources
+            for one in configuration.resources
+            for each in one.declarations
             if each.address.kind == kind.name and not each.address.module
         }
         for kind in KINDS

@@ -161,7 +161,9 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
         check_no_journal(project)
         ports.progress.stage("Reading the cluster")
         wanted: dict[str, dict[str, set[Identity]]] = defaultdict(lambda: defaultdict(set))
-        declared = {each.address: each.provider for each in found.configuration.resources}
+        declared = {
+            at: each.provider for each in found.configuration.resources for at in each.addresses
+        }
         for claim in found_claims:
             wanted[declared.get(claim.address, "")][claim.address.kind].add(claim.identity)
         snapshots = read_clusters(found.clusters, wanted)
@@ -183,7 +185,9 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
 def _adopt_or_reject(
     found_claims: Sequence[TfstateObject], project: OpenProject, snapshots: Mapping[str, Snapshot]
 ) -> Iterator[OwnedObject | UnsupportedEntry]:
-    declared = {each.address: each for each in project.configuration.resources}
+    declared = {
+        at: each.led_by(at) for each in project.configuration.resources for at in each.addresses
+    }
     holders: dict[str, dict[tuple[str, Identity], OwnedObject]] = defaultdict(dict)
     for each in project.state.owned.values():
         holders[each.provider][each.address.kind, each.identity] = each
@@ -195,6 +199,9 @@ def _adopt_or_reject(
             continue
         provider = "" if resource is None else resource.provider
         snapshot = snapshots[provider]
+        holder = holders[provider].get((claim.address.kind, claim.identity))
+        if holder is not None and claim.address in holder.others:
+            continue  # the object of a claim before
         if reason := _rejection_reason(claim, holders[provider], project.state.owned, snapshot):
             yield UnsupportedEntry(str(claim.address), reason)
             continue
@@ -202,7 +209,10 @@ def _adopt_or_reject(
         at = SourceRange("", 0, 0, 0, 0) if resource is None else resource.declared_at
         rules = Lifecycle() if resource is None else resource.lifecycle
         claimed = Resource(claim.address, claim.identity, claim.value, at, rules, provider=provider)
+        if resource is not None and resource.identity == claim.identity:
+            claimed = replace(claimed, others=resource.others)
         owned = adopt_object(claimed, live)
+        holders[provider][claim.address.kind, claim.identity] = owned
         yield owned if resource is not None else replace(owned, declared_at="")
 
 

@@ -89,13 +89,14 @@ def _approved_resources(
         if same is not None and _is_same_goal(change, same.value):
             yield same
         else:
-            yield Resource(
+            made = Resource(
                 change.address,
                 change.identity,
                 change.after,
                 change.declared_at or _NOWHERE,
                 provider=change.provider,
             )
+            yield replace(made, others=tuple(replace(made, address=at) for at in change.others))
     for each in configuration.resources:
         if each.key not in goals and each.address not in held:
             yield each

@@ -37,6 +37,7 @@ from kplan.workflow.plan.saved import (
     SavedPlanApproval,
     check_approval,
     check_derived,
+    check_signature_key,
     read_saved_plan,
 )
 from kplan.workflow.policy.policy import (
@@ -182,11 +183,10 @@ def apply_saved(
 
     Raises:
         PolicyDenied: it deletes more than `options` let it.
-        StalePlan: the plan is not the approved one, has expired or was applied before, holds a
-            change that the configuration does not ask for, or something moved and `on_stale` says
-            not to go on.
+        StalePlan: it is not the approved one, has expired, was applied before, holds what the
+            configuration does not ask for, or something moved and `on_stale` says to stop.
         WrongCluster: it was made for another cluster.
-        StateError: the state would be lost with the CI job.
+        KplanError: it must be signed and there is no key; the state would be lost with a CI job.
 
     """
     ports, hands = outside
@@ -197,6 +197,7 @@ def apply_saved(
     inputs = replace(project.inputs, values=saved.metadata.variables)
     project = replace(project, inputs=inputs)
     with open_project(project, ports) as found:
+        check_signature_key(found.configuration, approval.key)
         options = replace(options, policies=_planned_policies(saved.plan, options.policies))
         check_policy_principal(found.configuration, options.policies)
         _check_policy_sources(saved.plan, found.configuration, options.policies, ports)

@@ -1,6 +1,6 @@
 """What is gathered from another tool's files: values, what they cannot say, and mistakes."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
@@ -57,6 +57,8 @@ class Conversion:
     notes: dict[str, dict[Identity, list[str]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
+    blocks: list[str] = field(default_factory=list)
+    block_counts: Counter[str] = field(default_factory=Counter)
     unconverted: list[UnconvertedEntry] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
@@ -86,6 +88,11 @@ class Conversion:
         for document in documents:
             for path, part in document.unread_members():
                 self.skip(part, path, "kplan has nothing like it")
+
+    def add_block(self, text: str) -> None:
+        """Add a block that is no resource, once."""
+        if text not in self.blocks:
+            self.blocks.append(text)
 
     def read_config(self, name: str, config: Mapping[str, YamlNode]) -> Mapping[str, str]:
         """Return the configs of a topic as texts, lists joined as Kafka writes them."""

@@ -1,4 +1,4 @@
-"""Use case: turn the YAML of other tools into HCL."""
+"""Use case: turn the files of other tools into HCL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kplan.config.declarations.file import read_text
 from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.format.formatter import format_text
 from kplan.config.yaml_document import YamlNode, read_yaml
 from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
@@ -17,6 +18,8 @@ from kplan.workflow.convert.jikkou_strimzi import read_jikkou, read_strimzi
 from kplan.workflow.convert.julie import read_julie
 from kplan.workflow.convert.kafka_gitops import SECTIONS as GITOPS_SECTIONS
 from kplan.workflow.convert.kafka_gitops import read_kafka_gitops
+from kplan.workflow.convert.terraform import read_terraform
+from kplan.workflow.convert.topicctl import read_topicctl
 
 
 class SourceFormat(StrEnum):
@@ -26,6 +29,8 @@ class SourceFormat(StrEnum):
     KAFKA_GITOPS = "kafka-gitops"
     JULIE = "julie"
     STRIMZI = "strimzi"
+    TERRAFORM = "terraform"
+    TOPICCTL = "topicctl"
 
 
 READERS: Mapping[SourceFormat, Callable[[Sequence[YamlNode], Conversion], None]] = {
@@ -33,8 +38,9 @@ READERS: Mapping[SourceFormat, Callable[[Sequence[YamlNode], Conversion], None]]
     SourceFormat.KAFKA_GITOPS: read_kafka_gitops,
     SourceFormat.JULIE: read_julie,
     SourceFormat.STRIMZI: read_strimzi,
+    SourceFormat.TOPICCTL: read_topicctl,
 }
-"""What reads the documents of each."""
+"""What reads the YAML documents of each; Terraform's files are HCL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +56,13 @@ def convert(files: Sequence[str], format_: SourceFormat | None) -> ConversionRes
     """Read files, and write what they declare as HCL; without a format each tells its own.
 
     Raises:
-        ConfigError: a file cannot be read, is no YAML, or does not hold what its format asks for.
+        ConfigError: a file cannot be read, is neither YAML nor HCL, or does not hold what its
+            format asks for.
 
     """
     sources: dict[str, str] = {}
-    documents: dict[SourceFormat, list[YamlNode]] = {each: [] for each in SourceFormat}
+    terraform: dict[str, str] = {}
+    documents: dict[SourceFormat, list[YamlNode]] = {each: [] for each in READERS}
     found = Conversion()
     for name in dict.fromkeys(files):
         text = read_text(Path(name), name)
@@ -62,23 +70,49 @@ def convert(files: Sequence[str], format_: SourceFormat | None) -> ConversionRes
             found.problems.append(text)
             continue
         sources[name] = text
-        read = read_yaml(text, name)
-        if isinstance(read, Diagnostic):
-            found.problems.append(read)
-            continue
         with found.collect_problems():
-            documents[format_ or _detect_format(read, name)].extend(read)
+            if _is_terraform(name, format_):
+                terraform[name] = text
+            else:
+                read = _read_documents(text, name)
+                documents[format_ or _detect_format(read, name)].extend(read)
     for each, parts in documents.items():
-        READERS[each](parts, found)
+        with found.collect_problems():
+            READERS[each](parts, found)
         found.skip_unread(parts)
+    blocks = read_terraform(terraform, found)
     if found.problems:
         raise ConfigError(sort_diagnostics(found.problems), sources)
+    return _result(found, blocks)
+
+
+def _result(found: Conversion, terraform: str) -> ConversionResult:
     values = {kind: tuple(each.values()) for kind, each in found.values.items() if each}
     nouns = {kind.noun: len(values[kind.name]) for kind in KINDS if kind.name in values}
     left_out = tuple(sorted(found.unconverted, key=lambda each: (each.source_range, each.subject)))
+    text = generate_blocks(values, KINDS, {}, "converted.tf", found.notes)
+    more = format_text("\n".join(found.blocks), "converted.tf")
     return ConversionResult(
-        generate_blocks(values, KINDS, {}, "converted.tf", found.notes), nouns, left_out
+        "\n".join(each for each in (more, terraform, text) if each),
+        {**nouns, **found.block_counts},
+        left_out,
     )
+
+
+def _is_terraform(name: str, format_: SourceFormat | None) -> bool:
+    """Whether a file is HCL; raises Failure of the JSON form, whose expressions are texts."""
+    if format_ in (None, SourceFormat.TERRAFORM) and name.endswith(".tf.json"):
+        at = SourceRange(name, 1, 1, 1, 1)
+        hint = "Write it as HCL first."
+        raise EvaluationError([error("KP181", at, f"{name} is in Terraform's JSON.", hint=hint)])
+    return format_ is SourceFormat.TERRAFORM or (format_ is None and name.endswith(".tf"))
+
+
+def _read_documents(text: str, name: str) -> tuple[YamlNode, ...]:
+    read = read_yaml(text, name)
+    if isinstance(read, Diagnostic):
+        raise EvaluationError([read])
+    return read
 
 
 def write_new_file(file: Path, text: str) -> None:
@@ -102,6 +136,8 @@ def _detect_format(documents: Sequence[YamlNode], name: str) -> SourceFormat:
         return SourceFormat.JIKKOU
     if {"context", "projects"} <= keys:
         return SourceFormat.JULIE
+    if "kind" not in keys and {"meta", "spec"} <= keys:
+        return SourceFormat.TOPICCTL
     if "kind" not in keys and keys & GITOPS_SECTIONS:
         return SourceFormat.KAFKA_GITOPS
     detail = f"{name} is in none of the formats {', '.join(SourceFormat)}, as far as can be seen."

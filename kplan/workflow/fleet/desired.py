@@ -26,6 +26,7 @@ from kplan.model.errors import ConfigError, FleetError, KplanError, UnreadableEr
 from kplan.model.policy import Policy
 from kplan.model.resource import Identity, connection_name
 from kplan.model.state import KindSnapshot, Snapshot, State
+from kplan.model.workspace import workspace_path
 from kplan.plan.request import PlanRequest
 from kplan.state.journal import replay_journal
 from kplan.state.store import StateStore
@@ -33,6 +34,7 @@ from kplan.workflow.access import add_first_connections
 from kplan.workflow.open_project import load_checked, read_or_create_state
 from kplan.workflow.plan.plan import output_values
 from kplan.workflow.ports import Progress, Project
+from kplan.workflow.state.workspace import selected_workspace
 
 if TYPE_CHECKING:
     from kplan.cluster.port import Cluster
@@ -262,9 +264,13 @@ def _configured_clusters(
 def _cluster_project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -> Project:
     """Return the project that `kplan plan` would find in the folder of the cluster."""
     folder = cluster.configuration or Path()
-    own = Inputs(environ=inputs.environ, skips_foreign=inputs.skips_foreign)
-    remote = None if cluster.has_own_state else cache(lambda: ports.state_store(folder, own))
-    return Project(folder, cluster.state or folder, own, remote)
+    workspace = selected_workspace(folder, inputs.environ)
+    own = Inputs(environ=inputs.environ, skips_foreign=inputs.skips_foreign, workspace=workspace)
+    state = cluster.state or folder
+    if cluster.has_own_state:
+        return Project(folder, state, own, is_state_exact=True)
+    remote = cache(lambda: ports.state_store(folder, own))
+    return Project(folder, workspace_path(state, workspace), own, remote)
 
 
 def _read_state(project: Project) -> State:

@@ -1,6 +1,6 @@
 """Checks of a plan before it is sent: permissions, and the dry run of the brokers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.cluster.authorization import REQUIRED_OPERATIONS
@@ -10,11 +10,11 @@ from kplan.cluster.request import AuthorizedOperations
 from kplan.kinds.base import ResolvedAttributes, ResourceKind, redact_refusal
 from kplan.kinds.named_config import GROUP_CONFIG
 from kplan.model.codes import SUMMARIES
-from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, sort_diagnostics
 from kplan.model.errors import ClusterError, Refusal, RefusalOrigin
 from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Step
 from kplan.model.policy import Level, Operation, RuleEffect, Violation, ViolationStatus
-from kplan.model.resource import Identity
+from kplan.model.resource import Identity, Path, Resource
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.ports import Ports
 
@@ -145,9 +145,15 @@ _MAX_THROTTLES = 20
 
 
 def check_with_brokers(
-    plan: Plan, clusters: Clusters, kinds: Sequence[ResourceKind], ports: Ports
+    plan: Plan,
+    clusters: Clusters,
+    kinds: Sequence[ResourceKind],
+    ports: Ports,
+    resources: Iterable[Resource] = (),
 ) -> Plan:
     """Add what the brokers say: refusals as diagnostics, their defaults as values (K117-11).
+
+    Of `resources` the diagnostics have the places of the values that are refused.
 
     A broker that cannot be asked now makes a warning, not an error: the answer is unknown. What a
     policy of the broker refuses is a violation as those of kplan's own policies are, and refuses
@@ -162,7 +168,7 @@ def check_with_brokers(
             if isinstance(answer, Refusal) or change.key not in answers:
                 answers[change.key] = answer
         ports.progress.advance(len(batch.changes))
-    checked = _add_answers(plan, answers)
+    checked = _locate_values(_add_answers(plan, answers), resources)
     for key, part in plan.split_by_provider():
         connection = clusters.connections[key]
         denied = [
@@ -228,6 +234,31 @@ def _validate_changes(
     except ClusterError as failure:
         refused = Refusal("CLIENT_TIMED_OUT", -185, f"{failure.summary}: {failure.detail}")
         return {change.identity: refused for change in changes}
+
+
+def _locate_values(plan: Plan, resources: Iterable[Resource]) -> Plan:
+    """Point at the value of a config that a broker refuses by its key."""
+    refused = {each.address for each in plan.diagnostics if each.code == "KP241"}
+    ranges = {each.address: each.ranges for each in resources if each.address in refused}
+    return replace(
+        plan,
+        diagnostics=tuple(
+            replace(each, subject=_config_range(each.detail, ranges[each.address]) or each.subject)
+            if each.code == "KP241" and each.address in ranges
+            else each
+            for each in plan.diagnostics
+        ),
+    )
+
+
+def _config_range(message: str, ranges: Mapping[Path, SourceRange]) -> SourceRange | None:
+    """Find the value whose key the message names; the longest, since keys may begin alike."""
+    named = [
+        path
+        for path in ranges
+        if path[0] == "config" and len(path) > 1 and f" {path[1]}" in message
+    ]
+    return ranges[max(named, key=lambda path: len(path[1]))] if named else None
 
 
 def _throttle_s(answers: Mapping[Identity, Answer]) -> float:

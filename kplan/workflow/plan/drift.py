@@ -10,11 +10,11 @@ from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
 from kplan.model.plan import Change
-from kplan.model.resource import Identity, cluster_label
+from kplan.model.resource import Identity, cluster_label, connection_name
 from kplan.model.state import Snapshot, State
 from kplan.model.table import TopicHealth
 from kplan.plan.drift import IgnorePattern, filter_drift, find_all_drift, unmanaged_objects
-from kplan.workflow.clusters import desired_identities, read_clusters, unread_kinds
+from kplan.workflow.clusters import Clusters, desired_identities, read_clusters, unread_kinds
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.ports import Ports, Project
 
@@ -96,10 +96,20 @@ def detect_drift(
         ),
         configuration=found.configuration,
         state=found.state,
-        cluster={"id": ", ".join(found.clusters.ids.values())},
+        cluster=_cluster_facts(found.clusters),
         ignored_count=left.ignored_count,
         health=health,
     )
+
+
+def _cluster_facts(clusters: Clusters) -> Mapping[str, str]:
+    """Name all clusters together by their ids, and as people do where one has a name or alias."""
+    names = [
+        each.name or (connection_name(key) if key else "")
+        for key, each in clusters.connections.items()
+    ]
+    known = {"name": ", ".join(names)} if all(names) else {}
+    return {"id": ", ".join(clusters.ids.values()), **known}
 
 
 def _check_has_state(project: Project, found: OpenProject) -> None:
@@ -131,7 +141,11 @@ def _topic_health(project: OpenProject) -> Iterator[TopicHealth]:
 
 def _add_locations(changes: Sequence[Change], configuration: Configuration) -> Iterator[Change]:
     """Say where each is declared, if it still is."""
-    places = {each.address: each.declared_at for each in configuration.resources}
+    places = {
+        each.address: each.declared_at
+        for one in configuration.resources
+        for each in one.declarations
+    }
     for each in changes:
         yield replace(each, declared_at=places.get(each.address))
 

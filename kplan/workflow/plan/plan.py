@@ -43,6 +43,7 @@ from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
+from kplan.workflow.plan.saved import check_signature_key
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project
@@ -209,7 +210,9 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
             project.clusters.connections[key].cluster.prepare_writes()
     if options.has_broker_check and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
-        made = check_with_brokers(made, project.clusters, KINDS, ports)
+        made = check_with_brokers(
+            made, project.clusters, KINDS, ports, project.configuration.resources
+        )
         made = add_moves(made, project.clusters)
     made = add_impact(made, project.clusters, options, ports)
     hearing = PolicyInput(project.configuration, snapshots, project.clusters.open)
@@ -279,6 +282,7 @@ def _cluster_facts(clusters: Clusters) -> dict[str, dict[str, str]]:
             "at": _node_address(found.description),
             "brokers": str(len(found.description.brokers)),
             "id": found.description.cluster_id,
+            **({"name": found.name} if found.name else {}),
             "principal": found.description.principal,
             "version": found.description.version,
         }
@@ -303,9 +307,10 @@ def save_plan(
     With a `key` the file is signed.
 
     Raises:
-        KplanError: the file cannot be written.
+        KplanError: the file cannot be written, or it has to be signed and there is no key.
 
     """
+    check_signature_key(planned.configuration, key)
     expires = (ports.now() + ttl).isoformat(timespec="seconds")
     meta = plan_metadata(
         planned.plan,

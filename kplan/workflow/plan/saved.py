@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
+from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.schema import to_stored_document
+from kplan.kinds.schema import to_reviewed_document
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Change, ObjectKey, Plan
@@ -38,18 +39,43 @@ def read_saved_plan(path: Path, key: str = "") -> SavedPlan:
 
     """
     saved = read_plan(path, key)
-    plan = with_checksum(saved.plan)
-    if saved.plan.digest not in {"", plan.digest} or not _executes_what_it_shows(plan):
+    plan = _with_own_checksum(saved.plan)
+    if plan is None:
         raise KplanError(
             f"{path} was edited: its contents are not those of its checksum.", _PLAN_AGAIN_HINT
         )
     return replace(saved, plan=plan, metadata=replace(saved.metadata, checksum=plan.checksum))
 
 
+def _with_own_checksum(saved: Plan) -> Plan | None:
+    """Return a plan with the checksum of its contents, None where those are not what was saved."""
+    try:
+        plan = with_checksum(saved)
+        is_whole = saved.digest in {"", plan.digest} and _executes_what_it_shows(plan)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return None  # a part of it is of another type
+    return plan if is_whole else None
+
+
 def _executes_what_it_shows(plan: Plan) -> bool:
     """Whether every batch consists of changes of the plan."""
     shown = {each.key: each for each in plan.changes}
     return all(shown.get(each.key) == each for batch in plan.batches for each in batch.changes)
+
+
+def check_signature_key(configuration: Configuration, key: str) -> None:
+    """Check that saved plans are signed where the configuration asks for that.
+
+    Raises:
+        KplanError: there is no key.
+
+    """
+    if configuration.requires_signature and not key:
+        raise KplanError(
+            "The configuration requires signed plans (require_signature), and KPLAN_PLAN_KEY is "
+            "not set.",
+            "Set KPLAN_PLAN_KEY to the same secret where plans are saved and applied.",
+        )
 
 
 def check_approval(plan: Plan, expected: str | None) -> None:
@@ -94,4 +120,4 @@ def _follows(change: Change, derived: Mapping[ObjectKey, Change]) -> bool:
     own = derived.get(change.key)
     if own is None or own.after is None or change.after is None:
         return (own is None or own.after is None) and change.after is None
-    return to_stored_document(own.after) == to_stored_document(change.after)
+    return to_reviewed_document(own.after) == to_reviewed_document(change.after)

@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kplan.cluster.topic import topic_value_fault
+from kplan.config.diagnostic import error
 from kplan.config.load import Configuration
 from kplan.config.trusted import load_restricted
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kinds import KINDS
+from kplan.kinds.base import HIDDEN_VALUE
+from kplan.kinds.topic_rules import Topic
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.workflow.access import acl_order_diagnostics
 from kplan.workflow.ports import Project
@@ -15,12 +19,40 @@ _BLOCK_CODES = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})
 """Mistakes of a provider block alone; what is missing may come from where it is planned."""
 
 
-def validate_project(project: Project) -> Configuration:
-    """Load the configuration with all of its diagnostics; never raises for what they can say."""
+def validate_project(
+    project: Project, kafka_version: tuple[int, int] | None = None
+) -> Configuration:
+    """Load the configuration with all of its diagnostics; never raises for what they can say.
+
+    With a version of Kafka topic configs are also checked against what that version takes.
+    """
     found = load_restricted(project.folder, project.inputs, KINDS)
-    mistakes = (*_provider_diagnostics(found, project), *acl_order_diagnostics(found))
+    mistakes = [*_provider_diagnostics(found, project), *acl_order_diagnostics(found)]
+    if kafka_version is not None:
+        mistakes += _version_diagnostics(found, kafka_version)
     problems = [*found.diagnostics, *mistakes]
     return replace(found, diagnostics=sort_diagnostics(problems))
+
+
+def _version_diagnostics(
+    configuration: Configuration, version: tuple[int, int]
+) -> Iterator[Diagnostic]:
+    """Find the topic configs that this version does not take and others do."""
+    for resource in configuration.resources:
+        if not isinstance(topic := resource.value, Topic):
+            continue
+        for key, value in sorted(topic.config.items()):
+            path = ("config", key)
+            fault = topic_value_fault(key, value, version)
+            if not fault or topic_value_fault(key, value):
+                continue  # what no version takes was told when the file was read
+            shown = HIDDEN_VALUE if {path, path[:1]} & resource.sensitive else f'"{value}"'
+            yield error(
+                "KP208",
+                resource.ranges.get(path, resource.declared_at),
+                f"Kafka {version[0]}.{version[1]}: {key} is {shown}: {fault}.",
+                address=resource.address,
+            )
 
 
 def _provider_diagnostics(configuration: Configuration, project: Project) -> Iterator[Diagnostic]:

@@ -1,6 +1,6 @@
 """Use cases on the state: list, move, forget, pull, push, restore, migrate, verify."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -42,13 +42,24 @@ def list_owned_objects(
     return tuple(each for address in addresses for each in _find_objects(state, address))
 
 
+def at_every_address(owned: Iterable[OwnedObject]) -> tuple[OwnedObject, ...]:
+    """Return each object once for every address that declares it, in order of address."""
+    found = (each.led_by(at) for each in owned for at in each.addresses)
+    return tuple(sorted(found, key=lambda each: each.address.sort_key))
+
+
 def forget_objects(
     project: Project, addresses: tuple[str, ...], ports: Ports
 ) -> tuple[OwnedObject, ...]:
-    """Let go of objects; they stay on the cluster."""
+    """Let go of objects; they stay on the cluster.
+
+    An object that other addresses declare as well stays owned at those.
+    """
     with _open_state(project, ports) as state:
         gone = tuple(each for address in addresses for each in _find_objects(state, address))
-        kept = {at: each for at, each in state.owned.items() if each not in gone}
+        names = {each.address for each in gone}
+        left = (each.without(names) for each in state.owned.values())
+        kept = _by_address(each for each in left if each is not None)
         project.store.write(replace(state, serial=state.serial + 1, owned=kept))
     return gone
 
@@ -64,17 +75,24 @@ def move_object(
     """
     with _open_state(project, ports) as state:
         old, new = _parse_address(source), _parse_address(target)
-        if old not in state.owned:
+        holders = {at: each for each in state.owned.values() for at in each.addresses}
+        if old not in holders:
             raise UsageError(f"The state owns nothing at {old}.", _LIST_HINT)
-        if new in state.owned:
+        if new in holders:
             raise UsageError(f"The state owns an object at {new} already.", _LIST_HINT)
         if old.kind != new.kind:
             raise UsageError(f"{old} cannot become a {new.kind}.")
-        owned = dict(state.owned)
-        owned[new] = replace(owned.pop(old), address=new)
-        ordered = dict(sorted(owned.items(), key=lambda item: item[0].sort_key))
-        project.store.write(replace(state, serial=state.serial + 1, owned=ordered))
+        held = holders[old]
+        named = tuple(new if each == old else each for each in held.addresses)
+        moved = replace(held, address=named[0], others=named[1:])
+        owned = _by_address(moved if each is held else each for each in state.owned.values())
+        project.store.write(replace(state, serial=state.serial + 1, owned=owned))
     return old, new
+
+
+def _by_address(owned: Iterable[OwnedObject]) -> dict[Address, OwnedObject]:
+    ordered = sorted(owned, key=lambda each: each.address.sort_key)
+    return {each.address: each for each in ordered}
 
 
 @contextmanager
@@ -91,8 +109,9 @@ _LIST_HINT = "kplan state list shows what is owned."
 def _find_objects(state: State, text: str) -> tuple[OwnedObject, ...]:
     wanted = _parse_address(text)
     found = tuple(
-        each
-        for address, each in state.owned.items()
+        each.led_by(address)
+        for each in state.owned.values()
+        for address in each.addresses
         if address == wanted
         or (wanted.key is None and address.block_address == wanted.block_address)
     )

@@ -26,7 +26,7 @@ for each in sys.argv[1:]:
         text = {{
             "markdown": "## the plan\\n",
             "gitlab": '{{"create": 3, "update": 1, "delete": 2}}',
-            "json": '{{"kplan": {{"digest": "5c2e-91ab"}}}}',
+            "json": os.environ["KPLAN_JSON"],
         }}.get(format_, "text")
         pathlib.Path(file).write_text(text)
     if name == "-out":
@@ -46,6 +46,7 @@ class Step:
 
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.url = folder, url
+        self.document = '{"kplan": {"digest": "5c2e-91ab"}}'
         kplan = folder / "bin" / "kplan"
         kplan.parent.mkdir()
         kplan.write_text(KPLAN.format(python=sys.executable))
@@ -65,7 +66,8 @@ class Step:
             "GITHUB_API_URL": self.url, "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_SHA": "abc",
             "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
             "GITHUB_OUTPUT": str(self.folder / "output"), "RUNNER_TEMP": str(self.folder),
-            "KPLAN_CODE": str(code), **{f"INPUT_{key}": each for key, each in asked.items()},
+            "KPLAN_JSON": self.document, "KPLAN_CODE": str(code),
+            **{f"INPUT_{key}": each for key, each in asked.items()},
         }  # fmt: skip
         done = subprocess.run(
             [sys.executable, str(RUN)], cwd=self.folder, env=environ, check=False,
@@ -135,6 +137,33 @@ def test_later_steps_are_told_what_came_of_it(step: Step) -> None:
         assert Path(told[name]).exists()
     action = (RUN.parent / "action.yml").read_text()
     assert set(told) == set(re.findall(r"steps\.run\.outputs\.(\w+)", action))
+
+
+def planned(*risks: str) -> str:
+    """Write a plan with a change of each risk, and an object that stays as it is."""
+    changes = [{"change": {"actions": ["update"]}, "kplan": {"risk": each}} for each in risks]
+    same = {"change": {"actions": ["no-op"]}, "kplan": {"risk": "dangerous"}}
+    return json.dumps({"resource_changes": [same, *changes], "kplan": {"digest": "5c2e"}})
+
+
+@pytest.mark.parametrize(
+    ("risks", "worst"),
+    [((), ""), (("safe", "review"), "review"), (("unknown", "dangerous", "safe"), "dangerous")],
+)
+def test_the_worst_risk_is_an_output(step: Step, risks: tuple[str, ...], worst: str) -> None:
+    step.document = planned(*risks)
+    step("plan", 2, PULL)
+    assert step.outputs["risk"] == worst
+
+
+def test_labels_say_what_a_plan_does_as_long_as_it_does(step: Step, forge: GitHubServer) -> None:
+    forge.labels = ["mine", "kplan:dangerous"]
+    step.document = planned("review")
+    assert step("plan", 2, PULL, LABELS="true") == 0
+    assert sorted(forge.labels) == ["kplan:changes", "kplan:destroys", "mine"]
+    before = sum("labels" in each for each in forge.requests)
+    assert step("plan", 2, PULL) == 0
+    assert sum("labels" in each for each in forge.requests) == before, "only where asked for"
 
 
 @pytest.mark.parametrize(

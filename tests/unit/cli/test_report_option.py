@@ -116,7 +116,7 @@ def test_stdout_is_for_one_of_json_and_report(desk: MemoryCommand) -> None:
 def test_an_apply_is_reported_and_so_is_one_with_nothing_to_do(desk: MemoryCommand) -> None:
     desk.run("apply", "-auto-approve", "-report=md=a.md", "-report=junit=a.xml")
     assert "**Apply complete! Resources: 3 added" in text(desk, "a.md")
-    assert text(desk, "a.md").startswith("## kplan apply on bWVtb3J5LW")
+    assert text(desk, "a.md").startswith("## kplan apply on 127.0.0.1:9092")
     assert '+ kafka_topic.t["orders"]: created [' in text(desk, "a.md")
     (root,) = [ET.fromstring(text(desk, "a.xml"))]  # noqa: S314 - our own text
     assert sum(int(each.get("tests", "")) for each in root) == 3
@@ -228,10 +228,29 @@ def test_a_dangerous_change_is_a_warning_on_github_and_azure(desk: MemoryCommand
     desk.cluster.set_topic_use("payments", TopicUse({0: PartitionUse(0, 5, None, 500, 0)}, ()))
     desk.write(MAIN_TF.replace("{ orders = 3, payments = 6 }", "{ orders = 3 }"))
     out, err = in_ci(desk, GITHUB, "plan", "-max-deletes=9")
-    assert "::warning title=KP2101 Dangerous change::" in err
+    at = "file=main.tf,line=4,endLine=4"  # where the state remembers it to be declared
+    assert f"::warning {at},title=KP2101 Dangerous change::" in err
     assert "Plan: 0 to add, 0 to change, 1 to destroy." in out
     _, err = in_ci(desk, {"TF_BUILD": "True"}, "plan", "-max-deletes=9")
-    assert "##vso[task.logissue type=warning;code=KP2101]" in err
+    assert "##vso[task.logissue type=warning;" in err
+    assert "code=KP2101" in err
+
+
+def test_sarif_points_at_what_is_gone_and_explains_its_rules(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    desk.cluster.set_topic_use("payments", TopicUse({0: PartitionUse(0, 5, None, 500, 0)}, ()))
+    desk.write(MAIN_TF.replace("{ orders = 3, payments = 6 }", "{ orders = 3 }"))
+    environ = {"KPLAN_DOCS_URL": "https://docs.example/kplan/"}
+    assert run(["plan", "-max-deletes=9", "-report=sarif=k.sarif"], environ) == 0
+    (found,) = json.loads((desk.folder / "k.sarif").read_text())["runs"]
+    gone = [each for each in found["results"] if each["ruleId"] == "KP2101"]
+    (place,) = gone[0]["locations"]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "main.tf"
+    assert place["physicalLocation"]["region"]["startLine"] == 4
+    rules = {each["id"]: each for each in found["tool"]["driver"]["rules"]}
+    assert rules["KP2101"]["helpUri"] == "https://docs.example/kplan/codes/#kp2101"
+    texts = [each["fullDescription"]["text"] for each in rules.values()]
+    assert len(set(texts)) == len(texts), "each rule has an explanation of its own"
 
 
 def test_a_summary_that_cannot_be_written_changes_nothing(desk: MemoryCommand) -> None:

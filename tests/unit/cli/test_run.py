@@ -88,7 +88,6 @@ def test_a_wrong_command_line_is_one_clear_error_and_exit_1(
         (["taint", "kafka_topic.t"], "Run kplan plan -replace=ADDRESS."),
         (["untaint", "kafka_topic.t"], "Run kplan plan without -replace."),
         (["refresh"], "Run kplan drift"),
-        (["workspace", "list"], "-var-file=FILE -state=FILE."),
         (["providers"], "Run kplan schema"),
         (["get"], "Run kplan validate"),
         (["login"], "Run kplan help environment"),

@@ -86,3 +86,51 @@ def test_a_deprecated_variable_is_a_warning_where_a_value_is_given(tmp_path: Pat
     assert load_files(tmp_path, {"main.tf": text}).diagnostics == ()
     found = load_files(tmp_path, {"main.tf": text, "terraform.tfvars": "old = 2\n"})
     assert [(str(each.severity), each.code) for each in found.diagnostics] == [("warning", "KP183")]
+
+
+RULED = """
+variable "partitions" {
+  default = 400
+  validation {
+    condition     = var.partitions < 100
+    error_message = "Too many."
+  }
+}
+"""
+
+
+def test_a_validation_that_fails_in_a_module_is_shown_at_its_call_with_the_rule(
+    tmp_path: Path,
+) -> None:
+    main = """
+    module "t" {
+      source     = "./t"
+      for_each   = toset(["a"])
+      partitions = 3 * 100
+    }
+    module "u" { source = "./t" }
+    """
+    found = load_files(tmp_path, {"main.tf": main, "t/main.tf": RULED})
+    assert [(each.code, str(each.subject)) for each in found.diagnostics] == [
+        ("KP172", "main.tf:5:20"),
+        ("KP172", "main.tf:7:5"),
+    ]
+    told = found.diagnostics[0]
+    assert [(label, str(place)) for label, place in told.related] == [
+        ("the rule", "t/main.tf:5:21")
+    ]
+    assert "checked by the validation rule at t/main.tf:4:3." in told.detail
+    assert 'module.t["a"].var.partitions' in told.detail
+    assert told.values == (("var.partitions", "is 300"),)
+
+
+def test_a_validation_of_the_root_module_is_shown_at_the_variable_and_the_value(
+    tmp_path: Path,
+) -> None:
+    found = load_files(tmp_path, {"main.tf": RULED, "terraform.tfvars": "partitions = 500\n"})
+    (told,) = found.diagnostics
+    assert (told.code, str(told.subject)) == ("KP172", "main.tf:2:1")
+    assert [(label, str(place)) for label, place in told.related] == [
+        ("the value", "terraform.tfvars:1:14"),
+        ("the rule", "main.tf:5:21"),
+    ]

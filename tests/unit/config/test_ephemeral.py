@@ -73,3 +73,16 @@ def test_the_value_is_not_among_those_that_a_saved_plan_keeps(tmp_path: Path) ->
     found = load_files(tmp_path, {"main.tf": E})
     assert found.variables["e"].value is None
     assert "hush" not in repr(found.variables)
+
+
+def test_a_write_only_argument_takes_it_and_its_version_does_not(tmp_path: Path) -> None:
+    text = """resource "kafka_user_scram_credential" "u" {
+  username            = "a"
+  scram_mechanism     = "SCRAM-SHA-256"
+  password_wo         = var.e
+  password_wo_version = VERSION
+}
+"""
+    assert places(tmp_path, text.replace("VERSION", '"1"')) == []
+    assert places(tmp_path, text.replace("VERSION", "var.e")) == ["KP148 main.tf:9:25"]
+    assert places(tmp_path, text.replace("password_wo  ", "password  ").replace("VERSION", "null"))

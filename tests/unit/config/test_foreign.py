@@ -1,7 +1,11 @@
 """Resources that are not Kafka's: an error that names them all, or left out and counted."""
 
+import json
 from pathlib import Path
 
+import pytest
+
+from kplan.config.foreign_values import parse_foreign_values
 from kplan.config.inputs import Inputs
 from tests.unit.config.load_helper import load_files
 
@@ -38,8 +42,252 @@ def test_they_are_left_out_and_counted_where_that_is_asked_for(tmp_path: Path) -
 
 
 def test_nothing_is_lost_in_silence_that_depends_on_one_left_out(tmp_path: Path) -> None:
-    text = MIXED + 'output "id" {\n  value = random_id.x.hex\n}\n'
+    text = (
+        MIXED
+        + """
+locals {
+  id = random_id.x.hex
+}
+resource "kafka_topic" "direct" {
+  name = "a-${random_id.y.hex}"
+}
+resource "kafka_topic" "indirect" {
+  name = "b-${local.id}"
+}
+resource "kafka_topic" "tried" {
+  name = try(data.aws_caller_identity.me.id, "fallback")
+}
+data "aws_caller_identity" "me" {}
+module "m" {
+  source = "./m"
+  x      = random_id.x.hex
+}
+"""
+    )
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "main.tf").write_text('variable "x" {}\n')
     found = load_files(tmp_path, {"main.tf": text}, Inputs(skips_foreign=True))
-    assert [(each.code, str(each.subject)) for each in found.diagnostics if each.is_error] == [
-        ("KP142", "main.tf:13:11")
+    errors = [(each.code, str(each.subject)) for each in found.diagnostics if each.is_error]
+    assert sorted(errors) == [
+        ("KP142", "main.tf:14:8"),
+        ("KP142", "main.tf:17:15"),
+        ("KP142", "main.tf:28:12"),
+        ("KP146", "main.tf:23:14"),
     ]
+    assert all("-foreign-values=" in each.hint for each in found.diagnostics if each.is_error)
+
+
+LEFT_OUT = """
+locals {
+  brokers = aws_msk_cluster.main.bootstrap_brokers
+  again   = upper(local.brokers)
+  own     = 1
+}
+provider "kafka" {
+  bootstrap_servers = split(",", local.brokers)
+  tls_enabled       = false
+}
+resource "aws_msk_cluster" "main" {}
+resource "kafka_topic" "orders" {
+  name       = "orders"
+  partitions = local.own
+  depends_on = [aws_msk_cluster.main]
+}
+output "brokers" { value = local.again }
+output "own" { value = local.own }
+"""
+
+
+def test_locals_and_outputs_of_one_left_out_are_left_out_with_one_warning(tmp_path: Path) -> None:
+    found = load_files(tmp_path, {"main.tf": LEFT_OUT}, Inputs(skips_foreign=True))
+    assert not [each for each in found.diagnostics if each.is_error]
+    assert [str(each.identity) for each in found.resources] == ["orders"]
+    assert [each.name for each in found.outputs] == ["own"]
+    told = [each.detail for each in found.diagnostics]
+    assert sum("local.brokers, local.again, output.brokers" in each for each in told) == 1
+    (provider,) = found.providers
+    assert provider.arguments == {"tls_enabled": False}
+    assert sum('"bootstrap_servers" comes from a resource of another' in each for each in told) == 1
+    assert len(told) == 3
+
+
+STATE = {
+    "version": 4,
+    "terraform_version": "1.11.4",
+    "serial": 1,
+    "lineage": "x",
+    "outputs": {},
+    "resources": [
+        {
+            "mode": "managed", "type": "aws_msk_cluster", "name": "main",
+            "instances": [
+                {"attributes": {"bootstrap_brokers": "old:9092"}, "deposed": "ab12"},
+                {"attributes": {"bootstrap_brokers": "b1:9092,b2:9092"}},
+            ],
+        },
+        {
+            "mode": "managed", "type": "confluent_service_account", "name": "app",
+            "instances": [
+                {"index_key": "pay", "attributes": {"id": "sa-1"}},
+                {"index_key": "ship", "attributes": {"id": "sa-2"}},
+            ],
+        },
+        {
+            "mode": "data", "type": "aws_caller_identity", "name": "me",
+            "instances": [{"attributes": {"account_id": "42"}}],
+        },
+        {
+            "mode": "managed", "type": "random_password", "name": "p",
+            "instances": [{
+                "attributes": {"result": "hush", "length": 4},
+                "sensitive_attributes": [[{"type": "get_attr", "value": "result"}]],
+            }],
+        },
+        {
+            "module": 'module.team["a"]', "mode": "managed", "type": "random_id", "name": "n",
+            "instances": [{"index_key": 0, "attributes": {"hex": "f0"}}],
+        },
+    ],
+}  # fmt: skip
+SHOWN = {
+    "format_version": "1.0",
+    "terraform_version": "1.11.4",
+    "values": {
+        "root_module": {
+            "resources": [
+                {"address": "aws_msk_cluster.main", "mode": "managed", "type": "aws_msk_cluster",
+                 "name": "main", "values": {"bootstrap_brokers": "b1:9092,b2:9092"}},
+                *(
+                    {"address": f'confluent_service_account.app["{key}"]', "mode": "managed",
+                     "type": "confluent_service_account", "name": "app", "index": key,
+                     "values": {"id": held}}
+                    for key, held in (("pay", "sa-1"), ("ship", "sa-2"))
+                ),
+                {"address": "data.aws_caller_identity.me", "mode": "data", "name": "me",
+                 "type": "aws_caller_identity", "values": {"account_id": "42"}},
+                {"address": "random_password.p", "mode": "managed", "type": "random_password",
+                 "name": "p", "values": {"result": "hush", "length": 4},
+                 "sensitive_values": {"result": True}},
+            ],
+            "child_modules": [{
+                "address": 'module.team["a"]',
+                "resources": [{"address": 'module.team["a"].random_id.n[0]', "mode": "managed",
+                               "type": "random_id", "name": "n", "index": 0,
+                               "values": {"hex": "f0"}}],
+            }],
+        }
+    },
+}  # fmt: skip
+USES = (
+    LEFT_OUT
+    + """
+resource "confluent_service_account" "app" {
+  for_each = toset(["pay", "ship"])
+}
+data "aws_caller_identity" "me" {}
+resource "random_password" "p" { length = 4 }
+resource "kafka_acl" "read" {
+  for_each            = confluent_service_account.app
+  resource_name       = "orders-${data.aws_caller_identity.me.account_id}"
+  resource_type       = "Topic"
+  acl_principal       = "User:${each.value.id}"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+module "team" {
+  source   = "./m"
+  for_each = toset(["a"])
+}
+output "length" { value = random_password.p.length }
+"""
+)
+TEAM = """
+resource "random_id" "n" { count = 1 }
+resource "kafka_topic" "t" { name = "team-${random_id.n[0].hex}" }
+"""
+
+
+@pytest.mark.parametrize("document", [STATE, SHOWN], ids=["tfstate", "show"])
+def test_values_come_from_a_state_of_terraform_or_what_it_shows(
+    tmp_path: Path, document: dict[str, object]
+) -> None:
+    known = parse_foreign_values(json.dumps(document).encode())
+    inputs = Inputs(skips_foreign=True, foreign=known)
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "main.tf").write_text(TEAM)
+    found = load_files(tmp_path, {"main.tf": USES}, inputs)
+    assert {each.code for each in found.diagnostics} == {"KP126"}
+    assert not [each for each in found.diagnostics if each.is_error]
+    assert [str(each.identity) for each in found.resources] == [
+        "User:sa-1|*|Read|Allow|Topic|orders-42|Literal",
+        "User:sa-2|*|Read|Allow|Topic|orders-42|Literal",
+        "orders",
+        "team-f0",
+    ]
+    assert found.providers[0].arguments["bootstrap_servers"] == ["b1:9092", "b2:9092"]
+    assert {each.name: each.value for each in found.outputs} == {
+        "brokers": "B1:9092,B2:9092",
+        "length": 4,
+        "own": 1,
+    }
+    other = load_files(tmp_path, {"main.tf": USES}, Inputs(skips_foreign=True))
+    assert other.digest != found.digest
+
+
+def test_a_value_of_any_type_is_taken_from_beside_its_type(tmp_path: Path) -> None:
+    """As Terraform 1.11 writes terraform_data into its state."""
+    held = {"input": {"value": ["sa-1"], "type": ["tuple", ["string"]]}, "id": "x"}
+    instance = {"index_key": 0, "attributes": {**held, "output": held["input"]}}
+    block = {"mode": "managed", "type": "terraform_data", "name": "d", "instances": [instance]}
+    data = json.dumps({**STATE, "resources": [block]}).encode()
+    text = """
+    resource "terraform_data" "d" { count = 1 }
+    output "o" { value = terraform_data.d[0].output }
+    """
+    inputs = Inputs(skips_foreign=True, foreign=parse_foreign_values(data))
+    found = load_files(tmp_path, {"main.tf": text}, inputs)
+    assert [each.value for each in found.outputs] == [["sa-1"]]
+
+
+def test_a_sensitive_value_stays_sensitive(tmp_path: Path) -> None:
+    text = 'resource "random_password" "p" {}\noutput "p" { value = random_password.p.result }\n'
+    for document in (STATE, SHOWN):
+        known = parse_foreign_values(json.dumps(document).encode())
+        inputs = Inputs(skips_foreign=True, foreign=known)
+        found = load_files(tmp_path, {"main.tf": text}, inputs)
+        assert [each.code for each in found.diagnostics if each.is_error] == ["KP177"]
+        assert "hush" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "not valid JSON"),
+        (b"[]", "neither a state"),
+        (b'{"version": 4}', "neither a state"),
+        (b'{"version": 3, "terraform_version": "0.11"}', "format is 3"),
+        (b'{"version": 4, "terraform_version": "1", "resources": [1]}', "misplaces"),
+        (b'{"version": 4, "terraform_version": "1", "resources": [{}]}', "misplaces"),
+        (b'{"format_version": "1.0", "terraform_version": "1", "values": 3}', "misplaces"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b"\xff\xfe", "not valid JSON"),
+        (
+            (
+                b'{"version": 4, "terraform_version": "1", "resources": [{"mode": "managed", '
+                b'"type": [], "name": "x", "instances": [{"index_key": {}}]}]}'
+            ),
+            "misplaces",
+        ),
+        (
+            (
+                b'{"version": 4, "terraform_version": "1", "resources": [{"mode": "managed", '
+                b'"type": "t", "name": "x", "module": "module.a b", "instances": [{}]}]}'
+            ),
+            "is not a resource address",
+        ),
+    ],
+)
+def test_another_file_is_refused_with_the_reason(data: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_foreign_values(data)

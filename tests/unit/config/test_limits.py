@@ -25,12 +25,13 @@ def evaluate_text(folder: Path, text: str) -> tuple[object, list[str]]:
     ("text", "value"),
     [
         ("+".join(["1"] * 3000), 3000),
+        ("+".join(["1"] * 10_000), 10_000),
         ("&&".join(["true"] * 3000), True),
         ("(" * 90 + "1" + ")" * 90, 1),
         ("-" * 1001 + "1", -1),
         ("".join(f"{at} == 0 ? {at} : " for at in range(1, 400)) + "7", 7),
     ],
-    ids=["sum", "conjunction", "parentheses", "signs", "conditionals"],
+    ids=["sum", "long sum", "conjunction", "parentheses", "signs", "conditionals"],
 )
 def test_long_and_deep_expressions_have_their_value(
     tmp_path: Path, text: str, value: object
@@ -43,11 +44,27 @@ def test_long_and_deep_expressions_have_their_value(
     [
         ("(" * 1000 + "1" + ")" * 1000, "KP114"),
         ("[" * 1000 + "]" * 1000, "KP114"),
+        ("!" * 20_000 + "true", "KP114"),
+        ("(" * 20_000 + "1" + ")" * 20_000, "KP114"),
+        ("{a=" * 20_000 + "1" + "}" * 20_000, "KP114"),
+        ("max(" * 20_000 + "1" + ")" * 20_000, "KP114"),
         ('"${' * 500 + "1" + '}"' * 500, "KP114"),
+        ("[for a in range(999) : [for b in range(999) : [for c in range(999) : 1]]]", "KP169"),
         ("9" * 5000, "KP101"),
         ("1e999999999", "KP101"),
     ],
-    ids=["parentheses", "lists", "templates", "digits", "exponent"],
+    ids=[
+        "parentheses",
+        "lists",
+        "negations",
+        "more",
+        "objects",
+        "calls",
+        "templates",
+        "loops",
+        "digits",
+        "exponent",
+    ],
 )
 def test_what_is_too_deep_or_too_large_is_an_error(tmp_path: Path, text: str, code: str) -> None:
     assert evaluate_text(tmp_path, text)[1] == [code]

@@ -6,7 +6,13 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import ScramAlteration, ScramUser
-from kplan.kinds.schema import schema_fields, secret_paths, to_document, to_stored_document
+from kplan.kinds.schema import (
+    schema_fields,
+    secret_paths,
+    to_document,
+    to_reviewed_document,
+    to_stored_document,
+)
 from kplan.kinds.scram import REMOVE, REPLACE_REMOVE, REPLACE_SET, SET, ScramCredential, ScramKind
 from kplan.model.codes import SUMMARIES
 from kplan.model.errors import UnreadableError
@@ -62,28 +68,47 @@ def test_no_document_and_no_repr_holds_the_password() -> None:
     assert "password_mark" not in [each.name for each in schema_fields(ScramCredential)]
 
 
-def test_a_mark_tells_another_password_user_and_mechanism_apart() -> None:
-    marks = {
-        credential().password_mark,
-        credential(password="other").password_mark,
-        credential(username="bob").password_mark,
-        credential(scram_mechanism="scram-sha-512").password_mark,
-        credential(password=None, password_wo=SECRET, password_wo_version="1").password_mark,
-    }
-    assert len(marks) == 5
-    assert credential().password_mark == credential().password_mark
-    assert credential(scram_mechanism="scram-sha-256") == credential()
+def test_a_mark_is_salted_at_random_and_too_short_to_check_a_guess() -> None:
+    """The state may be kept in git: nobody must learn there which of many guesses is right."""
+    marks = [credential().password_mark for _ in range(20)]
+    assert len({each.partition("$")[0] for each in marks}) == 20
+    assert {len(each.partition("$")[2]) for each in marks} == {4}, "16 bits"
+    live = ScramCredential("alice", "SCRAM-SHA-256", password_mark=marks[0])
+    assert KIND.align(live, credential()) == (live, live)
+    other = credential(password="other")
+    assert KIND.align(live, other) == (live, other)
+
+
+def test_the_mark_of_an_earlier_version_is_read() -> None:
+    old = ScramCredential("alice", "SCRAM-SHA-256", password_mark="e462835d332d6c6e")
+    assert KIND.align(old, credential()) == (old, old)
+    other = credential(password="other")
+    assert KIND.align(old, other) == (old, other)
+    for odd in ("", "é", "$", "a$b$c"):
+        unread = replace(old, password_mark=odd)
+        assert KIND.align(unread, other) == (unread, other)
+
+
+def test_an_approval_is_not_about_marks() -> None:
+    """A checksum in a comment would be another check of guesses."""
+    one, other = credential(), credential()
+    assert one.password_mark != other.password_mark
+    assert to_reviewed_document(one) == to_reviewed_document(other)
 
 
 def test_what_was_applied_is_recalled_and_compared() -> None:
     live = ScramCredential("alice", "SCRAM-SHA-256")
     same = credential()
     assert KIND.align(live, same) == (live, same), "a password that kplan did not set"
+    assert credential(scram_mechanism="scram-sha-256").scram_mechanism == same.scram_mechanism
     known = KIND.fill_from_state(live, replace(same, password=None))
     before, after = KIND.align(known, same)
     assert before == after
-    for other in (credential(password="other"), credential(scram_iterations=8192)):
-        assert KIND.align(known, other) == (known, other)
+    other = credential(password="other")
+    assert KIND.align(known, other) == (known, other)
+    more = credential(scram_iterations=8192)
+    kept = replace(more, password_mark=known.password_mark)
+    assert KIND.align(known, more) == (known, kept), "the password is the same"
     assert KIND.align(known, credential(password="other"), [("password",)]) == (known, known)
     assert KIND.align(known, credential(scram_iterations=8192), [("scram_iterations",)]) == (
         known,

@@ -26,8 +26,9 @@ def codes(problems: object) -> list[tuple[str, tuple[str, ...], bool]]:
         Topic("defaults"),
         topic(partitions=1, replication_factor=32_767),
         topic(replica_assignment=((0, 1), (1, 0))),
-        topic(config={"cleanup.policy": "x" * 32_767}),
+        topic(config={"leader.replication.throttled.replicas": "0:1," * 8191}),
         topic(config={"retention.ms": "1", "cleanup.policy": "compact"}),
+        topic(config={"segment.bytes": "14", "message.format.version": "2.8"}),
         topic("x" * 249),
     ],
 )
@@ -57,6 +58,12 @@ def test_a_good_topic_has_no_problem(value: Topic) -> None:
         (topic(replica_assignment=((-1,),)), "KP206", ("replica_assignment",)),
         (topic(replica_assignment=((),)), "KP206", ("replica_assignment",)),
         (topic(config={"retention.ms": "1" * 40_000}), "KP208", ("config", "retention.ms")),
+        (topic(config={"retention.ms": "1" * 10_000}), "KP208", ("config", "retention.ms")),
+        (topic(config={"retention.ms": "7 days"}), "KP208", ("config", "retention.ms")),
+        (topic(config={"cleanup.policy": "deleted"}), "KP208", ("config", "cleanup.policy")),
+        (topic(config={"min.insync.replicas": "0"}), "KP208", ("config", "min.insync.replicas")),
+        (topic(config={"preallocate": "yes"}), "KP208", ("config", "preallocate")),
+        (topic(config={"segment.bytes": "13"}), "KP208", ("config", "segment.bytes")),
     ],
 )
 def test_a_mistake_is_told_at_its_attribute(value: Topic, code: str, path: tuple[str, ...]) -> None:

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -284,3 +285,22 @@ def test_a_handful_of_warnings_and_every_error_is_shown() -> None:
     errors = [undeclared(detail=f"number {number}") for number in range(50)]
     text = diagnostics_text([*few, *errors], SOURCES, ASCII)
     assert (text.count("Warning: "), text.count("Error: ")) == (10, 50)
+
+
+def test_the_warnings_of_many_instances_of_a_block_are_one_with_their_count() -> None:
+    many = [
+        replace(
+            warning(number, 1),
+            address=Address("kafka_acl", "read", number // 2),
+            detail=f"part {number % 2} of {number // 2}",
+        )
+        for number in range(2_398)
+    ]
+    other = replace(warning(1, 2), address=Address("kafka_acl", "write"))
+    text = diagnostics_text([*many, other], SOURCES, ASCII)
+    flat = " ".join(text.replace("|", " ").split())
+    assert text.count("Warning: ") == 3  # both of the first instance, and the other line
+    assert flat.count("(1,199 instances, first kafka_acl.read[0];") == 2
+    assert "part 1 of 0" in flat
+    assert "of 7" not in flat
+    assert json.loads(validation_json(many, SOURCES))["warning_count"] == 2_398

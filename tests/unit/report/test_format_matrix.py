@@ -109,7 +109,7 @@ SAYS: dict[str, dict[tuple[Format, ...], str]] = {
         (Format.GITLAB,): '"delete": 1',
         (Format.GITHUB, Format.AZURE): "Keep it for a week.",
         (Format.PROMETHEUS,): "kplan_plan_changes",
-        (Format.SLACK,): "kplan plan",
+        (Format.SLACK, Format.TEAMS): "kplan plan",
     },
     "apply": {
         READ: "1 ok",
@@ -120,7 +120,7 @@ SAYS: dict[str, dict[tuple[Format, ...], str]] = {
         (Format.GITLAB,): '"create": 1',
         (Format.GITHUB, Format.AZURE): "kafka_topic.kept",
         (Format.PROMETHEUS,): "kplan_apply_outcomes",
-        (Format.SLACK,): "kplan apply",
+        (Format.SLACK, Format.TEAMS): "kplan apply",
     },
     "drift": {
         READ: "kafka_topic.audit",
@@ -131,7 +131,7 @@ SAYS: dict[str, dict[tuple[Format, ...], str]] = {
         (Format.GITLAB,): '"delete": 1',
         (Format.GITHUB, Format.AZURE): "KP2501",
         (Format.PROMETHEUS,): "kplan_drift_objects",
-        (Format.SLACK,): "kplan drift",
+        (Format.SLACK, Format.TEAMS): "kplan drift",
     },
     "access": {
         READ: "User:billing",
@@ -141,7 +141,7 @@ SAYS: dict[str, dict[tuple[Format, ...], str]] = {
         (Format.SARIF,): "KP2301",
         (Format.GITHUB, Format.AZURE): "User:billing loses READ",
         (Format.PROMETHEUS,): 'effect="loss"} 1',
-        (Format.SLACK,): "Effective access",
+        (Format.SLACK, Format.TEAMS): "Effective access",
     },
     "policies": {
         READ: "Keep it for a week.",
@@ -151,7 +151,7 @@ SAYS: dict[str, dict[tuple[Format, ...], str]] = {
         (Format.SARIF,): "KP301",
         (Format.GITHUB, Format.AZURE): "KP301",
         (Format.PROMETHEUS,): 'standing="refused"} 1',
-        (Format.SLACK,): "Policies",
+        (Format.SLACK, Format.TEAMS): "Policies",
     },
     "blast": {
         READ: "1,204,118",
@@ -161,7 +161,7 @@ SAYS: dict[str, dict[tuple[Format, ...], str]] = {
         (Format.SARIF,): "KP2104",
         (Format.GITHUB, Format.AZURE): "kafka_topic.old",
         (Format.PROMETHEUS,): "kplan_plan_records_at_risk",
-        (Format.SLACK,): "Blast radius",
+        (Format.SLACK, Format.TEAMS): "Blast radius",
     },
     "problems": {
         READ: "It is 0.",
@@ -171,7 +171,7 @@ SAYS: dict[str, dict[tuple[Format, ...], str]] = {
         (Format.SARIF,): "KP201",
         (Format.GITHUB, Format.AZURE): "It is 0.",
         (Format.PROMETHEUS,): "kplan_run_success",
-        (Format.SLACK,): "kplan validate",
+        (Format.SLACK, Format.TEAMS): "kplan validate",
     },
     "answer": {
         READ: "User:billing",

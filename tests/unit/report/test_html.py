@@ -88,9 +88,9 @@ def test_the_page_has_a_place_for_every_block() -> None:
     names = {each.__name__ for each in typing.get_args(document.Block)}
     template = (page._TEMPLATES / "page.html.j2").read_text()
     in_head = {"Heading", "Paragraph", "Totals"}
-    assert {name for name in names if f"macro {name}(block, is_open, is_few)" in template} == (
-        names - in_head
-    )
+    assert {
+        name for name in names if f"macro {name}(block, is_open, is_few, links)" in template
+    } == (names - in_head)
 
 
 def test_whatever_is_quoted_stays_text() -> None:

@@ -8,12 +8,10 @@ import pytest
 from kplan.model.plan import Plan
 from kplan.policy.risk import add_risks
 from kplan.report.document import Document, Item, Mark, Paragraph, Row, Totals, line
+from kplan.report.formats.fit import TextPiece, fit_pieces, piece_size
 from kplan.report.formats.markdown import (
     LIMITS,
-    TextPiece,
     code_markdown,
-    fit_pieces,
-    piece_size,
     prose_markdown,
     render_markdown,
 )
@@ -29,7 +27,8 @@ def big_plan(destroyed: int, created: int) -> Plan:
     ]
     live = [(topic(f"old.{number}"), str(number)) for number in range(destroyed)]
     wanted = [
-        resource(f"kafka_topic.new{number}", topic(f"new.{number}")) for number in range(created)
+        resource(f"kafka_topic.new{number}", topic(f"new.{number}", partitions=number + 1))
+        for number in range(created)
     ]
     return add_risks(make_plan(wanted, state(*held), snapshot(live)))
 

@@ -9,7 +9,7 @@ from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, BrokerTransfer, OutputChange, Plan, Risk
 from kplan.model.state import OutputValue, Snapshot
 from kplan.policy.risk import add_risks
-from kplan.report.format import TextStyle
+from kplan.report.format import PLAIN_STYLE, TextStyle
 from kplan.report.views import plan_text
 from tests.values import acl, address, make_plan, owned, resource, snapshot, state, topic
 
@@ -37,8 +37,8 @@ def tfcmt_list(verb: str, text: str) -> list[str]:
     return re.findall(rf"^ *# (.*?) {verb}$", text, re.MULTILINE)
 
 
-def shown(plan: Plan, *, group_acls: bool = True, **look: object) -> str:
-    return plan_text(plan, TextStyle(**look), group_acls=group_acls)  # type: ignore[arg-type] # by name
+def shown(plan: Plan, *, is_grouped: bool = True, **look: object) -> str:
+    return plan_text(plan, TextStyle(**look), is_grouped=is_grouped)  # type: ignore[arg-type] # by name
 
 
 def one_of_each() -> Plan:
@@ -82,7 +82,7 @@ def one_of_each() -> Plan:
         config_digest="9f31c2aabbcc",
         moved=(("kafka_topic.before", "kafka_topic.after"),),
         cluster={
-            "alias": "prod-eu",
+            "name": "prod-eu",
             "at": "kafka-1:9092",
             "principal": "User:kplan",
             "version": "4.1",
@@ -242,7 +242,7 @@ def test_a_swapped_deny_is_no_access_gap() -> None:
 
 
 def test_ungrouped_acls_have_a_comment_line_each_and_a_swap_shows_what_forces_it() -> None:
-    text = shown(one_of_each(), group_acls=False)
+    text = shown(one_of_each(), is_grouped=False)
     assert (
         "  # kafka_acl.old will be destroyed\n"
         "  # (because it is not in configuration)\n"
@@ -337,15 +337,15 @@ def test_at_most_twenty_deletes_are_named() -> None:
     assert "kafka_topic.t19 and 3 more |" in text
 
 
-@pytest.mark.parametrize("group_acls", [True, False])
-def test_atlantis_finds_its_counts(*, group_acls: bool) -> None:
-    found = ATLANTIS_COUNTS.search(shown(one_of_each(), group_acls=group_acls))
+@pytest.mark.parametrize("is_grouped", [True, False])
+def test_atlantis_finds_its_counts(*, is_grouped: bool) -> None:
+    found = ATLANTIS_COUNTS.search(shown(one_of_each(), is_grouped=is_grouped))
     assert found
     assert found.groupdict() == {"imports": None, "add": "3", "change": "1", "destroy": "3"}
 
 
 def test_tfcmt_finds_every_address() -> None:
-    text = shown(one_of_each(), group_acls=False)
+    text = shown(one_of_each(), is_grouped=False)
     assert TFCMT_PASS.search(text)
     assert TFCMT_DESTROY.search(text)
     assert not TFCMT_NOTHING.search(text)
@@ -562,3 +562,35 @@ def test_addresses_of_modules_are_shown_whole() -> None:
     text = shown(make_plan([resource(at, topic())], state(), snapshot()))
     assert f"# {at} will be created" in text
     assert address(at).module == ('pay["eu"]',)
+
+
+def many_plan(count: int, *, odd: bool = False) -> Plan:
+    """Shorten the retention of topics, one of them by another time, and create some."""
+    names = [f"t{number:04}" for number in range(count)]
+    held = [
+        owned(f"kafka_topic.{each}", topic(each, config={"retention.ms": WEEK}), each)
+        for each in names
+    ]
+    live = snapshot([(topic(each, config={"retention.ms": WEEK}), each) for each in names])
+    wanted = [
+        resource(f"kafka_topic.{each}", topic(each, config={"retention.ms": DAY})) for each in names
+    ]
+    if odd:
+        wanted[3] = resource("kafka_topic.t0003", topic("t0003", config={"retention.ms": "5"}))
+    return add_risks(make_plan(wanted, state(*held), live))
+
+
+def test_what_is_done_to_many_alike_is_said_once_with_names() -> None:
+    text = plan_text(many_plan(1500, odd=True), PLAIN_STYLE)
+    assert "# kafka_topic: 1,499 will be updated in-place" in text
+    assert text.count('"retention.ms"') == 2, "once for all, and once for the odd one"
+    assert "kafka_topic.t0000, kafka_topic.t0001" in text
+    assert "and 1,479 more" in text
+    assert "# kafka_topic.t0003 will be updated in-place" in text
+    assert "0 to add, 1500 to change, 0 to destroy" in text
+    each = plan_text(many_plan(30), PLAIN_STYLE, is_grouped=False)
+    assert each.count("will be updated in-place") == 30
+
+
+def test_few_that_are_alike_are_shown_each() -> None:
+    assert plan_text(many_plan(4), PLAIN_STYLE).count("will be updated in-place") == 4

@@ -195,3 +195,20 @@ def test_a_journal_of_format_2_is_read(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     shutil.copyfile(FIXTURES / "journal-2.journal", journal_path(path))
     assert read_journal(path) == JOURNAL_2
+
+
+SHARED = replace(
+    STATE,
+    owned={
+        **STATE.owned,
+        AT_READ: replace(
+            STATE.owned[AT_READ], others=(Address("kafka_acl", "read", "a", ('team["x"]',)),)
+        ),
+    },
+)
+
+
+def test_a_state_with_an_acl_that_several_resources_declare_is_read() -> None:
+    data = (FIXTURES / "state-1-shared.json").read_bytes()
+    assert decode_state(data) == SHARED
+    assert encode_state(SHARED, "0.1.0") == data

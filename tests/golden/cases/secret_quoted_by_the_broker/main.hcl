@@ -1,5 +1,5 @@
-variable "retention" {
-  default   = "hunter2"
+variable "size" {
+  default   = "424242"
   sensitive = true
 }
 
@@ -8,6 +8,6 @@ resource "kafka_topic" "orders" {
   partitions = 3
 
   config = {
-    "retention.ms" = var.retention
+    "segment.bytes" = var.size
   }
 }

@@ -144,6 +144,40 @@ def test_a_plan_that_must_be_signed_is_applied_only_with_its_signature(
     assert run(["apply", "p.kplan"], key) == 0
 
 
+def test_a_configuration_can_require_signed_plans(desk: MemoryCommand) -> None:
+    key = {"KPLAN_PLAN_KEY": "secret"}
+    (desk.folder / "signed.tf").write_text("plan { require_signature = true }\n")
+    assert run(["plan", "-out=q.kplan"], {}) == 1
+    assert "KPLAN_PLAN_KEY is not set" in desk.capture.readouterr().err
+    assert not (desk.folder / "q.kplan").exists()
+    assert run(["plan", "-out=q.kplan"], key) == 0
+    assert run(["apply", "q.kplan"], {}) == 1
+    assert "requires signed plans" in desk.capture.readouterr().err
+    assert not desk.cluster.topics()
+    assert run(["apply", "q.kplan"], key) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("plan { require_signature = [] }", "KP178"),
+        ("plan { require_signature = local.no }", "KP141"),
+        ("plan { signed = true }", "KP121"),
+        ("plan {}\nplan {}", "KP128"),
+    ],
+)
+def test_a_plan_block_is_checked(desk: MemoryCommand, text: str, code: str) -> None:
+    (desk.folder / "signed.tf").write_text(text + "\n")
+    assert f"[{code}]" in desk.run_failing("validate")
+
+
+def test_a_called_module_does_not_say_what_a_saved_plan_must_have(desk: MemoryCommand) -> None:
+    (desk.folder / "part").mkdir()
+    (desk.folder / "part" / "main.tf").write_text("plan { require_signature = true }\n")
+    (desk.folder / "call.tf").write_text('module "part" {\n  source = "./part"\n}\n')
+    assert "[KP138]" in desk.run_failing("validate")
+
+
 def test_another_configuration_needs_another_approval(desk: MemoryCommand) -> None:
     approved = read_plan(desk.folder / "p.kplan").plan.checksum
     desk.write(MAIN_TF + "# the same objects\n")

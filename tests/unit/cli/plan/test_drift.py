@@ -140,8 +140,18 @@ def test_metrics_are_in_the_form_of_prometheus(desk: MemoryCommand) -> None:
     assert told[f'kplan_drift_objects{{{label},change="changed"}}'] == "1"
     assert told[f'kplan_drift_objects{{{label},change="deleted"}}'] == "0"
     assert told[f"kplan_managed_objects{{{label}}}"] == "2"
-    assert told['kplan_run_success{verb="drift"}'] == "1"
-    assert float(told['kplan_run_timestamp_seconds{verb="drift"}']) > 1.7e9
+    run = f'{{cluster="{cluster}",verb="drift"}}'
+    assert told[f"kplan_run_success{run}"] == "1"
+    assert float(told[f"kplan_run_timestamp_seconds{run}"]) > 1.7e9
+
+
+def test_every_metric_names_the_cluster_as_people_do(desk: MemoryCommand) -> None:
+    named = {"KPLAN_CLUSTER_NAME": "prod-eu"}
+    for verb in ("drift", "plan"):
+        assert run([verb, "-report=prometheus=kplan.prom", "-report=md=kplan.md"], named) == 0
+        lines = (desk.folder / "kplan.prom").read_text().splitlines()
+        assert all('cluster="prod-eu"' in each for each in lines if not each.startswith("#"))
+        assert (desk.folder / "kplan.md").read_text().partition("\n")[0].endswith(" prod-eu")
 
 
 def test_a_run_that_could_not_tell_is_a_metric_too(
@@ -151,8 +161,9 @@ def test_a_run_that_could_not_tell_is_a_metric_too(
         raise UnreachableError("nobody answers")
 
     monkeypatch.setattr("kplan.cli.wiring._connect", gone)
-    desk.run_failing("drift", "-report=prometheus=kplan.prom")
-    assert 'kplan_run_success{verb="drift"} 0' in (desk.folder / "kplan.prom").read_text()
+    assert run(["drift", "-report=prometheus=kplan.prom"], {"KPLAN_CLUSTER_NAME": "prod-eu"}) == 1
+    metric = 'kplan_run_success{cluster="prod-eu",verb="drift"} 0'
+    assert metric in (desk.folder / "kplan.prom").read_text()
 
 
 def test_drift_is_told_to_a_webhook_and_no_drift_is_not(

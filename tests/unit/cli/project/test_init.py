@@ -122,6 +122,32 @@ def test_a_pipeline_installs_what_is_named_and_pins_what_is_not(
     assert PINNED not in whole
 
 
+@pytest.mark.parametrize("ci", ["github", "gitlab", "jenkins"])
+def test_a_pipeline_runs_in_the_image_that_is_named(desk: MemoryCommand, ci: str) -> None:
+    image = "registry.example/kplan@sha256:" + "0" * 64
+    assert run(["init", f"-ci={ci}", f"-install=image:{image}"], {}) == 0
+    files = {name: (desk.folder / name).read_text() for name in WRITTEN[ci]}
+    jobs = [text for name, text in files.items() if "/actions/" not in name]
+    jobs = [each for each in jobs if "kplan" in each and "repos:" not in each]
+    named = [each for each in jobs if image in each]
+    assert len(named) == (3 if ci == "github" else 1)
+    whole = "".join(files.values())
+    assert PINNED not in whole
+    assert 'pip install --quiet "$INSTALL"' not in "".join(named)
+    if ci == "jenkins":
+        return
+    schema = {"github": "github-workflows", "gitlab": "gitlab-ci"}[ci]
+    workflows = [str(desk.folder / name) for name, text in files.items() if text in named]
+    result = CliRunner().invoke(schemas, [f"--builtin-schema=vendor.{schema}", *workflows])
+    assert result.exit_code == 0, result.output
+
+
+def test_what_names_no_image_is_refused(desk: MemoryCommand) -> None:
+    assert run(["init", "-ci=gitlab", "-install=image:a b"], {}) == 1
+    assert "names no image" in desk.capture.readouterr().err
+    assert not (desk.folder / ".gitlab-ci.yml").exists()
+
+
 def test_a_request_that_changes_any_file_is_planned(desk: MemoryCommand) -> None:
     """Review F6: *.tfvars, *.tf.json and YAML that a configuration reads."""
     desk.run("init")

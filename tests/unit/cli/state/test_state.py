@@ -104,3 +104,19 @@ def test_the_lock_tells_who_holds_it(desk: MemoryCommand) -> None:
     note_path(STATE).write_text(note.replace(f'"pid": {run.pid}', '"pid": 4194305'))
     assert "ended" in desk.run("lock", "status")
     assert json.loads(desk.run("lock", "status", "-json"))["dead"] is True
+
+
+def test_a_sensitive_output_is_shown_when_it_is_named_and_stored_nowhere(
+    desk: MemoryCommand,
+) -> None:
+    text = (desk.folder / "main.tf").read_text()
+    desk.write(text + 'output "pw" {\n  value     = "hunter-2"\n  sensitive = true\n}\n')
+    desk.run("apply", "-auto-approve")
+    assert "hunter" not in STATE.read_text()
+    assert "pw = <sensitive>" in desk.run("output").replace("  ", " ")
+    assert "hunter" not in desk.run("output", "-json")
+    assert desk.run("output", "-raw", "pw") == "hunter-2"
+    assert desk.run("output", "-json", "pw") == '"hunter-2"\n'
+    assert desk.run("output", "pw") == '"hunter-2"\n'
+    desk.write(text)
+    assert "does not declare it any more" in desk.run_failing("output", "-raw", "pw")

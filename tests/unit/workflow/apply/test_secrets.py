@@ -1,5 +1,6 @@
 """Passwords of users: on the way from the configuration to the cluster, and nowhere else."""
 
+import zipfile
 from datetime import timedelta
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import ScramAlteration, ScramUser
+from kplan.config.inputs import Inputs
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.report import views
@@ -15,7 +17,7 @@ from kplan.workflow.apply.apply import ApplyHandlers
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import save_plan
-from kplan.workflow.ports import PlanOptions
+from kplan.workflow.ports import PlanOptions, Project
 from tests.project_harness import ProjectHarness
 
 ALICE = ScramUser("alice", "SCRAM-SHA-256")
@@ -122,3 +124,33 @@ def test_an_output_of_a_password_must_be_sensitive(site: ProjectHarness) -> None
     with pytest.raises(ConfigError) as told:
         site.plan()
     assert "hunter" not in str(told.value.diagnostics)
+
+
+def test_a_password_from_an_ephemeral_variable_reaches_the_cluster_and_no_file(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variable = 'variable "pw" {\n  type      = string\n  ephemeral = true\n}\n'
+    site.write(users().replace('"hunter-2"', "var.pw") + variable)
+    given = Inputs(environ={"TF_VAR_pw": "hunter-9"})
+    monkeypatch.setattr(
+        ProjectHarness,
+        "project",
+        property(lambda found: Project(found.folder, found.folder / "state" / "s.json", given)),
+    )
+    made = site.plan()
+    plan_file = site.folder / "state" / "release.kplan"
+    plan_file.parent.mkdir()
+    save_plan(made, plan_file, site.ports, ttl=timedelta(hours=1))
+    apply_saved(
+        site.project,
+        plan_file,
+        PlanOptions(),
+        (site.ports, ApplyHandlers(lambda _: True, site.watcher)),
+    )
+    assert site.cluster.stored_password(BOB) == "hunter-9"
+    # A zip is deflated, so that its own members are looked at.
+    with zipfile.ZipFile(plan_file) as archive:
+        assert not [name for name in archive.namelist() if b"hunter-9" in archive.read(name)]
+    files = [each for each in (site.folder / "state").rglob("*") if each.is_file()]
+    assert not [each for each in files if b"hunter-9" in each.read_bytes()]
+    assert set(actions(site).values()) == {Action.NO_OP}

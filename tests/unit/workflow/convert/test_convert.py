@@ -209,11 +209,93 @@ kind: KafkaNodePool
 metadata: { name: pool }
 """
 
+TOPICCTL = """meta:
+  name: local
+  region: here
+  environment: dev
+  description: Three racks
+spec:
+  bootstrapAddrs: [ "kafka:9092" ]
+  clusterID: abc
+  defaultThrottleMB: 200
+  defaultRetentionDropStepDuration: 1h30m
+  tls: { enabled: true }
+---
+meta:
+  name: defaults
+  cluster: local
+  environment: dev
+  region: here
+  description: |
+    Where most topics are.
+  labels: { team: shop }
+  consumers: [ billing ]
+spec:
+  partitions: 3
+  replicationFactor: 2
+  retentionMinutes: 102
+  placement: { strategy: in-rack, picker: cluster-use }
+  migration: { throttleMB: 100, partitionBatchSize: 2 }
+  settings:
+    cleanup.policy: [ compact, delete ]
+    max.message.bytes: 5542880
+---
+meta: { name: racks, cluster: local, environment: dev, region: here }
+spec:
+  partitions: 2
+  replicationFactor: 1
+  placement:
+    strategy: static-in-rack
+    staticRackAssignments: [ zone1, zone2 ]
+---
+meta: { name: fixed, cluster: local, environment: dev, region: here }
+spec:
+  partitions: 2
+  replicationFactor: 2
+  placement: { strategy: static, staticAssignments: [ [ 1, 2 ], [ 2, 3 ] ] }
+---
+meta: { name: leads, cluster: local, environment: dev, region: here }
+spec: { partitions: 3, replicationFactor: 1, placement: { strategy: balanced-leaders } }
+---
+meta: { name: across, cluster: other, environment: dev, region: here }
+spec:
+  partitions: 3
+  replicationFactor: 3
+  retentionMinutes: 5
+  placement: { strategy: cross-rack }
+  settings: { retention.ms: 1000 }
+---
+meta: { name: rights, cluster: local, environment: dev, region: here }
+spec:
+  acls:
+    - resource:
+        type: topic
+        name: defaults
+        patternType: literal
+        principal: "User:anna"
+        host: "*"
+        permission: allow
+      operations: [ Read, Describe ]
+    - resource: { type: group, name: g-, patternType: prefixed, principal: "User:anna",
+                  host: 10.0.0.1, permission: deny }
+      operations: [ Read ]
+---
+meta: { name: ben, cluster: local, environment: dev, region: here }
+spec:
+  authentication: { type: scram-sha-512, password: hunter2 }
+  authorization:
+    type: simple
+    acls:
+      - resource: { type: topic, name: defaults, patternType: literal, host: "*" }
+        operations: [ Write ]
+"""
+
 ALL = {
     SourceFormat.JIKKOU: JIKKOU,
     SourceFormat.KAFKA_GITOPS: GITOPS,
     SourceFormat.JULIE: JULIE,
     SourceFormat.STRIMZI: STRIMZI,
+    SourceFormat.TOPICCTL: TOPICCTL,
 }
 
 
@@ -390,7 +472,7 @@ def with_unknown_keys(part: object) -> Iterator[None]:
             yield from with_unknown_keys(each)
 
 
-@pytest.mark.parametrize("format_", [each for each in SourceFormat if each in ALL])
+@pytest.mark.parametrize("format_", ALL)
 def test_no_key_of_any_format_is_dropped_in_silence(format_: SourceFormat, tmp_path: Path) -> None:
     """An unknown key is reported, kept as a comment, a config or a name, or is an error.
 
@@ -576,6 +658,99 @@ def test_strimzi_users_are_named_as_kafka_knows_them(tmp_path: Path) -> None:
     ]
 
 
+def test_topicctl_keeps_topics_placements_and_acls(tmp_path: Path) -> None:
+    """In facts the examples of topicctl's README and its folders local-cluster and auth."""
+    found = from_text(tmp_path, TOPICCTL)
+    of = declared(tmp_path, found)
+    assert topics(of) == {
+        "defaults": (
+            3,
+            2,
+            {
+                "cleanup.policy": "compact,delete",
+                "max.message.bytes": "5542880",
+                "retention.ms": "6120000",
+            },
+        ),
+        "racks": (2, 1, {}),
+        "fixed": (None, None, {}),
+        "leads": (3, 1, {}),
+        "across": (3, 3, {"retention.ms": "1000"}),
+    }
+    values = [each.value for each in of.resources if isinstance(each.value, Topic)]
+    assert {each.name: each.strategy for each in values} == {
+        "defaults": "in-rack",
+        "racks": "",
+        "fixed": "static",
+        "leads": "balanced-leaders",
+        "across": "rack-aware",
+    }
+    assert [each.replica_assignment for each in values if each.name == "fixed"] == [
+        ((1, 2), (2, 3))
+    ]
+    assert acls(of) == {
+        "User:anna|*|Read|Allow|Topic|defaults|Literal",
+        "User:anna|*|Describe|Allow|Topic|defaults|Literal",
+        "User:anna|10.0.0.1|Read|Deny|Group|g-|Prefixed",
+        "User:ben|*|Write|Allow|Topic|defaults|Literal",
+    }
+    above = ['# description = "Where most topics are."', '# labels.team = "shop"']
+    above += ['# consumers[0] = "billing"', 'resource "kafka_topic" "defaults" {']
+    assert "\n".join(above) in found.text
+    assert found.text.count('# name = "rights"') == 2
+    assert "hunter2" not in str(found)
+    assert left_out(found) == [
+        (3, "region of cluster local"),
+        (4, "environment of cluster local"),
+        (5, "description of cluster local"),
+        (7, "bootstrapAddrs of cluster local"),
+        (8, "clusterID of cluster local"),
+        (9, "defaultThrottleMB of cluster local"),
+        (11, "tls of cluster local"),
+        (15, "meta.cluster local, dev, here"),
+        (26, "picker of topic defaults"),
+        (27, "throttleMB of topic defaults"),
+        (27, "partitionBatchSize of topic defaults"),
+        (37, "placement strategy static-in-rack of topic racks"),
+        (38, "staticRackAssignments of topic racks"),
+        (49, "meta.cluster other, dev, here"),
+        (53, "retentionMinutes of topic across"),
+        (74, "authentication of user ben"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_refused"),
+    [("86400000", "1000", True), ("5401000", "1000", False), ("1000", "86400000", False)],
+)
+def test_the_retention_step_of_topicctl_becomes_a_policy(
+    before: str, after: str, is_refused: bool, tmp_path: Path
+) -> None:
+    """`defaultRetentionDropStepDuration` of 1h30m lets 5,400,000 ms go at a time."""
+    cluster = TOPICCTL.split("---", maxsplit=1)[0]
+    topic = (
+        "---\nmeta: {{ name: t, cluster: local }}\n"
+        "spec: {{ partitions: 1, settings: {{ retention.ms: {} }} }}\n"
+    )
+    site = ProjectHarness(tmp_path, MemoryCluster())
+    site.write(from_text(tmp_path, cluster + topic.format(before)).text)
+    site.apply()
+    site.write(from_text(tmp_path, cluster + topic.format(after)).text)
+    made = site.plan().plan
+    told = [each.policy for each in made.violations]
+    assert told == (["retention_step"] if is_refused else [])
+    assert made.has_changes is not is_refused
+
+
+@pytest.mark.parametrize("written", ["6", "h", "1h 30m", "-6h", "1d"])
+def test_a_duration_that_go_does_not_know_is_a_mistake(written: str, tmp_path: Path) -> None:
+    text = "meta: { name: c }\nspec:\n  bootstrapAddrs: [ k ]\n"
+    text += f"  defaultRetentionDropStepDuration: {written}\n"
+    ((code, line, detail),) = mistakes(tmp_path, text)
+    assert (code, line) == ("KP181", 4)
+    assert f'there is "{written}"' in detail
+
+
 def test_several_files_are_read_together_and_what_is_declared_twice_is_told(tmp_path: Path) -> None:
     for name, text in (("a.yaml", GITOPS), ("b.yaml", "topics: { orders: { partitions: 7 } }")):
         (tmp_path / name).write_text(text)
@@ -615,7 +790,7 @@ def test_a_mistake_is_told_with_its_line(
     assert told in detail
 
 
-@pytest.mark.parametrize("format_", SourceFormat)
+@pytest.mark.parametrize("format_", READERS)
 def test_no_wrong_document_makes_a_reader_fall_over(format_: SourceFormat) -> None:
     """Each line of the sample is taken out once: that is told, or converted without it."""
     lines = ALL[format_].splitlines(keepends=True)

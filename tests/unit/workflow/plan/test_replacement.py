@@ -193,7 +193,6 @@ def test_replaced_topics_count_as_deletes(site: ProjectHarness) -> None:
 def test_a_layout_that_the_broker_refuses_is_told_before_anything_is_deleted(
     site: ProjectHarness,
 ) -> None:
-    site.write(MAIN_TF.replace('"86400000"', '"no number"'))
     site.cluster.refuse("INVALID_CONFIG", on="orders.kplan-preview", call="preview_topics")
     assert "KP241" in codes(site.plan(**meant()).plan)
 

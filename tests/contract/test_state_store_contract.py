@@ -1,13 +1,16 @@
-"""What every place for a state promises: one suite, a file and records."""
+"""What every place for a state promises: one suite on a file, memory, Kafka and buckets."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kplan.cluster.memory.store import MemoryRecords
+from kplan.cluster.topology import StateTopic
+from kplan.kafka.state_topic import KafkaRecords
 from kplan.model.address import Address
 from kplan.model.errors import StateError, StateLockedError
 from kplan.model.outcome import OutcomeStatus
@@ -17,21 +20,40 @@ from kplan.state.codec import encode_state
 from kplan.state.file_store import FileStore
 from kplan.state.lock import LockStatus
 from kplan.state.lock_holder import LockHolder, current_holder
+from kplan.state.object_store import ObjectRecords
 from kplan.state.record_store import RecordStore
 from kplan.state.store import StateStore
+from tests.contract.clusters import cleaned, connected, settings_of
+from tests.object_buckets import SERVICES
 from tests.unit.state.state_builders import applied, creation, many, owned, plan, state
 
 Open = Callable[[], StateStore]
 """Opens the same place again, as another run does."""
 
 
-@pytest.fixture(params=["file", "records"])
-def again(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+@pytest.fixture(
+    params=["file", "memory", *SERVICES, pytest.param("kafka", marks=pytest.mark.broker)]
+)
+def again(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Open]:
     monkeypatch.chdir(tmp_path)  # a state that cannot be written is left here
-    if request.param == "file":
-        return lambda: FileStore(tmp_path / "state" / "kplan.json")
-    records = MemoryRecords()
-    return lambda: RecordStore(records.connect())
+    name = f"__kplan_ct_{uuid.uuid4().hex[:8]}"
+    with ExitStack() as stack:
+        if request.param == "file":
+            yield lambda: FileStore(tmp_path / "state" / "kplan.json")
+        elif request.param == "memory":
+            records = MemoryRecords()
+            yield lambda: RecordStore(records.connect())
+        elif request.param == "kafka":
+            settings = settings_of(request.getfixturevalue("broker"), "anonymous")
+            stack.enter_context(cleaned(connected("wire", settings), name))
+            yield lambda: RecordStore(
+                stack.enter_context(closing(KafkaRecords(settings, StateTopic(name))))
+            )
+        else:
+            place = request.getfixturevalue("bucket_of_service")(request.param, name)
+            yield lambda: RecordStore(ObjectRecords(place))
 
 
 @pytest.fixture

@@ -1,0 +1,44 @@
+"""Addresses that a CI job knows, for reports that are read elsewhere."""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import SourceRange
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Where the run, its commit, its page and the lines of its files are; "" is not known.
+
+    `line` is a pattern with `{path}` and `{line}` for a line of a file of the repository, and
+    `folder` leads from the top of that to the configuration, "" or ending in a slash. `apply_hint`
+    says how the plan is applied, or who may.
+    """
+
+    run: str = ""
+    commit: str = ""
+    revision: str = ""
+    page: str = ""
+    line: str = ""
+    folder: str = ""
+    apply_hint: str = ""
+
+    def line_address(self, place: SourceRange | None) -> str:
+        """Return the address of the line where something is declared, "" if it has none."""
+        if not self.line or place is None or place.file.startswith(("/", "..")):
+            return ""
+        path = quote(f"{self.folder}{place.file}")
+        return self.line.replace("{path}", path).replace("{line}", str(place.line))
+
+    def named(self) -> Iterator[tuple[str, str]]:
+        """Return name and address of all that concerns the run as a whole."""
+        if self.run:
+            yield "Run", self.run
+        if self.commit:
+            yield f"Commit {self.revision[:7]}", self.commit
+        if self.page:
+            yield "Report", self.page
+
+
+NO_LINKS = Links()

@@ -1,0 +1,238 @@
+"""A state in a bucket of each service: two writers, lost answers, and what is refused."""
+
+import base64
+import os
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import obstore
+import pytest
+
+from kplan.cli.run import run
+from kplan.cluster.topology import ObjectService, StateBucket
+from kplan.model.errors import (
+    ObjectStoreAuthError,
+    ObjectStoreUnreachableError,
+    StateError,
+    StateLockedError,
+)
+from kplan.state.file_store import FileStore
+from kplan.state.lock_holder import current_holder
+from kplan.state.object_store import ObjectRecords
+from kplan.state.record_lock import RecordTransaction
+from kplan.state.record_store import RecordStore
+from tests.object_buckets import SERVICES
+from tests.object_servers import cutting_proxy
+from tests.object_services import gcs_credentials
+from tests.unit.state.state_builders import owned, state
+
+
+@pytest.fixture(params=SERVICES)
+def bucket(
+    request: pytest.FixtureRequest, bucket_of_service: Callable[[str, str], StateBucket]
+) -> StateBucket:
+    return bucket_of_service(request.param, f"team/{uuid.uuid4().hex}")
+
+
+def store(bucket: StateBucket) -> RecordStore:
+    return RecordStore(ObjectRecords(bucket))
+
+
+def test_a_state_and_its_history_are_read_by_another_run(bucket: StateBucket) -> None:
+    first = store(bucket)
+    with first.hold_lock(current_holder("apply"), 0, lambda _: None):
+        first.write(state(owned("a"), serial=1))
+        first.write(state(owned("a"), owned("b"), serial=2))
+    assert store(bucket).read() == state(owned("a"), owned("b"), serial=2)
+    assert [each.serial for each in store(bucket).list_versions()] == [1, 2]
+
+
+def test_a_second_run_is_told_that_the_lock_is_held(bucket: StateBucket) -> None:
+    first, second = store(bucket), store(bucket)
+    with first.hold_lock(current_holder("apply"), 0, lambda _: None):
+        first.write(state(owned("a"), serial=1))
+        assert second.lock_status().is_held
+        with (
+            pytest.raises(StateLockedError),
+            second.hold_lock(current_holder("apply"), 0, lambda _: None),
+        ):
+            pass
+    assert not second.lock_status().is_held
+
+
+def test_no_update_of_two_writers_is_lost(bucket: StateBucket) -> None:
+    def count(number: int) -> None:
+        mine = RecordTransaction(ObjectRecords(bucket))
+        for turn in range(5):
+            while True:
+                try:
+                    mine.update(lambda _, turn=turn: {f"{number}-{turn}": b"1"})  # type: ignore[misc]
+                except StateLockedError:
+                    continue
+                break
+
+    runs = [threading.Thread(target=count, args=(number,)) for number in range(2)]
+    for each in runs:
+        each.start()
+    for each in runs:
+        each.join()
+    found = ObjectRecords(bucket).read()
+    assert found is not None
+    assert sorted(found) == [f"{number}-{turn}" for number in range(2) for turn in range(5)]
+
+
+def test_a_write_whose_answer_was_lost_is_looked_up(
+    bucket: StateBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[int] = []
+
+    def step(view: object) -> dict[str, bytes | None]:
+        del view
+        steps.append(1)
+        return {"a": b"%d" % len(steps)}
+
+    address = urlsplit(bucket.endpoint)
+    with cutting_proxy(f"http://{address.netloc}") as proxy:
+        monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials(proxy.address))
+        endpoint = f"{proxy.address}{address.path}"
+        mine = RecordTransaction(ObjectRecords(replace(bucket, endpoint=endpoint)))
+        mine.update(lambda _: {"begun": b"1"})
+        proxy.cut_next_put()
+        mine.update(step)
+        assert proxy.cut_count == 1
+    assert len(steps) == 1
+    assert ObjectRecords(bucket).read() == {"begun": b"1", "a": b"1"}
+
+
+def test_a_bucket_that_does_not_exist_is_named(bucket: StateBucket) -> None:
+    with pytest.raises(StateError, match="The bucket absent, which stores the state, does not"):
+        ObjectRecords(replace(bucket, bucket="absent")).claim()
+
+
+def test_wrong_credentials_are_told(bucket: StateBucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    if bucket.service is ObjectService.GCS:
+        pytest.skip("fake-gcs-server takes any credentials")
+    monkeypatch.setattr("moto.core.responses.settings.INITIAL_NO_AUTH_ACTION_COUNT", 0)
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", base64.b64encode(b"another").decode())
+    with pytest.raises(ObjectStoreAuthError, match="cannot be read or written with these"):
+        ObjectRecords(bucket).read()
+
+
+def test_a_server_that_is_away_is_told(
+    bucket: StateBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials("http://127.0.0.1:1"))
+    with pytest.raises(ObjectStoreUnreachableError, match="does not answer"):
+        ObjectRecords(replace(bucket, endpoint="http://127.0.0.1:1")).claim()
+
+
+def test_a_state_moves_from_a_file_to_the_bucket_and_back(
+    bucket: StateBucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.tf").write_text(block(bucket))
+    file = FileStore(tmp_path / "state" / "kplan.json")
+    with file.hold_lock(current_holder("apply"), 0, lambda _: None):
+        file.write(state(owned("a"), serial=3))
+    document = file.read_document()
+    command = [sys.executable, "-m", "kplan.cli.main", "state", "migrate", "-to"]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    for place in (bucket.service.value, "file"):
+        done = subprocess.run(
+            [*command, place], env=environ, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Moved the state (serial 3)" in done.stdout
+        if place != "file":
+            assert store(bucket).read_document() == document
+    assert file.read_document() == document
+
+
+def test_what_a_killed_writer_left_is_removed_when_it_is_old(
+    bucket: StateBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = ObjectRecords(bucket)
+    killed.claim()
+    killed.write({"kept": b"x" * 5000})
+    left = killed._put_object(b"y" * 5000)
+
+    def kept() -> list[str]:
+        found = obstore.list(killed._store(), f"{bucket.key}.records").collect()
+        return sorted(each["path"] for each in found)
+
+    names = kept()
+    assert left in names
+    ObjectRecords(bucket).claim()
+    assert kept() == names, "another run may be about to name it"
+    monkeypatch.setattr("kplan.state.object_store._ORPHAN_AGE", timedelta(seconds=-60))
+    assert ObjectRecords(bucket).claim() == {"kept": b"x" * 5000}
+    assert kept() == [each for each in names if each != left]
+
+
+def block(bucket: StateBucket) -> str:
+    given = {
+        "backend": bucket.service.value,
+        "container" if bucket.service is ObjectService.AZURE else "bucket": bucket.bucket,
+        "key": bucket.key,
+        "endpoint": bucket.endpoint,
+        "region": bucket.region,
+        "account": bucket.account,
+    }
+    arguments = [f'  {name} = "{each}"' for name, each in given.items() if each]
+    return "\n".join(["state {", *arguments, "}", ""])
+
+
+def test_a_state_moves_from_one_bucket_to_another(
+    bucket: StateBucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a checkout of before there is no file between; a note says where it is now."""
+    before, now = tmp_path / "before", tmp_path / "now"
+    old, new = bucket, replace(bucket, key=f"{bucket.key}-new")
+    for folder, place in ((before, old), (now, new)):
+        folder.mkdir()
+        (folder / "main.tf").write_text(block(place))
+    with store(old).hold_lock(current_holder("apply"), 0, lambda _: None):
+        pass
+    first = store(old)
+    with first.hold_lock(current_holder("apply"), 0, lambda _: None):
+        first.write(state(owned("a"), serial=3))
+    document = first.read_document()
+    monkeypatch.chdir(now)
+    moving = ["state", "migrate", f"-to={bucket.service.value}", "-from=../before"]
+    assert run(moving, os.environ) == 0
+    assert store(new).read_document() == document
+    with pytest.raises(StateError, match="moved"):
+        store(old).read()
+    assert run(moving, os.environ) == 0, "a move that was done is left as it is"
+    assert not (now / "state").exists()
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kplan.state.object_store.find_spec", lambda _: None)
+    with pytest.raises(StateError) as told:
+        ObjectRecords(StateBucket("states", "a"))
+    assert told.value.hint == "Install it: pip install 'kplan[objects]'"
+
+
+def test_workspaces_are_listed_and_deleted_beside_each_other(bucket: StateBucket) -> None:
+    places = [replace(bucket, key=f"{bucket.key}{end}") for end in ("", "@prod", "@qa", "-2@x")]
+    for number, place in enumerate(places):
+        kept = store(place)
+        with kept.hold_lock(current_holder("apply"), 0, lambda _: None):
+            kept.write(state(owned(f"t{number}"), serial=1))
+    assert store(bucket).list_workspaces() == ("prod", "qa")
+    assert store(places[1]).list_workspaces() == ("prod", "qa")
+    gone = store(places[1])
+    with gone.hold_lock(current_holder("workspace delete"), 0, lambda _: None):
+        gone.delete_workspace()
+    assert store(bucket).list_workspaces() == ("qa",)
+    assert store(places[1]).read() is None
+    assert not store(places[1]).lock_status().is_held
+    assert store(bucket).read() == state(owned("t0"), serial=1)

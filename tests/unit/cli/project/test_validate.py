@@ -1,0 +1,74 @@
+"""`kplan validate`: values of configs are checked without a cluster, where they are written."""
+
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from kplan.cli.run import run
+
+Capture = pytest.CaptureFixture[str]
+
+TOPIC = """
+resource "kafka_topic" "orders" {
+  name       = "orders"
+  partitions = 3
+  config = {
+    CONFIG
+  }
+}
+"""
+
+
+def validate(folder: Path, config: str, *options: str) -> int:
+    (folder / "main.tf").write_text(TOPIC.replace("CONFIG", config))
+    with chdir(folder):
+        return run(["validate", *options], {})
+
+
+def test_a_value_of_the_wrong_type_is_pointed_at(tmp_path: Path, capsys: Capture) -> None:
+    assert validate(tmp_path, '"retention.ms" = "7 days"') == 1
+    told = capsys.readouterr().err
+    assert "main.tf line 6, column 22" in told
+    assert "^^^^^^^^" in told
+    assert 'retention.ms is "7 days": Not a number of type LONG.' in told
+
+
+@pytest.mark.parametrize(
+    ("config", "version", "told"),
+    [
+        ('"segment.bytes" = 1000', "4.0", "Value must be at least 1048576"),
+        ('"segment.bytes" = 1000', "3.9", ""),
+        ('"message.format.version" = "2.8"', "4.1", "it ended with Kafka 4.0"),
+        ('"message.format.version" = "2.8"', "2.8.1", ""),
+        ('"local.retention.ms" = 5', "3.5", "it came with Kafka 3.6"),
+        ('"local.retention.ms" = 5', "3.6", ""),
+        ('"compression.zstd.level" = 5', "3.7", "it came with Kafka 3.8"),
+        ('"confluent.placement.constraints" = "x"', "3.7", ""),
+    ],
+)
+def test_a_config_is_held_against_the_version_that_was_chosen(
+    tmp_path: Path, capsys: Capture, config: str, version: str, told: str
+) -> None:
+    assert validate(tmp_path, config) == 0, "some version takes it"
+    assert validate(tmp_path, config, f"-kafka-version={version}") == bool(told)
+    shown = capsys.readouterr().err
+    assert told in shown
+    assert ("main.tf line 6" in shown) == bool(told) or "confluent" in config
+
+
+def test_what_is_no_version_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    assert validate(tmp_path, "", "-kafka-version=new") == 1
+    assert "is not of the form X.Y" in capsys.readouterr().err
+
+
+def test_a_sensitive_value_is_not_told(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "secret.tf").write_text(
+        'variable "s" {\n  sensitive = true\n  default   = "hunter2"\n}\n'
+        'resource "kafka_broker_config" "all" {\n'
+        '  config = { "log.retention.ms" = var.s }\n}\n'
+    )
+    assert validate(tmp_path, '"retention.ms" = var.s') == 1
+    told = capsys.readouterr().err
+    assert "hunter2" not in told
+    assert told.count("(sensitive value)") == 2
