@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.fleet.access import REQUEST_COLUMNS, acl_rows, kafka_enum_name, matching_acls
 from kplan.fleet.audit_topic import KAFKA_SCHEME
 from kplan.fleet.inventory import topic_use
+from kplan.fleet.log_layout import MARK, PART_COUNT
 from kplan.fleet.session import failure_reason
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
@@ -24,78 +25,37 @@ _USAGE_SCHEMA = (
     "resource_type string, resource_name string, is_allowed boolean, request string, count long, "
     "first_at timestamp, last_at timestamp"
 )
+_MALFORMED_LOGS = 20
+"""Logs with malformed lines that one answer names."""
 AUDIT_SCHEMA = f"{_USAGE_SCHEMA}, line string, file string, stamp string"
 """Rows of a log. `line` counts lines that are not the authorizer's."""
-_MARK, _PART_COUNT = "\x01", 7
-_TEXT, _WORD = r"([^\x01]*?)", r"([^\x01\s]*)"
-_LINE = (
-    r"(?s)^.\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?>.*?Principal = )"
-    rf"(?>{_TEXT} is (Allowed|Denied) operation = ){_WORD} from host = {_WORD}"
-    rf" on resource = ([^\x01\s:]*):[^:]*:(?>{_TEXT} for request = ){_WORD}"
-    r" with resourceRefCount = \d{1,18}\s*(?: based on rule .*)?\z"
-)
-"""Java's; what is in (?>...) is looked for once, so that no line takes long."""
-
-
-def parse_lines(data_frame: "DataFrame") -> "DataFrame":
-    """Take lines apart, and add up those of a day that say the same; other lines stay as they are.
-
-    Out: cluster, source, text, is_whole, count, first_at, last_at. A whole `text` has what a line
-    says but for its time, between marks. Everything a line takes is done once, before anything is
-    asked of it: what Spark can move or copy, it computes again in each place. Times are as lines
-    tell them.
-    """
-    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
-
-    line, said = F.make_valid_utf8("line"), F.col("said")  # others read nothing else
-    at = F.concat(F.substring(line, 2, 19), F.lit("."), F.substring(line, 22, 3))
-    read = data_frame.select(
-        "cluster",
-        "source",
-        line.alias("line"),
-        F.regexp_replace(line, _LINE, _MARK.join(f"${n + 1}" for n in range(_PART_COUNT))).alias(
-            "said"
-        ),
-        at.try_cast("timestamp").alias("at"),
-    )
-    is_line = F.col("at").isNotNull() & (said != line)  # what does not fit is not replaced
-    text = F.when(is_line, said).otherwise(line).alias("text")
-    return (
-        read.select("cluster", "source", text, is_line.alias("is_line"), "at")
-        .groupBy("cluster", "source", "text", "is_line", F.to_date("at").alias("day"))
-        .agg(
-            F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
-            F.count(F.lit(1)).alias("count"),
-            F.min("at").alias("first_at"),
-            F.max("at").alias("last_at"),
-        )
-        .drop("is_line", "day")
-    )
 
 
 def line_sums(data_frame: "DataFrame", time_zone: str = "") -> "DataFrame":
     """Say of whole lines who did what to what from where, how often, first and last when.
 
     Resources of a kind that one request asked for are one line. Of other lines `line` is the text.
-    Lines tell the time of their broker: `time_zone` is its zone, UTC where none is named. In: what
+    Lines have the time of their broker, in `time_zone` where they name no zone, else UTC. In: what
     `parsed` gives. Out: the columns of TABLE up to `line`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     is_whole, text = F.col("is_whole"), F.col("text")
     who, verdict, operation, host, kind, name, request = (
-        F.get("parts", F.lit(n)) for n in range(_PART_COUNT)
+        F.get("parts", F.lit(n)) for n in range(PART_COUNT)
     )
     first, last = (
-        F.to_utc_timestamp(each, time_zone) if time_zone else F.col(each)
+        F.when(F.col("is_utc"), F.col(each)).otherwise(F.to_utc_timestamp(each, time_zone))
+        if time_zone
+        else F.col(each)
         for each in ("first_at", "last_at")
     )
-    return data_frame.withColumn("parts", F.when(is_whole, F.split(text, _MARK))).select(
+    return data_frame.withColumn("parts", F.when(is_whole, F.split(text, MARK))).select(
         "cluster",
         "source",
         who.alias("principal"),
         host.alias("host"),
-        operation.alias("operation"),
+        kafka_enum_name(operation).alias("operation"),
         kafka_enum_name(kind).alias("resource_type"),
         name.alias("resource_name"),
         (verdict == "Allowed").alias("is_allowed"),
@@ -127,11 +87,20 @@ def malformed_lines(data_frame: "DataFrame") -> "DataFrame":
 
 
 def last_usage(used: "DataFrame") -> "DataFrame":
-    """Return who used what last: cluster, principal, resource, operations, count, last_at."""
+    """Return who used what last: cluster, principal, resource, operations, count, last_at.
+
+    For InitProducerId Kafka asks whether a client may write to any topic, and logs this as a topic
+    with the name `hardcode`.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
+    is_any = kafka_enum_name(F.col("request")).isin("INIT_PRODUCER_ID", "INITPRODUCERID") & (
+        (F.col("resource_type") == "TOPIC") & (F.col("resource_name") == "hardcode")
+    )
+    name = F.when(is_any, F.lit("idempotent produce")).otherwise(F.col("resource_name"))
     return (
         used.where("is_allowed")
+        .withColumn("resource_name", name)
         .groupBy("cluster", "principal", "resource_type", "resource_name")
         .agg(
             F.concat_ws(", ", F.sort_array(F.collect_set("operation"))).alias("operations"),
@@ -226,6 +195,57 @@ def malformed_counts(lines_: "DataFrame") -> "DataFrame":
     return found.orderBy("cluster", "source")
 
 
+class MalformedLog(NamedTuple):
+    """A log with lines that are none of the authorizer's, and some of these."""
+
+    cluster: str
+    source: str
+    lines: int
+    malformed: int
+    examples: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Return the part of its lines that is malformed."""
+        return self.malformed / self.lines
+
+
+def malformed_logs(used: "DataFrame", malformed: "DataFrame", share: float) -> list[MalformedLog]:
+    """List the log files with more than this share of malformed lines, the worst first."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    none, place = F.lit(0), ("cluster", "source")
+    whole = used.select(*place, "count", none.alias("malformed"))
+    counts = (
+        whole.unionByName(malformed.select(*place, "count", F.col("count").alias("malformed")))
+        .groupBy(*place)
+        .agg(F.sum("count").alias("lines"), F.sum("malformed").alias("malformed"))
+        .where(~F.col("source").startswith(KAFKA_SCHEME))  # topics are read in spans of any length
+        .where(F.col("malformed") > F.col("lines") * share)
+        .orderBy(F.desc(F.col("malformed") / F.col("lines")), *place)
+        .limit(_MALFORMED_LOGS)
+        .collect()
+    )
+    return [
+        MalformedLog(
+            row["cluster"],
+            row["source"],
+            row["lines"],
+            row["malformed"],
+            _examples(malformed, row["cluster"], row["source"]),
+        )
+        for row in counts
+    ]
+
+
+def _examples(malformed: "DataFrame", cluster: str, source: str) -> tuple[str, ...]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    own = (F.col("cluster") == cluster) & (F.col("source") == source)
+    rows = malformed.where(own).select("line").limit(3).collect()
+    return tuple(row["line"] for row in rows)
+
+
 def log_lineage(used: "DataFrame") -> dict[str, str]:
     """Say, for the lineage of figures, of which logs they were made."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -268,7 +288,7 @@ def _log_coverage(used: "DataFrame") -> "DataFrame":
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_READER_VERSION = 1
+_READER_VERSION = 2
 """It goes up when logs that were read before would be read otherwise today."""
 _COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
 _LOG_NAME = re.compile(r".*?[.]log(?=[.-][^/]*$|$)", re.DOTALL)

@@ -23,8 +23,9 @@ OFFSET_SCHEMA = "cluster string, source string, end long"
 """Of the table that says how far topics were read."""
 _JAR_SETTINGS = ("spark.jars.packages", "spark.jars")
 _CONNECTOR = "spark-sql-kafka-0-10"
-_EVENT_SCHEMA = (
-    "message string, `@timestamp` string, timestamp string, time string, timeMillis long, "
+EVENT_SCHEMA = (
+    "message string, log string, `@timestamp` string, timestamp string, "
+    "time string, timeMillis long, "
     "instant struct<epochSecond: long, nanoOfSecond: long>, "
     "data struct<methodName: string, authenticationInfo: struct<principal: string>, "
     "authorizationInfo: struct<granted: boolean, operation: string, resourceType: string, "
@@ -116,12 +117,12 @@ def authorizer_line(text: "Column") -> "Column":
     """Turn a record into a line as the authorizer writes it; what cannot be stays as it is."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    event = F.from_json(text, _EVENT_SCHEMA)
+    event = F.from_json(text, EVENT_SCHEMA)
     message, at = event["message"], F.concat(F.lit("["), _event_time(event), F.lit("] INFO "))
     return F.coalesce(
         F.when(message.startswith("["), message),
         F.when(message.startswith("Principal = "), F.concat(at, message)),
-        F.concat(at, _cloud_event_line(event["data"])),
+        F.concat(at, cloud_event_line(event["data"])),
         text,
     )
 
@@ -130,17 +131,24 @@ def _event_time(event: "Column") -> "Column":
     """Find the time of an event, as logs write it."""
     from pyspark.sql import functions as F  # noqa: N812
 
+    return F.date_format(event_instant(event), "yyyy-MM-dd HH:mm:ss,SSS")
+
+
+def event_instant(event: "Column") -> "Column":
+    """Find the time of an event; texts without a zone are of UTC."""
+    from pyspark.sql import functions as F  # noqa: N812
+
     instant = event["instant"]
     millis = F.coalesce(
         event["timeMillis"],
         instant["epochSecond"] * 1000 + F.floor(instant["nanoOfSecond"] / 1_000_000),
+        event["timestamp"].try_cast("long"),  # as CloudWatch exports it
     )
     texts = (F.try_to_timestamp(event[name]) for name in ("@timestamp", "timestamp", "time"))
-    at = F.coalesce(F.timestamp_millis(millis), *texts)
-    return F.date_format(at, "yyyy-MM-dd HH:mm:ss,SSS")
+    return F.coalesce(F.timestamp_millis(millis), *texts)
 
 
-def _cloud_event_line(data: "Column") -> "Column":
+def cloud_event_line(data: "Column") -> "Column":
     """Write what Confluent's audit log says of a decision."""
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -23,7 +23,6 @@ from kplan.fleet.audit import (
     line_sums,
     list_log_files,
     malformed_lines,
-    parse_lines,
     read_lines,
     unused_acls,
     unused_topics,
@@ -32,6 +31,7 @@ from kplan.fleet.audit import (
 from kplan.fleet.audit_topic import authorizer_line
 from kplan.fleet.inventory import clusters_without_log
 from kplan.fleet.lint import acl_findings
+from kplan.fleet.log_layout import parse_lines
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import Row, object_row
 from kplan.kinds.acl import Acl, AclKind

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.audit import line_sums, malformed_lines, parse_lines, usage
+from kplan.fleet.audit import line_sums, malformed_lines, usage
+from kplan.fleet.log_layout import parse_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

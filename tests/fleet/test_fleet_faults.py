@@ -14,8 +14,9 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
-from kplan.fleet.audit import list_log_files, parse_lines, read_lines
+from kplan.fleet.audit import list_log_files, read_lines
 from kplan.fleet.data_source import read_clusters
+from kplan.fleet.log_layout import parse_lines
 from kplan.fleet.reader import SnapshotSource
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store

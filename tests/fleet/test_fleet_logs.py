@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.config.fleet_file import FleetCluster
-from kplan.fleet.audit import list_log_files, new_log_files, parse_lines, read_lines, usage_since
+from kplan.fleet.audit import list_log_files, malformed_logs, new_log_files, read_lines, usage_since
+from kplan.fleet.log_layout import parse_lines
 from kplan.fleet.store import Store, UnreadableLog
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet.audit import _ingest_files
+from kplan.workflow.fleet.audit import WARNED_SHARE, _ingest_files, report_malformed
 from tests.fleet.test_fleet_store import FORMS
 
 if TYPE_CHECKING:
@@ -114,3 +115,25 @@ def test_logs_are_asked_by_days_and_kept_as_long_as_is_said(
     assert requests(store) == {"orders": 4}
     assert store.vacuum_logs(timedelta(0), second + timedelta(days=9)) == 1
     assert not requests(store)
+
+
+def test_a_log_of_malformed_lines_is_warned_of_or_an_error_that_names_the_nearest_layout(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    store = Store(spark, str(tmp_path / "tables"))
+    few, most = line("orders") * 49 + STRAY, line("stock") + "01 Nov 10:00 Principal = x\n" * 2
+    rare = line("bills") * 100 + STRAY
+    for name, text in (("few", few), ("most", most), ("rare", rare)):
+        (tmp_path / f"{name}.log").write_text(text)
+    ingest(store, tmp_path / "*.log")
+    found = malformed_logs(store.usage(), store.malformed_lines(), WARNED_SHARE)
+    names = [(each.source.rpartition("/")[2], each.malformed, each.lines) for each in found]
+    assert names == [("most.log", 2, 3), ("few.log", 1, 50)]
+
+    warnings: list[str] = []
+    (error,) = report_malformed(found, warnings.append)
+    assert "eu: 2 of 3 lines (67%)" in error
+    assert "the nearest layout is a log4j pattern without a date" in error
+    (warning,) = warnings
+    assert "1 of 50 lines (2%)" in warning
+    assert STRAY.strip() in warning

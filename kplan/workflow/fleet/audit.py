@@ -1,7 +1,7 @@
 """Use cases over many clusters: authorizer logs, usage, and HCL to remove what is unused."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet import audit, audit_topic, dataframe, inventory
+from kplan.fleet.log_layout import nearest_layout, parse_lines
 from kplan.fleet.session import open_session
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store, UnreadableLog
@@ -33,6 +34,10 @@ from kplan.workflow.fleet.fleet import (
     render_figures,
 )
 
+WARNED_SHARE, FAILED_SHARE = 0.01, 0.5
+"""Shares of malformed lines of a log above which this is a warning, and an error."""
+EXAMPLE_LENGTH = 200
+"""Characters of a malformed line that a message shows."""
 _OWNED_HEADER = """\
 # These objects are unused. Delete their resource blocks, add this file, and plan: the plan deletes
 # them. Of a block with for_each delete only the key.
@@ -105,6 +110,9 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         history = filter_clusters(options, store.usage())
         malformed = filter_clusters(options, store.malformed_lines())
         lineage = {**audit.log_lineage(history), "answered_by": VERSION, "store": fleet.store}
+        notes += report_malformed(
+            audit.malformed_logs(history, malformed, WARNED_SHARE), ports.progress.note
+        )
         dataframe.write_table(history, options.output, lineage)
         dataframe.write_table(malformed, options.output, lineage, "malformed")
         told = {
@@ -114,6 +122,24 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         }
         tables = dataframe.collect_tables(told, options.limit)
         return Figures("Authorizer logs", tables, lineage, tuple(notes))
+
+
+def report_malformed(logs: Sequence[audit.MalformedLog], warn: Callable[[str], None]) -> list[str]:
+    """Warn of logs with malformed lines; returns those of which most lines are malformed."""
+    errors = []
+    for each in logs:
+        lines = "".join(f"\n    {line[:EXAMPLE_LENGTH]}" for line in each.examples)
+        text = (
+            f"{each.cluster}: {each.malformed:,} of {each.lines:,} lines ({each.share:.0%}) of "
+            f"{each.source} are malformed"
+        )
+        if each.share > FAILED_SHARE:
+            nearest = nearest_layout(each.examples)
+            layout = f"the nearest layout is {nearest}" if nearest else "no layout is near"
+            errors.append(f"{text}; {layout}:{lines}")
+        else:
+            warn(f"Warning: {text}:{lines}")
+    return errors
 
 
 def _ingest_all(
@@ -165,9 +191,7 @@ def _ingest_files(
     left_out: list[UnreadableLog] = []
     while new:
         try:
-            store.append_audit(
-                audit.parse_lines(audit.read_lines(spark, cluster.name, new)), new, zone
-            )
+            store.append_audit(parse_lines(audit.read_lines(spark, cluster.name, new)), new, zone)
             break
         except UnreadableLog as failure:
             rest = [each for each in new if each.source != failure.source]
@@ -212,7 +236,7 @@ def _ingest_topic(
         found = audit_topic.read_records(
             spark, cluster.name, spans, ports.java_client_settings(cluster)
         )
-        store.append_records(cluster.name, audit.parse_lines(found), spans)
+        store.append_records(cluster.name, parse_lines(found), spans)
 
 
 def _offset_ranges(

@@ -1,0 +1,193 @@
+r"""Layouts of authorizer logs: how each is taken apart, in Spark's own expressions.
+
+Lines of Kafka's default layout (`[%d] %p %m (%c)%n`) match one regular expression. The others are
+read in steps, which default lines never reach:
+
+    wrapped    JSON of Docker, log4j 2, ECS or CloudWatch, or an event of Confluent's audit log:
+               its message, after its time
+    prefixed   whatever stands before the message (CRI, syslog, CloudWatch, any log4j pattern):
+               the last date and time before it counts, with its zone
+    message    `operation = READ ... for request = FETCH ...`, or `Operation = Read` of old brokers
+"""
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kplan.fleet.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+MARK, PART_COUNT = "\x01", 7
+_TEXT, _WORD = r"([^\x01]*?)", r"([^\x01\s]*)"
+_VERDICT = rf"(?>{_TEXT} is (Allowed|Denied) "
+_MESSAGE = (
+    rf"{_VERDICT}operation = ){_WORD} from host = {_WORD}"
+    rf" on resource = ([^\x01\s:]*):[^:]*:(?>{_TEXT} for request = ){_WORD}"
+    r" with resourceRefCount = \d{1,18}"
+)
+_DEFAULT = (
+    r"(?s)^.\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\](?>.*?Principal = )"
+    rf"{_MESSAGE}\s*(?: based on rule .*)?\z"
+)
+"""Java's; what is in (?>...) is looked for once, so that no line takes long."""
+_LOGGER = r"(?:\s*[(\[][\w.$-]+[)\]])?\s*\z"
+"""The name of the logger, where the pattern has it last."""
+_NEWER = rf"(?s)^{_MESSAGE}(?: based on rule .*\z|{_LOGGER})"
+_OLDER = (
+    rf"(?s)^{_VERDICT}Operation = ){_WORD} from host = {_WORD} on resource = ([^\x01\s:]*):"
+    rf"(?:(?:LITERAL|PREFIXED):)?([^\x01\s]+?)(){_LOGGER}"
+)
+_ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
+_BEGINS = "Principal = "
+_LEVEL = r"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)"
+_TIME = (
+    r"(?s)^.*(?<!\d)(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
+    rf"(?: ?(Z|[+-]\d\d(?::?\d\d)?|{_LEVEL}[A-Z]{{2,5}}\b|[A-Z][a-z]+/[A-Z][A-Za-z_]+))?"
+    r"(?![\d:]).*$"
+)
+"""The last time before the message: what prefixes it has its own before it."""
+_WRAPPED = r'(?s)^[^{]{0,300}(\{\s*".*\})\s*$'
+
+_NEAREST = (
+    ("the older spelling (Operation = Read)", r".*Principal = .* Operation = "),
+    ("a JSON layout", r"[^{]{0,300}\{\s*\""),
+    ("CRI", r"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP] "),
+    ("syslog (RFC 5424)", r"<\d{1,3}>1 "),
+    ("syslog (RFC 3164)", r"(?:<\d{1,3}>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d "),
+    ("Kafka's default ([%d] %p %m (%c)%n)", r"\[\d{4}-\d\d-\d\d"),
+    ("a log4j pattern with a date and time", r"\d{4}-\d\d-\d\d"),
+    ("a log4j pattern without a date and time that kplan reads", r".*Principal = "),
+)
+"""Layouts and how their lines begin, the most special first."""
+
+
+def nearest_layout(lines: Iterable[str]) -> str:
+    """Name the layout that lines come nearest to, of those that kplan reads; empty for none."""
+    for line in lines:
+        for name, beginning in _NEAREST:
+            if re.match(beginning, line[:1000], re.DOTALL):
+                return name
+    return ""
+
+
+def parse_lines(lines: "DataFrame") -> "DataFrame":
+    """Take lines apart, and add up those of a day that say the same; other lines stay as they are.
+
+    In: cluster, source, line. Out: cluster, source, text, is_whole, is_utc, count, first_at,
+    last_at. A whole `text` has what a line says but for its time, between marks. Times are as lines
+    have them; `is_utc` where these name their zone. Lines of the default layout are added up
+    first, so that the steps of the other layouts cost them nothing.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    found = _parse_others(_parse_default(lines))
+    other_at, is_other = (
+        F.col("other_at"),
+        F.col("other_at").isNotNull() & F.col("other").isNotNull(),
+    )
+    first, last = (
+        F.when(is_other, other_at).otherwise(F.col(each)) for each in ("first_at", "last_at")
+    )
+    return (
+        found.select(
+            "cluster",
+            "source",
+            F.when(is_other, F.col("other")).otherwise(F.col("line")).alias("text"),
+            (F.col("is_default") | is_other).alias("is_line"),
+            (is_other & F.col("is_utc")).alias("is_utc"),
+            "count",
+            first.alias("first_at"),
+            last.alias("last_at"),
+        )
+        .groupBy(
+            "cluster", "source", "text", "is_line", "is_utc", F.to_date("first_at").alias("day")
+        )
+        .agg(
+            F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
+            F.sum("count").alias("count"),
+            F.min("first_at").alias("first_at"),
+            F.max("last_at").alias("last_at"),
+        )
+        .drop("is_line", "day")
+    )
+
+
+def _parse_default(lines: "DataFrame") -> "DataFrame":
+    """Add up lines of the default layout: cluster, source, line, is_default, count, ...
+
+    Everything a line takes is done once, before anything is asked of it: what Spark can move or
+    copy, it computes again in each place.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    line, said = F.make_valid_utf8("line"), F.col("said")  # others read nothing else
+    at = F.concat(F.substring(line, 2, 19), F.lit("."), F.substring(line, 22, 3))
+    read = lines.select(
+        "cluster",
+        "source",
+        line.alias("line"),
+        F.regexp_replace(line, _DEFAULT, _ALL_PARTS).alias("said"),
+        at.try_cast("timestamp").alias("at"),
+    )
+    fits = F.col("at").isNotNull() & (said != line)  # what does not fit is not replaced
+    text = F.when(fits, said).otherwise(line).alias("line")
+    return (
+        read.select("cluster", "source", text, fits.alias("fits"), "at")
+        .groupBy("cluster", "source", "line", "fits", F.to_date("at").alias("day"))
+        .agg(
+            F.bool_and("fits").alias("is_default"),
+            F.count(F.lit(1)).alias("count"),
+            F.min("at").alias("first_at"),
+            F.max("at").alias("last_at"),
+        )
+        .drop("fits", "day")
+    )
+
+
+def _parse_others(read: "DataFrame") -> "DataFrame":
+    """Add what lines say that are not of the default layout: other, other_at, is_utc."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    plain, begins, time = F.col("plain"), F.lit(_BEGINS), F.col("time")
+    is_candidate = ~F.col("is_default") & F.col("line").contains("rincipal")
+    wrapped = F.regexp_extract("line", _WRAPPED, 1)
+    found = _unwrap(read.withColumn("plain", F.when(is_candidate, F.col("line"))), wrapped)
+    found = _unwrap(found, F.regexp_extract("plain", _WRAPPED, 1))  # Docker wraps what log4j wrote
+    head = F.substring_index(plain, _BEGINS, 1)
+    message = F.substr(plain, F.length(head) + F.lit(len(_BEGINS) + 1))
+    found = found.withColumn(
+        "head", F.when(plain.contains(begins) & ~plain.contains(MARK), head)
+    ).withColumn("message", F.when(F.col("head").isNotNull(), message))
+    newer, older = (F.regexp_replace("message", each, _ALL_PARTS) for each in (_NEWER, _OLDER))
+    found = (
+        found.withColumn("other", newer)
+        .withColumn(
+            "other", F.when(F.col("other") == F.col("message"), older).otherwise(F.col("other"))
+        )
+        .withColumn("other", F.when(F.col("other") != F.col("message"), F.col("other")))
+        .withColumn("time", F.regexp_replace("head", _TIME, f"$1 $2.$3{MARK}$4"))
+    )
+    return found.withColumn(
+        "other_at", F.replace(time, F.lit(MARK), F.lit("")).try_cast("timestamp")
+    ).withColumn("is_utc", F.coalesce(~time.endswith(MARK), F.lit(col=False)))
+
+
+def _unwrap(found: "DataFrame", json: "Column") -> "DataFrame":
+    """Put the message of a JSON event after its time, into `plain`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_wrapped = F.col("plain").rlike(r"^[^{]{0,300}\{\s*\"")
+    event = F.col("event")
+    said = F.coalesce(event["message"], event["log"], cloud_event_line(event["data"]))
+    at = F.date_format(event_instant(event), "yyyy-MM-dd HH:mm:ss.SSSSSS'Z '")
+    return (
+        found.withColumn("event", F.from_json(F.when(is_wrapped, json), EVENT_SCHEMA))
+        .withColumn("said_by_event", said)
+        .withColumn(
+            "plain",
+            F.coalesce(F.concat(F.coalesce(at, F.lit("")), F.col("said_by_event")), F.col("plain")),
+        )
+        .drop("event", "said_by_event")
+    )

@@ -1,0 +1,117 @@
+"""Layouts of authorizer logs: what a broker says is the same however log4j and others write it.
+
+`python -m tests.fleet.write_layouts` writes the logs anew.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.fleet.audit import last_usage, line_sums, list_log_files, read_lines, usage
+from kplan.fleet.log_layout import parse_lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
+WHAT = ("principal", "host", "operation", "resource_type", "resource_name", "is_allowed", "request")
+SAID = (
+    "Principal = User:a is Allowed operation = READ from host = 10.0.0.1 on resource = "
+    "Topic:LITERAL:orders for request = FETCH with resourceRefCount = 1"
+)
+OLD = "Principal = User:a is Allowed Operation = Read from host = 10.0.0.1 on resource = "
+
+
+def lines(spark: "SparkSession", *texts: str) -> "DataFrame":
+    rows = [("eu", str(n), each) for n, each in enumerate(texts)]
+    return spark.createDataFrame(rows, "cluster string, source string, line string")
+
+
+def test_every_layout_gives_the_rows_of_the_default_one(spark: "SparkSession") -> None:
+    """All files were written by one broker at once; it was one of UTC."""
+    found: dict[str, Counter[tuple[object, ...]]] = {}
+    times: dict[str, set[str]] = {}
+    logs = list_log_files(spark, "eu", [str(LOGS / "*.log")])
+    for row in line_sums(parse_lines(read_lines(spark, "eu", logs))).collect():
+        name = row["source"].rpartition("/")[2]
+        assert row["line"] is None, (name, row["line"])
+        found.setdefault(name, Counter())[tuple(row[each] for each in WHAT)] += row["count"]
+        times.setdefault(name, set()).add(str(row["first_at"]).partition(".")[0])
+    assert set(found) == {each.name for each in LOGS.iterdir()}
+    assert found["kafka-default.log"].total() == len(
+        (LOGS / "kafka-default.log").read_text(encoding="utf-8").splitlines()
+    )
+    assert {row[0] for row in found["kafka-default.log"]} >= {"User:admin", "User:alice"}
+    assert {row[5] for row in found["kafka-default.log"]} == {True, False}
+    assert {name for name, rows in found.items() if rows != found["kafka-default.log"]} == set()
+    assert {name for name, at in times.items() if at != times["kafka-default.log"]} == set()
+
+
+@pytest.mark.parametrize("zone", ["", "Asia/Tokyo"])
+def test_a_zone_in_the_line_counts_before_that_of_the_cluster(
+    spark: "SparkSession", zone: str
+) -> None:
+    named = (
+        f"2026-11-01T10:00:00.5Z INFO {SAID}",
+        f"2026-11-01T15:30:00.5+0530 INFO {SAID}",
+        f"2026-11-01T09:00:00,5-01 INFO {SAID}",
+        f"[2026-11-01 11:00:00.5 Europe/Berlin] INFO {SAID}",
+        f"[2026-11-01 11:00:00,500 CET] INFO {SAID} (kafka.authorizer.logger)",
+        json.dumps({"@timestamp": "2026-11-01T10:00:00.500Z", "message": SAID}),
+    )
+    bare = f"2026-11-01 10:00:00 INFO {SAID}"
+    rows = line_sums(parse_lines(lines(spark, *named, bare)), zone).collect()
+    at = {row["source"]: str(row["first_at"]) for row in rows}
+    assert {at[str(n)] for n in range(len(named))} == {"2026-11-01 10:00:00.500000"}
+    assert at[str(len(named))] == f"2026-11-01 {'01' if zone else '10'}:00:00"
+
+
+def test_older_brokers_and_audit_events_are_read_and_what_has_no_year_is_not(
+    spark: "SparkSession",
+) -> None:
+    event = {
+        "specversion": "1.0",
+        "time": "2026-11-01T10:00:00Z",
+        "data": {
+            "methodName": "kafka.Fetch",
+            "authenticationInfo": {"principal": "User:a"},
+            "authorizationInfo": {
+                "granted": True,
+                "operation": "Read",
+                "resourceType": "Topic",
+                "resourceName": "orders",
+            },
+            "requestMetadata": {"client_address": "/10.0.0.1"},
+        },
+    }
+    texts = (
+        f"[2026-11-01 10:00:00,000] DEBUG {OLD}Topic:LITERAL:orders (kafka.authorizer.logger)",
+        f"[2026-11-01 10:00:00,000] DEBUG {OLD}Topic:orders (kafka.authorizer.logger)",
+        json.dumps(event),
+        f"Nov  1 10:00:00 host-1 kafka[12]: INFO {SAID}",
+        f"[2026-13-01 10:00:00,000 CEST] INFO {SAID}",
+    )
+    rows = line_sums(parse_lines(lines(spark, *texts))).collect()
+    whole = {
+        row["source"]: tuple(row[each] for each in WHAT[:-1]) for row in rows if not row["line"]
+    }
+    assert set(whole) == {"0", "1", "2"}
+    assert set(whole.values()) == {("User:a", "10.0.0.1", "READ", "TOPIC", "orders", True)}
+    assert {row["line"] for row in rows if row["line"]} == set(texts[3:])
+
+
+def test_the_topic_that_kafka_logs_for_any_topic_is_an_idempotent_produce(
+    spark: "SparkSession",
+) -> None:
+    any_topic = SAID.replace(":orders", ":hardcode").replace("READ", "WRITE")
+    texts = (any_topic.replace("= FETCH", "= INIT_PRODUCER_ID"), any_topic)
+    found = usage(
+        line_sums(parse_lines(lines(spark, *(f"2026-11-01 10:00:00 {t}" for t in texts))))
+    )
+    names = {row["resource_name"] for row in last_usage(found).collect()}
+    assert names == {"idempotent produce", "hardcode"}
