@@ -19,7 +19,7 @@ from kplan.model.plan import Batch, Change, Plan
 
 
 class ApplyEnded(BaseException):
-    """Ends a piece of work that no one waits for any more, before it sends another request."""
+    """Stops work whose result is no longer needed before it sends another request."""
 
 
 class SerializedWatcher:
@@ -44,7 +44,7 @@ class SerializedWatcher:
                 self._watcher.on_outcomes(outcomes)
 
     def on_visibility(self, visibility: Visibility) -> None:
-        """Report which brokers do not serve what was applied yet."""
+        """Report the brokers that do not serve the applied changes yet."""
         with self._lock:
             if not self._is_over:
                 self._watcher.on_visibility(visibility)
@@ -69,7 +69,7 @@ class SerializedWatcher:
 
 @contextmanager
 def serialize_watcher(watcher: Watcher) -> Iterator[SerializedWatcher]:
-    """Lend a watcher to threads; those that outlive this, as after a second signal, send no more.
+    """Lend a watcher to threads; those that outlive it, as after a second signal, send no more.
 
     What they had in flight has no outcome then: the journal shows that it was sent.
     """
@@ -153,7 +153,7 @@ def _chain_steps(chain: BatchChain) -> tuple[object, ...]:
 
 
 def apply_plan(plan: Plan, context: ApplyContext) -> tuple[Outcome, ...]:
-    """Send every batch of the plan and tell the outcome of each change, in order of the batches.
+    """Send every batch of the plan and report the outcome of each change, in order of the batches.
 
     Batches of the same step go up to `in_flight` at a time; a step begins when the one before it
     is settled. One refused item never stops its neighbours; a stop or the deadline leaves the rest
@@ -178,7 +178,7 @@ def apply_plan(plan: Plan, context: ApplyContext) -> tuple[Outcome, ...]:
 def _send_chain(
     chain: BatchChain, ledger: ApplyProgress, context: ApplyContext, deadline: float
 ) -> None:
-    """Send the batches of a chain, each with what the one before it executed.
+    """Send the batches of a chain, each with the changes that the previous one applied.
 
     A chain that was begun is finished, whatever asks to stop: an ACL that was deleted for another
     one is not left missing.

@@ -65,7 +65,7 @@ def _read_objects(
 def _decide(
     batch: Batch, doubt: Doubt, reading: KindSnapshot, ledger: ApplyProgress, context: ApplyContext
 ) -> ChangeProgress | None:
-    """Return the line of an item whose fate the reading shows."""
+    """Return the outcome line of an item whose result the reading shows."""
     change, refused = doubt
     if context.kind(batch.kind).is_done(batch.step, change, reading):
         return ledger.complete_step(change, context.clock.now(), note=_done_note(change, refused))
@@ -106,7 +106,7 @@ def _knows_object(refused: Refusal) -> bool:
 
 
 def _is_being_deleted(change: Change, refused: Refusal, reading: KindSnapshot) -> bool:
-    """Whether what is to be replaced is in the way still: some clusters delete it later."""
+    """Whether the object to be replaced still exists: some clusters delete it later."""
     live = reading.objects.get(change.identity)
     is_old = live is not None and change.is_recreated and live.uid == change.uid
     return is_old and refused.error == "TOPIC_ALREADY_EXISTS"
@@ -119,7 +119,7 @@ def _done_note(change: Change, refused: Refusal) -> str:
 
 
 def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) -> Refusal:
-    """Say what reading the cluster showed."""
+    """Return what reading the cluster showed."""
     if handling(refused) is Handling.STALE and change.identity in reading.objects:
         return add_hint(refused, "It was created again since the plan; plan again.")
     if refused.error == "TOPIC_ALREADY_EXISTS":
@@ -133,7 +133,7 @@ def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) ->
 def _retry_or_give_up(
     doubts: Sequence[Doubt], ledger: ApplyProgress, context: ApplyContext
 ) -> tuple[Change, ...]:
-    """Send once more what did not come about; after that it stays unknown."""
+    """Send once more what did not take effect; after that it stays unknown."""
     again: list[Change] = []
     given_up: list[Outcome] = []
     for change, refused in doubts:
@@ -152,7 +152,7 @@ Chunk = tuple[Change, ...]
 
 @dataclass(slots=True)
 class RequestResult:
-    """The items of one request, sorted by what is to be done with them next.
+    """The items of one request, sorted by their next step.
 
     Nothing is to be done for those of the `told`: these are their outcomes.
     """
@@ -194,7 +194,7 @@ def send_batch(batch: Batch, ledger: ApplyProgress, context: ApplyContext, deadl
 
 
 def _fail_late(changes: Chunk, ledger: ApplyProgress, context: ApplyContext) -> None:
-    """Fail what was put off until the time was over; what was not sent yet stays so."""
+    """Fail the items that were postponed until the deadline; items that were not sent stay so."""
     refusals = ((each, ledger.get(each).refusal) for each in changes)
     context.watcher.on_outcomes(
         [_fail(each, why, ledger, context) for each, why in refusals if why is not None]
@@ -265,7 +265,7 @@ def _single_refusal(changes: Chunk, ledger: ApplyProgress) -> Refusal | None:
 def _fail_same(
     queue: deque[Chunk], proof: Refusal, ledger: ApplyProgress, context: ApplyContext
 ) -> None:
-    """Fail all items whose last answer was the one that the proof got alone."""
+    """Fail all items whose last answer was the refusal that the single resend got."""
     lines = (ledger.get(change) for chunk in queue for change in chunk)
     alike = [each.change for each in lines if each.has_steps_left and each.refusal == proof]
     context.watcher.on_outcomes([_fail(each, proof, ledger, context) for each in alike])

@@ -24,7 +24,7 @@ class Clock(Protocol):
     """Time, so that tests need none."""
 
     def now(self) -> float:
-        """Seconds on a clock that never goes back."""
+        """Seconds on a clock that never goes backwards."""
         ...
 
     def sleep(self, seconds: float) -> None:
@@ -66,7 +66,7 @@ class Limits:
 
 
 class Watcher(Protocol):
-    """Who wants to know how the apply goes: the progress display and the journal."""
+    """Receives the events of an apply: the progress display and the journal implement it."""
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Hear of changes that are about to be sent; a journal writes its intent here."""
@@ -77,7 +77,7 @@ class Watcher(Protocol):
         ...
 
     def on_visibility(self, visibility: Visibility) -> None:
-        """Hear which brokers do not serve what was applied yet."""
+        """Receive the brokers that do not serve the applied changes yet."""
         ...
 
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:

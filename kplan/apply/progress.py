@@ -1,4 +1,4 @@
-"""The progress of an apply: what is known of every change, and the state that follows."""
+"""The progress of an apply: the known result of every change, and the resulting state."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
@@ -17,7 +17,7 @@ ChangeKey = tuple[str, Identity]
 
 @dataclass(slots=True)
 class ChangeProgress:
-    """One change: what is still to be sent for it, and the outcome of what was sent.
+    """One change: the steps still to send, and the outcome of those sent.
 
     `tries` counts the sends of the step that is being executed, and `attempts` those of the step
     that took the most. What is `is_under_way` was begun, and is only inspected until it is done.
@@ -93,7 +93,7 @@ class ApplyProgress:
         return self.changes[change_key(change)]
 
     def start(self, changes: Sequence[Change], now: float) -> None:
-        """Note that a request with these changes goes out."""
+        """Record that a request with these changes is sent."""
         for change in changes:
             line = self.get(change)
             line.tries += 1
@@ -114,7 +114,7 @@ class ApplyProgress:
         return line
 
     def defer(self, change: Change, refusal: Refusal) -> None:
-        """Note why a step is to be sent again; where that never comes to be, it is reported."""
+        """Record why a step is retried; if the retry never happens, the reason is reported."""
         line = self.get(change)
         line.is_under_way = isinstance(refusal, InProgress)
         plain = refusal.without_progress() if isinstance(refusal, InProgress) else refusal
@@ -123,7 +123,7 @@ class ApplyProgress:
     def fail(
         self, change: Change, now: float, status: OutcomeStatus, refusal: Refusal
     ) -> ChangeProgress:
-        """Note that a step was refused, or that no one knows."""
+        """Record that a step was refused or has an unknown outcome."""
         line = self.get(change)
         line.ended, line.status = now, status
         line.refusal = redact_refusal(refusal, change)
@@ -135,7 +135,7 @@ class ApplyProgress:
 
 
 def _replacement_note(change: Change, gap_s: float) -> str:
-    """Say how long what goes was missing; nothing of the kind where it does not come back."""
+    """Return how long the deleted object was missing; "" where it does not come back."""
     before, after = change.before, change.after
     if change.is_recreated:
         old, new = getattr(before, "name", ""), getattr(after, "name", "")
@@ -151,7 +151,7 @@ def _replacement_note(change: Change, gap_s: float) -> str:
 
 
 def _acl_subject(acl: Acl) -> tuple[str, ...]:
-    """Return who an ACL is for and on what: of another one nothing comes back."""
+    """Return principal and resource of an ACL, the key by which a replacement is matched."""
     return (
         acl.acl_principal,
         acl.resource_type,
@@ -162,7 +162,7 @@ def _acl_subject(acl: Acl) -> tuple[str, ...]:
 
 
 def change_key(change: Change) -> ChangeKey:
-    """Return changes apart; an address can hold two of them (the old object and the new one)."""
+    """Return a key of the change; an address can hold two (the old object and the new one)."""
     return change.kind, change.identity
 
 
@@ -179,7 +179,7 @@ def is_finished(line: ChangeProgress) -> bool:
 def state_after(
     state: State, plan: Plan, outcomes: Iterable[Outcome], outputs: dict[str, OutputValue]
 ) -> State:
-    """Fold outcomes into the state: only what was applied changes ownership.
+    """Fold outcomes into the state: only applied changes alter ownership.
 
     Objects whose outcome is unknown, failed or skipped keep the entry they had; the next plan
     compares them with the cluster.

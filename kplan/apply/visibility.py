@@ -1,4 +1,4 @@
-"""Wait until every broker serves what was applied (design law 10)."""
+"""Wait until every broker serves the applied changes (design law 10)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -23,7 +23,7 @@ _BROKERS_S = 1.0  # how old the list of live brokers may be
 def ask_concurrently(
     questions: Mapping[int, Callable[[], Answer]], context: ApplyContext, until: float
 ) -> dict[int, Answer]:
-    """Ask all at once; what has no answer at `until`, or when someone asks to stop, is left out.
+    """Query all at once; answers missing at `until`, or at a stop request, are left out.
 
     A request that hangs is left behind with its thread, which ends with the process. What a
     question raises is raised.
@@ -108,7 +108,7 @@ class VisibilityWait:
 
     @property
     def unserved(self) -> int:
-        """Count what is waited for, at each broker."""
+        """Count the pending changes at each broker."""
         return sum(len(lines) for lines in self.waiting.values())
 
     def read_brokers(self) -> None:
@@ -127,7 +127,7 @@ class VisibilityWait:
         self._next_look = self._context.clock.now() + _BROKERS_S
 
     def ask_brokers(self) -> None:
-        """Ask every broker, all at once, for what it did not serve yet."""
+        """Query every broker in parallel for the changes it did not serve yet."""
         self._silent = dict.fromkeys(self.waiting, "no answer yet")
         self._report()
         asked = {
@@ -149,7 +149,7 @@ class VisibilityWait:
         self._context.watcher.on_visibility(seen)
 
     def mark_verified(self) -> None:
-        """Mark what every live broker serves, and note at the rest which do not."""
+        """Mark the changes that every live broker serves, and note the brokers that lag."""
         for line in self._applied:
             line.is_verified = True
         for broker, lines in sorted(self.waiting.items()):
@@ -197,7 +197,7 @@ def _find_unserved(
 def _read_served(
     kind: str, broker: int, lines: Sequence[ChangeProgress], context: ApplyContext
 ) -> tuple[Mapping[Identity, str], str]:
-    """Return what the broker serves, with topic ids, and why it could not be asked."""
+    """Return the changes that the broker serves, with topic ids, and why it was not queried."""
     if broker < 0:
         return {}, "no broker answers"
     try:

@@ -55,7 +55,7 @@ def split_at_verb(
 
 
 def environment_arguments(environ: Mapping[str, str], path: Sequence[str]) -> list[str]:
-    """Give what `KPLAN_CLI_ARGS` and `KPLAN_CLI_ARGS_<verb>` put before the typed arguments.
+    """Return the arguments that `KPLAN_CLI_ARGS` and `KPLAN_CLI_ARGS_<verb>` add.
 
     Raises:
         UsageError: a quotation in one of them does not end.
@@ -100,7 +100,7 @@ def _rewrite(args: Iterator[str], flags: OptionSpecs) -> Iterator[str]:
 
 
 def _option_name(arg: str) -> str:
-    """Give `--name` for `-name`, `--name` and both with a value; "" for anything else."""
+    """Return `--name` for `-name`, `--name` and both with a value; "" for anything else."""
     name = arg.partition("=")[0].lstrip("-")
     dashes = len(arg.partition("=")[0]) - len(name)
     is_long = dashes == 2 or (dashes == 1 and len(name) > 1)  # noqa: PLR2004 - one dash or two

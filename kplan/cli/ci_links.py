@@ -16,7 +16,7 @@ _MAX_EVENT_BYTES = 4 << 20
 
 
 def ci_links(environ: Mapping[str, str], folder: str) -> Links:
-    """Return the addresses that the environment of a CI job tells; none outside of one.
+    """Return links from the environment of a CI job; empty outside CI.
 
     `folder` leads from the top of the repository to the configuration. What is no address, or no
     revision, is left out: a branch name is another one's text.

@@ -1,4 +1,4 @@
-"""`KPLAN_LOG` and `KPLAN_LOG_PATH`: what the libraries and kplan log, to stderr or a file."""
+"""`KPLAN_LOG` and `KPLAN_LOG_PATH`: log records of kplan and its libraries, to stderr or a file."""
 
 import logging
 import sys

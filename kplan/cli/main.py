@@ -42,7 +42,7 @@ def _exit_now(code: int) -> None:
 
 
 def _early_output(args: Sequence[str]) -> str:
-    """Give the answer to what needs nothing that is slow to import, "" for all else."""
+    """Return the output of commands that need no slow imports, "" for all others."""
     if args in _VERSION_OPTIONS:
         return f"kplan {VERSION}\n"
     if args in _VERSION_COMMANDS:
@@ -53,7 +53,7 @@ def _early_output(args: Sequence[str]) -> str:
 
 
 def _open_closed_streams() -> None:
-    """Give python the streams that a shell closed with `>&-`; what goes there goes nowhere."""
+    """Replace streams that the shell closed with `>&-`; their output is discarded."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - as long as python runs

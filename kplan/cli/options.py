@@ -169,7 +169,7 @@ class StateOptions:
     ] = ""
 
     def path(self, environ: Mapping[str, str], workspace: str = DEFAULT_WORKSPACE) -> Path:
-        """Return the path of the state file; one named by -state is that of every workspace."""
+        """Return the path of the state file; `-state` names one for every workspace."""
         if self.state:
             return Path(self.state)
         return workspace_path(Path(environ.get("KPLAN_STATE") or DEFAULT_STATE_PATH), workspace)

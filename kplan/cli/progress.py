@@ -29,7 +29,7 @@ class Progress(Protocol):
         ...
 
     def detail(self, text: str) -> None:
-        """Say what the stage waits for; shown once the stage has taken ten seconds."""
+        """Set what the stage waits for; shown once the stage has taken ten seconds."""
         ...
 
     def note(self, text: str) -> None:
@@ -55,7 +55,7 @@ def show_progress(terminal: Terminal) -> Iterator[Progress]:
 
 
 class _WaitHandler(logging.Handler):
-    """Shows what is waited for as notes of the progress."""
+    """Shows waits as notes of the progress."""
 
     def __init__(self, progress: Progress) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def _show_waits(progress: Progress) -> Iterator[None]:
 
 
 class LineProgress:
-    """Notes as they come, and a heartbeat every ten seconds."""
+    """Prints notes as they arrive, and a heartbeat every ten seconds."""
 
     def __init__(self, terminal: Terminal, heartbeat_s: float = HEARTBEAT_S) -> None:
         self._terminal = terminal
@@ -114,7 +114,7 @@ class LineProgress:
         self._done, self._total = done, total
 
     def detail(self, text: str) -> None:
-        """Say what the stage waits for, with the next heartbeat."""
+        """Set what the stage waits for; shown with the next heartbeat."""
         self._detail = text
 
     def note(self, text: str) -> None:

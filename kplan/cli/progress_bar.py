@@ -75,7 +75,7 @@ class BarProgress:
                 task.total, task.completed = total or None, done
 
     def detail(self, text: str) -> None:
-        """Say what the stage waits for, once it has taken as long as a heartbeat."""
+        """Set what the stage waits for; shown once it has taken as long as a heartbeat."""
         if time.monotonic() - self._began >= self._detail_after_s:
             shown = f"{self._name}: {text}" if text else self._name
             self._rich.update(self._task, description=shown)
@@ -106,5 +106,5 @@ class _SizedBarColumn(BarColumn):
 
 class _CountColumn(MofNCompleteColumn):
     def render(self, task: Task) -> Text:
-        """Count only what has a total."""
+        """Show a count only for stages with a total."""
         return super().render(task) if task.total else Text()

@@ -1,4 +1,4 @@
-"""Where one report goes."""
+"""The destination of one report."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReportTarget:
-    """A format by its name, and the file it goes to; None is stdout."""
+    """A format and its output file; None is stdout."""
 
     format: str
     path: Path | None

@@ -50,7 +50,7 @@ def annotation_format(environ: Mapping[str, str]) -> Format | None:
 
 
 def summary_file(environ: Mapping[str, str]) -> Path | None:
-    """Give the file whose Markdown GitHub shows as the summary of the job."""
+    """Return the file whose Markdown GitHub shows as the job summary."""
     named = environ.get("GITHUB_STEP_SUMMARY", "")
     return Path(named) if named and is_ci(environ) else None
 

@@ -72,7 +72,7 @@ class CommandLine:
 
     @property
     def is_bare(self) -> bool:
-        """Whether neither a verb is named nor anything else asked for."""
+        """Whether the command line names neither a verb nor another option."""
         asked = [each for each in self.args if not each.startswith(_EARLY_OPTIONS)]
         return tuple(asked) == self.path and (not self.path or self.name in GROUPS)
 

@@ -50,7 +50,7 @@ class Terminal:
 
     @property
     def can_animate(self) -> bool:
-        """Whether stderr is a screen where what was written may be drawn over."""
+        """Whether stderr is a terminal on which lines can be redrawn."""
         still = is_enabled(self.environ, "KPLAN_A11Y") or is_ci(self.environ)
         return not still and _is_screen(self.environ, self.stderr)
 
@@ -74,7 +74,7 @@ class Terminal:
         _write(self.stderr, text, "\n")
 
     def ask(self, question: str) -> str:
-        """Ask on stderr; "" where stdin ends, and where what is typed is no text."""
+        """Ask on stderr; "" at end of input and for input that is not valid text."""
         self.stderr.write(question)
         self.stderr.flush()
         try:
@@ -87,7 +87,7 @@ class Terminal:
 
 
 def _write(stream: TextIO, text: str, end: str) -> None:
-    """Write what the encoding cannot carry as `?`, and nothing once the reader has gone."""
+    """Write characters outside the encoding as `?`, and discard output once the reader is gone."""
     if not text:
         return
     whole = text if text.endswith("\n") else text + end
@@ -100,7 +100,7 @@ def _write(stream: TextIO, text: str, end: str) -> None:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Send all that is still to come nowhere: a reader who left must not stop an apply."""
+    """Discard further output: a closed reader must not stop an apply."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

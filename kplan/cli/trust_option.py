@@ -44,7 +44,7 @@ _SKIPPED_FOLDERS = frozenset({".git", ".terraform", "node_modules", ".venv"})
 
 @dataclass(frozen=True, slots=True)
 class TrustOptions:
-    """Whether whoever wrote the configuration is trusted."""
+    """Whether the author of the configuration is trusted."""
 
     untrusted: Annotated[
         bool,
@@ -64,7 +64,7 @@ class TrustOptions:
     ] = ""
 
     def trust(self, folder: Path) -> "Trust | None":
-        """Return what limits a run in a folder, None where its author is trusted.
+        """Return the limits of a run in a folder, None if its author is trusted.
 
         Raises:
             UsageError: a link leads out of the repository, or there is no trusted checkout.

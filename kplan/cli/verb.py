@@ -68,12 +68,12 @@ class Verb:
 
 
 def verb(*examples: tuple[str, str]) -> Callable[[VerbFunction], Verb]:
-    """Make a verb of a function; each example is a command line and what it is for."""
+    """Make a verb from a function; each example is a command line and its purpose."""
     return lambda run: Verb(run, examples)
 
 
 def _split_parameters(run: VerbFunction) -> tuple[list[inspect.Parameter], Mapping[str, type[Any]]]:
-    """Split what a verb takes, behind the session, into parameters and groups of them."""
+    """Split the parameters of a verb, after the session, into parameters and option groups."""
     hints = get_type_hints(run, include_extras=True)
     plain: list[inspect.Parameter] = []
     grouped: dict[str, type[Any]] = {}
@@ -126,7 +126,7 @@ class DeclaredTypeConverter:
         self._typer_converter = converting
 
     def converter(self) -> "DeclaredTypeConverter":
-        """Give what converts."""
+        """Return the converter of a parameter."""
         return self
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it

@@ -70,7 +70,7 @@ class ApplyWatcher:
                 self._progress.note(f"Broker {broker} is down: kplan does not wait for it.")
 
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
-        """Show nothing: the summary tells of those that are not."""
+        """Show nothing: the summary reports changes that are not visible."""
 
     def on_reassignment(self, left: int, total: int) -> None:
         """Show how many partitions are still being reassigned."""
@@ -82,7 +82,7 @@ class ApplyWatcher:
 
 
 def _backlog_text(backlog: BrokerBacklog) -> str:
-    """Say what a broker does not serve yet, or why it cannot be asked."""
+    """Report the changes that a broker does not serve yet, or why it cannot be queried."""
     if backlog.broker < 0:
         return "no broker answers"
     if backlog.reason:

@@ -64,7 +64,7 @@ def remote_state_store(
 
 
 def _trusted_source(folder: Path, inputs: Inputs) -> tuple[Path, Inputs]:
-    """Return the folder, and the inputs, whose state block counts."""
+    """Return the folder and the inputs that determine the state block."""
     if inputs.trust is None or inputs.trust.ref is None:
         return folder, inputs
     return inputs.trust.ref, replace(inputs, trust=None)
@@ -98,7 +98,7 @@ class SystemClock:
     """The time of this machine."""
 
     def now(self) -> float:
-        """Seconds on a clock that never goes back."""
+        """Seconds on a clock that never goes backwards."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
@@ -204,7 +204,7 @@ def build_ports(
 
 
 def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
-    """Say what narrows the plan. Raises UsageError."""
+    """Return the targets that narrow the plan. Raises UsageError."""
     planning.check()
     if is_destroy and planning.replace:
         raise UsageError(
@@ -275,7 +275,7 @@ def _controllers_option(args: Iterable[str], configuration: Configuration) -> st
 
 
 def _variable_options(args: Iterable[str]) -> Iterator[VariableText | Path]:
-    """Give what sets variables, in the order in which it was typed: the last one wins."""
+    """Return the options that set variables in the order typed: the last one wins."""
     for arg in takewhile(lambda each: each != "--", args):
         option, _, value = arg.partition("=")
         if option == "--var":

@@ -54,7 +54,7 @@ Configs of a group take the operation on the group instead of the cluster.
 
 
 def required_operation(method: str, item: object = "") -> tuple[str, str, str]:
-    """Say which operation an item takes, on what type of resource, and on which."""
+    """Return the operation, resource type and resource name that an item requires."""
     operation, resource_type = REQUIRED_OPERATIONS[method]
     if isinstance(item, ConfigResource) and item.scope is ConfigScope.GROUP:
         return operation, "GROUP", item.name

@@ -1,4 +1,4 @@
-"""Kafka's error codes, and what kplan makes of each: the one table.
+"""Kafka's error codes and how kplan handles each, in one table.
 
 Names and numbers are those of the Kafka protocol. Codes below -1 are kplan's own, for answers that
 never came from a broker.
@@ -27,7 +27,7 @@ class Handling(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KafkaError:
-    """One row: `meaning` and `remedy` are what `kplan errors explain` tells."""
+    """One row: `kplan errors explain` shows `meaning` and `remedy`."""
 
     code: int
     name: str
@@ -298,7 +298,7 @@ def client_refusal(name: str, message: str = "") -> Refusal:
 
 
 def handling(refused: Refusal) -> Handling:
-    """Return what to do with a refused item.
+    """Return the next step for a refused item.
 
     POLICY_VIOLATION and INVALID_REQUEST also mean "request too large" (KAFKA-14996), which
     only the message distinguishes from a real refusal.

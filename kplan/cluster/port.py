@@ -54,7 +54,7 @@ class Cluster(Protocol):
         ...
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
-        """Return what we may do on the cluster and on these topics (KIP-430).
+        """Return this client's authorized operations on the cluster and on topics (KIP-430).
 
         A topic that does not exist, or the principal cannot see it, is left out.
         """
@@ -84,7 +84,7 @@ class Cluster(Protocol):
     def topic_config_fallbacks(
         self, wanted: Mapping[str, Collection[str]]
     ) -> Mapping[str, Mapping[str, str] | Refusal]:
-        """Read what keys of topics fall back to without an override (DescribeConfigs, KIP-226).
+        """Read the values of topic configs without an override (DescribeConfigs, KIP-226).
 
         `wanted` are keys by topic; a key whose value there cannot be known is left out. Values are
         in the unit of the topic's key: Kafka's brokers may have theirs in hours.
@@ -101,11 +101,11 @@ class Cluster(Protocol):
         ...
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
-        """Ask what would come of creating the topics (CreateTopics, validate only; KIP-525)."""
+        """Validate the creation of topics (CreateTopics, validate only; KIP-525)."""
         ...
 
     def prepare_writes(self) -> None:
-        """Begin, beside what goes on, what the first write would else wait for; returns at once."""
+        """Prepare the first write in the background; returns at once."""
         ...
 
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, ItemResult]:
@@ -152,7 +152,7 @@ class Cluster(Protocol):
         ...
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
-        """List the iterations of all SCRAM credentials; passwords are told to no one (KIP-554).
+        """List the iterations of all SCRAM credentials; passwords are never returned (KIP-554).
 
         Raises:
             Unread: no right to describe the cluster.
@@ -205,7 +205,7 @@ class Cluster(Protocol):
         ...
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Return what is in topics and who uses it, in a handful of requests to each broker.
+        """Return contents and consumers of topics with a few requests per broker.
 
         (ListOffsets, DescribeLogDirs, DescribeProducers, ListGroups, OffsetFetch, DescribeGroups.)
         What cannot be read is None, with the reason, and never zero.
@@ -222,7 +222,7 @@ class Cluster(Protocol):
         ...
 
     def groups(self) -> Mapping[int, tuple[GroupListing, ...] | Refusal]:
-        """List the groups that each broker coordinates (ListGroups), sorted; else why not.
+        """List the groups that each broker coordinates (ListGroups), sorted, or the reason why not.
 
         A broker that should coordinate groups and does not run is refused too. Without the right
         to describe the cluster only those are listed that we may describe.
@@ -248,7 +248,7 @@ class Cluster(Protocol):
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Reassignment]:
-        """List the partitions whose replicas are being moved (ListPartitionReassignments, KIP-455).
+        """List the partitions with an ongoing reassignment (ListPartitionReassignments, KIP-455).
 
         None asks for all of them. What is not moving is left out.
 
@@ -266,7 +266,7 @@ class Cluster(Protocol):
         ...
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Return the bytes that each broker holds of each partition (DescribeLogDirs).
+        """Return the bytes of each partition on each broker (DescribeLogDirs).
 
         Brokers that do not answer are left out.
 

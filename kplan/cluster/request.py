@@ -51,7 +51,7 @@ class ClusterDescription:
 
     @property
     def verifying_node_ids(self) -> tuple[int, ...]:
-        """Ids of the nodes that have to show what was changed: all live brokers.
+        """Ids of the nodes that must show a change: all live brokers.
 
         Of controllers it is the active one: others may be down, and follow when they are back.
         """
@@ -62,7 +62,7 @@ class ClusterDescription:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizedOperations:
-    """What we may do, by the names of operations. None, and a topic that is missing: not told."""
+    """The authorized operations by name. None, and a missing topic: not returned."""
 
     cluster: frozenset[str] | None = None
     topics: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class TopicDescription:
 
 
 class ConfigSource(StrEnum):
-    """Where a config value comes from (KIP-226); of a topic only TOPIC is its own."""
+    """The source of a config value (KIP-226); only TOPIC is the topic's own."""
 
     TOPIC = "topic"
     GROUP = "group"
@@ -140,7 +140,7 @@ class TopicPreview:
 
 @dataclass(frozen=True, slots=True)
 class NewPartitions:
-    """A topic to grow to `total` partitions; `assignment` holds the replicas of the new ones."""
+    """A topic to grow to `total` partitions; `assignment` has the replicas of the new ones."""
 
     name: str
     total: int

@@ -100,7 +100,7 @@ Kafka lists none of them among the synonyms of the key while it is set at the to
 
 @dataclass(frozen=True, slots=True)
 class ConfigDetail:
-    """One effective config value with what Kafka says of its key (KIP-226, KIP-569).
+    """One effective config value with Kafka's facts about its key (KIP-226, KIP-569).
 
     A read-only key can be set in the file of the broker only. `type` is None for one that this
     version of kplan does not know.
@@ -135,7 +135,7 @@ class NodeVersions:
 
 
 class Downgrade(StrEnum):
-    """Whether a feature may go to a lower level, and at what price (KIP-584, KIP-778)."""
+    """Whether and how a feature may be downgraded (KIP-584, KIP-778)."""
 
     NONE = "none"
     SAFE = "safe"
@@ -165,7 +165,7 @@ class MissingApi:
     reason: str = ""
 
     def __str__(self) -> str:
-        """Say what is needed and what is offered."""
+        """Return the required and the supported versions."""
         if self.reason:
             return self.reason
         offers = (
@@ -215,7 +215,7 @@ class ResourceConfigDefinition:
 
     @property
     def is_sensitive(self) -> bool:
-        """Whether Kafka never tells the value."""
+        """Whether Kafka never returns the value."""
         return self.definition.type is ConfigType.PASSWORD
 
 

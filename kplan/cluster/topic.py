@@ -21,7 +21,7 @@ _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def topic_name_fault(name: str) -> str:
-    """Say what is wrong with a topic name, "" where nothing is (Kafka: Topic.validate)."""
+    """Return the problem of a topic name, "" if it is valid (Kafka: Topic.validate)."""
     if not name:
         return "it is empty"
     if name in {".", ".."}:
@@ -206,7 +206,7 @@ def topic_value_fault(key: str, value: str, version: tuple[int, int] | None = No
 
 
 def config_fault(config: Mapping[str, str]) -> str:
-    """Say what a broker finds wrong with a topic's configs, "" where nothing is.
+    """Return the problem that a broker reports for a topic's configs, "" if there is none.
 
     Only the first fault is reported, as Kafka does.
     """
@@ -221,7 +221,7 @@ def config_fault(config: Mapping[str, str]) -> str:
 def effective_configs(
     config: Mapping[str, str], broker_values: Mapping[str, str]
 ) -> Mapping[str, ConfigEntry]:
-    """Return every config that a topic with these overrides runs with, and where it comes from."""
+    """Return every effective config of a topic with these overrides, with its source."""
     static = {
         key: ConfigEntry(value, ConfigSource.STATIC_BROKER) for key, value in broker_values.items()
     }

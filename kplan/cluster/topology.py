@@ -23,7 +23,7 @@ class ElectionType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """A partition whose replicas are being moved: all of them, those to come and those to go."""
+    """A partition under reassignment: all replicas, the adding ones and the removing ones."""
 
     replicas: Replicas
     adding: Replicas = ()
@@ -92,7 +92,7 @@ DEFAULT_KEY = "default"
 
 @dataclass(frozen=True, slots=True)
 class StateTopic:
-    """Where the records of one state stand: a topic, and the key that tells it from other states.
+    """The place of the records of one state: a topic and the key of the state.
 
     `replication_factor` is for a topic that has to be created; None is three, or as many as there
     are brokers where they are fewer.
@@ -165,7 +165,7 @@ class Records(Protocol):
 
     @property
     def key(self) -> str:
-        """What tells the records of this state from others in the same place."""
+        """The key of this state among others in the same place."""
         ...
 
     def list_keys(self) -> tuple[str, ...]:
@@ -173,7 +173,7 @@ class Records(Protocol):
         ...
 
     def peek(self) -> Mapping[str, bytes] | None:
-        """Return what is known to be written, without waiting for what is being written just now.
+        """Return the committed records without waiting for a write in progress.
 
         None: there is no such place yet, nor anything in it.
         """

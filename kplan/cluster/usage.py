@@ -10,7 +10,7 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class PartitionUse:
-    """The log of a partition: offsets from `start` up to but not `end`; None is what is not known.
+    """The log of a partition: offsets from `start` up to but not including `end`; None is unknown.
 
     `newest_ms` is the time of its newest record in milliseconds since 1970, None also where there
     is no record. `producers` counts those whose state the leader keeps: only producers with an id
@@ -83,7 +83,7 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """All about a group. `members` None: what kplan cannot read, as of share groups.
+    """A group in full. `members` None: unreadable by kplan, as for share groups.
 
     `committed` is the offset that is read next, by partition; `ends` the offset that the next
     record gets, only where it is known. `unread` says what is missing and why.

@@ -76,7 +76,7 @@ class ConsoleResult:
 
 
 def _escape_non_ascii(text: str) -> str:
-    """Escape what is not ASCII in JSON: some of it ends a line for some readers."""
+    """Escape non-ASCII characters in JSON: some readers treat some of them as line ends."""
     if text.isascii():
         return text
     return "".join([each if each.isascii() else json.dumps(each)[1:-1] for each in text])
@@ -170,7 +170,7 @@ class Console:
 
 
 class _NoValue:
-    """No value, which is something else than null."""
+    """The absence of a value, distinct from null."""
 
 
 _NO_VALUE = _NoValue()

@@ -47,7 +47,7 @@ _MAX_COMPARED = 20
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name that comes nearest: `Did you mean "environment"?`, or nothing."""
+    """Suggest the nearest known name: `Did you mean "environment"?`, or nothing."""
     names = sorted(known)
     near = _closest_name(name, names if len(names) <= _MAX_COMPARED else _neighbors(name, names))
     if not near and len(names) > _MAX_COMPARED:

@@ -181,7 +181,7 @@ class _FleetFolder(ModuleFolders):
 
 
 def _with_suggestion(diagnostic: Diagnostic, items: Sequence[ast.Item]) -> Diagnostic:
-    """Suggest which block of a fleet file may be meant by one that no one knows."""
+    """Suggest the block of a fleet file nearest to an unknown one."""
     if diagnostic.code != "KP120" or diagnostic.hint:
         return diagnostic
     types = (each.content.type for each in items if isinstance(each.content, ast.Block))
@@ -202,7 +202,7 @@ def _duplicate_blocks(blocks: list[Declaration]) -> Iterator[Diagnostic]:
 
 
 class _ArgumentReader:
-    """Evaluates arguments, and tells those that are of the wrong sort."""
+    """Evaluates arguments and reports those of a wrong type."""
 
     def __init__(self, module: Module, ledger: ResultCache, folder: Path) -> None:
         self._module = module

@@ -33,7 +33,7 @@ NO_FOREIGN_VALUES = ForeignValues()
 
 
 def parse_foreign_values(data: bytes) -> ForeignValues:
-    """Read a `terraform.tfstate` (format 4), or what `terraform show -json` wrote of a state.
+    """Read a `terraform.tfstate` (format 4), or the output of `terraform show -json` for a state.
 
     Raises:
         ValueError: it is neither.
@@ -107,7 +107,7 @@ def _block_key(module: str, mode: str, kind: str, name: str) -> ForeignKey:
 
 
 def _object_value(attributes: Mapping[str, Any], secret: set[str]) -> Value:
-    """Return the attributes; one that is sensitive in any part is sensitive as a whole."""
+    """Return the attributes; one with a sensitive part is sensitive as a whole."""
     return {name: mark(attributes[name], sensitive=name in secret) for name in sorted(attributes)}
 
 

@@ -73,7 +73,7 @@ def _next_unvisited(
     ahead: Iterator[str],
     known: tuple[dict[str, int], dict[str, int], dict[str, None]],
 ) -> str | None:
-    """Go on to the first node that was not met before; those that are open lie on a circle."""
+    """Continue with the first unvisited node; a node that is still open closes a cycle."""
     index, lowest, open_nodes = known
     for each in ahead:
         if each not in index:
@@ -91,7 +91,7 @@ def _pop_component(node: str, open_nodes: dict[str, None]) -> list[str]:
 
 
 class AttributeReference(NamedTuple):
-    """A reference `root.name`; `member` is what follows, instance keys left out.
+    """A reference `root.name`; `member` is the rest, without instance keys.
 
     `module.pay["eu"].topic` has the root `module`, the name `pay` and the member `topic`.
     """
@@ -155,7 +155,7 @@ _PROVIDER_ARGUMENTS = frozenset({"provider", "providers"})
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationGraph:
-    """A graph, with what is wrong with the files it was drawn from and their text."""
+    """A graph, with the diagnostics and the text of the files it was made from."""
 
     graph: Graph
     diagnostics: tuple[Diagnostic, ...]
@@ -206,7 +206,7 @@ class _GraphBuilder:
     problems: list[Diagnostic] = field(default_factory=list)
 
     def add_module(self, place: _ModulePlace) -> None:
-        """Draw what a module declares, and the modules that it calls."""
+        """Draw the declarations of a module and the modules that it calls."""
         declared = place.declarations
         self.problems.extend(declared.diagnostics)
         for sort, label, arguments in _blocks(declared):
@@ -253,7 +253,7 @@ class _GraphBuilder:
             yield f"{root}.{name}"
 
     def add_module_call(self, place: _ModulePlace, declaration: Declaration) -> None:
-        """Draw a module block, what is handed to the module, and the module itself."""
+        """Draw a module block, its arguments, and the module itself."""
         label = f"module.{declaration.name}"
         given = [_Argument(each, declaration.origin) for each in declaration.block.attributes]
         self.add_node(

@@ -11,7 +11,7 @@ from kplan.model.dataclass import dataclass
 
 
 class VariableText(NamedTuple):
-    """A value for one variable as text; `told` says where it came from: `-var x`."""
+    """The text of one variable's value; `told` is its origin: `-var x`."""
 
     name: str
     raw: str

@@ -178,7 +178,7 @@ def duplicate_objects(
 def merge_shared_objects(
     resources: Sequence[Resource], kinds: Sequence[ResourceKind]
 ) -> tuple[Resource, ...]:
-    """Make one object of equal declarations of a kind whose objects may be shared.
+    """Merge equal declarations of a kind whose objects may be shared into one object.
 
     Two modules may describe the same ACL, and Kafka holds it once.
     """

@@ -32,7 +32,7 @@ KeyReader: TypeAlias = Callable[[ast.Node], TargetKey]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address, and what it is of: `kind` is "" for a module. `block` lacks the last key."""
+    """An address and its kind, "" for a module. `block` is the address without the last key."""
 
     text: str
     kind: str
@@ -82,7 +82,7 @@ def literal_key(origin: Origin) -> KeyReader:
 
 
 def _steps(node: ast.Node) -> list[str | ast.Node] | None:
-    """List names, and keys as nodes, from the left; None where anything else is among them."""
+    """List names, and keys as nodes, from the left; None if it contains anything else."""
     match node:
         case ast.Name(_, _, name):
             return [name]
@@ -157,7 +157,7 @@ def evaluate_refactorings(
     *,
     lacks_data: bool = False,
 ) -> Refactorings:
-    """Evaluate all refactoring blocks; what is wrong with them ends up in the ledger.
+    """Evaluate all refactoring blocks; problems go to the ledger.
 
     `resources` are those of the configuration that could be evaluated.
     """

@@ -58,7 +58,7 @@ class StateLocation:
 def find_state_location(
     folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]
 ) -> StateLocation:
-    """Find out where the state is kept, evaluating only what that takes.
+    """Determine the place of the state, evaluating as little as possible.
 
     A folder without a state block is not even parsed.
     """

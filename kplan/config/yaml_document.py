@@ -102,7 +102,7 @@ class YamlNode:
             each.mark_read()
 
     def unread_members(self, path: str = "") -> Iterator[tuple[str, "YamlNode"]]:
-        """Return what was never asked for, by its path from here: `topics.orders.owner`."""
+        """Return the keys that were never read, by path: `topics.orders.owner`."""
         if isinstance(self.content, Mapping):
             for key, part in self.content.items():
                 inner = f"{path}.{key}" if path else key
@@ -138,7 +138,7 @@ class YamlNode:
 
 
 def read_yaml(text: str, file: str) -> tuple[YamlNode, ...] | Diagnostic:
-    """Read the documents of a file, without those that are empty, or say what is wrong."""
+    """Read the non-empty documents of a file, or return the problem."""
     try:
         _check_depth(text, file)
         found = _NodeReader(file).all(yaml.compose_all(text, Loader=_LOADER))
@@ -156,7 +156,7 @@ def read_yaml(text: str, file: str) -> tuple[YamlNode, ...] | Diagnostic:
 
 
 def _check_depth(text: str, file: str) -> None:
-    """Refuse what nests too deeply before it is composed: libyaml's composer would crash."""
+    """Refuse deep nesting before composing: libyaml's composer would crash."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -180,7 +180,7 @@ def _line_range(file: str, line: int) -> SourceRange:
 
 
 def _node_range(file: str, start: yaml.Mark, end: yaml.Mark) -> SourceRange:
-    """Return the place of a node, or of its beginning where it goes over several lines."""
+    """Return the place of a node, or of its first line if it spans several."""
     line, column = start.line + 1, start.column + 1
     last = end.column + 1 if end.line == start.line else column
     return SourceRange(file, line, column, line, last)

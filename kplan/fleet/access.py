@@ -52,7 +52,7 @@ def acl_rows(objects: "DataFrame") -> "DataFrame":
 
 
 def authorizer_rules(objects: "DataFrame") -> "DataFrame":
-    """Return what brokers are set to beside their ACLs: cluster, super_users, allow_everyone."""
+    """Return the authorizer settings of brokers: cluster, super_users, allow_everyone."""
     from pyspark.sql import functions as F  # noqa: N812
 
     found = F.col("attributes")
@@ -67,7 +67,7 @@ def authorizer_rules(objects: "DataFrame") -> "DataFrame":
 def verdicts(
     requests: "DataFrame", acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]
 ) -> "DataFrame":
-    """Say what the authorizer says to each request under each of several sets of ACLs.
+    """Evaluate each request under each of several sets of ACLs, as the authorizer does.
 
     In: requests with at least the columns REQUEST, ACLs as `acls_of` gives them, rules as
     `rules_of` does; `sides` are columns of the ACLs that say which of the sets each is in. Out:
@@ -137,7 +137,7 @@ def matching_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
 
 
 def requests_on_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
-    """Keep the requests on whose resource one of the ACLs is, some more than once."""
+    """Keep the requests whose resource has one of the ACLs; some appear more than once."""
     own = acls.select(*_RESOURCE_COLUMNS[:2], acl_key())
     return (
         _expand_keys(requests, acls)
@@ -187,7 +187,7 @@ def _acl_lookup_rows(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
 
 
 def _pattern_rows(acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]) -> "DataFrame":
-    """Return one row for each pattern with ACLs, of clusters that allow what has none."""
+    """Return one row for each pattern with ACLs, of clusters that allow resources without ACLs."""
     from pyspark.sql import functions as F  # noqa: N812
 
     of_open = acls.join(F.broadcast(rules.where("allow_everyone")), "cluster", "left_semi")
@@ -310,7 +310,7 @@ _BINDING_FIELDS = [each.name for each in fields(AclBinding)]
 
 
 def topic_access(objects: "DataFrame", principal: str) -> "DataFrame":
-    """List what a principal may do to the topics of every cluster, from any host.
+    """List the operations of a principal on the topics of every cluster, from any host.
 
     A topic looks for ACLs once, not once for each operation: what each pattern says is a set of
     operations, and these are added up (decision 0088). Out: cluster, topic, operations (in
@@ -357,7 +357,7 @@ _OPERATION_BITS = [(name, 1 << at) for at, name in enumerate(sorted(OPERATIONS["
 
 
 def _allowed_operations(acls: "DataFrame", rules: "DataFrame", principal: str) -> "DataFrame":
-    """Add up what the ACLs on each pattern of topics say to a principal, as bits of operations.
+    """Combine the ACLs of each topic pattern for a principal, as bits of operations.
 
     Of a cluster that allows what has no ACLs those for others are there, too, and say nothing. Out:
     cluster, resource_type, resource_name, pattern_type, key, granted, denied.

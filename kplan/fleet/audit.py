@@ -32,7 +32,7 @@ AUDIT_SCHEMA = f"{_USAGE_SCHEMA}, line string, file string, stamp string"
 
 
 def line_sums(data_frame: "DataFrame", time_zone: str = "") -> "DataFrame":
-    """Say of whole lines who did what to what from where, how often, first and last when.
+    """Aggregate whole lines by principal, resource, operation and host: count, first and last time.
 
     Resources of a kind that one request asked for are one line. Of other lines `line` is the text.
     Lines have the time of their broker, in `time_zone` where they name no zone, else UTC. In: what
@@ -68,14 +68,14 @@ def line_sums(data_frame: "DataFrame", time_zone: str = "") -> "DataFrame":
 
 
 def usage(data_frame: "DataFrame") -> "DataFrame":
-    """Return what was asked of clusters, of what `sums` gives."""
+    """Return the requests to clusters from the rows of `sums`."""
     return data_frame.where("line is null").select(
         *(each.split()[0] for each in _USAGE_SCHEMA.split(", "))
     )
 
 
 def usage_since(used: "DataFrame", since: datetime) -> "DataFrame":
-    """Keep what was asked for at that time and later, whole days of a log."""
+    """Keep requests since that time, in whole days of a log."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return used.where(F.col("last_at") >= F.lit(since))
@@ -87,7 +87,7 @@ def malformed_lines(data_frame: "DataFrame") -> "DataFrame":
 
 
 def last_usage(used: "DataFrame") -> "DataFrame":
-    """Return who used what last: cluster, principal, resource, operations, count, last_at.
+    """Return the last use: cluster, principal, resource, operations, count, last_at.
 
     For InitProducerId Kafka asks whether a client may write to any topic, and logs this as a topic
     with the name `hardcode`.
@@ -264,7 +264,7 @@ def log_lineage(used: "DataFrame") -> dict[str, str]:
 
 
 def clusters_with_log(used: "DataFrame") -> frozenset[str]:
-    """Name the clusters whose log shows what was allowed."""
+    """Name the clusters whose log includes allowed requests."""
     return frozenset(row["cluster"] for row in _log_coverage(used).select("cluster").collect())
 
 
@@ -279,7 +279,7 @@ def _time_range() -> "tuple[Column, Column]":
 
 
 def _log_coverage(used: "DataFrame") -> "DataFrame":
-    """List the clusters whose log shows what was allowed: cluster, since."""
+    """List the clusters whose log includes allowed requests: cluster, since."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return used.where("is_allowed").groupBy("cluster").agg(F.min("first_at").alias("since"))
@@ -298,7 +298,7 @@ _GLOB_CHARACTERS = re.compile(r"([\\*?\[\]{}])")
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """One file. `source` is what rows call it; `stamp` differs when it is to be read again."""
+    """One file. `source` is its name in rows; a changed `stamp` means that it is read again."""
 
     path: str
     source: str
@@ -350,7 +350,7 @@ def list_log_files(
 
 
 def new_log_files(logs: Sequence[LogFile], known: Collection[tuple[str, str]]) -> list[LogFile]:
-    """Leave out what was read as it is; `known` are source and stamp of what was."""
+    """Leave out the files that were read unchanged; `known` has their source and stamp."""
     return [each for each in logs if (each.source, each.stamp) not in known]
 
 
@@ -367,7 +367,7 @@ def read_lines(spark: "SparkSession", cluster: str, logs: Sequence[LogFile]) -> 
 
 
 def log_starts(parsed: "DataFrame") -> list[LogStart]:
-    """Return of each log what it begins with and how long it is; in: what `audit.parsed` gives."""
+    """Return the beginning and length of each log; input: the rows of `audit.parsed`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     first = F.concat_ws("\n", F.col("first_at").cast("string"), "text")
@@ -380,7 +380,7 @@ def log_starts(parsed: "DataFrame") -> list[LogStart]:
 
 
 def log_file_ids(found: Sequence[LogStart]) -> dict[tuple[str, str], str]:
-    """Name each log by what stays when it grows, is rotated or packed: by cluster and source.
+    """Name each log by what survives growth, rotation and compression: by cluster and source.
 
     That is its name up to `.log` and its first request: what `authorizer.log` began with is in
     `authorizer.log.1.gz` the day after. Of two that are the same, as while one is packed, only the

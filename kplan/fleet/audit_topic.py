@@ -114,7 +114,7 @@ def _offsets_json(topic: str, bounds: Mapping[int, int]) -> str:
 
 
 def authorizer_line(text: "Column") -> "Column":
-    """Turn a record into a line as the authorizer writes it; what cannot be stays as it is."""
+    """Turn a record into a line as the authorizer writes it; other records stay unchanged."""
     from pyspark.sql import functions as F  # noqa: N812
 
     event = F.from_json(text, EVENT_SCHEMA)
@@ -149,7 +149,7 @@ def event_instant(event: "Column") -> "Column":
 
 
 def cloud_event_line(data: "Column") -> "Column":
-    """Write what Confluent's audit log says of a decision."""
+    """Convert a decision of Confluent's audit log to a line."""
     from pyspark.sql import functions as F  # noqa: N812
 
     said = data["authorizationInfo"]

@@ -124,14 +124,14 @@ ClusterTask = Callable[[Sequence[Row], Own], Iterable[Mapping[str, Any]]]
 
 
 def select_cluster(cluster: str, found: Mapping[str, Own]) -> Mapping[str, Own]:
-    """Leave what there is of one cluster."""
+    """Keep the rows of one cluster."""
     return {cluster: found[cluster]} if cluster in found else {}
 
 
 def map_clusters(
     objects: "DataFrame", schema: str, work: ClusterTask[Own], owns: Mapping[str, Own]
 ) -> "DataFrame":
-    """Return what is found in the rows of each cluster that `owns` names.
+    """Return the findings in the rows of each cluster that `owns` names.
 
     The schema has strings and longs. All of `owns` goes to every executor, but packed: a task
     unpacks what its own clusters need. Rows come with what `rows.snapshot_of` inspects.
@@ -168,7 +168,7 @@ OUTPUT_FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", "": "pa
 
 
 def collect_table(name: str, data_frame: "DataFrame", limit: int = MAX_ROWS) -> FigureTable:
-    """Bring at most `limit` rows over; that there are more is reported, never how many."""
+    """Collect at most `limit` rows; report that there are more, not how many."""
     rows = data_frame.limit(limit + 1).collect()
     cells: tuple[tuple[Cell, ...], ...] = tuple(tuple(row) for row in rows[:limit])
     return FigureTable(name, tuple(data_frame.columns), cells, is_truncated=len(rows) > limit)
@@ -216,7 +216,7 @@ def snapshot_times(objects: "DataFrame") -> str:
 
 
 def check_output(path: str) -> None:
-    """Refuse what rows cannot be written to, before any work; "" is nowhere.
+    """Refuse a destination that rows cannot be written to before any work; "" is none.
 
     Raises:
         UsageError: the ending is not known, or what exists is not of Spark's making: it would be

@@ -1,4 +1,4 @@
-"""Counts and sizes of a fleet, by cluster or by label, and what changed since when."""
+"""Counts and sizes of a fleet, by cluster or by label, and changes between runs."""
 
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
 
 
 def owner_counts(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame":
-    """Count objects by what owns them, the most first; NOBODY owns what no state holds.
+    """Count objects by owner, largest first; NOBODY owns objects that are in no state.
 
     What every cluster has of itself is left out: topics of Kafka's own, features, brokers' configs.
     In: `owned` has cluster, kind, identity, owner. Out: group, owner, topics, acls, others, share
@@ -127,7 +127,7 @@ def largest_topics(objects: "DataFrame", top: int) -> "DataFrame":
 
 
 def topic_use(objects: "DataFrame") -> "DataFrame":
-    """List what is known of the use of topics; null is not known.
+    """List the known usage of topics; null is unknown.
 
     Out: cluster, topic, bytes, records, newest_ms, groups, live_groups (names, in order).
     """
@@ -157,7 +157,7 @@ def _use_figure(name: str) -> "Column":
 
 
 def unread_kinds(objects: "DataFrame") -> "DataFrame":
-    """List what could not be read: cluster, kind ("*" for everything), reason."""
+    """List the unread parts: cluster, kind ("*" for everything), reason."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return (
@@ -172,7 +172,7 @@ def unread_kinds(objects: "DataFrame") -> "DataFrame":
 
 
 def clusters_without_log(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
-    """List the clusters of which no log shows what was allowed: cluster, reason.
+    """List the clusters without a log of allowed requests: cluster, reason.
 
     Nothing can be said there of unused ACLs.
     """
@@ -271,7 +271,7 @@ def _attribute_rows(objects: "DataFrame") -> "DataFrame":
 
 
 def _object_rows(objects: "DataFrame") -> "DataFrame":
-    """Leave out rows that tell of a cluster and are none of its objects."""
+    """Leave out the rows that describe the cluster itself."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return objects.where(~F.col("kind").isin(*NON_OBJECT_KINDS))

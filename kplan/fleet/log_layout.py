@@ -64,7 +64,7 @@ _NEAREST = (
 
 
 def nearest_layout(lines: Iterable[str]) -> str:
-    """Name the layout that lines come nearest to, of those that kplan reads; empty for none."""
+    """Name the supported layout nearest to the lines; "" for none."""
     for line in lines:
         for name, beginning in _NEAREST:
             if re.match(beginning, line[:1000], re.DOTALL):
@@ -73,7 +73,7 @@ def nearest_layout(lines: Iterable[str]) -> str:
 
 
 def parse_lines(lines: "DataFrame") -> "DataFrame":
-    """Take lines apart, and add up those of a day that say the same; other lines stay as they are.
+    """Split lines and aggregate equal ones of a day; unrecognized lines stay unchanged.
 
     In: cluster, source, line. Out: cluster, source, text, is_whole, is_utc, count, first_at,
     last_at. A whole `text` has what a line says but for its time, between marks. Times are as lines
@@ -147,7 +147,7 @@ def _parse_default(lines: "DataFrame") -> "DataFrame":
 
 
 def _parse_others(read: "DataFrame") -> "DataFrame":
-    """Add what lines say that are not of the default layout: other, other_at, is_utc."""
+    """Add the content of lines in other layouts: other, other_at, is_utc."""
     from pyspark.sql import functions as F  # noqa: N812
 
     plain, begins, time = F.col("plain"), F.lit(_BEGINS), F.col("time")

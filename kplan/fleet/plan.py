@@ -39,7 +39,7 @@ _NOT_REQUESTED = "the run did not read it; take a new run"
 
 
 def expected_objects(request: PlanRequest) -> dict[str, set[Identity]]:
-    """List, by kind, what is declared or owned on the cluster of the connection without alias."""
+    """List, by kind, the objects declared or owned on the cluster of the default connection."""
     return _expected_objects(request, frozenset())
 
 
@@ -55,7 +55,7 @@ def _expected_objects(request: PlanRequest, only_owned: frozenset[str]) -> dict[
 
 
 def absent_names(rows: Iterable[Row]) -> Mapping[str, frozenset[Identity]]:
-    """Read what a run asked a cluster for by name, and did not find."""
+    """Read the names that a run requested from a cluster and did not find."""
     told = next(
         (row.attributes.get(ABSENT_NAMES, "{}") for row in rows if row.kind == CLUSTER), "{}"
     )
@@ -65,7 +65,7 @@ def absent_names(rows: Iterable[Row]) -> Mapping[str, frozenset[Identity]]:
 def hide_unknown_objects(
     request: PlanRequest, snapshot: Snapshot, asked: Mapping[str, frozenset[Identity]]
 ) -> Snapshot:
-    """Take for hidden, and not for absent, what the run can say nothing about.
+    """Treat objects that the run could not see as hidden, not as absent.
 
     That is everything that is owned, declared or both, neither found nor asked for. Topics and ACLs
     that are declared only are taken for absent: they are listed whatever is declared, and most
@@ -115,7 +115,7 @@ class FleetPlanRequest:
         return tuple(sorted({*self.requests, *self.problems}))
 
     def for_cluster(self, cluster: str) -> "FleetPlanRequest":
-        """Return what there is of one cluster."""
+        """Return the rows of one cluster."""
         return FleetPlanRequest(
             select_cluster(cluster, self.requests), select_cluster(cluster, self.problems)
         )
@@ -156,7 +156,7 @@ def finding_counts(data_frame: "DataFrame") -> "DataFrame":
 
 
 def coverage(data_frame: "DataFrame") -> "DataFrame":
-    """Say how much of what is live is owned: cluster, kind, managed, unmanaged."""
+    """Count how much of the live objects is owned: cluster, kind, managed, unmanaged."""
     from pyspark.sql import functions as F  # noqa: N812
 
     sorts = ("managed", "unmanaged")
@@ -222,7 +222,7 @@ def _plan_findings(
 def _hidden_findings(
     cluster: str, request: PlanRequest, snapshot: Snapshot
 ) -> Iterator[dict[str, Any]]:
-    """Return of what is declared or owned and cannot be seen: it may have drifted."""
+    """Return the declared or owned objects that cannot be seen: they may have drifted."""
     for kind, meant in expected_objects(request).items():
         hidden = snapshot.readings[kind].hidden if kind in snapshot.readings else {}
         for identity in sorted(meant & hidden.keys()):
@@ -245,7 +245,7 @@ def _change_finding(cluster: str, finding: str, change: Change) -> dict[str, Any
 
 
 def _attributes_json(change: Change) -> str:
-    """Write what differs as JSON `{path: [before, after]}`; what is sensitive stays out."""
+    """Write the differences as JSON `{path: [before, after]}`; sensitive values are left out."""
     if change.before is None or change.after is None:
         whole = change.after if change.before is None else change.before
         return json.dumps({} if whole is None else _public_document(whole, change), sort_keys=True)
@@ -259,7 +259,7 @@ def _attributes_json(change: Change) -> str:
 
 
 def _public_document(value: object, change: Change) -> dict[str, Any]:
-    """Write a value without what no one may see."""
+    """Write a value without its sensitive parts."""
     found: dict[str, Any] = to_document(value)
     for *parents, name in change.sensitive:
         held: Any = found
@@ -305,7 +305,7 @@ class FleetPolicies:
     today: date = date.max
 
     def for_cluster(self, cluster: str) -> "FleetPolicies":
-        """Return what there is of one cluster."""
+        """Return the rows of one cluster."""
         owned, problems = (
             select_cluster(cluster, self.owned),
             select_cluster(cluster, self.problems),

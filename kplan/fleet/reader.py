@@ -37,7 +37,7 @@ from kplan.policy.risk import topic_impact
 
 
 def read_use_rows(name: str, cluster: Cluster, topics: Collection[str]) -> Iterator[Row]:
-    """Read the use of topics and all groups; what cannot be read is reported."""
+    """Read the usage of topics and all groups; unread parts are reported."""
     try:
         used = cluster.topic_use(topics) if topics else {}
         yield from (
@@ -74,7 +74,7 @@ NamesByKind = Mapping[str, Collection[Identity]]
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSource:
-    """Where the rows of one cluster come from: `connect` opens it live, else `file` holds them.
+    """The origin of one cluster's rows: `connect` opens it live, otherwise `file` contains them.
 
     `wanted` is what is declared or owned there.
     """
@@ -90,7 +90,7 @@ class SnapshotSource:
 
     @property
     def cluster_attributes(self) -> dict[str, str]:
-        """What the row of the cluster says beside what was read."""
+        """The contents of a cluster's own row."""
         return {
             **{f"label.{name}": value for name, value in sorted(self.labels.items())},
             "super_users": json.dumps(self.super_users),
@@ -157,7 +157,7 @@ def _read_source_file(source: SnapshotSource) -> Sequence[Row]:
 
 
 def replace_labels(row: Row, about: Mapping[str, str]) -> Row:
-    """Put the labels of today on the row of a cluster; those of the file are history."""
+    """Set the current labels on the row of a cluster; those of the file are outdated."""
     if row.kind != CLUSTER:
         return row
     kept = {name: value for name, value in row.attributes.items() if not name.startswith("label.")}
@@ -165,7 +165,7 @@ def replace_labels(row: Row, about: Mapping[str, str]) -> Row:
 
 
 def _read_snapshot(cluster: Cluster, wanted: NamesByKind) -> Snapshot:
-    """Read all kinds; those that no one declares are for the inventory (decision 0023)."""
+    """Read all kinds; undeclared objects are for the inventory (decision 0023)."""
     description = cluster.describe()
     readings: dict[str, KindSnapshot] = {}
     unread: dict[str, str] = {}
@@ -190,7 +190,7 @@ def _read_kind(kind: ResourceKind, cluster: Cluster, wanted: Collection[Identity
 
 
 def _absent_names_json(snapshot: Snapshot, wanted: NamesByKind) -> str:
-    """Write down what was asked for by name and does not exist."""
+    """Record the objects that were requested by name and do not exist."""
     absent = {
         kind: sorted(set(wanted.get(kind, ())) - reading.objects.keys() - reading.hidden.keys())
         for kind, reading in snapshot.readings.items()

@@ -59,7 +59,7 @@ def replay_requests(
 def acl_changes(
     spark: "SparkSession", plans: Mapping[str, Sequence[Change]]
 ) -> "tuple[DataFrame, DataFrame]":
-    """Return what plans, by cluster, take away (cluster, identity) and bring (rows).
+    """Return the ACLs that plans remove (cluster, identity) and add (rows), by cluster.
 
     A replaced ACL is in both.
     """

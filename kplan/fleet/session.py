@@ -134,7 +134,7 @@ def _size_bytes(read: "DataFrame") -> int:
 
 
 def _import_pyspark() -> None:
-    """Import what PySpark will look for: it is a second's work."""
+    """Import the modules that PySpark needs in the background: it takes a second."""
     for name in _EARLY_IMPORTS:
         with suppress(ImportError):
             import_module(name)
@@ -171,7 +171,7 @@ class _SessionEnd:
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Turn what Spark complains of into an error of kplan: its tracebacks are of no use to users.
+    """Turn errors of Spark into errors of kplan: its tracebacks do not help users.
 
     Raises:
         FleetError: with the first line that shows what happened.
@@ -195,7 +195,7 @@ def _translate_errors() -> Iterator[None]:
 
 
 def _error_line(told: str) -> str:
-    """Find the line that says what happened: the last of a Python traceback, else the first."""
+    """Find the line with the cause: the last of a Python traceback, otherwise the first."""
     lines = [each.strip() for each in told.splitlines() if each.strip()]
     ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))
     is_python = any(each.endswith(_TRACEBACK) for each in lines)
@@ -278,7 +278,7 @@ def _connect_gateway(
 
 
 def check_reachable(address: str) -> None:
-    """Refuse a Connect server or a standalone master to which no one listens.
+    """Refuse a Connect server or a standalone master that does not listen.
 
     Spark itself would try again for minutes. What follows the port may be a token, and is not told.
     Raises FleetError.
@@ -324,7 +324,7 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
 
 
 def failure_reason(failure: BaseException) -> str:
-    """Return the cause of a failure of Spark, else the line that says most; the rest are traces."""
+    """Return the cause of a failure of Spark, or its most specific line, without traces."""
     told = str(failure)
     lines = [each.strip() for each in told.splitlines()]
     causes = [
@@ -336,7 +336,7 @@ def failure_reason(failure: BaseException) -> str:
 
 
 def unreadable_file(failure: BaseException) -> str:
-    """Name the file that Spark could not read, as rows name their source; "" is none."""
+    """Name the file that Spark could not read, as in `source` of rows; "" is none."""
     found = _UNREADABLE_FILE.search(str(failure))
     return found[1].replace(":///", ":/", 1) if found else ""
 

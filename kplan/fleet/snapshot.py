@@ -1,4 +1,4 @@
-"""What is known of a cluster as rows of one shape, whatever the kind of object.
+"""The known facts of a cluster as rows of one shape, for every kind of object.
 
 One row is one object as it was read: a topic, an ACL, a quota, a consumer group. `value` is the
 object as JSON under the attribute names of its kind, or null for what is no kind; `attributes`
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
 
 def snapshot_rows(name: str, snapshot: Snapshot, about: Mapping[str, str]) -> Iterator[Row]:
-    """Write a snapshot as rows; `about` goes into the cluster's own."""
+    """Write a snapshot as rows; `about` goes into the cluster's own row."""
     facts = {
         "cluster_id": snapshot.cluster_id,
         "principal": snapshot.principal,
@@ -107,7 +107,7 @@ def unread_cluster_rows(name: str, reason: str, about: Mapping[str, str]) -> tup
 
 
 def snapshot_from_rows(rows: Iterable[Row]) -> Snapshot | str:
-    """Read back what `snapshot_rows` wrote of one cluster; for an unread one say why."""
+    """Read the rows of `snapshot_rows` of one cluster; an unread one has a reason."""
     kinds: Mapping[str, ResourceKind] = {each.name: each for each in KINDS}
     objects: dict[str, dict[Identity, LiveObject]] = {name: {} for name in kinds}
     hidden: dict[str, dict[Identity, Refusal]] = {name: {} for name in kinds}
@@ -143,7 +143,7 @@ def snapshot_from_rows(rows: Iterable[Row]) -> Snapshot | str:
 
 
 def flatten_attributes(found: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """List attributes by dotted name; lists are JSON, what is not set is left out."""
+    """List attributes by dotted name; lists are JSON, unset ones are left out."""
     for name in sorted(found):
         value = found[name]
         if isinstance(value, Mapping):
@@ -183,7 +183,7 @@ def write_snapshot(path: Path, rows: Sequence[Row]) -> None:
 
 
 def read_snapshot(path: Path) -> Iterator[Row]:
-    """Read what `write_file` wrote.
+    """Read the output of `write_file`.
 
     Raises:
         FleetError: it does not exist, or is truncated, damaged, newer, or something else.

@@ -69,7 +69,7 @@ class Store:
         self._tables = open_tables(spark, self.root, form)
 
     def add_run(self, objects: "DataFrame", run: str, at: datetime) -> Run:
-        """Store the rows of a run; no one sees any of them before all are there.
+        """Store the rows of a run; they become visible together.
 
         Raises:
             FleetError: they could not be written.
@@ -111,7 +111,7 @@ class Store:
         return tuple(found)
 
     def run(self, name: str = "") -> Run:
-        """Find a run by its name, the latest where none is given; raises FleetError."""
+        """Find a run by its name, by default the latest; raises FleetError."""
         found = self.runs()
         if not found:
             raise FleetError(
@@ -143,7 +143,7 @@ class Store:
     def append_audit(
         self, data_frame: "DataFrame", logs: Sequence[LogFile] = (), time_zone: str = ""
     ) -> None:
-        """Keep what the lines of logs say; a log that was kept before is replaced.
+        """Store the content of log lines; a log that was stored before is replaced.
 
         In: what `audit.parsed` gives, and the files it is of. Raises UnreadLog where one of these
         cannot be read, else FleetError; nothing was kept then.
@@ -235,7 +235,7 @@ class Store:
         return found
 
     def vacuum(self, keep: timedelta, now: datetime) -> int:
-        """Remove runs older than `keep`, but never the latest, and what broken runs left.
+        """Remove runs older than `keep`, never the latest, and leftovers of broken runs.
 
         Returns how many attempts went. Parquet must lie in a folder of this machine for it.
         Raises FleetError where it does not.
@@ -247,7 +247,7 @@ class Store:
         return self._tables.remove_attempts(kept, {each.attempt for each in attempts}, now)
 
     def vacuum_logs(self, keep: timedelta, now: datetime) -> int:
-        """Remove the logs whose last request is older than `keep`; returns how many went.
+        """Remove the logs whose last request is older than `keep`; returns how many.
 
         Raises FleetError as `vacuum` does.
         """
@@ -288,7 +288,7 @@ def _read_if_exists(read: Callable[[], Found]) -> Found | None:
 
 
 def _run_from_row(row: "Row") -> Run:
-    """Read a line; what an earlier version did not write is as it was then."""
+    """Read a line; columns that an earlier version did not write have their old meaning."""
     return Run(**{name: value for name, value in row.asDict().items() if value is not None})
 
 

@@ -53,7 +53,7 @@ class Tables(Protocol):
         ...
 
     def read(self, name: str, schema: str) -> "DataFrame":
-        """Return what `replace` put there."""
+        """Return the rows that `replace` stored."""
         ...
 
     def remove_attempts(
@@ -66,7 +66,7 @@ class Tables(Protocol):
         ...
 
     def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
-        """Remove what `replace` put into the table `audit` under these `cluster` and `file`."""
+        """Remove the rows that `replace` stored in `audit` under these `cluster` and `file`."""
         ...
 
 
@@ -224,7 +224,7 @@ class DeltaTables:
     def remove_attempts(
         self, kept: Collection[str], counted: Collection[str], now: datetime
     ) -> int:
-        """Delete rows, of `runs` first, then the files of what was deleted or replaced long ago."""
+        """Delete rows, those of `runs` first, then files that were deleted or replaced long ago."""
         from pyspark.errors import AnalysisException
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -245,7 +245,7 @@ class DeltaTables:
         return len(gone)
 
     def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
-        """Delete rows; their files go as `remove` tells."""
+        """Delete rows; their files are removed as `remove` describes."""
         for cluster, files in groupby(sorted(logs), key=lambda each: each[0]):
             name = cluster.replace("\\", "\\\\").replace("'", "\\'")
             named = ", ".join(f"'{file}'" for _, file in files)

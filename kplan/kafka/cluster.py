@@ -1,4 +1,4 @@
-"""The real cluster: each method of the port goes to one of the two drivers, always the same."""
+"""The real cluster: each method of the port always uses the same one of two drivers."""
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
@@ -110,7 +110,7 @@ class KafkaCluster:
         return self._wire.describe()
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
-        """Return what we may do on the cluster and on these topics."""
+        """Return this client's authorized operations on the cluster and on these topics."""
         return self._wire.rights(topics)
 
     def topics(
@@ -128,7 +128,7 @@ class KafkaCluster:
     def topic_config_fallbacks(
         self, wanted: Mapping[str, Collection[str]]
     ) -> Mapping[str, Mapping[str, str] | Refusal]:
-        """Read what keys of topics fall back to without an override."""
+        """Read the values of topic configs without an override."""
         return self._wire.topic_config_fallbacks(wanted)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
@@ -136,11 +136,11 @@ class KafkaCluster:
         return self._wire.acls(broker=broker)
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
-        """Ask what would come of creating the topics."""
+        """Validate the creation of topics."""
         return self._wire.preview_topics(specs)
 
     def prepare_writes(self) -> None:
-        """Load librdkafka and connect, beside what goes on."""
+        """Load librdkafka and connect in the background."""
         threading.Thread(target=self._connect_writer, name="expect-writes", daemon=True).start()
 
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, ItemResult]:
@@ -223,7 +223,7 @@ class KafkaCluster:
         return self._wire.update_features(updates, validate_only=validate_only)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Return what is in topics and who uses it."""
+        """Return contents and consumers of topics."""
         return self._wire.topic_use(names)
 
     def group_names(self) -> frozenset[str]:
@@ -231,7 +231,7 @@ class KafkaCluster:
         return self._wire.group_names()
 
     def groups(self) -> Mapping[int, tuple[GroupListing, ...] | Refusal]:
-        """List the groups that each broker coordinates; else why not."""
+        """List the groups that each broker coordinates, or the reason why not."""
         return self._wire.groups()
 
     def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
@@ -247,7 +247,7 @@ class KafkaCluster:
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Reassignment]:
-        """List the partitions whose replicas are being moved; raises Unread."""
+        """List the partitions with an ongoing reassignment; raises Unread."""
         return self._wire.reassignments(partitions)
 
     def reassign(self, targets: TargetReplicas) -> Mapping[TopicPartition, ItemResult]:
@@ -255,7 +255,7 @@ class KafkaCluster:
         return self._wire.reassign(targets)
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Return the bytes that each broker holds of each partition; raises Unread."""
+        """Return the bytes of each partition on each broker; raises Unread."""
         return self._wire.replica_sizes(topics)
 
     def elect_leaders(
@@ -307,7 +307,7 @@ class KafkaCluster:
             self._confluent.close()
 
     def _may_have_mutation_quota(self) -> bool:
-        """Whether a quota on changes may hold for us; until one does, it may come any moment."""
+        """Whether a quota on changes may apply; until one is known, it may come at any moment."""
         self._has_mutation_quota = self._has_mutation_quota or self._wire.may_have_mutation_quota()
         return self._has_mutation_quota
 

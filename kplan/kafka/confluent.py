@@ -42,7 +42,7 @@ _MAX_BROKER_ID = 2**31 - 1
 
 
 def duplicate_refusals(names: Iterable[str]) -> dict[str, Refusal]:
-    """Refuse what is named more than once: a duplicate ends the whole process (SIGSEGV)."""
+    """Refuse duplicate names: confluent-kafka crashes on them (SIGSEGV)."""
     return {
         name: _broker_like_refusal(42, "Duplicate topic name.")
         for name, count in Counter(names).items()
@@ -90,7 +90,7 @@ def alteration_refusal(spec: ConfigAlteration) -> Refusal | None:
 
 
 def _string_fault(texts: Sequence[object]) -> str:
-    """Find what is no string of the protocol; confluent-kafka sends None as the word "None"."""
+    """Find values that are not protocol strings; confluent-kafka sends None as the word "None"."""
     for text in texts:
         if not isinstance(text, str):
             return f"{text!r} is not a string."
@@ -249,7 +249,7 @@ class ConfluentCluster:
         native: Callable[[Spec], Native],
         send: Callable[[AdminClient, list[Native]], Futures],
     ) -> dict[str, ItemResult]:
-        """Send what can be sent, in one request."""
+        """Send all valid items in one request."""
         verdicts: dict[str, ItemResult] = {
             spec.name: found for spec in specs if (found := fault(spec)) is not None
         }

@@ -58,7 +58,7 @@ class KafkaRecords:
         return tuple(sorted(each.removesuffix(end) for each in names if each.endswith(end)))
 
     def peek(self) -> Mapping[str, bytes] | None:
-        """Return what is committed, up to the first transaction that is open."""
+        """Return the committed records, up to the first open transaction."""
         return self._own_records(self._table.read(waits=False))
 
     def read(self) -> Mapping[str, bytes] | None:
@@ -108,7 +108,7 @@ class KafkaRecords:
         }
 
     def _ensure_topic(self) -> None:
-        """Make the topic where there is none, and look once whether it keeps what is put there."""
+        """Create the topic if it is missing, and check once that it retains records."""
         if self._is_topic_checked:
             return
         with closing(WireCluster(self._settings)) as cluster:
@@ -133,7 +133,7 @@ class KafkaRecords:
             )
 
     def _check_topic(self, cluster: WireCluster) -> None:
-        """Refuse a topic that forgets: by default the state would be gone after a week."""
+        """Refuse a topic with retention: by default the state would be lost after a week."""
         name = self.state_topic.topic
         found = cluster.topic_configs([name]).get(name)
         if found is None or isinstance(found, Refusal):

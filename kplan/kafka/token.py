@@ -91,7 +91,7 @@ def _fetch_token(mechanism: TokenMechanism, timeout_s: float, now_s: float) -> T
 
 
 def token_claims(token: str) -> Mapping[str, object]:
-    """Read the claims of a JSON web token (RFC 7519), unchecked; none where it is no such token."""
+    """Read the claims of a JSON web token (RFC 7519), unchecked; none if it is not one."""
     parts = token.split(".")
     if len(parts) != 3:  # noqa: PLR2004 - header, claims, signature
         return {}
@@ -164,14 +164,14 @@ _DEFAULT_LIFETIME_S = 300.0  # of a token that does not return, which OAuth allo
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """The secret goes to the endpoint that was given, and nowhere else."""
+    """The secret is sent to the configured endpoint only."""
 
     def redirect_request(self, *_: object) -> None:
         """Follow nowhere."""
 
 
 def request_token(client: ClientCredentials, timeout_s: float) -> tuple[str, float]:
-    """Ask for a token; tells for how many seconds it holds.
+    """Request a token; also returns its lifetime in seconds.
 
     Raises:
         AuthError: the endpoint refuses the client, or does not prove who it is.
@@ -236,7 +236,7 @@ def _parse_document(body: bytes) -> dict[str, object]:
 
 
 def _endpoint_error(client: ClientCredentials, status: int, told: dict[str, object]) -> AuthError:
-    """Return what an endpoint said (RFC 6749, 5.2)."""
+    """Return the error of an endpoint (RFC 6749, 5.2)."""
     words = [str(told[key]) for key in ("error", "error_description") if told.get(key)]
     return AuthError(
         f"{client.token_url} gave the client {client.client_id} no token: "

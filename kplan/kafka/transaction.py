@@ -29,7 +29,7 @@ LOGGER.addHandler(logging.NullHandler())  # else its lines go to stderr
 
 
 def librdkafka_settings(settings: ConnectionSettings) -> dict[str, str]:
-    """Write the settings as confluent-kafka takes them. They hold secrets: not for any log."""
+    """Write the settings for confluent-kafka. They contain secrets: not for any log."""
     written = {
         **settings.librdkafka,
         "bootstrap.servers": ",".join(str(each) for each in settings.bootstrap_servers),
@@ -49,7 +49,7 @@ def librdkafka_settings(settings: ConnectionSettings) -> dict[str, str]:
 
 
 def _socket_options(sockets: SocketOptions) -> dict[str, str]:
-    """Write what differs from what the system gives."""
+    """Write the settings that differ from the system's defaults."""
     is_bounded = math.isfinite(sockets.idle_s)
     counts = {
         "connections.max.idle.ms": int(sockets.idle_s * 1000) if is_bounded else 0,
@@ -145,7 +145,7 @@ class TransactionalWriter:
             ) from failure
 
     def init_transactions(self, timeout_s: float) -> None:
-        """Shut out every writer from before, and end what it left open.
+        """Fence earlier writers and end their open transactions.
 
         Raises:
             StateError: a right is missing.
@@ -193,7 +193,7 @@ class TransactionalWriter:
             self._delivery_errors.append(error)
 
     def _raise_permanent(self, error: KafkaError) -> None:
-        """Report what no second try can mend."""
+        """Report errors that a retry cannot fix."""
         if error.code() in _MISSING_RIGHTS:
             right = _MISSING_RIGHTS[error.code()].format(topic=self._topic, id=self._id)
             raise StateError(

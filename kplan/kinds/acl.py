@@ -37,7 +37,7 @@ APPLICABLE_OPERATIONS: Mapping[str, frozenset[str]] = {
 def acl_problems(
     acl: Mapping[str, str], choices: Mapping[str, tuple[str, ...]]
 ) -> Iterator[Problem]:
-    """Check the seven parts under their attribute names; `choices` are the words allowed."""
+    """Check the seven parts under their attribute names; `choices` are the allowed words."""
     bad_words = list(_word_problems(acl, choices))
     yield from bad_words
     if not bad_words:
@@ -249,7 +249,7 @@ class AclKind:
         return replace(value, **found)
 
     def check(self, value: Acl) -> Iterator[Problem]:
-        """Find what the broker refuses and the nonsense that it stores (trap 13)."""
+        """Find ACLs that the broker refuses, and nonsense that it would store (trap 13)."""
         parts = {each.name: getattr(value, each.name) for each in fields(value)}
         return acl_problems(
             parts, {name: tuple(words.values()) for name, words in _CHOICES.items()}
@@ -269,7 +269,7 @@ class AclKind:
         return KindSnapshot({self.identify(value): LiveObject(value) for value in values})
 
     def fill_from_state(self, live: Acl, applied: Acl) -> Acl:  # noqa: ARG002 - see docstring
-        """Keep what is live: Kafka tells all of it."""
+        """Keep the live value: Kafka returns all of it."""
         return live
 
     def align(
@@ -356,7 +356,7 @@ class AclKind:
 
 
 def may_overlap(before: object, after: object | None) -> bool:
-    """Whether an ACL may go after the one that replaces it has come: only Allow and Allow.
+    """Whether an ACL may be deleted after its replacement is added: only Allow for Allow.
 
     A Deny is never kept longer, or brought earlier, than Kafka's own order has it (KIP-4).
     """

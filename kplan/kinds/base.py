@@ -64,7 +64,7 @@ class ResourceKind(Protocol):
 
     @property
     def is_deletable(self) -> bool:
-        """Whether objects can be deleted; one that is not declared any more is else let go."""
+        """Whether objects can be deleted; otherwise undeclared ones are forgotten."""
         ...
 
     @property
@@ -86,17 +86,17 @@ class ResourceKind(Protocol):
         ...
 
     def check(self, value: Any) -> Iterator[Problem]:  # noqa: ANN401
-        """Find what is wrong with a declared value, without a cluster."""
+        """Check a declared value without a cluster."""
         ...
 
     def check_all(
         self, declared: Collection[Identity], live: Collection[Identity] = ()
     ) -> Iterator[tuple[Identity, Problem]]:
-        """Find what is wrong with declared objects beside each other and beside the live ones."""
+        """Check declared objects against each other and against the live ones."""
         ...
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
-        """Read every object of this kind; `wanted` are asked for by name where listing may hide.
+        """Read every object of this kind; `wanted` are read by name where listing may hide them.
 
         Raises:
             Unread: the kind could not be read in full.
@@ -105,7 +105,7 @@ class ResourceKind(Protocol):
         ...
 
     def fill_from_state(self, live: Any, applied: Any) -> Any:  # noqa: ANN401
-        """Add to an owned object what Kafka does not return, from what was last applied to it."""
+        """Add values that Kafka does not return to an owned object, from those last applied."""
         ...
 
     def align(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
@@ -154,7 +154,7 @@ Config = Mapping[str, str]
 
 
 def merge_config(live: Config, declared: Config, ignored: Collection[Path]) -> Config:
-    """Return the map to be reached: what is declared, but for keys that are ignored."""
+    """Return the target map: the declared one without ignored keys."""
     if () in ignored or ("config",) in ignored:
         return live
     kept = {path[1] for path in ignored if len(path) > 1 and path[0] == "config"}
@@ -187,7 +187,7 @@ def setting_steps(
 def fill_snapshot_from_state(
     kinds: Sequence[ResourceKind], snapshot: Snapshot, state: State
 ) -> Snapshot:
-    """Complete every owned object of the snapshot from what was last applied to it.
+    """Complete every owned object of the snapshot from its last applied value.
 
     An id that is not told, as controllers tell none, is the one that the state knows.
     """
@@ -223,7 +223,7 @@ _OLD_MARK_BYTES = 8
 
 
 def secret_mark(secret: str) -> str:
-    """Return what tells a secret from another without telling it; another one each time.
+    """Return a random mark that distinguishes a secret from another without revealing it.
 
     The state keeps it to see a change. The salt is random, so that nothing can be computed ahead
     and equal secrets look different, and 16 bits leave whoever reads it with one in 65,536 of all
@@ -254,7 +254,7 @@ def _stretch(secret: str, salt: str, length: int) -> str:
 
 
 def redact_refusal(refused: Refusal, change: Change) -> Refusal:
-    """Take what is at the sensitive paths of the change out of the broker's message."""
+    """Remove the values at the change's sensitive paths from the broker's message."""
     if not change.sensitive:
         return refused
     message = refused.message

@@ -87,7 +87,7 @@ class BrokerConfigKind(NamedConfigKind):
         return replace(value, marks={key: secret_mark(each) for key, each in secrets})
 
     def check(self, value: BrokerConfig) -> Iterator[Problem]:
-        """Find what must not be declared so; keys and types are the broker's to tell."""
+        """Find forbidden declarations; keys and types are checked by the broker."""
         if not value.config and not value.sensitive_config:
             detail = "A broker config without any key sets nothing."
             yield Problem("KP226", detail, "Declare at least one key in config.", ("config",))
@@ -112,7 +112,7 @@ class BrokerConfigKind(NamedConfigKind):
                 )
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
-        """Read the configs of all live brokers, of the wanted ones, and those for all."""
+        """Read the configs of all live brokers, of the requested ones, and those for all."""
         live = {Identity(str(each.id)) for each in cluster.describe().brokers}
         found = self.read_objects(cluster, {*wanted, *live, Identity(DEFAULT_BROKER)}, None)
         return replace(
@@ -162,7 +162,7 @@ class BrokerConfigKind(NamedConfigKind):
     def validate(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
     ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
-        """Hold keys and types against what a broker tells of them, then ask the broker."""
+        """Check keys and types against a broker's own list, then validate on the broker."""
         resources = {each.identity: self.config_resource(each.identity) for each in changes}
         known = _read_known_keys(cluster, resources.values())
         refusals: dict[Identity, Refusal | ResolvedAttributes] = {}
@@ -183,7 +183,7 @@ class BrokerConfigKind(NamedConfigKind):
         return refusals | answers
 
     def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
-        """Look for the values; that another secret was set does not show."""
+        """Check the values; a changed secret is not visible."""
         before: BrokerConfig | None = change.before  # type: ignore[assignment] # a change of this kind
         again = {*before.marks} & {*self.alteration(step, change).set} if before else set()
         return not again and self._is_visible(step, change, reading)
@@ -191,7 +191,7 @@ class BrokerConfigKind(NamedConfigKind):
     def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
-        """Compare with what the broker itself tells; what is for all, with each."""
+        """Compare with each broker's own values; those for all with each broker."""
         every = [each for each in changes if each.identity == DEFAULT_BROKER]
         own = [each for each in changes if each.identity != DEFAULT_BROKER]
         names = {name for each in own for name in self._identities(each)}
@@ -218,7 +218,7 @@ class BrokerConfigKind(NamedConfigKind):
     def live_value(
         self, resource: ConfigResource, found: Mapping[str, ConfigDetail]
     ) -> BrokerConfig | None:
-        """Make the live value of what is set dynamically, None where nothing is."""
+        """Build the live value from dynamic configs, None if there are none."""
         source = (
             ConfigSource.DYNAMIC_BROKER if resource.name else ConfigSource.DYNAMIC_DEFAULT_BROKER
         )
@@ -236,7 +236,7 @@ class BrokerConfigKind(NamedConfigKind):
         return BrokerConfig(broker_id, config, hidden, dict.fromkeys(secrets, ""))
 
     def alteration(self, step: Step, change: Change) -> ConfigResourceAlteration:
-        """Say what the step sends for the change, of secrets those that are new."""
+        """Return what the step sends for the change; of secrets only new ones."""
         before: Any = change.before
         after: Any = change.after
         if self.is_removal(step, change):
@@ -305,7 +305,7 @@ def is_throttle_key(key: str) -> bool:
 
 
 def is_secret_key(key: str) -> bool:
-    """Whether Kafka hides the value of a key, as far as its name tells."""
+    """Whether Kafka hides the value of a key, judged by its name."""
     return key.endswith((".password", ".secret", "sasl.jaas.config", "ssl.keystore.key"))
 
 
@@ -328,7 +328,7 @@ KnownKeys = Mapping[str, ConfigDetail]
 def _read_known_keys(
     cluster: Cluster, resources: Collection[ConfigResource]
 ) -> Mapping[ConfigResource, KnownKeys | Refusal]:
-    """Let every broker tell its keys; those for all brokers are reported by any node.
+    """Read the keys of every broker; those for all brokers come from any node.
 
     Controllers take any key and any value of these without a look (K919-06), and know the keys.
     """
@@ -340,7 +340,7 @@ def _read_known_keys(
 
 
 def _find_refusal(spec: ConfigResourceAlteration, keys: KnownKeys) -> Refusal | None:
-    """Say what a broker would not take, or would take without a word and not use."""
+    """Report values that a broker would refuse, or accept silently and ignore."""
     for key, value in sorted(spec.set.items()):
         if key not in keys:
             if not key.startswith("listener.name."):  # keys of one listener are not told

@@ -41,7 +41,7 @@ class Feature:
 
 
 class FeatureKind:
-    """Features: raised, and lowered only when asked for; never deleted."""
+    """Features: raised, lowered only on request, never deleted."""
 
     name = "kafka_feature"
     noun = "feature"
@@ -60,7 +60,7 @@ class FeatureKind:
         return replace(value, downgrade=value.downgrade.casefold())
 
     def check(self, value: Feature) -> Iterator[Problem]:
-        """Hold the words against what there is."""
+        """Check the words against the known ones."""
         if value.downgrade not in tuple(Downgrade):
             detail = f'downgrade is "{value.downgrade}".'
             yield Problem("KP227", detail, f"It is {', '.join(Downgrade)}.", ("downgrade",))
@@ -72,15 +72,15 @@ class FeatureKind:
         declared: Collection[Identity],  # noqa: ARG002 - the broker knows what depends on what
         live: Collection[Identity] = (),  # noqa: ARG002
     ) -> Iterator[tuple[Identity, Problem]]:
-        """Find nothing: what depends on what is the broker's to say."""
+        """Find nothing: the broker checks the rest."""
         return iter(())
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
-        """Read the features that are on, and of the others those that are wanted."""
+        """Read the finalized features, and of the others the requested ones."""
         return _kind_snapshot(cluster.versions(), wanted)
 
     def fill_from_state(self, live: Feature, applied: Feature) -> Feature:  # noqa: ARG002 - see docstring
-        """Keep what is live: Kafka tells all of it."""
+        """Keep the live value: Kafka returns all of it."""
         return live
 
     def align(
@@ -92,7 +92,7 @@ class FeatureKind:
         return before, before if is_kept else desired
 
     def check_change(self, live: LiveObject, desired: Feature) -> Iterator[Problem]:
-        """Refuse to lower what was not said to be lowered (K919-20)."""
+        """Refuse an unrequested downgrade (K919-20)."""
         held: Feature = live.value  # type: ignore[assignment] # a Reading of this kind holds features
         if desired.level < held.level and desired.downgrade == Downgrade.NONE:
             yield Problem(

@@ -44,7 +44,7 @@ class Logger:
 
 
 class LoggerKind:
-    """Levels of loggers, each with its node; they hold until the node is restarted."""
+    """Levels of loggers per node; they last until the node restarts."""
 
     name = "kafka_logger"
     noun = "logger"
@@ -79,7 +79,7 @@ class LoggerKind:
         return iter(())
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
-        """Read the loggers that are asked for; every node has a few hundred."""
+        """Read the requested loggers; every node has a few hundred."""
         nodes = sorted({_node(each) for each in wanted})
         answers = cluster.configs([_resource(node) for node in nodes]) if nodes else {}
         objects: dict[Identity, LiveObject] = {}
@@ -95,7 +95,7 @@ class LoggerKind:
         return KindSnapshot(objects, hidden)
 
     def fill_from_state(self, live: Logger, applied: Logger) -> Logger:  # noqa: ARG002 - see docstring
-        """Keep what is live: Kafka tells all of it."""
+        """Keep the live value: Kafka returns all of it."""
         return live
 
     def align(
@@ -131,7 +131,7 @@ class LoggerKind:
         return {name: answer or {} for name, answer in answers.items()}
 
     def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
-        """Look for the level; one that was reset has the level of its parent, which may be any."""
+        """Check the level; a reset logger has the level of its parent, which may be any."""
         if _is_reset(step):
             return True
         live = reading.objects.get(change.identity)

@@ -1,4 +1,4 @@
-"""Kinds whose objects are nothing but a name with configs: groups, metrics subscriptions."""
+"""Kinds whose objects are a name with configs: groups, metrics subscriptions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -52,7 +52,7 @@ class ClientMetrics:
 
 @dataclass(frozen=True, slots=True)
 class NamedConfigKind:
-    """A name with configs: what is declared is all that is set, and without any it is gone.
+    """A name with configs: the declared ones are complete, and without any the object is absent.
 
     `key` is the attribute with the name, `rank` the place of setting, which is followed by the two
     of replacing, and `removal` that of removing.
@@ -103,12 +103,12 @@ class NamedConfigKind:
         return iter(())
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
-        """Read those that are wanted, and those that the cluster lists where it can."""
+        """Read the requested objects, and those that the cluster lists if it can."""
         listed = cluster.config_names(self.scope) or frozenset()
         return self.read_objects(cluster, {*wanted, *(Identity(each) for each in listed)}, None)
 
     def fill_from_state(self, live: Any, applied: Any) -> Any:  # noqa: ANN401, ARG002 - see docstring
-        """Keep what is live: Kafka tells all of it."""
+        """Keep the live value: Kafka returns all of it."""
         return live
 
     def align(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
@@ -155,7 +155,7 @@ class NamedConfigKind:
     def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
-        """Compare with what this broker tells."""
+        """Compare with this broker's values."""
         specs = {
             each.identity: [self.alteration(step, each) for step in self.steps(each)]
             for each in changes
@@ -188,7 +188,7 @@ class NamedConfigKind:
     def read_objects(
         self, cluster: Cluster, names: Collection[Identity], broker: int | None
     ) -> KindSnapshot:
-        """Read these; one that is refused is hidden."""
+        """Read these; a refused one is hidden."""
         resources = [self.config_resource(each) for each in sorted(names)]
         answers = cluster.configs(resources, broker=broker) if resources else {}
         objects: dict[Identity, LiveObject] = {}
@@ -211,12 +211,12 @@ class NamedConfigKind:
             )
 
     def is_removal(self, step: Step, change: Change) -> bool:
-        """Whether the step takes away what was there."""
+        """Whether the step removes the old object."""
         is_swap = change.action is Action.REPLACE
         return change.after is None or (is_swap and step.rank == self.rank + 1)
 
     def alteration(self, step: Step, change: Change) -> ConfigResourceAlteration:
-        """Say what the step sends for the change."""
+        """Return what the step sends for the change."""
         before: Any = change.before
         after: Any = change.after
         if self.is_removal(step, change):

@@ -17,7 +17,7 @@ STRATEGIES = (RACK_AWARE, BALANCED_LEADERS, IN_RACK, STATIC)
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """How many partitions of how many replicas; "" is the strategy that moves nothing else."""
+    """Partition count, replica count and strategy; "" moves nothing else."""
 
     topic: str
     partitions: int
@@ -44,7 +44,7 @@ class BrokerLoad:
 
 
 class PlacementError(Exception):
-    """The brokers that exist cannot hold the topic so. The text says why."""
+    """The existing brokers cannot hold the topic as requested. The text says why."""
 
 
 def place_replicas(
@@ -53,7 +53,7 @@ def place_replicas(
     current: Assignment = (),
     others: BrokerLoad | None = None,
 ) -> Assignment:
-    """Place the replicas of a topic whose partitions are at `current`; no partition goes away.
+    """Place the replicas of a topic whose partitions are at `current`; no partition is removed.
 
     Where brokers are equally good for the topic, those with the least of the `others` get it.
     Brokers that hold replicas and are not among `brokers` are down: what they have stays, and they
@@ -107,7 +107,7 @@ class _Layout:
             self._count(each, 1)
 
     def place_partition(self, number: int) -> None:
-        """Give a partition as many replicas as are wanted, where the strategy wants them."""
+        """Give a partition the requested number of replicas, placed by the strategy."""
         while number >= len(self.rows):
             self.rows.append([])
         row = self.rows[number]
@@ -153,7 +153,7 @@ class _Layout:
         return self.racks.get(broker) or f"\0{broker}"
 
     def _count(self, broker: int, more: int) -> None:
-        """Count the replicas of a broker; those of one that is down are no one's concern."""
+        """Count the replicas of a broker; a broker that is down does not count."""
         if broker in self.load:
             self.load[broker] += more
 
@@ -193,7 +193,7 @@ class _Layout:
         return min(free, key=place)
 
     def _broker_load(self, broker: int, row: Sequence[int]) -> tuple[int, ...]:
-        """Weigh what a broker has: of the topic, then of all; the first replica of a row leads."""
+        """Weigh a broker's load: of the topic, then of all; the first of a row is the leader."""
         led = 0 if row else self.others.leaders[broker]
         return self.load[broker], led, self.others.replicas[broker]
 
@@ -233,7 +233,7 @@ class _Layout:
             self._count(each, -1)
 
     def _choose_removal(self, row: list[int]) -> int:
-        """Choose whose replica goes: of a broker that is down, of a rack that has another, ..."""
+        """Choose the replica to remove: on a dead broker, in a rack that has another, ..."""
         used = Counter(self._rack(each) for each in row)
 
         def worth(broker: int) -> tuple[bool, int, int, int]:
@@ -243,7 +243,7 @@ class _Layout:
         return max(row[1:] or row, key=worth)
 
     def _find_rack_swap(self, number: int, row: list[int]) -> tuple[int, int] | None:
-        """Find a replica whose rack has another, and a broker in a rack that has none."""
+        """Find a replica whose rack has another one, and a broker in a rack that has none."""
         used = Counter(self._rack(each) for each in row)
         doubled = [each for each in row if used[self._rack(each)] > 1]
         free = [each for each in self.ring if not used[self._rack(each)]]
@@ -266,7 +266,7 @@ class _Layout:
         return None
 
     def _movable_partitions(self, out: int, into: int) -> Iterator[int]:
-        """List partitions whose replica may go from one broker to the other, followers first."""
+        """List partitions whose replica may move from one broker to the other, followers first."""
         fits = [
             number
             for number, row in enumerate(self.rows)

@@ -60,7 +60,7 @@ class Quota:
 
 
 class QuotaKind:
-    """Quotas: what is declared of an entity is all that it has (KIP-546, KIP-612)."""
+    """Quotas: the declared values of an entity are complete (KIP-546, KIP-612)."""
 
     name = "kafka_quota"
     noun = "quota"
@@ -71,7 +71,7 @@ class QuotaKind:
     is_shareable = False
 
     def identify(self, value: Quota) -> Identity:
-        """Name it as the provider does, `alice|user`; with a client id that comes last."""
+        """Name it as the provider does, `alice|user`; a client id comes last."""
         parts = [value.entity_name or DEFAULT_ENTITY, value.entity_type]
         parts += [value.client_id] if value.client_id is not None else []
         return Identity("|".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts))
@@ -88,7 +88,7 @@ class QuotaKind:
         )
 
     def check(self, value: Quota) -> Iterator[Problem]:
-        """Hold entity and quotas against what Kafka takes."""
+        """Check entity and quotas against Kafka's rules."""
         if value.entity_type not in ENTITY_TYPES:
             yield Problem(
                 "KP224",
@@ -127,7 +127,7 @@ class QuotaKind:
         return KindSnapshot({self.identify(value): LiveObject(value) for value in values})
 
     def fill_from_state(self, live: Quota, applied: Quota) -> Quota:  # noqa: ARG002 - see docstring
-        """Keep what is live: Kafka tells all of it."""
+        """Keep the live value: Kafka returns all of it."""
         return live
 
     def align(
@@ -207,7 +207,7 @@ def _parse_number(text: str) -> float | None:
 
 
 def _format_number(text: str) -> str:
-    """Write a number without an exponent or a point that says nothing; other text as it is."""
+    """Write a number without exponent and trailing zeros; other text is unchanged."""
     number = _parse_number(text)
     if number is None:
         return text

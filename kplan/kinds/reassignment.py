@@ -1,4 +1,4 @@
-"""Reassign replicas in small throttled steps; resume what an earlier run left (KIP-455)."""
+"""Reassign replicas in small throttled steps; resume those of an earlier run (KIP-455)."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -93,7 +93,7 @@ class ReassignmentSnapshot:
 def read_reassignments(
     cluster: Cluster, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, Reassignment]:
-    """Return what of the partitions is moving; nothing where we may not know."""
+    """Return the ongoing reassignments of the partitions; empty without permission."""
     try:
         return cluster.reassignments(partitions) if partitions else {}
     except UnreadableError:
@@ -124,7 +124,7 @@ class Reassigner:
     def advance(
         self, cluster: Cluster, wanted: Sequence[TopicTargets]
     ) -> Mapping[Identity, ItemResult]:
-        """Take all moves one step on; what does not exist yet is refused as `UnderWay`.
+        """Advance all moves by one step; topics that do not exist yet are refused as `UnderWay`.
 
         A topic that is as wanted has its throttle taken away and its first replicas elected.
         """
@@ -197,7 +197,7 @@ class Reassigner:
     def _follow_move(
         self, wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot
     ) -> str:
-        """Note how far a partition is; return what another client did to it, "" if nothing."""
+        """Record the progress of a partition; return another client's interference, "" if none."""
         if _is_in_place(wanted, key, seen):
             self.arrived[key] += key in self.begun
             if self._is_settled(wanted, key, seen):
@@ -243,7 +243,7 @@ class Reassigner:
         chosen: Sequence[tuple[TopicTargets, TopicPartition]],
         seen: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
-        """Throttle and begin; topics that are refused permanently come with their refusal.
+        """Throttle and begin; permanently refused topics are returned with their refusal.
 
         What cannot be throttled is not begun.
         """
@@ -334,14 +334,14 @@ def _is_in_place(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSn
 
 
 def _is_waiting(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot) -> bool:
-    """Whether no one has begun to move the partition where it is to be."""
+    """Whether no reassignment to the desired replicas has begun."""
     if key in seen.reassignments:
         return seen.reassignments[key].target != wanted.targets[key[1]]
     return not _is_in_place(wanted, key, seen)
 
 
 def _has_other_reassignments(seen: ReassignmentSnapshot, wanted: Sequence[TopicTargets]) -> bool:
-    """Whether someone else moves replicas, who may need the rates."""
+    """Whether another client moves replicas, which may need the throttle rates."""
     ours = {key for each in wanted for key in each.keys}
     return any(key not in ours for key in seen.reassignments)
 

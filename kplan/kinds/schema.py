@@ -29,7 +29,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class InternalField:
-    """Stands in `Annotated[...]` of a field that no one declares and no one is shown.
+    """Marks, in `Annotated[...]`, a field that is neither declared nor shown.
 
     It holds what only kplan knows of an object, for the next plan: the state keeps it. A mark of a
     secret, or a map of marks, is of no concern to a reviewer, and random.
@@ -54,7 +54,7 @@ def schema_fields(schema: type[Any]) -> tuple[SchemaField, ...]:
 
 
 def secret_paths(schema: type[Any]) -> frozenset[Path]:
-    """Name the attributes whose value is a secret wherever it comes from."""
+    """Name the attributes whose value is always secret."""
     return _secret_paths(cast("Hashable", schema))
 
 
@@ -114,7 +114,7 @@ def to_document(value: object) -> dict[str, object]:
 
 
 def to_stored_document(value: object) -> dict[str, object]:
-    """Write what files may hold of a value: no secrets, but what kplan keeps to itself."""
+    """Write the part of a value that files may contain: no secrets, but kplan's own fields."""
     stored = _stored_fields(cast("Hashable", type(value)))
     found = {name: getattr(value, name) for name in stored.names}
     for name in stored.containers:
@@ -129,7 +129,7 @@ def to_stored_document(value: object) -> dict[str, object]:
 
 
 def to_reviewed_document(value: object) -> dict[str, object]:
-    """Write what an approval is about: what is stored, of marks only whose they are."""
+    """Write the part of a value that an approval covers: as stored, of marks only the owner."""
     found = to_stored_document(value)
     for name in _mark_names(cast("Hashable", type(value))) & found.keys():
         marks = found.pop(name)
@@ -140,7 +140,7 @@ def to_reviewed_document(value: object) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class _StoredFields:
-    """The attributes that files hold: those that hold others, may be left out, or are kplan's."""
+    """The attributes in files: nested ones, optional ones, and kplan's own."""
 
     names: tuple[str, ...]
     containers: tuple[str, ...]
@@ -183,7 +183,7 @@ def _to_json(value: object) -> object:
 
 
 def from_document(schema: type[Any], found: Mapping[str, object]) -> Any:  # noqa: ANN401 - any kind's value
-    """Read what a document holds; names that the schema does not know are left out.
+    """Read a value from a document; names that the schema lacks are ignored.
 
     Raises:
         KeyError: a required attribute is missing.

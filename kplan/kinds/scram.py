@@ -51,7 +51,7 @@ class ScramCredential:
 
 
 class ScramKind:
-    """Credentials: Kafka tells all but the password (KIP-554), so kplan keeps a mark of it."""
+    """Credentials: Kafka returns all but the password (KIP-554), so kplan stores a mark of it."""
 
     name = "kafka_user_scram_credential"
     noun = "SCRAM credential"
@@ -72,7 +72,7 @@ class ScramKind:
         return replace(named, password_mark=mark)
 
     def check(self, value: ScramCredential) -> Iterator[Problem]:
-        """Hold the credential against what Kafka takes."""
+        """Check the credential against Kafka's rules."""
         if not value.username:
             yield Problem("KP225", "A user has a name.", path=("username",))
         if value.scram_mechanism not in MECHANISMS:
@@ -135,7 +135,7 @@ class ScramKind:
         return iter(())
 
     def steps(self, change: Change) -> tuple[Step, ...]:
-        """Users come after what they may and may not do, and go before it."""
+        """Users are created after their ACLs and deleted before them."""
         return setting_steps(change, SET, (REPLACE_REMOVE, REPLACE_SET), REMOVE)
 
     def record_count(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
@@ -172,7 +172,7 @@ class ScramKind:
         return {}
 
     def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
-        """Look at the iterations; that a password was set shows only where they changed."""
+        """Check the iterations; a new password is visible only if they changed."""
         if step in {REPLACE_REMOVE, REMOVE}:
             return self.identify(change.before) not in reading.objects  # type: ignore[arg-type] # deletes have one
         live = reading.objects.get(change.identity)
@@ -247,7 +247,7 @@ def _alteration(change: Change, *, is_removal: bool) -> ScramAlteration:
 
 
 def _is_visible(kind: ScramKind, change: Change, held: Mapping[Identity, LiveObject]) -> bool:
-    """Whether what is to be there is, and what it replaces is gone."""
+    """Whether the new credential exists and the one it replaces is gone."""
     before: ScramCredential | None = change.before  # type: ignore[assignment] # a change of this kind
     after: ScramCredential | None = change.after  # type: ignore[assignment]
     old = None if before is None else kind.identify(before)

@@ -1,4 +1,4 @@
-"""Throttles of reassignments: the configs of topics and brokers that limit what is copied."""
+"""Throttles of reassignments: the configs of topics and brokers that limit copying."""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -18,7 +18,7 @@ def remove_throttles(
     brokers: Collection[int] = (),
     declared: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> None:
-    """Take the throttles of a reassignment away; those that are `declared` for topics come back."""
+    """Remove the throttles of a reassignment; those that are `declared` for topics are restored."""
     if topics:
         cluster.alter_topic_configs(
             [_throttle_alteration(name, declared.get(name, {})) for name in sorted(topics)]
@@ -38,7 +38,7 @@ def _throttle_alteration(topic: str, declared: Mapping[str, str]) -> ConfigAlter
 
 
 def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tuple[str, ...]:
-    """Take away what an interrupted reassignment left on topics; give those that had something.
+    """Remove throttles of an interrupted reassignment from topics; return the topics that had some.
 
     Brokers lose their rate when nothing moves on the whole cluster any more. While a topic still
     moves, it keeps its throttle: whoever finishes the move takes it away.
@@ -95,5 +95,5 @@ def brokers_with_rates(cluster: Cluster, brokers: Collection[int]) -> set[int]:
 
 
 def broker_resource(number: int) -> ConfigResource:
-    """Return the resource that holds the configs of a broker."""
+    """Return the config resource of a broker."""
     return ConfigResource(ConfigScope.BROKER, str(number))

@@ -65,7 +65,7 @@ class TopicKind:
         return Identity(value.name)
 
     def normalize(self, value: Topic) -> Topic:
-        """Leave to the broker what is -1, which means its default to Kafka (KIP-464)."""
+        """Leave values of -1 to the broker: Kafka's word for its default (KIP-464)."""
         if _BROKER_DEFAULT not in {value.partitions, value.replication_factor}:
             return value
         counts = (value.partitions, value.replication_factor)
@@ -102,17 +102,17 @@ class TopicKind:
                 )
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
-        """Read all topics, and the configs of the wanted ones; see `topic_reader`."""
+        """Read all topics, and the configs of the requested ones; see `topic_reader`."""
         return read_topics(cluster, wanted)
 
     def fill_from_state(self, live: Topic, applied: Topic) -> Topic:
-        """Keep what is live; a layout that controllers do not return is the one last applied."""
+        """Keep the live value; a layout that controllers do not return is the last applied one."""
         return live if live.partitions else replace(applied, config=live.config)
 
     def align(
         self, live: Topic, desired: Topic, ignored: Collection[Path] = ()
     ) -> tuple[Topic, Topic]:
-        """Compare what is declared; see `topic_layout`."""
+        """Compare the declared value; see `topic_layout`."""
         return align_topic(live, desired, ignored)
 
     def check_change(self, live: LiveObject, desired: Topic) -> Iterator[Problem]:
@@ -205,7 +205,7 @@ class TopicKind:
         return {Identity(name): answer or {} for name, answer in answers.items()}
 
     def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
-        """Hold what the step is to bring about against the live topic."""
+        """Check the goal of the step against the live topic."""
         if step.name == DELETE.name:
             # Another topic under the name is not what was planned: that delete is stale (K4-36).
             return _deleted_name(change) not in reading.objects.keys() | reading.hidden.keys()
@@ -222,7 +222,7 @@ class TopicKind:
     def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
-        """Look whether topics are there with all leaders, large enough, or gone (K4-13, K4-53)."""
+        """Check whether topics have all leaders, are large enough, or are gone (K4-13, K4-53)."""
         names = {name for each in changes for name in (each.identity, _deleted_name(each))}
         answers = cluster.topics(sorted(names), broker=broker)
         done = {
@@ -278,7 +278,7 @@ _LAYOUT_ERRORS = {
 def _preview_creates(
     cluster: Cluster, changes: Sequence[Change]
 ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
-    """Ask what would come of creating topics.
+    """Validate the creation of topics.
 
     The name of one that is replaced is taken as yet, so another name is asked about, and only what
     does not depend on the name is believed: else the topic would be gone, and refused thereafter.
@@ -314,7 +314,7 @@ def _alteration(before: Topic, after: Topic) -> ConfigAlteration:
 
 
 def _deleted_name(change: Change) -> Identity:
-    """Name the topic that a change deletes; one that replaces it may have another name."""
+    """Return the topic that a change deletes; its replacement may have another name."""
     before = change.before
     return Identity(before.name) if isinstance(before, Topic) else change.identity
 
@@ -348,7 +348,7 @@ def _alters_configs_only(change: Change) -> bool:
 
 
 def _is_deleted(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:
-    """Whether the topic that goes does not exist, or another one has its name."""
+    """Whether the deleted topic is absent, or its name belongs to another topic."""
     described = answers.get(_deleted_name(change))
     if isinstance(described, Refusal):
         return described.error == "UNKNOWN_TOPIC_OR_PARTITION"

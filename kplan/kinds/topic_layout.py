@@ -1,4 +1,4 @@
-"""Partitions and replicas of topics: compare them, and find what must move."""
+"""Partitions and replicas of topics: compare them, and find the moves."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ PlacementProblem = tuple[Resource, Problem]
 
 
 def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple[Topic, Topic]:
-    """Compare what is declared; broker defaults are never a difference (design law 5).
+    """Compare the declared value; broker defaults are never a difference (design law 5).
 
     Replicas are compared where someone declared them or how they are placed. Where only the
     replication factor was declared it alone counts, in every partition.
@@ -88,7 +88,7 @@ def new_partitions(before: Topic, after: Topic) -> NewPartitions:
 def with_reassignments(
     live: Mapping[Identity, LiveObject], found: Mapping[TopicPartition, Reassignment]
 ) -> Mapping[Identity, LiveObject]:
-    """Show topics whose replicas are being moved as they was before, with where they go."""
+    """Show topics under reassignment as they were before, with their new replicas."""
     rows: dict[str, dict[int, Reassignment]] = {}
     for (name, number), moving in found.items():
         rows.setdefault(name, {})[number] = moving
@@ -103,7 +103,7 @@ def with_reassignments(
 def place_topics(
     declared: Mapping[Identity, Resource], reading: KindSnapshot, brokers: Sequence[Broker]
 ) -> tuple[dict[Identity, Resource], tuple[PlacementProblem, ...]]:
-    """Compute where replicas go that no one declared one by one, and say where that cannot be."""
+    """Compute undeclared replica assignments, and report where that is impossible."""
     found = dict(declared)
     unfit: list[PlacementProblem] = []
     burden = _broker_load(declared, reading)
@@ -126,7 +126,7 @@ _TOO_FEW_BROKERS = (
 
 
 def _broker_load(declared: Mapping[Identity, Resource], reading: KindSnapshot) -> BrokerLoad:
-    """Count what brokers have of the topics that are placed: as declared, or as they are."""
+    """Count the replicas of brokers for placed topics: as declared, or as live."""
     burden = BrokerLoad()
     for name, each in declared.items():
         if isinstance(each.value, Topic) and (each.value.strategy or each.value.replica_assignment):
@@ -160,7 +160,7 @@ def _place_topic(
 
 
 def _placement_request(declared: Topic, live: Topic | None) -> PlacementRequest | None:
-    """Say how a topic is to be laid out, None where no one asks kplan to."""
+    """Return the desired layout of a topic, None if kplan is not to place it."""
     if live is None:
         if not declared.strategy or not (declared.partitions and declared.replication_factor):
             return None
@@ -192,7 +192,7 @@ def _deviating_factor(live: Topic, wanted: int | None) -> int | None:
 
 
 def _current_or_target(live: Topic, target: Assignment) -> Assignment | None:
-    """Return where replicas are; those on their way elsewhere than wanted count as there."""
+    """Return the replicas; those moving elsewhere than desired count at their destination."""
     is_elsewhere = live.moving_to is not None and live.moving_to != target[: len(live.moving_to)]
     return live.moving_to if is_elsewhere else live.replica_assignment
 
@@ -249,7 +249,7 @@ def _without_ignored(topic: Topic, ignored: Collection[Path]) -> Topic:
 
 
 def layout_problems(topic: Topic) -> Iterator[Problem]:
-    """Find what is wrong with a placement, without a cluster."""
+    """Check a placement without a cluster."""
     if topic.placement is None:
         return
     strategy, path = topic.strategy, ("placement",)
@@ -285,7 +285,7 @@ def layout_problems(topic: Topic) -> Iterator[Problem]:
 
 
 def without_generated_assignment(value: object) -> object:
-    """Leave out of a value where kplan itself put replicas; what someone declared stays."""
+    """Leave out assignments that kplan computed; declared ones stay."""
     if not isinstance(value, Topic) or not value.is_generated:
         return value
     return replace(value, replica_assignment=None, is_generated=False)

@@ -18,7 +18,7 @@ ResponseT = TypeVar("ResponseT")
 
 
 def list_topics(cluster: Cluster) -> Mapping[str, TopicDescription | Refusal]:
-    """List the topics; nothing where none are listed, and each is to be asked for by its name."""
+    """List the topics; empty where listing is impossible and each is read by name."""
     try:
         return cluster.topics()
     except NotListableError:
@@ -40,7 +40,7 @@ def require_all(
 
 
 def read_topics(cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
-    """Read all topics in one request and the configs of the wanted ones in another.
+    """Read all topics in one request and the configs of the requested ones in another.
 
     Wanted topics that the list does not contain are requested by name: a list leaves out topics
     without the right to describe them (K117-15). Topics with kplan's own records are left out.
@@ -79,7 +79,7 @@ def read_topics(cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
 
 
 def read_missing_configs(cluster: Cluster, reading: KindSnapshot) -> KindSnapshot:
-    """Read the configs of topics that no one declares, in one request.
+    """Read the configs of undeclared topics in one request.
 
     Those that the cluster does not return are hidden afterwards.
 

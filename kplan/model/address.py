@@ -36,7 +36,7 @@ class Address:
 
     @property
     def block_address(self) -> str:
-        """Address of the block that this instance comes from, without the instance key."""
+        """Address of the instance's block, without the instance key."""
         plain = f"{self.kind}.{self.name}"
         return "".join(f"module.{step}." for step in self.module) + plain if self.module else plain
 
@@ -48,7 +48,7 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what `str` writes.
+        """Parse the output of `str`.
 
         Raises:
             ValueError: the text is no resource address.

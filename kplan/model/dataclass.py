@@ -1,4 +1,4 @@
-"""`dataclass` of the standard library, whose methods cost nothing where a class is defined.
+"""`dataclass` of the standard library, whose methods are compiled only when used.
 
 The standard library compiles six or seven methods for each class: half of what importing kplan
 took, and most commands use a third of its classes. Here it makes the fields and slots; comparison,

@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem, told the same way everywhere.
+    """One problem, reported in the same form everywhere.
 
     `summary` is a fixed sentence per code, without names, so that a reader learns it by sight;
     `detail` says what and why with the particulars; `hint` is the hint. `related` holds further

@@ -34,7 +34,7 @@ class UsageError(KplanError):
 
 
 class ConfigError(KplanError):
-    """A configuration with at least one error; it carries all of its diagnostics.
+    """A configuration with errors; carries all diagnostics.
 
     `sources` maps each file to its text, so that the offending lines can be shown.
     """
@@ -100,14 +100,14 @@ class UnsupportedError(ClusterError):
 
 
 class UnreadableError(ClusterError):
-    """A kind of object could not be read in full; nothing may be concluded from what was read."""
+    """A kind could not be read in full; nothing may be concluded from the part that was."""
 
     code = "KP914"
     summary = "The cluster could not be read in full"
 
 
 class NotListableError(UnreadableError):
-    """What is asked cannot list a kind; what is asked for by name can be read."""
+    """The node cannot list a kind; objects can be read by name."""
 
 
 class WrongEndpointError(ClusterError):
@@ -178,7 +178,7 @@ class FleetError(KplanError):
 
 
 class RunInterruptedError(KplanError):
-    """A signal stopped the run after what was in flight had been settled."""
+    """A signal stopped the run after requests in flight had been settled."""
 
     code = "KP960"
     summary = "Interrupted"
@@ -213,7 +213,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class InProgress(Refusal):
-    """What was asked for goes on, and is not done: `left` of `total` things are still to come."""
+    """A requested action is still in progress: `left` of `total` items remain."""
 
     left: int = 0
     total: int = 0

@@ -7,7 +7,7 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GroupImpact:
-    """A group that has committed offsets in the topic; None is what is not known."""
+    """A group with committed offsets in the topic; None is unknown."""
 
     group: str
     is_live: bool
@@ -17,7 +17,7 @@ class GroupImpact:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What is in a topic and who uses it; None is what could not be read, never zero.
+    """Contents and consumers of a topic; None is unread, never zero.
 
     `records` counts offsets, `size_bytes` the leaders' logs, `age_ms` the time since the newest
     record, None also where there is no record. `unread` says why something is not known.
@@ -32,7 +32,7 @@ class Impact:
 
     @property
     def is_unused(self) -> bool:
-        """Whether it is known that nothing is in there and no one uses it."""
+        """Whether the topic is known to be empty and unused."""
         return self.records == 0 and self.groups == () and self.producers == 0
 
 
@@ -47,7 +47,7 @@ class AccessEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessChange:
-    """What one principal comes to be allowed, or not any more, on some resources of a type.
+    """The operations that one principal gains or loses on some resources of a type.
 
     "User:*" is everyone for whom nothing else is said. `host` is "*" for every host without an ACL
     of its own. `patterns` are names, or prefixes that end in "*"; `existing` counts the live
@@ -68,7 +68,7 @@ class AccessChange:
 
 @dataclass(frozen=True, slots=True)
 class AccessDiff:
-    """The effective difference; `unknown` says what it could not be reported for, and why."""
+    """The effective difference; `unknown` has the parts that could not be computed, and why."""
 
     shifts: tuple[AccessChange, ...] = ()
     unknown: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class DeniedPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class AllowedPrincipal:
-    """Someone who may do what was asked, and the ACL it rests on, in words.
+    """A principal with the requested permission, and the ACL that grants it, as text.
 
     `principal` "User:*" is everyone, `host` "*" every host, but for the `exceptions`.
     """
@@ -114,7 +114,7 @@ class AllowedPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalPermission:
-    """What a principal may do on all names of a pattern; `existing` as in `AccessShift`."""
+    """The operations of a principal on all names of a pattern; `existing` as in `AccessShift`."""
 
     resource_type: str
     pattern: str

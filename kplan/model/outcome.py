@@ -90,7 +90,7 @@ class PartitionDeletion:
 
     @property
     def bytes(self) -> int | None:
-        """Estimate what goes, as if all records were of one size; None where that is not known."""
+        """Estimate the bytes deleted, assuming equal record sizes; None if unknown."""
         if self.size_bytes is None:
             return None
         return self.size_bytes * self.records // max(1, self.end - self.start)
@@ -98,7 +98,7 @@ class PartitionDeletion:
 
 @dataclass(frozen=True, slots=True)
 class RecordDeletionPlan:
-    """All that is to go, in order, and what policies said of it.
+    """All deletions in order, with the verdicts of policies.
 
     `topic_ids` show whether a topic is still the one that was inspected. With `is_whole` one
     refusal stops all of it.
@@ -117,7 +117,7 @@ class RecordDeletionPlan:
 
     @property
     def allowed_deletions(self) -> tuple[PartitionDeletion, ...]:
-        """What will be sent: something goes, and no policy refuses it."""
+        """The requests to send: something is deleted, and no policy refuses it."""
         refused = self.refusals
         if self.is_all_or_nothing and refused:
             return ()
@@ -126,7 +126,7 @@ class RecordDeletionPlan:
 
 @dataclass(frozen=True, slots=True)
 class PartitionDeletionOutcome:
-    """The outcome of one partition; `start` is its first offset now, None where no one told."""
+    """The outcome of one partition; `start` is its first offset now, None if unknown."""
 
     deletion: PartitionDeletion
     status: OutcomeStatus

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def repository_root(folder: Path) -> Path:
-    """Return the nearest folder with a `.git`, from this one up, links resolved; else this one."""
+    """Return the nearest folder with a `.git`, upwards, links resolved; otherwise this one."""
     real = folder.resolve()
     return next((each for each in (real, *real.parents) if (each / ".git").exists()), real)
 

@@ -1,4 +1,4 @@
-"""A plan: inert data that says what apply will do."""
+"""A plan: inert data that describes what apply will do."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
@@ -133,7 +133,7 @@ class Change:
 
     @property
     def key(self) -> ObjectKey:
-        """What tells the object from others; an address can hold an old one and a new one."""
+        """The key of the object; an address can hold an old one and a new one."""
         return self.kind, self.identity, self.provider
 
     @property
@@ -143,13 +143,13 @@ class Change:
 
     @property
     def is_recreated(self) -> bool:
-        """Whether an object with an id of its own is deleted and created again: its data goes."""
+        """Whether an object with an id is deleted and created again: its data is lost."""
         return self.action is Action.REPLACE and bool(self.uid)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Step:
-    """One sort of admin request, with its place in the global order (lower goes first)."""
+    """One type of admin request, with its place in the global order (lower comes first)."""
 
     rank: int
     name: str
@@ -251,7 +251,7 @@ class Plan:
 
     @property
     def refused_keys(self) -> frozenset[ObjectKey]:
-        """Name the objects whose change a policy refuses."""
+        """Name the objects whose change is refused by a policy."""
         return frozenset(
             each.key for each in self.violations if each.standing is ViolationStatus.REFUSED
         )
@@ -266,13 +266,13 @@ class Plan:
 
     @property
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:
-        """List all that is to be reported: diagnostics, and what policies said."""
+        """List everything to report: diagnostics and policy verdicts."""
         said = (each.diagnostic for each in self.violations if each.effect is not RuleEffect.ADVISE)
         return sort_diagnostics([*self.diagnostics, *said])
 
     @property
     def cluster_name(self) -> str:
-        """Name the cluster, or all of them, as people do: its name, else alias, else address."""
+        """Name the cluster, or all of them: its name, otherwise alias, otherwise address."""
         if self.clusters:
             return ", ".join(
                 each.get("name") or connection_name(key) for key, each in self.clusters.items()
@@ -282,18 +282,18 @@ class Plan:
 
     @property
     def cluster_label(self) -> str:
-        """Name the cluster in time series: its name, else its id, which no move changes."""
+        """Name the cluster in time series: its name, otherwise its id, which never changes."""
         if self.clusters:
             return self.cluster_name
         return self.cluster.get("name") or self.based_on.cluster_id
 
     def split_by_provider(self) -> "Iterator[tuple[str, Plan]]":
-        """Cut the batches by connection, in their order: what is sent to each cluster."""
+        """Split the batches by connection, in order: the requests to each cluster."""
         for provider, batches in groupby(self.batches, key=attrgetter("provider")):
             yield provider, replace(self, batches=tuple(batches))
 
     def map_changes(self, made: Callable[[Change], Change]) -> "Plan":
-        """Put what is made of each change in its place, among the changes and in the batches."""
+        """Replace each change, among the changes and in the batches."""
         found = {each.key: made(each) for each in self.changes}
         return replace(
             self,
@@ -336,7 +336,7 @@ class Plan:
 
     @property
     def adoption_count(self) -> int:
-        """How many live objects apply would own that no one asked to import."""
+        """The number of live objects that apply would own without an import block."""
         found = {Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED}
         return sum(1 for change in self.changes if change.reason in found)
 

@@ -1,4 +1,4 @@
-"""Policies: what they are asked, what they find, and the result of it."""
+"""Policies: their inputs, findings and results."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
@@ -24,7 +24,7 @@ class Operation(StrEnum):
 
 
 class Level(StrEnum):
-    """How far a policy goes: ADVISORY never refuses, SOFT may be overridden with a reason."""
+    """The enforcement of a policy: ADVISORY never refuses, SOFT may be overridden with a reason."""
 
     ADVISORY = "advisory"
     SOFT = "soft"
@@ -49,7 +49,7 @@ class ViolationStatus(StrEnum):
 
 
 class UnknownFactError(Exception):
-    """A policy asked for what could not be read. The text says what, and why."""
+    """A policy used a fact that could not be read. The text says which, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that struck. `fix` is the hint; `subject` the rule, `values` what it saw."""
+    """A rule that matched. `fix` is the hint; `subject` the rule, `values` its inputs."""
 
     effect: RuleEffect
     message: str
@@ -167,7 +167,7 @@ class Policy(Protocol):
         ...
 
     def evaluate(self, question: Question) -> Iterator[Finding]:
-        """Judge one operation; whatever goes wrong is a finding too."""
+        """Judge one operation; failures of the policy are findings too."""
         ...
 
     def list_rules(self) -> tuple[RuleReference, ...]:
@@ -175,7 +175,7 @@ class Policy(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what it holds; nothing is asked any more."""
+        """Release resources; no more operations follow."""
         ...
 
 
@@ -201,5 +201,5 @@ class Violation:
 
     @property
     def key(self) -> tuple[str, Identity, str]:
-        """What tells the object from others, as for a `Change`."""
+        """The key of the object, as for a `Change`."""
         return self.kind, self.identity, self.provider

@@ -50,7 +50,7 @@ class Resource:
 
     @property
     def key(self) -> tuple[str, Identity, str]:
-        """What tells the object from others, as for a `Change`."""
+        """The key of the object, as for a `Change`."""
         return self.address.kind, self.identity, self.provider
 
     @property

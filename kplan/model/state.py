@@ -45,13 +45,13 @@ class OwnedObject:
         return replace(self, address=address, others=rest)
 
     def without(self, addresses: Collection[Address]) -> Self | None:
-        """Return what is left where some addresses let go of the object, None for nothing."""
+        """Return the rest after some addresses have released the object, None for nothing."""
         kept = tuple(each for each in self.addresses if each not in addresses)
         return replace(self, address=kept[0], others=kept[1:]) if kept else None
 
     @property
     def key(self) -> ObjectKey:
-        """What tells the object from others, as for a `Change`."""
+        """The key of the object, as for a `Change`."""
         return self.address.kind, self.identity, self.provider
 
 
@@ -66,7 +66,7 @@ class OutputValue:
 
 @dataclass(frozen=True, slots=True)
 class AppliedPlan:
-    """A plan that was applied. `at` is ISO 8601, `by` who or what run.
+    """A plan that was applied. `at` is ISO 8601, `by` the user or job.
 
     A saved plan is applied once, and known by its nonce; a plan that was never saved has none.
     `policy_principal` is the one that policies evaluated it for, "" for the one connected.
@@ -136,7 +136,7 @@ class StateVersion:
 def diff_owned(
     before: Mapping[Address, OwnedObject], after: Mapping[Address, OwnedObject]
 ) -> StateDiff:
-    """Compare what two states own."""
+    """Compare the ownership of two states."""
     both = before.keys() & after.keys()
     return StateDiff(
         _sort_addresses(after.keys() - before.keys()),
@@ -168,7 +168,7 @@ class ObjectStatus(StrEnum):
 def owned_after(
     owned: Mapping[Address, OwnedObject], settled: Iterable[tuple[Change, Outcome | None]]
 ) -> dict[Address, OwnedObject]:
-    """Return what is owned after changes that all came about, in order of address.
+    """Return the owned objects after all changes have been applied, in order of address.
 
     A change that needed no request comes without an outcome; whether its object is seen everywhere
     is as it was.
@@ -197,7 +197,7 @@ def _remove_entry(owned: dict[Address, OwnedObject], change: Change) -> None:
 
 
 def _final_address(owned: dict[Address, OwnedObject], change: Change) -> Address:
-    """Stay at the old address while the new one still holds an object that was not let go."""
+    """Keep the old address while the new one still has an object that was not released."""
     holder = owned.get(change.address)
     if holder is not None and holder.key != change.key and change.previous is not None:
         return change.previous
@@ -277,5 +277,5 @@ class Snapshot:
     version: str = ""
 
     def live_object(self, kind: str, identity: Identity) -> LiveObject | None:
-        """Return the object, or None where a kind that was read in full does not hold it."""
+        """Return the object, or None if a kind that was read in full does not contain it."""
         return self.readings[kind].objects.get(identity)

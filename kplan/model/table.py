@@ -91,7 +91,7 @@ class Node:
 
     @property
     def enclosing_module(self) -> tuple[str, ...]:
-        """The module that it is drawn in: a module block is beside what it calls."""
+        """The module that contains it in the drawing: a module block is beside its module."""
         if self.type is NodeType.MODULE:
             return (*self.module, self.label.removeprefix("module."))
         return self.module
@@ -99,7 +99,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """All nodes in order of module and name; edges lead from what refers to what is referred to.
+    """All nodes in order of module and name; edges point from a referrer to its target.
 
     `circular` are the edges by which nodes depend on themselves; a sound configuration has none.
     """
@@ -110,7 +110,7 @@ class Graph:
 
 
 class RunStatus(StrEnum):
-    """FAIL: an assertion does not hold. ERROR: the run came to no end, so the rest is SKIPped."""
+    """FAIL: an assertion is false. ERROR: the run was aborted, so the rest is SKIPped."""
 
     PASS = "pass"  # noqa: S105 - no password
     FAIL = "fail"

@@ -1,4 +1,4 @@
-"""The order of ACL replacements: what has to be deleted before what is added (KIP-4)."""
+"""The order of ACL replacements: deletes before the adds that depend on them (KIP-4)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

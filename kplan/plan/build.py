@@ -133,7 +133,7 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
 
 
 def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[ResourceKind]) -> Plan:
-    """Compare configuration, state and clusters, and say what to do in which order.
+    """Compare configuration, state and clusters, and compute the changes in order.
 
     Nothing is planned from a kind that was not read in full, and nothing is deleted that the state
     does not own (design laws 2 and 3). Targets narrow the result and never add to it. Clusters know
@@ -201,7 +201,7 @@ def _set_provider(findings: Findings, provider: str) -> Findings:
 
 
 def _is_selected(request: PlanRequest, change: Change) -> bool:
-    """Whether filters let a change through; what only moves within the state needs no leave."""
+    """Whether filters admit a change; changes within the state are always admitted."""
     named = request.only is None or change.key in request.only
     return named and (_is_only_moved(change) or is_any_targeted(change.addresses, request.targets))
 
@@ -284,7 +284,7 @@ def _plan_kinds(
 
 
 def _drop_replaced(owners: Ownership, reading: KindSnapshot) -> KindSnapshot:
-    """Leave out what is to be replaced: its replicas are placed as those of a new object."""
+    """Leave out objects to be replaced: their replicas are placed as those of a new object."""
     going = {
         name
         for name, each in owners.declared.items()
@@ -310,7 +310,7 @@ def _blocked_moves(owners: Ownership) -> Iterator[Diagnostic]:
 
 
 def _unread_kinds(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
-    """Keep the unread kinds that someone asked for."""
+    """Keep the unread kinds that are needed."""
     addresses = {at for each in request.resources for at in each.addresses}
     addresses |= {at for each in request.state.owned.values() for at in each.addresses}
     asked = {each.kind for each in addresses if is_targeted(each, request.targets)}
@@ -342,7 +342,7 @@ def _unread_diagnostics(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
 
 
 def _is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:
-    """Whether a problem is about what is targeted: others must not stop a break-glass plan."""
+    """Whether a problem concerns the targets: others must not stop a break-glass plan."""
     address = problem.address
     if address is None or is_targeted(address, request.targets):
         return True

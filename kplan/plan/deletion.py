@@ -18,7 +18,7 @@ from kplan.plan.request import PlanRequest, address_names
 def plan_deletes(
     kind: ResourceKind, request: PlanRequest, owners: Ownership, reading: KindSnapshot
 ) -> Findings:
-    """Delete what is owned and not declared, and forget what is not ours any more.
+    """Delete owned objects that are no longer declared, and forget those not ours any more.
 
     Only the very incarnation that the state knows is deleted: a topic that was created again
     outside of kplan is someone else's (design law 3, K4-36).
@@ -80,7 +80,7 @@ def _delete_action(
 
 
 def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
-    """Refuse to delete what is protected, too much, or all because nothing is declared."""
+    """Refuse to delete protected objects, too many, or all because nothing is declared."""
     for change in changes:
         if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
             yield _error(
@@ -110,7 +110,7 @@ def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[D
 
 
 def _undeclared_count(request: PlanRequest) -> int:
-    """Count what is owned and nothing is said of, not even that it stays on the cluster."""
+    """Count owned objects that are not mentioned, not even in a `removed` block."""
     removed = set(request.removed)
     return sum(1 for each in request.state.owned if not address_names(each) & removed)
 
@@ -120,7 +120,7 @@ _MIN_OWNED, _MAX_DELETE_PERCENT, _DEFAULT_MAX_DELETES = 10, 30, 10
 
 
 def _max_deletes(request: PlanRequest) -> int | None:
-    """Return the limit that was asked for, or that of everybody; what was approved has none."""
+    """Return the requested limit, or the default one; an approved plan has none."""
     owned = len(request.state.owned)
     if request.max_deletes is not None:
         return request.max_deletes

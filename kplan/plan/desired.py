@@ -22,7 +22,7 @@ from kplan.plan.request import PlanRequest
 def object_to_replace(
     resource: Resource, owners: Ownership, reading: KindSnapshot
 ) -> LiveObject | None:
-    """Return the live object that is to be replaced by what is declared; None where none is.
+    """Return the live object that the declared one replaces; None if there is none.
 
     An object that does not exist is created anyway. So is one whose topic id is another by now: it
     was replaced already.
@@ -42,7 +42,7 @@ def check_replacement(
     reading: KindSnapshot,
     old: LiveObject,
 ) -> Iterator[Problem]:
-    """Say why an object cannot be replaced: only what the state owns is ever deleted (law 3)."""
+    """Explain why an object cannot be replaced: only owned objects are ever deleted (law 3)."""
     renamed = owners.renamed.get(resource.address)
     owned = owners.by_identity.get(resource.identity) if renamed is None else renamed
     detail = f"{resource.address} ({resource.identity})"
@@ -70,7 +70,7 @@ def check_replacement(
 
 
 def check_replacements(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
-    """Refuse to replace what is not declared, and to lose data that no one gave up."""
+    """Refuse to replace undeclared objects, and to lose data without acknowledgement."""
     declared = {str(at) for each in request.resources for at in each.addresses}
     for address in sorted(request.replaced.keys() - declared):
         yield Diagnostic(
@@ -140,7 +140,7 @@ class Findings:
 
 
 def plan_resources(kind: ResourceKind, owners: Ownership, reading: KindSnapshot) -> Findings:
-    """Compare every declared resource of the kind with what is owned and what is live."""
+    """Compare every declared resource of the kind with the owned and live objects."""
     changes: list[Change] = []
     problems: list[Diagnostic] = []
     for identity, resource in owners.declared.items():
@@ -240,13 +240,13 @@ def _plan_resource(
 
 
 def _note_protection(change: Change, owned: OwnedObject | None) -> Change:
-    """Let the state learn of protection that came or went where nothing else is to be done."""
+    """Record added or removed protection in the state where nothing else changes."""
     is_news = owned is not None and owned.is_protected is not change.is_protected
     return replace(change, reason=Reason.PROTECTION) if is_news else change
 
 
 def _note_declarations(change: Change, owned: OwnedObject | None) -> Change:
-    """Let the state learn which resources declare an object where nothing else is to be done."""
+    """Record the resources that declare an object in the state where nothing else changes."""
     if change.reason is not Reason.NONE or owned is None or {*owned.others} == {*change.others}:
         return change
     return replace(change, reason=Reason.DECLARATIONS)
@@ -301,7 +301,7 @@ def _build_change(
 
 
 def _is_edited(kind: ResourceKind, owned: OwnedObject | None, after: object) -> bool:
-    """Whether something else is declared than what was applied last."""
+    """Whether the declaration differs from the last applied one."""
     if owned is None:
         return False
     applied, desired = kind.align(owned.value, after)
@@ -331,6 +331,6 @@ def _reason(
 def _collisions(
     kind: ResourceKind, changes: Sequence[Change], reading: KindSnapshot
 ) -> Iterator[tuple[Identity, Problem]]:
-    """Hold what is to be created against what is live (K4-29)."""
+    """Check an object to be created against the live ones (K4-29)."""
     created: list[Identity] = [each.identity for each in changes if each.action is Action.CREATE]
     return kind.check_all(created, reading.objects.keys())

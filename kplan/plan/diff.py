@@ -14,7 +14,7 @@ from kplan.model.resource import Path
 def attribute_changes(
     kind: ResourceKind, before: object, after: object, sensitive: frozenset[Path] = frozenset()
 ) -> tuple[AttributeChange, ...]:
-    """List what differs, one entry per attribute or key of a map attribute, in order of schema.
+    """List the differences, one entry per attribute or key of a map attribute, in schema order.
 
     Equal values are reported by `==` alone: deepdiff costs a thousand times as much per pair.
     """
@@ -78,7 +78,7 @@ def _value_at(found: Mapping[str, object], path: Path) -> object:
 
 
 def _visible_value(found: Mapping[str, object], path: Path, secret: frozenset[Path]) -> object:
-    """Return what is at a path; of a secret only that it is there."""
+    """Return the value at a path; of a secret only its presence."""
     value = _value_at(found, path)
     return HIDDEN_VALUE if value is not None and path[:1] in secret else value
 

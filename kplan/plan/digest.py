@@ -1,4 +1,4 @@
-"""What identifies a plan for whoever approves it: a digest of all that an approval is about."""
+"""The identity of a plan for approval: a digest of everything that an approval covers."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ def short_checksum(digest: str) -> str:
 
 
 def plan_digest(plan: Plan) -> str:
-    """Digest what apply would do, where and why it may, from the contents of the plan.
+    """Compute the digest of actions, targets and permissions from the contents of the plan.
 
     It is the same for the same configuration, clusters, policies and changes, whatever the time,
     the machine and the order of input. A state that no apply has written yet has no lineage.
@@ -47,7 +47,7 @@ def _lines(plan: Plan) -> Iterator[object]:
 
 
 def has_same_actions(one: Plan, other: Plan) -> bool:
-    """Whether two plans do the same to the same objects, whatever they are made from."""
+    """Whether two plans make the same changes to the same objects, whatever their inputs."""
     return list(_actions(one)) == list(_actions(other))
 
 

@@ -36,7 +36,7 @@ def find_drift(
 def find_all_drift(
     state: State, snapshots: Mapping[str, Snapshot], kinds: Sequence[ResourceKind]
 ) -> tuple[Change, ...]:
-    """Compare what is owned with all clusters, in order of address; see `drift`."""
+    """Compare the owned objects with all clusters, in order of address; see `drift`."""
     found = [
         replace(change, provider=provider) if provider else change
         for provider, snapshot in snapshots.items()
@@ -152,7 +152,7 @@ def filter_drift(
     unmanaged: Mapping[str, Sequence[Identity]],
     patterns: Sequence[IgnorePattern],
 ) -> FilteredDrift:
-    """Leave out what is ignored."""
+    """Leave out ignored attributes."""
     left = [(each, _filter_change(each, patterns)) for each in changes]
     foreign = {
         kind: tuple(each for each in names if not _is_ignored([f"{kind}/{each}"], patterns))
@@ -199,7 +199,7 @@ def _is_ignored(
     patterns: Sequence[IgnorePattern],
     attribute: AttributeChange | None = None,
 ) -> bool:
-    """Return what the last line that fits says; without an attribute of the object as a whole."""
+    """Return the status of the last matching line; without an attribute, of the whole object."""
     known = tuple(names)
     for each in reversed(patterns):
         if any(each.object.fullmatch(name) for name in known) and _matches_attribute(

@@ -93,7 +93,7 @@ def _module_steps(module: str) -> tuple[str, ...]:
 
 
 def check_moved_providers(request: PlanRequest) -> Iterator[Diagnostic]:
-    """Refuse addresses whose object is owned on another cluster than it is declared on.
+    """Refuse addresses whose object is owned on another cluster than the declared one.
 
     To carry that out would delete the one and create the other: a topic would lose its records.
     """

@@ -16,7 +16,7 @@ MAX_RECORDS = 9_000
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """The three sides but for the live one, and what narrows the plan.
+    """The three inputs except the live one, and the filters of the plan.
 
     `moved`, `removed` and `imports` are those of `Refactorings`. `targets` are addresses, block
     addresses, module prefixes or glob patterns; none means all. `only` narrows the plan to
@@ -49,7 +49,7 @@ class PlanRequest:
 
 
 def provider_request(request: PlanRequest, provider: str) -> PlanRequest:
-    """Return what is asked of one cluster: what is declared and owned there."""
+    """Return the inputs of one cluster: the objects declared and owned there."""
     return replace(
         request,
         resources=tuple(each for each in request.resources if each.provider == provider),

@@ -64,7 +64,7 @@ def compare_access(
 
 @dataclass(slots=True)
 class _Comparison:
-    """One type of resource; `by_principal` holds the ACLs of each stage."""
+    """One type of resource; `by_principal` has the ACLs of each stage."""
 
     resource_type: str
     rules: AuthorizerRules
@@ -123,7 +123,7 @@ class _Comparison:
             )
 
     def _affected_principals(self) -> list[str]:
-        """List whom a change can reach; a change for everyone reaches whoever has ACLs."""
+        """List the principals that a change affects; one for everyone affects all with ACLs."""
         if WILDCARD_PRINCIPAL not in self.changed and not self.rules.allow_everyone:
             return sorted(self.changed)
         return sorted({WILDCARD_PRINCIPAL}.union(*self.by_principal))
@@ -186,7 +186,7 @@ class _Comparison:
     def _effects(
         self, principal: str, region: Region, covered: Coverage | None
     ) -> Mapping[tuple[AccessEffect, str], list[str]]:
-        """Find what changes by host, but for what changes for everyone or for any host alike."""
+        """Find differences by host, except those equal to the difference for any host."""
         held = [list(_region_acls(acls, self.resource_type, region)) for acls in self.stages]
         whose = tuple(dict.fromkeys((principal, WILDCARD_PRINCIPAL)))
         mine = [_acls_of_principals(side, whose) for side in held]
@@ -256,7 +256,7 @@ def _acls_of_principals(
 
 
 def _region_acls(acls: AclIndex, sort: str, region: Region) -> Iterator[Mapping[str, Bindings]]:
-    """Return the ACLs that hold in a region: those of a prefix are not those of the name alike."""
+    """Return the ACLs of a region: those of a prefix differ from those of the equal name."""
     if not region.is_prefix:
         return acls.matching(sort, region.name)
     return acls.matching_prefix(sort, region.name)
@@ -295,7 +295,7 @@ def _changes_coverage(
     sort: str,
     classes: Sequence[tuple[Coverage | None, SortedNames]],
 ) -> bool:
-    """Whether a pattern holds names that have an ACL at one stage and none at another.
+    """Whether a pattern covers names that have an ACL in one stage and none in the other.
 
     It matters then to whoever has no ACL there. Names that do not live yet count as well.
     """

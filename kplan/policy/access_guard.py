@@ -42,14 +42,14 @@ class GuardContext:
 
 
 def check_access(context: GuardContext) -> Iterator[Diagnostic]:
-    """Refuse to lock kplan out, to leave no one in charge, and to surprise everyone."""
+    """Refuse changes that lock kplan out, leave no administrator, or affect everyone."""
     yield from _lockout_problems(context)
     yield from _last_admin_problems(context)
     yield from _first_acl_problems(context)
 
 
 def _lockout_problems(context: GuardContext) -> Iterator[Diagnostic]:
-    """Compare what our own principal may do to the cluster: without it nothing can be mended."""
+    """Compare kplan's own permissions on the cluster: without them nothing can be repaired."""
     if not context.principal:
         if _cluster_admins(context.stages.before, context.rules) - _cluster_admins(
             context.stages.after, context.rules

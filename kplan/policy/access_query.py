@@ -60,7 +60,7 @@ class SortedNames:
 
 @dataclass(slots=True)
 class NamePatterns:
-    """Literal names and prefixes that part the space of names; "*" and "" are all of it."""
+    """Literal names and prefixes that partition all names; "*" and "" cover all of them."""
 
     literals: SortedNames
     prefixes: SortedNames
@@ -90,7 +90,7 @@ class NamePatterns:
             yield Region(each)
 
     def nested_prefixes(self, prefix: str) -> Iterator[str]:
-        """Return the prefixes right below a prefix: what they hold is no part of its region."""
+        """Return the prefixes right below a prefix: their names are not in its region."""
         last = None
         for each in self.prefixes.with_prefix(prefix):
             if each != prefix and (last is None or not each.startswith(last)):
@@ -133,7 +133,7 @@ class RegionCounter:
             at += 1
 
     def _excluded_names(self, prefix: str) -> tuple[list[tuple[int, int]], list[str]]:
-        """Find what narrower patterns take away: spans of names, and single ones outside them."""
+        """Find permissions that narrower patterns take away: spans of names, and single names."""
         if prefix not in self._excluded:
             holes = list(self.patterns.nested_prefixes(prefix))
             hidden = tuple(holes)
@@ -245,7 +245,7 @@ def holdings(
     rules: AuthorizerRules,
     names: Mapping[str, Collection[str]],
 ) -> tuple[PrincipalPermission, ...]:
-    """List what a principal may do, by pattern; empty for a super user, who may do all."""
+    """List the operations of a principal by pattern; empty for a super user, who has all."""
     if rules.is_super(principal):
         return ()
     mine = [each for each in bindings if each.principal in {principal, WILDCARD_PRINCIPAL}]

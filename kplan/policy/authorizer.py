@@ -38,7 +38,7 @@ IMPLIED_BY: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class AuthorizerRules:
-    """What brokers are set to beside their ACLs; None is what could not be read.
+    """The settings of brokers beside their ACLs; None is unknown.
 
     `super_users` are principals that are asked for nothing. With `allow_everyone`
     (allow.everyone.if.no.acl.found) whoever asks may do anything to a resource without ACLs.
@@ -48,7 +48,7 @@ class AuthorizerRules:
     allow_everyone: bool | None = False
 
     def is_super(self, principal: str) -> bool:
-        """Whether the principal is known to be asked for nothing."""
+        """Whether the principal is known to be a super user."""
         return principal in (self.super_users or ())
 
 
@@ -109,7 +109,7 @@ class ResourceTypeAcls:
 
 
 class AclIndex:
-    """ACLs, found by the resource that they fit: a handful of look-ups whatever their number."""
+    """ACLs indexed by resource: a few look-ups whatever their number."""
 
     def __init__(
         self, bindings: Iterable[AclBinding], rules: AuthorizerRules | None = None
@@ -134,11 +134,11 @@ class AclIndex:
         return iter(()) if shelf is None else shelf.matching_prefix(prefix)
 
     def has_any(self, resource_type: str, name: str) -> bool:
-        """Whether there is an ACL on the resource, whoever it is for."""
+        """Whether the resource has an ACL, for any principal."""
         return any(True for _ in self.matching(resource_type, name))
 
     def authorize(self, access_request: AccessRequest) -> AuthorizationResult:
-        """Say what the authorizer says."""
+        """Return the decision of the authorizer."""
         if self.rules.is_super(access_request.principal):
             return AuthorizationResult(is_allowed=True)
         held = list(self.matching(access_request.resource_type, access_request.resource_name))
@@ -150,7 +150,7 @@ class AclIndex:
 
 
 def decide_access(bindings: Iterable[AclBinding], host: str, operation: str) -> AuthorizationResult:
-    """Weigh the ACLs on a resource that are for whoever asks: one Deny outweighs every Allow."""
+    """Evaluate the ACLs on a resource for a principal: one Deny outweighs every Allow."""
     allowed = None
     for each in bindings:
         if each.host not in {WILDCARD_HOST, host}:

@@ -48,7 +48,7 @@ class QuestionContext:
 
 
 def questions(change: Change, context: QuestionContext) -> Iterator[Question]:
-    """Put a change as questions; what does not touch the cluster is none."""
+    """Turn a change into operations; changes that do not touch the cluster have none."""
     before, after = _live_before(change, context), change.after
     match change.action:
         case Action.CREATE:
@@ -86,7 +86,7 @@ def records_question(
 
 
 def _live_before(change: Change, context: QuestionContext) -> object | None:
-    """Return the object as it is; the plan has left out of it what is not compared."""
+    """Return the object unchanged; the plan has left out what is not compared."""
     if change.before is None:
         return None
     live = context.live(change.kind, context.kind(change.kind).identify(change.before))
@@ -165,7 +165,7 @@ def evaluate_changes(
 
 
 def sort_policies(policies: Sequence[Policy]) -> list[Policy]:
-    """Sort by `order`, and else keep the order in which they were found."""
+    """Sort by `order`, keeping the order of discovery otherwise."""
     return sorted(policies, key=lambda each: each.header.order)
 
 
@@ -180,7 +180,7 @@ def evaluate_question(
 
 
 def expired_waivers(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
-    """Return of waivers whose time is over; what they let through is refused again."""
+    """Report expired waivers; the operations they allowed are refused again."""
     for policy in policies:
         for waiver in policy.header.waivers:
             if waiver.is_expired(today):
@@ -227,7 +227,7 @@ def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
 def unused_overrides(
     policies: Iterable[Policy], options: EvaluationOptions
 ) -> Iterator[Diagnostic]:
-    """Find overrides of what is no policy, or none that may be overridden."""
+    """Find overrides of unknown policies, or of those that cannot be overridden."""
     heads = {each.header.name: each.header for each in policies}
     for name in sorted(options.overrides):
         head = heads.get(name)
@@ -352,7 +352,7 @@ def _override_hint(head: PolicyHeader, standing: ViolationStatus) -> str:
 
 
 def _redact_violation(violation: Violation, change: Change) -> Violation:
-    """Take secrets of the change out of what a policy wrote."""
+    """Remove secrets of the change from a policy's message."""
     if not change.sensitive:
         return violation
 

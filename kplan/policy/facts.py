@@ -75,7 +75,7 @@ _TOPIC = "kafka_topic"
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How much there is of what costs the cluster something."""
+    """The totals of resources that cost the cluster something."""
 
     partitions: int = 0
     replicas: int = 0
@@ -173,7 +173,7 @@ class ClusterFacts(Mapping[str, object]):
         }
 
     def _complete(self, reading: KindSnapshot) -> KindSnapshot:
-        """Read the configs of the topics that no one declares; raises UnknownFactError."""
+        """Read the configs of undeclared topics; raises UnknownFactError."""
         if self._read_configs is None:
             raise UnknownFactError(f"The configs of {len(reading.partial):,} topics were not read.")
         try:
@@ -217,7 +217,7 @@ def _snapshot_totals(snapshot: Snapshot) -> Totals:
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """A topic. Replica assignments and configs are whole, whatever the operation touches."""
+    """A topic. Replica assignments and configs are complete, whatever the operation changes."""
 
     name: str
     num_partitions: int | None
@@ -258,7 +258,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """The cluster before the plan is executed, and what the plan makes of its totals.
+    """The cluster before the plan is executed, and its totals afterwards.
 
     `facts` has every member that `cluster` has in HCL policies: topics, acls, brokers, racks,
     size, totals, so_far, planned, and every kind by its name.
@@ -274,7 +274,7 @@ class ClusterState:
     def topics(
         self, *, include_internal: bool = False, include_marked_for_deletion: bool = False
     ) -> frozenset[str]:
-        """Return the names of all topics; Kafka 4 deletes at once, so none is marked."""
+        """Return the names of all topics; Kafka 4 deletes at once, so none is marked as deleted."""
         del include_marked_for_deletion
         return frozenset(
             name

@@ -54,7 +54,7 @@ def lint_acls(estate: AclInventory) -> tuple[Diagnostic, ...]:
 
 
 def _lint_acl(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
-    """Find what is odd about an ACL whatever else there is."""
+    """Find problems of an ACL by itself."""
     if acl not in estate.declarations:  # declared ACLs are reported when they are checked
         for problem in AclKind().check(acl_from_binding(acl)):
             yield _warning(estate, acl, "KP401", problem.detail, problem.hint)
@@ -183,7 +183,7 @@ def _closest_topic(name: str, names: SortedNames) -> str:
 
 
 def _topics_without_access(estate: AclInventory, topics: frozenset[str]) -> Iterator[Diagnostic]:
-    """Find topics that no one may read, or write, if there are ACLs on them or on others."""
+    """Find topics that no principal may read or write although ACLs exist on them or on others."""
     index = AclIndex(estate.acls)
     has_acls = any(each.resource_type == "TOPIC" for each in estate.acls)
     for topic in sorted(topics):

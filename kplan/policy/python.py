@@ -90,7 +90,7 @@ class LegacyPolicyAdapter:
         self._call("create", meta)
 
     def validate_alter_topic(self, request: Request, cluster: ClusterState) -> None:
-        """Ask about configs only: Kafka asks no one about partitions."""
+        """Check configs only: Kafka does not call its policy for partitions."""
         del cluster
         after, before = request.requested_state, request.current_state
         assert isinstance(after, TopicState)  # noqa: S101 - as above
@@ -123,7 +123,7 @@ _METHOD_PREFIXES = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedPolicies:
-    """The policies of a path, with what is wrong with them."""
+    """The policies of a path, with diagnostics."""
 
     policies: tuple[Policy, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -148,14 +148,14 @@ class PythonPolicy:
             yield _finding(raised, self.header)
 
     def list_rules(self) -> tuple[RuleReference, ...]:
-        """Name its methods, each with what it decides."""
+        """Name its methods and the operation of each."""
         return tuple(
             RuleReference(self.header.name, name, self.header.declared_at, decision)
             for decision, name in sorted(self.methods.items(), key=lambda item: item[1])
         )
 
     def close(self) -> None:
-        """Let the policy free what it holds; what goes wrong then concerns no one any more."""
+        """Release the policy's resources; failures are ignored by then."""
         closing = getattr(self.instance, "close", None)
         if callable(closing):
             with suppress(Exception):
@@ -300,7 +300,7 @@ def _policy(instance: Any, file: Path, source: str) -> PythonPolicy:  # noqa: AN
 
 
 def _methods(instance: Any) -> Mapping[tuple[Operation, str], str]:  # noqa: ANN401 - as above
-    """Read from the names of methods what they judge: `validate_create_topic`."""
+    """Derive the operation and kind from the names of methods: `validate_create_topic`."""
     found: dict[tuple[Operation, str], str] = {}
     for name in dir(instance):
         if name == _RECORDS_METHOD:
@@ -313,7 +313,7 @@ def _methods(instance: Any) -> Mapping[tuple[Operation, str], str]:  # noqa: ANN
 
 
 def _unknown_method(instance: Any) -> str:  # noqa: ANN401 - as above
-    """Find a method whose name is that of no operation or kind: it would never be asked."""
+    """Find a method whose name matches no operation or kind: it would never be called."""
     names = {
         f"{prefix}{kind.name.removeprefix('kafka_')}"
         for prefix in _METHOD_PREFIXES

@@ -19,7 +19,7 @@ Finding = tuple[Risk, str]
 
 
 def setting_findings(change: Change, in_force: Mapping[str, str]) -> Iterator[Finding]:
-    """Return what is risky about a change of what is no topic and no ACL."""
+    """Return the risk of a change to other kinds than topics and ACLs."""
     match change.before if change.action is not Action.CREATE else change.after:
         case Quota() as quota:
             yield from _quota_findings(change, quota)
@@ -178,7 +178,7 @@ def _change_findings(change: Change, fallbacks: Mapping[str, str]) -> Iterator[F
 def _config_findings(
     change: Change, attribute: AttributeChange, fallbacks: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """Judge an attribute of a topic; a config without an override is what it falls back to."""
+    """Judge an attribute of a topic; a config without an override has its default value."""
     key = attribute.path[1] if attribute.path[0] == "config" and len(attribute.path) > 1 else ""
     if not key or None not in (attribute.before, attribute.after) or key not in fallbacks:
         yield from _topic_finding(change, attribute)

@@ -1,4 +1,4 @@
-"""What a report holds for programs: plain data, cases, findings and gauges."""
+"""The contents of a report for programs: plain data, cases, findings and gauges."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -14,7 +14,7 @@ Data = None | bool | int | float | str | Sequence["Data"] | Mapping[str, "Data"]
 
 
 def as_data(value: object) -> Data:
-    """Take a value as JSON says it: mappings sorted by key, what JSON lacks as its text."""
+    """Convert a value to JSON types: mappings sorted by key, other values as text."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -81,7 +81,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """One number with its name, what it says, and labels; those of a name stand together."""
+    """One number with name, description and labels; those of one name are grouped."""
 
     name: str
     description: str

@@ -7,7 +7,7 @@ from kplan.model.diagnostic import SourceRange
 
 
 class Tone(StrEnum):
-    """What a stretch of text means; never told by colour alone."""
+    """The meaning of a span of text; never conveyed by colour alone."""
 
     PLAIN = "plain"
     STRONG = "strong"
@@ -36,7 +36,7 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text with one meaning; one without text is left out of every line."""
+    """A span of text with one meaning; empty spans are dropped."""
 
     text: str
     tone: Tone = Tone.PLAIN
@@ -102,7 +102,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One change, or `count` that are alike: comment lines, body, and what to beware of.
+    """One change, or `count` equal ones: comment lines, body, and notes of risk.
 
     `address` is that of the resource, `mark` what happens to it as a whole, and `declared_at`
     where it is declared, for formats with links.
@@ -167,7 +167,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A diagnostic with its place, what the expression saw, and the hint."""
+    """A diagnostic with its place, the values in the expression, and the hint."""
 
     tone: Tone
     severity: str
@@ -222,7 +222,7 @@ _ALARM_TONES = frozenset({Tone.DANGER, Tone.ERROR})
 
 
 def needs_attention(block: Block) -> bool:
-    """Whether something goes away, may lose data, or is an error.
+    """Whether it deletes, may lose data, or is an error.
 
     An `Item` is judged by what happens to it as a whole: an attribute that is removed is no reason
     for alarm by itself.
@@ -241,7 +241,7 @@ def needs_attention(block: Block) -> bool:
 
 
 def is_deletion(mark: Mark) -> bool:
-    """Whether what was there is deleted, even if something comes in its place."""
+    """Whether the old object is deleted, even if another one replaces it."""
     return mark in _DELETION_MARKS
 
 

@@ -27,7 +27,7 @@ def json_schema_text(
 
 
 def provider_schema_json(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) -> str:
-    """Write what `terraform providers schema -json` writes."""
+    """Write the output of `terraform providers schema -json`."""
     return json_text(schema.provider_schema(kinds, provider))
 
 

@@ -18,7 +18,7 @@ from kplan.report.links import NO_LINKS, Links
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many objects come, change and go; a replaced one comes and goes."""
+    """The numbers of added, changed and removed objects; a replaced one counts as both."""
 
     create: int = 0
     update: int = 0
@@ -27,7 +27,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What there is to tell of one subject.
+    """The contents of a report on one subject.
 
     `document` is for people, `data` one value for programs, and `messages` the same as a stream.
     `cases` are what tools count one by one, and `gauges` numbers to watch over time.
@@ -60,12 +60,12 @@ class FormatOptions:
 
 
 def render_report(report: Report, format_: Format, format_options: FormatOptions) -> str:
-    """Write a report in a format; it ends with a line break unless there is nothing to say."""
+    """Write a report in a format; it ends with a line break unless it is empty."""
     return _WRITERS[format_](report, format_options)
 
 
 def gitlab_data(counts: Counts) -> Data:
-    """Write what GitLab's `artifacts:reports:terraform` shows in a merge request."""
+    """Write the JSON for GitLab's `artifacts:reports:terraform` in a merge request."""
     return {"create": counts.create, "update": counts.update, "delete": counts.delete}
 
 

@@ -32,7 +32,7 @@ class PlanPart(StrEnum):
 
 
 def plan_part_report(plan: Plan, part: PlanPart, at: str) -> Report:
-    """Report what a plan says of one matter; `at` is the time that messages carry."""
+    """Report one matter of a plan; `at` is the time of its messages."""
     return _PART_REPORTS[part](plan, at)
 
 
@@ -82,12 +82,12 @@ _PART_REPORTS: dict[PlanPart, Callable[[Plan, str], Report]] = {
 def answer_report(
     document: Callable[[], Document], data: Callable[[], Data], rows: Sequence[Data], at: str
 ) -> Report:
-    """Report the answer to a question; `rows` is what a stream tells one by one."""
+    """Report the answer to a query; `rows` are the items of a stream."""
     return Report(document, data, tuple, lambda: _stream("answer", "Found", rows, at))
 
 
 def figures_report(figures: Figures, at: str) -> Report:
-    """Report the tables of a job over many clusters; a stream tells first what they are of."""
+    """Report the tables of a job over many clusters; a stream begins with their source."""
     rows: list[Data] = [
         {"table": each.name, **dict(zip(each.columns, row, strict=True))}
         for each in figures.tables
@@ -149,7 +149,7 @@ def plan_report(plan: Plan, sources: Sources, at: str, *, is_grouped: bool = Tru
 def apply_report(
     plan: Plan, outcomes: Sequence[Outcome], sources: Sources, at: str, again: str
 ) -> Report:
-    """Report the outcome of a plan; `again` is the command that goes on after an incomplete one."""
+    """Report the outcome of a plan; `again` is the command that continues an incomplete one."""
     done = [each.change for each in outcomes if each.status is OutcomeStatus.APPLIED]
 
     def document() -> Document:
@@ -176,7 +176,7 @@ def apply_report(
 
 
 def drift_report(changes: Sequence[Change], coverage: DriftCoverage, at: str) -> Report:
-    """Report what changed outside kplan."""
+    """Report changes made outside kplan."""
     return Report(
         lambda: drift.drift_document(changes, coverage),
         lambda: drift.drift_data(changes, coverage),
@@ -195,7 +195,7 @@ def problems_report(
     sound: str = "The configuration is valid",
     cluster: str = "",
 ) -> Report:
-    """Report what was checked, or why a command came to no result; `sound` says all is well.
+    """Report checks, or why a command had no result; `sound` means no problems.
 
     `cluster` is the name of the cluster in metrics, "" where it is not known.
     """

@@ -49,7 +49,7 @@ def diagnostics_text(
 
 
 def validation_json(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
-    """Write what `terraform validate -json` writes, with a `code` and `hint` each."""
+    """Write the output of `terraform validate -json`, with a `code` and `hint` each."""
     return json_text(validation_data(diagnostics, sources))
 
 
@@ -68,7 +68,7 @@ def plan_text(plan: Plan, look: TextStyle, *, is_grouped: bool = True) -> str:
 
 
 def plan_json(plan: Plan) -> str:
-    """Write what `terraform show -json` writes, on one line; equal plans give equal bytes."""
+    """Write the output of `terraform show -json` on one line; equal plans give equal bytes."""
     return json_line(plan_data(plan))
 
 
@@ -85,7 +85,7 @@ def plan_message_line(plan: Plan, at: str) -> str:
 def apply_text(
     outcomes: Sequence[Outcome], look: TextStyle, *, again: str = "kplan apply", imported: int = 0
 ) -> str:
-    """Sum up an apply; `again` is the command that goes on after an incomplete one."""
+    """Summarize an apply; `again` is the command that continues an incomplete one."""
     return render_text(outcomes_document(outcomes, again, imported), look)
 
 
@@ -111,7 +111,7 @@ def start_line(change: Change, at: str) -> str:
 
 
 def outcome_stream(outcome: Outcome, at: str) -> str:
-    """Write the messages of one outcome, for streams that tell it at once."""
+    """Write the messages of one outcome, for streams that report it at once."""
     return ndjson_text(message.outcome_messages(outcome, at))
 
 
@@ -121,7 +121,7 @@ def verified_stream(outcomes: Iterable[Outcome], at: str) -> str:
 
 
 def summary_line(outcomes: Sequence[Outcome], at: str) -> str:
-    """Write the message that counts what was done."""
+    """Write the message that counts the applied changes."""
     return json_line(message.summary_message(outcomes, at))
 
 
@@ -131,7 +131,7 @@ def diagnostic_line(diagnostic: Diagnostic, sources: Mapping[str, str], at: str)
 
 
 def drift_text(changes: Sequence[Change], coverage: DriftCoverage, look: TextStyle) -> str:
-    """Show what changed outside kplan, and how much of the cluster this is about."""
+    """Show changes made outside kplan, with the coverage of the comparison."""
     return render_text(drift.drift_document(changes, coverage), look)
 
 
@@ -178,7 +178,7 @@ def history_json(versions: Sequence[StateVersion]) -> str:
 def replacement_text(
     state: State, state_diff: StateDiff, look: TextStyle, *, is_done: bool = True
 ) -> str:
-    """Return what a state put in the place of another changes in ownership."""
+    """Return the changes of ownership when one state replaces another."""
     return render_text(replacement_document(state, state_diff, is_done=is_done), look)
 
 
@@ -199,12 +199,12 @@ def verification_json(
 def adoption_text(
     adopted: Sequence[OwnedObject], absent: Sequence[Address], notes: Sequence[str], look: TextStyle
 ) -> str:
-    """Show what a state would come to own, and what is declared and was not found."""
+    """Show the objects that a state would own, and the declared ones that were not found."""
     return render_text(adoption_document(adopted, absent, notes), look)
 
 
 def import_text(owned: Sequence[OwnedObject], notes: Sequence[str], look: TextStyle) -> str:
-    """Count what was taken over, per kind, with what is to be said about it."""
+    """Count the imported objects per kind, with notes."""
     return render_text(import_document(owned, notes), look)
 
 
@@ -214,7 +214,7 @@ def figures_text(figures: Figures, look: TextStyle) -> str:
 
 
 def figures_html(figures: Figures) -> str:
-    """Write what there is to say of a fleet as one HTML page."""
+    """Write a fleet as one HTML page."""
     from kplan.report.documents.fleet_page import fleet_page  # noqa: PLC0415 - one verb needs it
     from kplan.report.formats.html import render_html  # noqa: PLC0415
 

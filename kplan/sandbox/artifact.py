@@ -18,7 +18,7 @@ CLASS_PATH_FILE = "class-path.txt"
 
 
 def cache_folder() -> Path:
-    """Return where fetched things are kept: `KPLAN_CACHE`, else `kplan` in the user's cache."""
+    """Return the folder of downloads: `KPLAN_CACHE`, otherwise `kplan` in the user's cache."""
     if own := os.environ.get("KPLAN_CACHE"):
         return Path(own).expanduser().absolute()
     users = os.environ.get("XDG_CACHE_HOME")
@@ -31,7 +31,7 @@ def kafka_folder(cache: Path, version: str) -> Path:
 
 
 def fetch_jars(version: str, cache: Path, progress: Progress) -> tuple[Path, ...]:
-    """Return Kafka's class path, fetching it when `cache` does not hold it whole.
+    """Return Kafka's class path, downloading it unless `cache` has all of it.
 
     The folder is renamed into place when the last jar is there, so a cut fetch is never taken for
     a whole one; no network is touched for a version that exists. Another process that fetches
@@ -83,7 +83,7 @@ _UNTRUSTED_HINT = (
 
 
 def _trust_authority_of_system() -> None:
-    """Let the HTTP client of jgo trust what OpenSSL's own variable names."""
+    """Let the HTTP client of jgo trust the certificates of OpenSSL's own variables."""
     if authority := os.environ.get("SSL_CERT_FILE"):
         os.environ.setdefault("REQUESTS_CA_BUNDLE", authority)
 

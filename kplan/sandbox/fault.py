@@ -18,7 +18,7 @@ from kplan.sandbox.sandbox import Sandbox, read_sandbox
 
 
 def kill(folder: Path, node: int) -> None:
-    """End a node by SIGKILL, as a power cut would, and wait until it is gone."""
+    """Kill a node with SIGKILL, like a power cut, and wait for its end."""
     end_processes([_node_process(folder, node)], grace_s=0)
 
 

@@ -160,7 +160,7 @@ def end_on_failure() -> Iterator[dict[int, Process]]:
 
 
 def _write_files(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]:
-    """Write all files of a new cluster; those of the one before are removed."""
+    """Write all files of a new cluster; those of the previous one are removed."""
     laid_out = make_nodes(spec, find_free_ports(port_count(spec)))
     sandbox = Sandbox(folder, spec, _new_uuid(), laid_out, ())
     write_sandbox(sandbox)  # from here on the folder is known as ours, whatever happens
@@ -316,7 +316,7 @@ def log_tail(sandbox: Sandbox, number: int) -> str:
 
 
 def last_lines(file: Path, lines: int) -> list[str]:
-    """Return the last lines of a file; none when there is no file."""
+    """Return the last lines of a file; none if it does not exist."""
     try:
         with file.open(encoding="utf-8", errors="replace") as handle:
             return [line.rstrip("\n") for line in deque(handle, maxlen=lines)]

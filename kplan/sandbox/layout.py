@@ -57,7 +57,7 @@ class SandboxSpec:
 
 
 def check_spec(spec: SandboxSpec) -> None:
-    """Refuse what cannot be started. Raises SandboxError."""
+    """Refuse an invalid specification. Raises SandboxError."""
     if not 1 <= spec.brokers <= 9:  # noqa: PLR2004 - node ids 1 to 9 are brokers
         raise SandboxError(f"A sandbox has 1 to 9 brokers, not {spec.brokers}.")
     if not 0 <= spec.own_controllers <= 9:  # noqa: PLR2004
@@ -147,7 +147,7 @@ def server_properties(
     credentials: Credentials,
     folder: Path,
 ) -> Mapping[str, str]:
-    """Return what one node is started with; `spec.server_properties` have the last word."""
+    """Return the properties of one node; `spec.server_properties` take precedence."""
     protocol = credentials.protocol
     return {
         "node.id": str(node.id),
@@ -168,7 +168,7 @@ def server_properties(
 
 
 def _quorum_properties(laid_out: tuple[Node, ...], spec: SandboxSpec) -> Mapping[str, str]:
-    """Say who votes, or where those are asked for who know that themselves (KIP-853)."""
+    """Return the voters, or the bootstrap controllers of a dynamic quorum (KIP-853)."""
     if spec.dynamic_quorum:
         return {"controller.quorum.bootstrap.servers": bootstrap_controllers(laid_out)}
     voters = (

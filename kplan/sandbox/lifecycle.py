@@ -129,7 +129,7 @@ def start_sandbox(
 
 
 def prepare_runtime(version: str, progress: Progress = ignore_progress) -> KafkaRuntime:
-    """Return what starts a Kafka of this version, fetched and recorded on first use."""
+    """Return the runtime of a Kafka version, downloaded and recorded on first use."""
     cache = cache_folder()
     plain = KafkaRuntime(find_java(), fetch_jars(version, cache, progress))
     return add_archive(plain, kafka_folder(cache, version), version, progress)
@@ -234,7 +234,7 @@ def read_logs(folder: Path, node: int | None = None, lines: int = 100) -> str:
 
 
 def describe_sandbox(sandbox: Sandbox) -> Mapping[str, object]:
-    """Return what `-json` prints. The properties hold throw-away secrets: they are to connect with.
+    """Return the `-json` output. Its properties contain throw-away secrets for connecting.
 
     `properties` are those of the super user; `users` maps each user to a properties file.
     """
@@ -270,7 +270,7 @@ def temporary_sandbox(
     progress: Progress = ignore_progress,
     timeout_s: float = START_TIMEOUT_S,
 ) -> Iterator[Sandbox]:
-    """Run a cluster in a temporary folder; it is killed and its folder removed at the end.
+    """Run a cluster in a temporary folder; both are removed at the end.
 
     A small process sees to that, so that it happens too when this process is killed.
     """
@@ -292,7 +292,7 @@ def _start_watchdog(folder: Path) -> "subprocess.Popen[bytes]":
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a folder that holds someone else's files: a start removes what is in the way."""
+    """Refuse a folder with foreign files: a start removes existing files."""
     if folder.exists() and not folder.is_dir():
         raise SandboxError(f"{folder} is not a folder.")
     ours = not folder.exists() or (folder / SANDBOX_FILE).exists()

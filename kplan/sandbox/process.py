@@ -1,4 +1,4 @@
-"""Processes that outlive kplan, told apart from others that got the same number."""
+"""Processes that outlive kplan, identified even if their number is reused."""
 
 import os
 import signal
@@ -82,7 +82,7 @@ def hold_signals() -> Iterator[None]:
 
 
 def process_state(process: Process) -> ProcessState:
-    """Return what this very process does."""
+    """Return the identity of this process."""
     _reap(process.pid)
     found = _read_status(process.pid)
     if found is None or found.began != process.began:
@@ -128,7 +128,7 @@ def _wait_for_end(processes: Iterable[Process], within_s: float) -> list[Process
 
 
 def _reap(pid: int) -> None:
-    """Take an ended child off the process table; anyone else's process is left alone."""
+    """Reap an ended child process; other processes are left alone."""
     try:
         os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:

@@ -90,7 +90,7 @@ def format_properties(properties: Mapping[str, str]) -> str:
 
 
 def write_private_file(file: Path, content: str) -> None:
-    """Write a file that only its owner may read; it is never readable by others in between."""
+    """Write a file that is never readable by other users, not even briefly."""
     file.unlink(missing_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:

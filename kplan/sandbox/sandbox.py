@@ -53,7 +53,7 @@ class Sandbox:
 
     @property
     def properties(self) -> Mapping[str, str]:
-        """Java client properties of the super user; they hold a throw-away secret."""
+        """Java client properties of the super user, with a throw-away secret."""
         return self.client_properties(self.users[0].name)
 
     def client_properties(self, user: str) -> Mapping[str, str]:
@@ -86,7 +86,7 @@ def properties_file(folder: Path, user: str) -> Path:
 
 
 def write_sandbox(sandbox: Sandbox) -> None:
-    """Keep the record; whoever reads it sees the old one or the new one, whole."""
+    """Store the record atomically: readers see the old or the new one."""
     document = {
         "format": FORMAT,
         "spec": _spec_to_json(sandbox.spec),

@@ -17,14 +17,14 @@ def real_path(path: Path) -> Path:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder with those around it, for their owner alone whatever the umask; or OSError."""
+    """Make a folder and its parents with mode 0700 whatever the umask; or OSError."""
     if not folder.is_dir():
         make_private_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace the file as a whole, mode 0600; on an error what was there before is untouched.
+    """Replace the file atomically, mode 0600; on an error the previous content is unchanged.
 
     Raises:
         OSError: the disk is full, the folder may not be written, and so on.
@@ -68,7 +68,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what killed writers left behind; a file that may still be in use is too young."""
+    """Remove temporary files of killed writers, except recent ones that may be in use."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         with contextlib.suppress(OSError):
             if time.time() - leftover.stat().st_mtime > _LEFTOVER_AGE_S:

@@ -33,7 +33,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StateHeader:
-    """What tells one state from another."""
+    """The key of a state among others."""
 
     lineage: str
     serial: int
@@ -111,7 +111,7 @@ def decode_state(data: bytes) -> State:
 
 
 def decode_header(data: bytes) -> StateHeader:
-    """Read only what tells the state from another; raises as `decode_state`.
+    """Read only the key of the state; raises as `decode_state`.
 
     What is behind it is not read where the checksum says that it is whole: states are
     large, and every write asks this of the one before.
@@ -142,7 +142,7 @@ def encode_owned(owned: OwnedObject) -> dict[str, object]:
 
 
 def decode_owned(found: Json) -> OwnedObject:
-    """Read what `owned_document` wrote.
+    """Read the output of `owned_document`.
 
     Raises:
         KeyError: something is missing, or the kind is unknown.
@@ -164,7 +164,7 @@ def decode_owned(found: Json) -> OwnedObject:
 
 @contextmanager
 def _raise_corrupt_errors() -> Iterator[None]:
-    """Turn the errors of looking for what does not exist into one about the file."""
+    """Turn missing-key errors into one error about the file."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as failure:

@@ -133,7 +133,7 @@ def write_document(path: Path, data: bytes, heading: StateHeader) -> None:
 
 
 def write_move_note(path: Path, moved_to_place: str) -> None:
-    """Leave a note that the state was moved away; it stays among the backups.
+    """Leave a note that the state was moved; the state stays among the backups.
 
     Raises:
         StateError: the note cannot be written.
@@ -154,7 +154,7 @@ def read_move_note(path: Path) -> str:
 
 
 def remove_move_note(path: Path) -> None:
-    """Remove the note that a state was moved away, if there is one: it comes back.
+    """Remove the note of a moved state, if there is one: the state is moved back.
 
     Raises:
         StateError: the note cannot be removed.

@@ -112,7 +112,7 @@ class FileStore:
         return _list_workspace_folders(self.path)
 
     def delete_workspace(self) -> None:
-        """Remove the file; the rest of its folder goes once the lock in it is released."""
+        """Remove the file; the rest of its folder is removed when the lock in it is released."""
         self.path.unlink(missing_ok=True)
 
     def newest_serial(self) -> int:

@@ -1,4 +1,4 @@
-"""Earlier states: numbered backups beside the state file, and what each changed."""
+"""Earlier states: numbered backups beside the state file, with the changes of each."""
 
 import contextlib
 import os
@@ -25,7 +25,7 @@ def list_backups(path: Path) -> tuple[Path, ...]:
 
 
 def add_backup(path: Path, name: str) -> None:
-    """Give the file at `path` a second name among the backups; raises OSError."""
+    """Link the file at `path` into the backups; raises OSError."""
     folder = _backup_folder(path)
     make_private_folder(folder)
     linked = folder / f".{name}.{os.getpid()}.tmp"

@@ -101,7 +101,7 @@ class Journal:
 
     @property
     def unsettled_keys(self) -> frozenset[ObjectKey]:
-        """What was sent, and only the cluster knows with what result."""
+        """Items that were sent and whose outcome only the cluster knows."""
         known = {each.change.key for each in self.outcomes if each.status not in _UNSETTLED}
         return self.sent_keys - known
 
@@ -143,7 +143,7 @@ def decode_journal(data: bytes, where: str, way_out: str) -> Journal:
 
 
 def replay_journal(state: State, journal: Journal) -> tuple[State, frozenset[ObjectKey]]:
-    """Bring into the state what the apply had done, and show what only the cluster knows.
+    """Merge the journal of an apply into the state; items with unknown outcome are listed.
 
     The serial stays: the caller raises it when it writes. Folding the same journal again into what
     came of it changes nothing.
@@ -200,7 +200,7 @@ def header_line(head: JournalHeader, changes: int) -> dict[str, object]:
 
 
 def change_line(change: Change) -> dict[str, object]:
-    """Write what the state needs to know of a change, without its secrets and what is usual."""
+    """Write the fields of a change that the state needs, without secrets and defaults."""
     found: dict[str, object] = {
         "address": str(change.address),
         "kind": change.kind,

@@ -57,7 +57,7 @@ class JournalWriter:
         self._mutex = threading.Lock()
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Make durable what is about to be sent; only then may it be sent.
+        """Make the journal entry durable before the request is sent.
 
         What is sent again, as under a quota many times, is written down already.
 
@@ -77,19 +77,19 @@ class JournalWriter:
             known.update(news)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Note the outcome of changes; it is durable before the next request goes out."""
+        """Record the outcome of changes; it is durable before the next request is sent."""
         told = [outcome_line(self._numbers[each.change.key], each) for each in outcomes]
         with self._mutex:
             self._sink.add(b"".join([self._chain.encode_line(each) for each in told]))
 
     def on_visibility(self, visibility: Visibility) -> None:
-        """Note nothing: what is not visible yet is marked in the state."""
+        """Record nothing: the state marks changes that are not visible yet."""
 
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
         """Note nothing: it is marked in the state."""
 
     def on_reassignment(self, left: int, total: int) -> None:
-        """Note nothing: the cluster shows what moves."""
+        """Record nothing: the cluster shows the moves."""
 
     def on_state_write(self, serial: int) -> None:
         """Note that the state is about to be written with this serial and all outcomes so far."""
@@ -107,14 +107,14 @@ class JournalWriter:
 
 @dataclass(frozen=True, slots=True)
 class JournalStart:
-    """The first lines of a journal, and what it takes to go on after them."""
+    """The first lines of a journal, and the data needed to continue it."""
 
     lines: bytes
     chain: ChecksumChain
     numbers: Mapping[ObjectKey, int]
 
     def open_writer(self, sink: JournalSink) -> JournalWriter:
-        """Go on in a sink that holds the first lines."""
+        """Continue in a sink that has the first lines."""
         return JournalWriter(sink, self.chain, self.numbers)
 
 
@@ -168,7 +168,7 @@ class _FileSink:
             ) from failure
 
     def _flush(self) -> None:
-        """Append whole lines, or nothing; what could not be appended is kept for the next time."""
+        """Append whole lines or nothing; unwritten lines are retried with the next call."""
         left = self._buffer
         try:
             while left:

@@ -18,7 +18,7 @@ from kplan.model.plan import AttributeChange, Change
 
 
 def indented_json(document: object) -> bytes:
-    """Write what `json.dumps(indent=2, ensure_ascii=False)` writes."""
+    """Write the bytes of `json.dumps(indent=2, ensure_ascii=False)`."""
     try:
         return orjson.dumps(document, option=orjson.OPT_INDENT_2)
     except TypeError:
@@ -46,7 +46,7 @@ def seal_document(document: Mapping[str, object]) -> bytes:
 
 
 def is_sealed(data: bytes) -> bool:
-    """Whether the bytes are exactly what `seal` wrote."""
+    """Whether the bytes are exactly the output of `seal`."""
     body, mark, tail = data.rpartition(_MARK)
     return bool(mark) and tail == _digest(body) + _CLOSE
 
@@ -69,12 +69,12 @@ def is_known_kind(name: str) -> bool:
 
 
 def secret_names(kind: str) -> frozenset[str]:
-    """Name the attributes that no file may hold."""
+    """Name the attributes that files never contain."""
     return _SECRETS[kind]
 
 
 def decode_value(kind: str, found: Mapping[str, object]) -> object:
-    """Read what `stored_document` wrote; a secret attribute comes back as its default.
+    """Read the output of `stored_document`; a secret attribute has its default.
 
     Raises:
         KeyError: a required attribute is missing.
@@ -108,7 +108,7 @@ def to_plain(value: object) -> object:
 
 
 def encode_fields(value: object, without: Collection[str] = ()) -> dict[str, object]:
-    """Write the fields of a dataclass, but for some and for those that hold their default."""
+    """Write the fields of a dataclass, without defaults and a given set."""
     defaults = _field_defaults(cast("Hashable", type(value)))
     return {
         name: to_plain(held)
@@ -118,7 +118,7 @@ def encode_fields(value: object, without: Collection[str] = ()) -> dict[str, obj
 
 
 def from_plain(schema: type[_T], found: object) -> _T:
-    """Read what `plain` wrote.
+    """Read the output of `plain`.
 
     Raises:
         AttributeError, KeyError, TypeError, ValueError: it is something else.

@@ -36,7 +36,7 @@ LockT = TypeVar("LockT")
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A lock that is held. `replaced` is the dead holder it was taken over from."""
+    """A held lock. `replaced` is the dead holder it was taken from."""
 
     holder: LockHolder
     previous_holder: LockHolder | None = None
@@ -44,7 +44,7 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class LockStatus:
-    """`is_held` and no `holder`: someone holds it and left no readable note."""
+    """`is_held` without `holder`: it is held, but the note of the holder is unreadable."""
 
     is_held: bool
     holder: LockHolder | None = None
@@ -53,7 +53,7 @@ class LockStatus:
 
 @dataclass(frozen=True, slots=True)
 class LockConflict:
-    """Someone has it: `who` says so in a sentence, `way` what can be done about it."""
+    """A held lock: `who` describes the holder, `way` the possible actions."""
 
     holder: LockHolder | None
     detail: str
@@ -71,7 +71,7 @@ def lock_conflict(holder: LockHolder, note: str = "") -> LockConflict:
 
 
 def lock_lost_error(now: LockHolder | None) -> StateLockedError:
-    """Refuse to go on in a run whose lock was taken away; `now` holds it since."""
+    """Abort a run that lost its lock; `now` is the new holder."""
     whose = f"it is held by {now}" if now else "it is not locked"
     return StateLockedError(
         f"This run lost its lock; {whose}.",
@@ -162,7 +162,7 @@ def check_held(path: Path, holder: LockHolder) -> None:
 
 
 def lock_status(path: Path) -> LockStatus:
-    """Return who holds the lock of the state at `path`, without waiting or changing anything."""
+    """Return the holder of the lock of the state at `path`; does not wait or change anything."""
     holder, is_noted = _read_note(path)
     if not _is_free(lock_path(path)):
         return LockStatus(is_held=True, holder=holder)
@@ -203,7 +203,7 @@ def lock_path(path: Path) -> Path:
 
 
 def note_path(path: Path) -> Path:
-    """Return the file that says who holds the lock."""
+    """Return the file with the holder of the lock."""
     return lock_path(path).with_suffix(".lock.json")
 
 

@@ -20,7 +20,7 @@ _STATE, _START = 0, 19
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """One run that holds, or wants, the lock. Times are ISO 8601 in UTC.
+    """One run that holds or requests the lock. Times are ISO 8601 in UTC.
 
     `ci` is the address of the pipeline run and `commit` what it runs on, "" outside of one.
     `started` is when the process started, as the kernel tells it: a process id alone is reused.
@@ -71,7 +71,7 @@ def current_holder(op: str, *, ci: str = "", commit: str = "", cluster_id: str =
 
 
 def is_dead(holder: LockHolder) -> bool:
-    """Whether the run is provably over: it ran on this machine, and its process is gone.
+    """Whether the run is provably over: it ran on this machine, and its process has ended.
 
     After a restart of the machine a minute without a heartbeat is asked for as well, because two
     machines may bear one name. A run on another machine is never proved dead.
@@ -116,7 +116,7 @@ def encode_holder(holder: LockHolder) -> bytes:
 
 
 def decode_holder(data: bytes) -> LockHolder | None:
-    """Read a holder; None where the bytes are none of ours: someone, but no one knows who."""
+    """Read a holder; None if the bytes are not ours: held by an unknown run."""
     try:
         found = json.loads(data)
         names = {each.name for each in fields(LockHolder)}

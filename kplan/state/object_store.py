@@ -115,7 +115,7 @@ class ObjectRecords:
         return self._place.key
 
     def list_keys(self) -> tuple[str, ...]:
-        """List the keys beside this one that begin as it does, and hold a state."""
+        """List the keys with the same beginning that have a state."""
         import obstore
 
         folder, _, name = self._place.key.rpartition("/")
@@ -138,11 +138,11 @@ class ObjectRecords:
             return key.startswith(f"{self._place.key.partition('@')[0]}@")
 
     def peek(self) -> Mapping[str, bytes] | None:
-        """Return what is written."""
+        """Return the committed records."""
         return self.read()
 
     def read(self) -> Mapping[str, bytes] | None:
-        """Return what is written, None where there is no index yet."""
+        """Return the committed records, None without an index."""
         missing = ""
         for _ in range(_MAX_ATTEMPTS):
             found = self._read_index()
@@ -250,7 +250,7 @@ class ObjectRecords:
         return {**index.short, **{name: self._objects[each] for name, each in index.long.items()}}
 
     def _put_object(self, value: bytes) -> str:
-        """Put it under a name that nobody else will ever use."""
+        """Store it under a unique name."""
         import obstore
 
         name = f"{self._place.key}.records/{uuid.uuid4().hex}"
@@ -260,7 +260,7 @@ class ObjectRecords:
         return name
 
     def _remove_objects(self, names: set[str]) -> None:
-        """Remove what no index names any more; what cannot be removed only takes room."""
+        """Remove objects that no index names any more; failures only cost space."""
         import obstore
         from obstore.exceptions import BaseError
 
@@ -272,7 +272,7 @@ class ObjectRecords:
                 return
 
     def _remove_orphans(self, index: _Index) -> None:
-        """Remove old objects that a killed writer put and no index names; a few each time."""
+        """Remove old unindexed objects of killed writers; a few at a time."""
         import obstore
         from obstore.exceptions import BaseError
 

@@ -1,4 +1,4 @@
-"""A saved plan: a zip with the plan as JSON, and what shows whether it may be applied."""
+"""A saved plan: a zip with the plan as JSON, and the facts needed to apply it."""
 
 import hashlib
 import hmac
@@ -135,7 +135,7 @@ class PlanMetadata:
 
 @dataclass(frozen=True, slots=True)
 class SavedPlan:
-    """A plan as it was saved. `show` is what was put beside it for other tools, b"" if nothing."""
+    """A plan as saved. `show` is its form for other tools, b"" if there is none."""
 
     plan: Plan
     metadata: PlanMetadata
@@ -180,7 +180,7 @@ def journal_plan_metadata(journal: Journal) -> PlanMetadata | None:
 def write_plan(
     path: Path, plan: Plan, meta: PlanMetadata, show: bytes = b"", key: str = ""
 ) -> None:
-    """Save a plan, readable by no one else (mode 0600); the same input gives the same bytes.
+    """Save a plan with mode 0600; the same input gives the same bytes.
 
     With a `key` all of it is signed (HMAC with SHA-256).
 

@@ -43,7 +43,7 @@ class Manifest:
 
     @property
     def header(self) -> StateHeader:
-        """What tells the state from others."""
+        """The key of the state among others."""
         return StateHeader(self.lineage, self.serial, self.cluster_id)
 
 
@@ -75,7 +75,7 @@ def encode_records(
 
 
 def move_note_records(to: str) -> RecordChanges:
-    """Leave a note that the state was moved; those before it stay."""
+    """Leave a note that the state was moved; earlier states stay."""
     return {CURRENT_RECORD: _encode_json({"format": FORMAT, "moved_to": to})}
 
 
@@ -189,7 +189,7 @@ def _encode_json(found: Mapping[str, object]) -> bytes:
 
 
 def list_versions(view: RecordView, place: str) -> Iterator[StateVersion]:
-    """List them, oldest first, each told by what it changed."""
+    """List them, oldest first, each with its changes."""
     previous: State | None = None
     for serial in stored_serials(view):
         where = f"{place}, serial {serial}"

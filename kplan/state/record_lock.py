@@ -48,7 +48,7 @@ class RecordTransaction:
 
     @property
     def key(self) -> str:
-        """What tells the records of this state from others in the same place."""
+        """The key of this state among others in the same place."""
         return self._records.key
 
     def list_keys(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class RecordTransaction:
             return self._records.list_keys()
 
     def peek(self) -> RecordView | None:
-        """Return what is known to be written; None where there is no place for records yet."""
+        """Return the committed records; None if there is no place for records yet."""
         with self._mutex:
             return self._records.peek()
 
@@ -70,7 +70,7 @@ class RecordTransaction:
             return found
 
     def update(self, step: RecordUpdate) -> None:
-        """Take a step on what exists at that moment, once more if another writer came between.
+        """Take a step on the current records, retried once if another writer intervened.
 
         Raises:
             StateLocked: other writers came between again and again.
@@ -107,7 +107,7 @@ class RecordTransaction:
         )
 
     def _current_view(self) -> tuple[RecordView, bool]:
-        """Return what exists, and whether that was looked up just now."""
+        """Return the current records, and whether they were just read."""
         if self._view is None:
             return self._claim_view(), True
         return self._view, False
@@ -141,13 +141,13 @@ MIN_SILENCE_S = 3 * HEARTBEAT_S
 
 @dataclass(frozen=True, slots=True)
 class _LockRecord:
-    """It is ours; where nothing at all is written yet the record comes with the first change."""
+    """The lock is ours; the first record is written with the first change."""
 
     is_written: bool
 
 
 class _LockConflictError(StateLockedError):
-    """Someone else was faster; never leaves this module."""
+    """Another writer was faster; never leaves this module."""
 
     def __init__(self, taken: LockConflict) -> None:
         super().__init__(taken.detail)
@@ -187,7 +187,7 @@ class RecordLock:
             self._holder = None
 
     def check_held(self, view: RecordView) -> RecordChanges:
-        """Check in a step that the lock is still ours, and give what keeps it.
+        """Check in a step that the lock is still ours, and return the records that keep it.
 
         Raises:
             StateLocked: it is not.
@@ -203,11 +203,11 @@ class RecordLock:
         return {}
 
     def confirm_write(self) -> None:
-        """Take note that a step with what `kept` gave was taken."""
+        """Record that a step with the records of `kept` was taken."""
         self._is_written = True
 
     def status(self) -> LockStatus:
-        """Return who holds it."""
+        """Return the holder."""
         view = self._transaction.peek()
         if view is None or LOCK_RECORD not in view:
             return LockStatus(is_held=False)

@@ -66,7 +66,7 @@ def journal_records(lines: bytes) -> RecordChanges:
 
 
 class RecordSink:
-    """Appends to a journal that was begun; `sync` is one write, whatever was added before it."""
+    """Appends to an existing journal; `sync` is one write for everything added before it."""
 
     def __init__(self, write: RecordsWriter, pieces: int) -> None:
         self._write = write
@@ -78,7 +78,7 @@ class RecordSink:
         self._buffer += lines
 
     def sync(self) -> None:
-        """Write what was added.
+        """Write the added lines.
 
         Raises:
             StateLocked: the lock was lost.
@@ -139,7 +139,7 @@ class RecordStore:
         return None if found is None else found[0]
 
     def write(self, state: State) -> None:
-        """Write the state; one that cannot be written is kept in a file, which the hint names."""
+        """Write the state; if that fails it is saved to a file that the hint names."""
         data = encode_state(state, VERSION)
         try:
             self._replace(data, state_header(state), documents.current_manifest)
@@ -302,7 +302,7 @@ class RecordStore:
 def _intact_manifest(
     before: Callable[[RecordView], Manifest | None], view: RecordView
 ) -> Manifest | None:
-    """Return the state that is to be replaced; one that is damaged is in no one's way."""
+    """Return the state to be replaced; a damaged one does not prevent it."""
     try:
         manifest = before(view)
         if manifest is not None:

@@ -25,7 +25,7 @@ class StateStore(Protocol):
         ...
 
     def read(self) -> State | None:
-        """Read the state; None means that nothing was ever written, and nothing else does."""
+        """Read the state; None means that none was ever written, and nothing else does."""
         ...
 
     def read_document(self) -> bytes | None:
@@ -40,11 +40,11 @@ class StateStore(Protocol):
         ...
 
     def write_document(self, document: bytes) -> None:
-        """Take over the state of another store as it is; it must be a later one of this lineage."""
+        """Copy the state of another store unchanged; it must be a later one of this lineage."""
         ...
 
     def write_move_note(self, to: str) -> None:
-        """Leave a note that the state was moved: no one takes its absence for no state."""
+        """Leave a note that the state was moved, so that its absence is not taken for a new one."""
         ...
 
     def read_move_note(self) -> str:
@@ -61,7 +61,7 @@ class StateStore(Protocol):
         ...
 
     def lock_status(self) -> LockStatus:
-        """Return who holds the lock, without waiting or changing anything."""
+        """Return the holder of the lock, without waiting or changing anything."""
         ...
 
     def force_unlock(self, id: str) -> LockHolder:  # noqa: A002 - the word on the command line
@@ -73,7 +73,7 @@ class StateStore(Protocol):
         ...
 
     def has_journal(self) -> bool:
-        """Whether an apply was interrupted, and what it did is not in the state yet."""
+        """Whether an apply was interrupted and its results are not in the state yet."""
         ...
 
     def check_free_space(self, changes: int) -> None:
@@ -87,7 +87,7 @@ class StateStore(Protocol):
         holder: LockHolder | None = None,
         variables: Mapping[str, Any] | None = None,
     ) -> AbstractContextManager[JournalWriter]:
-        """Keep a journal of the plan, a saved one if it has a nonce; it stays when this ends.
+        """Keep a journal of the plan, with a nonce for a saved one; it remains when this ends.
 
         `variables` are the values that the plan was made with, without sensitive ones. Nothing is
         written any more once `holder` has lost the lock. Raises StateLocked.

@@ -34,7 +34,7 @@ _LAST_EARLY_RANK = 20
 
 @dataclass(frozen=True, slots=True)
 class AccessContext:
-    """What access is computed on: the live cluster, and what the configuration says of it.
+    """The inputs of access analysis: the live cluster and the configuration.
 
     `provider` is the key of the connection to it.
     """
@@ -61,7 +61,7 @@ def live_acls(snapshot: Snapshot) -> frozenset[AclBinding]:
 
 
 def add_access(plan: Plan, context: AccessContext, accepted: frozenset[str]) -> Plan:
-    """Add who gains and loses what on one cluster, and refuse what no one could take back."""
+    """Add gained and lost access on one cluster, and refuse irrevocable changes."""
     batches = [
         each for each in plan.batches if each.kind == KIND and each.provider == context.provider
     ]
@@ -88,7 +88,7 @@ def add_access(plan: Plan, context: AccessContext, accepted: frozenset[str]) -> 
 
 
 def add_deny_risks(plan: Plan, context: AccessContext) -> Plan:
-    """Mark every new Deny that takes rights from somebody as dangerous, and say who loses what.
+    """Mark every new Deny that removes permissions as dangerous, with those who lose them.
 
     A right counts where the plan leaves everything else of it as it is.
     """
@@ -136,7 +136,7 @@ def _is_new_deny(change: Change) -> bool:
 
 
 def _may_hit(deny: AclBinding, other: AclBinding) -> bool:
-    """Whether a Deny may take something from what another ACL says: principal and names meet."""
+    """Whether a Deny overlaps another ACL: principal and names match."""
     if deny.principal not in {other.principal, WILDCARD_PRINCIPAL} and (
         other.principal != WILDCARD_PRINCIPAL
     ):
@@ -153,7 +153,7 @@ _MAX_LOSERS = 3
 
 
 def _losses_text(lost: Sequence[AccessChange]) -> str:
-    """Say who loses what to a Deny."""
+    """Describe the losses caused by a Deny."""
     operations = sorted({each for one in lost for each in one.operations})
     who = list(dict.fromkeys(one.principal for one in lost))
     more = len(who) - _MAX_LOSERS
@@ -197,7 +197,7 @@ LiveNames = tuple[Mapping[str, Collection[str]], tuple[str, ...]]
 
 
 def list_live_names(context: AccessContext, types: Collection[str]) -> LiveNames:
-    """Name the live resources of the types; groups are asked for only where they matter."""
+    """Name the live resources of the types; groups are listed only where needed."""
     found: dict[str, Collection[str]] = {"CLUSTER": (CLUSTER_NAME,)}
     unread: list[str] = []
     topics = context.snapshot.readings.get("kafka_topic")
@@ -214,7 +214,7 @@ def list_live_names(context: AccessContext, types: Collection[str]) -> LiveNames
 
 
 def read_authorizer_rules(context: AccessContext) -> AuthorizerRules:
-    """Find out who is asked for nothing, and what becomes of resources without ACLs.
+    """Read the super users, and the rule for resources without ACLs.
 
     What the provider block says wins. Brokers show which keys are set, but not to what: they take
     every key that is not theirs for a secret. A key that is not set has Kafka's default.
@@ -285,7 +285,7 @@ ADD_FIRST, DELETE_FIRST = "add_first", "delete_first"
 
 
 def add_first_connections(configuration: Configuration) -> frozenset[str]:
-    """Return the keys of the connections whose provider block asks for adds before deletes."""
+    """Return the keys of the connections whose provider block requests adds before deletes."""
     return frozenset(
         each.key for each in configuration.providers if each.arguments.get(ARGUMENT) == ADD_FIRST
     )

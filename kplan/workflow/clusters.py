@@ -38,7 +38,7 @@ DesiredIdentities = Mapping[str, Mapping[str, Collection[Identity]]]
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A cluster that answers; `name` is what its provider block calls it, "" if nothing."""
+    """A cluster that answers; `name` is that of its provider block, "" if it has none."""
 
     cluster: Cluster
     description: ClusterDescription
@@ -92,7 +92,7 @@ class Clusters:
 
 
 def unknown_connection_error(key: str, keys: Iterable[str]) -> UsageError:
-    """Say that no one declares a connection, and which ones there are."""
+    """Report an undeclared connection, with the declared ones."""
     return UsageError(
         f"There is no connection {connection_name(key)}.",
         hint=f"There are {', '.join(map(connection_name, keys))}; -provider=west means kafka.west.",
@@ -136,12 +136,12 @@ def connect_clusters(
 
 
 def _declared_keys(configuration: Configuration) -> set[str]:
-    """List what provider blocks declare; without any there is what the environment says."""
+    """List the connections of provider blocks; without any, that of the environment."""
     return {each.key for each in configuration.providers} or {""}
 
 
 def _first_keys(configuration: Configuration, state: State) -> set[str]:
-    """List what resources use; without any, what is owned, else any one connection."""
+    """List the connections of resources; without any, of owned objects, otherwise any one."""
     used = {each.provider for each in configuration.resources}
     declared = _declared_keys(configuration)
     return used or declared & {each.provider for each in state.owned.values()} or {min(declared)}
@@ -169,7 +169,7 @@ def _open_connections(
 def _query_all(
     keys: Collection[str], ask: Callable[[str], _T], clusters: Iterable[Cluster]
 ) -> tuple[dict[str, _T], dict[str, ClusterError]]:
-    """Ask all clusters at the same time; those that cannot be had are apart with the reason.
+    """Connect to all clusters in parallel; unreachable ones are returned with the reason.
 
     `clusters` are closed when that is broken off, so that no one waits for an answer.
     """
@@ -271,7 +271,7 @@ def _same_cluster_diagnostic(
 def read_clusters(
     clusters: Clusters, wanted: DesiredIdentities, kinds: Sequence[ResourceKind] = KINDS
 ) -> dict[str, Snapshot]:
-    """Read all clusters at the same time; one that cannot be had has only kinds that are unread.
+    """Read all clusters in parallel; an unreachable one has only unread kinds.
 
     Raises:
         AuthError, Unreachable: none of them can be had.
@@ -294,7 +294,7 @@ def read_clusters(
 
 
 def unread_kinds(snapshots: Mapping[str, Snapshot]) -> dict[str, str]:
-    """Name what could not be read, and why: `kafka_acl on kafka.west`."""
+    """Name the unread kinds with the reason: `kafka_acl on kafka.west`."""
     return {
         cluster_label(kind, key): reason
         for key, snapshot in snapshots.items()
@@ -305,7 +305,7 @@ def unread_kinds(snapshots: Mapping[str, Snapshot]) -> dict[str, str]:
 def desired_identities(
     configuration: Configuration, state: State, journal: Journal | None = None
 ) -> DesiredIdentities:
-    """List what is declared, owned or in a journal: these are asked for by name."""
+    """List the objects that are declared, owned or in a journal: they are read by name."""
     wanted: dict[str, dict[str, set[Identity]]] = defaultdict(lambda: defaultdict(set))
     for resource in configuration.resources:
         wanted[resource.provider][resource.address.kind].add(resource.identity)

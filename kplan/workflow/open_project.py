@@ -28,7 +28,7 @@ _TWO_STEP_KIND = "kafka_topic"
 
 
 class ClusterReader:
-    """Reads clusters for data sources; what was read once is not asked for again."""
+    """Reads clusters for data sources; each object is read once."""
 
     def __init__(self, connect: Callable[[str], Cluster]) -> None:
         self._connect = connect
@@ -42,7 +42,7 @@ class ClusterReader:
         return self._clusters[provider]
 
     def describe(self, provider: str) -> ClusterDescription:
-        """Say what the cluster is."""
+        """Return the cluster's id and brokers."""
         if provider not in self._descriptions:
             self._descriptions[provider] = self._cluster(provider).describe()
         return self._descriptions[provider]
@@ -82,7 +82,7 @@ class OpenProject:
 def open_project(
     project: Project, ports: Ports, also: frozenset[str] = frozenset()
 ) -> Iterator[OpenProject]:
-    """Load, lock, read the state and connect: what fails without network fails first.
+    """Load, lock, read the state and connect: checks without network come first.
 
     `also` are keys of connections that are opened if declared, even where nothing uses them.
 
@@ -169,7 +169,7 @@ def read_stored_state(project: Project) -> State | None:
 
 
 def check_no_journal(project: Project) -> None:
-    """Check that no apply was interrupted: what it did is not in the state yet.
+    """Check that no apply was interrupted: its results are not in the state yet.
 
     Raises:
         StateError: one was.

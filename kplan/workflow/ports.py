@@ -1,4 +1,4 @@
-"""Where a configuration lives, and what a use case is given to work with."""
+"""The location of a configuration, and the inputs of a use case."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
@@ -159,6 +159,6 @@ class PlanOptions:
 
 
 def keep_replacements(options: PlanOptions, approved: Iterable[Change]) -> PlanOptions:
-    """Plan to replace again what was approved to be, unless another object has its place by now."""
+    """Plan approved replacements again, unless another object has the place by now."""
     replaced = {str(each.address): each.uid for each in approved if each.is_recreated}
     return replace(options, replacements=replaced, acknowledged=frozenset(replaced))

@@ -17,7 +17,7 @@ def read_snapshot(
     kinds: Sequence[ResourceKind],
     wanted: Mapping[str, Collection[Identity]],
 ) -> Snapshot:
-    """Read the kinds that are always read, and those of which something is wanted.
+    """Read the kinds that are always read, and those with requested objects.
 
     One that cannot be read in full is noted as unread with the reason.
 

@@ -1,4 +1,4 @@
-"""Plan, ask for approval, apply, and show the outcomes: what apply and destroy share."""
+"""Plan, ask for approval, apply, and show the outcomes: shared by apply and destroy."""
 
 import re
 import shlex
@@ -121,7 +121,7 @@ class ApplyOptions:
 
 
 def run_apply(session: Session, options: ApplyOptions) -> int:
-    """Plan, ask and apply under one lock, or apply a saved plan; return the exit code.
+    """Plan, ask for approval and apply under one lock, or apply a saved plan; return the exit code.
 
     Raises:
         UsageError: approval is not possible; raised before any work.
@@ -227,7 +227,7 @@ def _approve_plan(
 def _show_saved(
     session: Session, options: ApplyOptions, progress: Progress, result: PlanResult
 ) -> None:
-    """Show what is about to be done."""
+    """Show the plan that is about to be applied."""
     with progress.pause():
         _show_plan(session, options, result)
 

@@ -150,7 +150,7 @@ class RecordDeletionOptions:
 
 
 def run_record_deletion(session: Session, options: RecordDeletionOptions) -> int:
-    """Plan, ask and delete; return the exit code.
+    """Plan, ask for approval and delete; return the exit code.
 
     Raises:
         UsageError: approval is not possible; raised before any work.

@@ -166,7 +166,7 @@ def expire(
 
 
 def _duration_ms(option: str, span: str) -> int:
-    """Read a span; none is what the brokers have as default, or at once. Raises UsageError."""
+    """Read a duration; without one the brokers' default applies. Raises UsageError."""
     return int(duration_s(option, span) * 1000) if span else -1
 
 

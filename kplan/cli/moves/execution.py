@@ -36,7 +36,7 @@ class ReassignmentOptions:
 
 
 def run_reassignment(session: Session, options: ReassignmentOptions) -> int:
-    """Plan, ask and reassign; return the exit code.
+    """Plan, ask for approval and reassign; return the exit code.
 
     Raises:
         UsageError: approval is not possible; raised before any work.

@@ -91,7 +91,7 @@ def cancel(
 
 
 def _report_lock_holder(session: Session, inputs: InputOptions, states: StateOptions) -> None:
-    """Name the run that holds the lock: it may be the one whose moves are cancelled."""
+    """Name the run that holds the lock: its moves may be the ones to cancel."""
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs it not
     from kplan.model.errors import KplanError  # noqa: PLC0415
 

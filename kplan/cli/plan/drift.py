@@ -247,7 +247,7 @@ class DriftMonitor:
         )
 
     def _watch(self, interval: timedelta) -> NoReturn:
-        """Show what is new since the last check, including the end of drift or of an error."""
+        """Show changes since the last check, including the end of drift or of an error."""
         before: object = _NO_DRIFT
         is_first = True
         while True:

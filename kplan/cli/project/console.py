@@ -90,7 +90,7 @@ def _read_lines(terminal: Terminal) -> Iterator[str]:
 
 
 def _read_expressions(terminal: Terminal, is_unfinished: Callable[[str], bool]) -> Iterator[str]:
-    """Ask for texts until the input ends; one that is unfinished goes on until an empty line."""
+    """Read expressions until the input ends; an unfinished one continues until an empty line."""
     with suppress(ImportError):
         import readline  # noqa: F401, PLC0415 - gives `input` its editing keys and its memory
     _set_encoding(terminal)

@@ -102,7 +102,7 @@ def format_page(text: str, width: int) -> str:
 
 
 def _line_kinds(text: str) -> Iterator[tuple[str, str]]:
-    """Give each line with what it is a part of."""
+    """Yield each line with the construct it belongs to."""
     is_fenced = False
     for line in text.rstrip("\n").split("\n"):
         if line.startswith("```"):
@@ -149,7 +149,7 @@ def _format_prose(lines: Sequence[str], room: int) -> Iterator[str]:
 
 
 def _format_columns(lines: Sequence[str], room: int) -> Iterator[str]:
-    """Break the second column, where all lines have one at the same place; else it is code."""
+    """Wrap the second column if all lines share its position; otherwise treat the lines as code."""
     at = _second_column(lines)
     if not at or all(len(each) <= room for each in lines):
         yield from lines

@@ -96,7 +96,7 @@ state {
 
 
 def pipeline_files(pipeline: Pipeline, install: str = "") -> Mapping[str, str]:
-    """Return the files of a pipeline, from the examples, that install what pip is to install."""
+    """Return the pipeline files from the examples, with the install line for the chosen package."""
     found = _pipeline_templates(pipeline)
     image = install.removeprefix(_IMAGE_PREFIX) if install.startswith(_IMAGE_PREFIX) else ""
     if image:
@@ -110,7 +110,7 @@ _INSTALL_STAGE = re.compile(r"    stage\('Install'\) \{\n.*?\n    \}\n", re.DOTA
 
 
 def _run_in_image(text: str, image: str, name: str) -> str:
-    """Let jobs run in an image that holds kplan, and install nothing."""
+    """Run the jobs in an image that contains kplan, without an install step."""
     if name.endswith("action.yml"):
         return text.replace(f"default: {PINNED}", 'default: ""')
     if name.endswith("Jenkinsfile"):
@@ -132,7 +132,7 @@ def _run_in_image(text: str, image: str, name: str) -> str:
 
 
 def _check_install(install: str) -> None:
-    """Refuse an image whose name is none. Raises UsageError."""
+    """Refuse an invalid image name. Raises UsageError."""
     image = install.removeprefix(_IMAGE_PREFIX)
     if install.startswith(_IMAGE_PREFIX) and not _IMAGE.fullmatch(image):
         raise UsageError(
@@ -262,7 +262,7 @@ def init(
 def _pipeline_notes(
     project: Project, written: list[str], install: str, *, is_kept: bool
 ) -> Iterator[str]:
-    """Say what a new pipeline needs to work."""
+    """Return the settings a new pipeline needs."""
     if not is_kept:
         yield (
             f"The state is in {project.file_store.location}, which is lost with each job unless it "

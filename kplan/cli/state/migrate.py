@@ -49,7 +49,7 @@ def _check_backend(location: str, to: Backend, *, is_file: bool) -> None:
 def _stores(
     session: Session, states: StateOptions, project: "Project", to: Backend
 ) -> "tuple[StateStore, StateStore]":
-    """Return where the state comes from and goes to. Raises UsageError."""
+    """Return source and destination of the state. Raises UsageError."""
     from kplan.state.file_store import FileStore  # noqa: PLC0415 - help needs none of it
 
     file = FileStore(states.path(session.environ, project.inputs.workspace))

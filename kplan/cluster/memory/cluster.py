@@ -81,7 +81,7 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
         self._denied.add((operation, resource_type, name))
 
     def delay_reads(self, reads: int, brokers: Collection[int] | None = None) -> None:
-        """Show us what is written from now on only after `reads` further reads of a broker (P10).
+        """Delay visibility of later writes by `reads` reads of a broker (P10).
 
         `brokers` are those that lag, None is all of them. 0 reads end the lag.
         """
@@ -122,7 +122,7 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
         return ClusterDescription(site.cluster_id, live, self._principal, "4.3", fenced=fenced)
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
-        """Return what we may do; whoever lacks CREATE on a topic lacks it on the cluster too."""
+        """Return the authorized operations; without CREATE on a topic, none on the cluster."""
         contents, _ = self._read(Call("rights", tuple(sorted(topics))))
         seen = [
             name
@@ -172,7 +172,7 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
     def topic_config_fallbacks(
         self, wanted: Mapping[str, Collection[str]]
     ) -> Mapping[str, Mapping[str, str] | Refusal]:
-        """Read what keys of topics fall back to without an override."""
+        """Read the values that topic configs have without an override."""
         call = Call("topic_config_fallbacks", tuple(sorted(wanted)))
         contents, struck = self._read(call)
         shared = effective_configs({}, self._store.setup.defaults.topic_configs)
@@ -197,7 +197,7 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
         return contents.acls
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
-        """Return what would come of creating the topics."""
+        """Validate the creation of topics without creating them."""
         answer = self._create_topics("preview_topics", specs)
         return {
             name: self._preview(answer.contents, name) if verdict is None else verdict

@@ -62,7 +62,7 @@ def create_topics(
 def create_partitions(
     contents: Contents, site: ClusterSetup, specs: Sequence[NewPartitions]
 ) -> Response[str]:
-    """CreatePartitions: a topic only grows (KIP-195); what goes beyond the record limit fails."""
+    """CreatePartitions: only growth is allowed (KIP-195); items beyond the record limit fail."""
     verdicts: ItemResults = _duplicates((spec.name for spec in specs), "Duplicate topic name.")
     topics, records = dict(contents.topics), 0
     for spec in specs:
@@ -293,7 +293,7 @@ def create_acls(contents: Contents, bindings: Sequence[AclBinding]) -> Response[
 
 
 def delete_acls(contents: Contents, bindings: Sequence[AclBinding]) -> Response[AclBinding]:
-    """DeleteAcls with one exact filter for each binding; what is absent is a success."""
+    """DeleteAcls with one exact filter for each binding; an absent binding is a success."""
     verdicts: dict[AclBinding, ItemResult] = {each: _check_words(each) for each in bindings}
     gone = {each for each, verdict in verdicts.items() if verdict is None} & contents.acls
     if len(gone) > MAX_RECORDS:

@@ -22,7 +22,7 @@ _CALLS_UNDER_QUOTA = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as it came in; `items` is empty where everything is asked for."""
+    """One incoming request; `items` is empty for a request about everything."""
 
     method: str
     items: tuple[Item, ...] = ()
@@ -75,7 +75,7 @@ _Effect = _Refuse | _LoseResponse | _OmitItems | _Throttle
 
 @dataclass(slots=True)
 class _Fault:
-    """An effect with what it strikes; `times` counts the requests still to be struck."""
+    """An effect and the requests it hits; `times` counts the requests still to hit."""
 
     effect: _Effect
     on: frozenset[Item] | None
@@ -113,7 +113,7 @@ class Faults:
         times: int | None = None,
         message: str | None = None,
     ) -> None:
-        """Have items answered with the error, by Kafka's name; nothing is done for them.
+        """Answer items with the error of Kafka's name, without doing anything.
 
         A refused list of ACLs raises `Unread`.
         """
@@ -129,7 +129,7 @@ class Faults:
         times: int | None = 1,
         error: str = CLIENT_TIMED_OUT,
     ) -> None:
-        """Lose the whole answer of requests that hold an item of `on`; reads raise `Unreachable`.
+        """Lose the whole answer of requests with an item of `on`; reads raise `Unreachable`.
 
         `carried_out` shows whether the cluster did the work nevertheless. `error` may also be
         CLIENT_DISCONNECTED or REQUEST_TIMED_OUT.
@@ -139,7 +139,7 @@ class Faults:
         self._add(_LoseResponse(lost, carried_out), on, call, times)
 
     def poison(self, on: Item, *, call: str | None = None) -> None:
-        """Fail every request that holds the item, whole, with -1 and without doing anything (P9).
+        """Fail every request that contains the item with -1, without doing anything (P9).
 
         So do a broker policy with a bug, and an ACL that a broker cannot make sense of.
         """
@@ -166,7 +166,7 @@ class Faults:
             self._callbacks.append((call, callback))
 
     def clear_faults(self) -> None:
-        """Drop every fault and callback asked for so far."""
+        """Remove every fault and callback."""
         with self._lock:
             self._faults.clear()
             self._callbacks.clear()
@@ -198,7 +198,7 @@ class Faults:
             callback()
 
     def _match_faults(self, call: Call) -> CallFaults:
-        """Find what strikes this call; the caller holds the lock."""
+        """Find the fault that hits this call; the caller holds the lock."""
         struck = CallFaults()
         for fault in self._faults:
             targets = fault.targets(call)

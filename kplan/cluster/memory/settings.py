@@ -151,7 +151,7 @@ class SettingRequests(MemoryConnection):
         return self._write(call, keyed, settings_controller.update_features).results
 
     def remove_api(self, method: str, api: str, needed: tuple[int, int]) -> None:
-        """Be a cluster that does not serve what the method of the port takes."""
+        """Behave as a cluster that does not support the method of the port."""
         self._lacking[method] = MissingApi(api, needed, None)
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
@@ -197,7 +197,7 @@ class SettingRequests(MemoryConnection):
 def _merge_configs(
     scope: ConfigScope, own: Mapping[str, str], source: ConfigSource, shared: Mapping[str, str]
 ) -> Mapping[str, ConfigDetail]:
-    """Lay what is set for one over what is set for all and over the defaults."""
+    """Merge the configs of one entity over those for all entities and the defaults."""
     entries = {
         key: ConfigEntry(each.definition.default, ConfigSource.DEFAULT)
         for key, each in known_configs(scope).items()

@@ -28,7 +28,7 @@ MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384
 
 
 def alter_quotas(contents: Contents, specs: Sequence[QuotaAlteration]) -> Response[QuotaEntity]:
-    """AlterClientQuotas: an entity without any value is gone."""
+    """AlterClientQuotas: an entity without values is removed."""
     held = dict(contents.quotas)
     verdicts: dict[QuotaEntity, ItemResult] = {}
     for spec in specs:
@@ -132,7 +132,7 @@ def _alter_config(
 
 
 def update_features(contents: Contents, updates: Sequence[FeatureUpdate]) -> Response[str]:
-    """UpdateFeatures: a lower level must be asked for as such (KIP-584)."""
+    """UpdateFeatures: lowering a level must be requested explicitly (KIP-584)."""
     levels = dict(contents.features)
     verdicts: dict[str, ItemResult] = {}
     for update in updates:

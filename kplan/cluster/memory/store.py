@@ -32,7 +32,7 @@ MAX_RECORDS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class StoredTopic:
-    """A topic on the controller; `config` holds its own overrides only."""
+    """A topic on the controller; `config` contains its own overrides only."""
 
     topic_id: str
     assignment: Assignment
@@ -41,7 +41,7 @@ class StoredTopic:
 
 @dataclass(frozen=True, slots=True)
 class StoredCredential:
-    """A SCRAM credential, with the password that a real cluster would hold salted."""
+    """A SCRAM credential with its password, which a real cluster stores salted."""
 
     iterations: int
     password: str = field(repr=False)
@@ -81,7 +81,7 @@ class BrokerDefaults:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSetup:
-    """What stays as it is while objects come and go. `fenced` brokers are registered but down."""
+    """Facts that do not change with objects. `fenced` brokers are registered but down."""
 
     cluster_id: str
     brokers: tuple[Broker, ...]
@@ -107,7 +107,7 @@ def make_brokers(count: int, racks: tuple[str, ...] = ()) -> tuple[Broker, ...]:
 
 @dataclass(slots=True)
 class _BrokerView:
-    """What one broker serves; `pending` holds contents with the number of the read they show at."""
+    """The view of one broker; `pending` maps the number of a read to the contents it shows."""
 
     contents: Contents
     reads: int = 0
@@ -134,7 +134,7 @@ class ReadDelay:
             view.pending.append((view.reads + self._late_by, contents))
 
     def read(self, broker: int, contents: Contents) -> Contents:
-        """Return what the broker serves now; a broker without lag serves `contents`."""
+        """Return the contents that the broker serves now; without lag these are `contents`."""
         view = self._views.get(broker)
         return view.read() if view else contents
 
@@ -277,7 +277,7 @@ class RecordLog:
 
 
 class MemoryRecords:
-    """One writer's access to records in memory; `kept.writes` holds every write in order."""
+    """One writer's access to records in memory; `kept.writes` has every write in order."""
 
     def __init__(
         self, record_log: RecordLog | None = None, shelf: StateTopic | None = None
@@ -300,7 +300,7 @@ class MemoryRecords:
         return self.state_topic.key
 
     def list_keys(self) -> tuple[str, ...]:
-        """List the key of this state if it has one; nothing else is there."""
+        """List the key of this state if it exists; there are no others."""
         return (self.key,) if CURRENT_STATE in (self.log.records or {}) else ()
 
     def connect(self) -> "MemoryRecords":
@@ -316,11 +316,11 @@ class MemoryRecords:
         self._meanwhile.append(action)
 
     def peek(self) -> Mapping[str, bytes] | None:
-        """Return what is written."""
+        """Return the committed records."""
         return None if self.log.records is None else dict(self.log.records)
 
     def read(self) -> Mapping[str, bytes] | None:
-        """Return what is written."""
+        """Return the committed records."""
         return self.peek()
 
     def claim(self) -> Mapping[str, bytes]:
@@ -347,6 +347,6 @@ class MemoryRecords:
             raise UncertainWriteError("no answer came")
 
     def close(self) -> None:
-        """Note that nothing is held any more."""
+        """Record that the lock is released."""
         self.is_closed = True
         self._writer = 0

@@ -46,7 +46,7 @@ class ReassignmentRequests(UsageRequests):
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Reassignment]:
-        """List what is being moved, and move it on; raises Unread."""
+        """List the ongoing reassignments and advance them; raises Unread."""
         wanted = None if partitions is None else frozenset(partitions)
         contents, struck = self._read(Call("reassignments", _topic_names(partitions or ())))
         self._require_right(Call("reassignments"), struck.refused.get(""), "Reassignments")
@@ -73,7 +73,7 @@ class ReassignmentRequests(UsageRequests):
         return self._serve_partitions("reassign", targets, begun)
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Return the bytes of each replica: a replica that is to come holds none; raises Unread."""
+        """Return the bytes of each replica; an adding replica has none; raises Unread."""
         call = Call("replica_sizes", tuple(sorted(topics)))
         contents, struck = self._read(call)
         self._require_right(call, struck.refused.get(""), "Sizes of replicas")
@@ -164,7 +164,7 @@ class ReassignmentRequests(UsageRequests):
 
 
 def partition_leader(contents: Contents, key: TopicPartition, fenced: Collection[int]) -> int:
-    """Return who leads: whoever did, as long as it is in sync, else the first that is."""
+    """Return the leader: the previous one if it is in sync, otherwise the first in-sync replica."""
     in_sync = in_sync_replicas(contents, key, fenced)
     led = contents.leaders.get(key, NO_LEADER)
     return led if led in in_sync else next(iter(in_sync), NO_LEADER)
@@ -196,7 +196,7 @@ def elect_leader(
 
 
 def record_leaders(contents: Contents, fenced: Collection[int]) -> Contents:
-    """Write down who leads what now, so that nothing but an election changes it back."""
+    """Store the current leaders, so that only an election changes them."""
     leaders = {
         (name, number): partition_leader(contents, (name, number), fenced)
         for name, held in contents.topics.items()
@@ -278,12 +278,12 @@ _DUPLICATE_VOTER, _VOTER_NOT_FOUND = 126, 127
 
 
 class QuorumRequests(MemoryConnection):
-    """Serves the quorum, whose voters may change, and takes brokers out."""
+    """Serves the quorum, whose voters may change, and unregisters brokers."""
 
     def run_controllers(
         self, voters: Collection[int], observers: Collection[int] = (), down: Collection[int] = ()
     ) -> None:
-        """Run these controllers; those that are `down` have been silent for a minute."""
+        """Run these controllers; those in `down` have been silent for a minute."""
         with self._store.lock:
             self._store.voters = tuple(voters)
             self._store.observers = tuple(observers)

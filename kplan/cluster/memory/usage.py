@@ -22,14 +22,14 @@ _EMPTY_PARTITION = PartitionUse(0, 0, None, 0, 0)
 
 
 class UsageRequests(SettingRequests):
-    """Serves what is in topics and who uses it."""
+    """Serves the contents and consumers of topics."""
 
     def set_topic_use(self, topic: str, used: TopicUse) -> None:
         """Put records, groups and producers there; partitions that are left out are empty."""
         self._store.topic_use[topic] = used
 
     def add_groups(self, *groups: str) -> None:
-        """Have groups that use no topic; those that use one are there by `use`."""
+        """Add groups that use no topic; groups of a topic come from `use`."""
         self._store.groups.update(groups)
 
     def group_names(self) -> frozenset[str]:
@@ -44,7 +44,7 @@ class UsageRequests(SettingRequests):
         self._store.described_groups[group.name] = group
 
     def groups(self) -> Mapping[int, tuple[GroupListing, ...] | Refusal]:
-        """List the groups that each broker coordinates; else why not."""
+        """List the groups that each broker coordinates, or the reason why not."""
         self._read(Call("groups"))
         site = self._store.setup
         at: dict[int, list[GroupListing]] = {each.id: [] for each in site.brokers}
@@ -66,7 +66,7 @@ class UsageRequests(SettingRequests):
         return apply_faults(found, struck)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Return what is in topics and who uses it."""
+        """Return contents and consumers of topics."""
         contents, struck = self._read(Call("topic_use", tuple(sorted(names))))
         found: dict[str, TopicUse] = {}
         for name in sorted(names):

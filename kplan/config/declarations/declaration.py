@@ -34,7 +34,7 @@ _RULE_BLOCKS = frozenset({"validation", "precondition", "assert"})
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One block, with its arguments by name. A broken one is there, but what it says is lost."""
+    """One block with its arguments by name. A broken block is present without its contents."""
 
     name: str
     origin: Origin
@@ -102,7 +102,7 @@ class KnownKinds:
 def collect_declarations(
     items: Iterable[ast.Item], known_kinds: KnownKinds, *, has_lost: bool
 ) -> ModuleDeclarations:
-    """Sort the items of a folder, in the order of its files, by what they declare."""
+    """Group the items of a folder by what they declare, in the order of its files."""
     result = ModuleDeclarations(is_incomplete=has_lost)
     unknown: list[Declaration] = []
     foreign: list[Declaration] = []
@@ -343,7 +343,7 @@ def _unknown_types_error(found: list[Declaration]) -> Diagnostic:
 
 
 def _first_suggestion(names: Sequence[str], known: Iterable[str]) -> str:
-    """Suggest what one of the names may mean."""
+    """Suggest the nearest of the names."""
     hints = ((name, suggestion(name, known)) for name in names)
     return next((f"{name}: {hint}" for name, hint in hints if hint), "")
 

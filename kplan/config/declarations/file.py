@@ -38,7 +38,7 @@ _OTHER_NAMES = frozenset({"terragrunt.hcl", FLEET_FILE})
 
 @dataclass(frozen=True, slots=True)
 class FolderFiles:
-    """Files read: their top-level items in order, text by name, and what is wrong with them.
+    """Files read: their top-level items in order, text by name, and diagnostics.
 
     `overrides` are the items of override files.
     """
@@ -150,7 +150,7 @@ class ModuleFolders:
         self._real: dict[str, Path] = {}
 
     def declarations(self, path: str) -> ModuleDeclarations:
-        """Return what a folder declares; its own problems are among it."""
+        """Return the declarations of a folder, with its diagnostics."""
         found = self._folders.get(path)
         if found is None:
             inner = "" if path == "." else f"{path}/"
@@ -169,12 +169,12 @@ class ModuleFolders:
         return (self.root / path).is_dir()
 
     def real_path(self, path: str) -> Path:
-        """Return where a path leads in the end: one place for each folder, whatever the links."""
+        """Return the resolved path: one for each folder, whatever the links."""
         if path not in self._real:
             self._real[path] = (self.root / path).resolve()
         return self._real[path]
 
 
 def join_path(folder: str, source: str) -> str:
-    """Find the path from the root of a module whose source is written in another's folder."""
+    """Find the path, relative to the root, of a module declared in another folder."""
     return posixpath.normpath(posixpath.join(folder, source))

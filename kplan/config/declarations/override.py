@@ -21,7 +21,7 @@ _LIFECYCLE = "lifecycle"
 
 
 def is_override(name: str) -> bool:
-    """Whether a file of this name overrides what others say."""
+    """Whether a file of this name overrides declarations of others."""
     return name.partition(".")[0].rpartition("_")[2] == "override"
 
 

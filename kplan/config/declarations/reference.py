@@ -35,7 +35,7 @@ def module_argument_problems(
 
 
 def undeclared_references(declared: ModuleDeclarations) -> Iterator[Diagnostic]:
-    """Find references to what is not declared in everything that a folder declares."""
+    """Find references to undeclared names in the declarations of a folder."""
     for attribute, origin in _checked_attributes(declared):
         if attribute.references:
             found = attribute.references
@@ -88,7 +88,7 @@ def _block_attributes(
 def reference_problems(
     references: Iterable[Reference], origin: Origin, declared: ModuleDeclarations
 ) -> Iterator[Diagnostic]:
-    """Find references to what is not declared."""
+    """Find references to undeclared names."""
     for reference in references:
         if not _is_declared(reference, declared):
             yield from _undeclared_problems(reference, origin, declared)
@@ -224,7 +224,7 @@ def is_ephemeral(declaration: Declaration) -> bool:
 
 
 def ephemeral_problems(declared: ModuleDeclarations, *, is_root: bool) -> Iterator[Diagnostic]:
-    """Find what would keep an ephemeral value."""
+    """Find arguments that would store an ephemeral value."""
     names = _ephemeral_names(declared)
     for found in declared.outputs.values():
         if is_root and is_ephemeral(found):
@@ -276,7 +276,7 @@ def ephemeral_argument_problems(
 
 
 def _ephemeral_names(declared: ModuleDeclarations) -> frozenset[_Name]:
-    """Name the variables that are ephemeral, and the local values that come of them."""
+    """Name the ephemeral variables and the local values derived from them."""
     names = {("var", name) for name, found in declared.variables.items() if is_ephemeral(found)}
     while names:
         more = {
@@ -315,7 +315,7 @@ def _attribute_problems(
 def _ephemeral_references(
     node: ast.Node, names: frozenset[_Name] | set[_Name]
 ) -> Iterator[ast.Reference]:
-    """List references whose value the value of the expression may tell."""
+    """List references whose value the result of the expression may reveal."""
     if isinstance(node, ast.Call) and (node.name in _NON_REVEALING or _is_null_call(node)):
         return
     if isinstance(node, ast.Name | ast.GetAttr):
@@ -326,7 +326,7 @@ def _ephemeral_references(
 
 
 def _is_null_call(node: ast.Call) -> bool:
-    """Whether a call is `ephemeralasnull(var.name)`: of what is made of it, the rest is kept."""
+    """Whether a call is `ephemeralasnull(var.name)`, whose result may be stored."""
     if node.name != _AS_NULL or len(node.arguments) != 1:
         return False
     inner = node.arguments[0]

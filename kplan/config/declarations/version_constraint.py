@@ -51,7 +51,7 @@ class _Constraint:
 
 
 def version_problems(attribute: ast.Attribute, origin: Origin) -> Iterator[Diagnostic]:
-    """Hold `required_version` against the version whose language kplan reads.
+    """Check `required_version` against the version whose language kplan reads.
 
     One that asks for a later version is an error. One that excludes this version for another
     reason is a warning: later versions read what earlier ones did.

@@ -62,7 +62,7 @@ _CODES: Mapping[Problem, str] = {
 def call_error(
     node: ast.Call, fault: FunctionError, scope: Scope, values: tuple[tuple[str, str], ...]
 ) -> EvaluationError:
-    """Place what a function refused: at the argument it names, else at the function's name."""
+    """Locate the failure of a function: at its named argument, otherwise at the function's name."""
     subject = scope.origin.range(node.start, node.name_end)
     if fault.argument is not None and node.arguments:
         argument = node.arguments[min(fault.argument, len(node.arguments) - 1)]
@@ -115,7 +115,7 @@ _STEPS = (ast.GetAttr, ast.Index)
 def evaluation_error(
     fault: OperandError, node: ast.Node, scope: Scope, evaluate: Evaluator
 ) -> EvaluationError:
-    """Turn what an operation on values refused into a problem at the place of `node`."""
+    """Turn the failure of an operation on values into a diagnostic at `node`."""
     subject = scope.origin.range(node.start, node.end)
     values = reference_values(node, scope, evaluate)
     return EvaluationError(

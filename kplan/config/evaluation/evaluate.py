@@ -1,4 +1,4 @@
-"""Evaluate a syntax tree; what functions may use of it."""
+"""Evaluate a syntax tree, and the context it gives to functions."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -233,7 +233,7 @@ def _convert_to_common_type(
 
 
 def _has_open_element_type(own: Type, foreign: Type) -> bool:
-    """Whether an empty collection takes no element type from one whose elements have parts."""
+    """Whether an empty collection adopts no element type from one with structured elements."""
     collections = (ListType, SetType, MapType)
     return (
         isinstance(own, collections)
@@ -307,10 +307,10 @@ def deep_recursion() -> Iterator[None]:
 
 
 class _TemplateNames:
-    """Names in a template: none but the variables, which the scope holds."""
+    """Names in a template: only variables of the scope."""
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Refuse: what is not among the variables is not known."""
+        """Refuse names that are not variables."""
         del name
         raise self.unresolved_error(root, subject)
 

@@ -291,5 +291,5 @@ def key_text(key: Value, node: ast.Node, scope: Scope, evaluate: Evaluator) -> t
 
 
 def sort_by_key(value: dict[str, Value]) -> dict[str, Value]:
-    """Put the elements in the order in which objects are gone over."""
+    """Sort elements in iteration order of objects."""
     return dict(sorted(value.items())) if len(value) > 1 else value

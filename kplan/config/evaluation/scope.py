@@ -41,7 +41,7 @@ class Names(Protocol):
     """The things that references begin with: `var`, `local`, `each`, resource types."""
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Return what `root.name` means; raises `Failure`."""
+        """Return the value of `root.name`; raises `Failure`."""
         ...
 
     def unresolved_error(self, root: str, subject: Spot) -> Exception:
@@ -62,7 +62,7 @@ class IterationLimit:
 
 @dataclass(slots=True)
 class Scope:
-    """Where an expression stands, what it can name, and the `for` variables around it."""
+    """The scope of an expression: the names it may use and the `for` variables around it."""
 
     names: Names
     origin: Origin
@@ -79,7 +79,7 @@ class Scope:
         return self._copy(variables, is_quiet=self.is_quiet), variables
 
     def quiet_scope(self) -> "Scope":
-        """Make a scope in which failures are only noticed, not told."""
+        """Make a scope that records failures without reporting them."""
         return self._copy(self.variables, is_quiet=True)
 
     def _copy(self, variables: Mapping[str, Value], *, is_quiet: bool) -> "Scope":
@@ -123,7 +123,7 @@ class NoNames:
 
 
 class ModuleValues(Protocol):
-    """What a module gives by name; each raises `Failure` for what has no value."""
+    """The named values of a module; each raises `Failure` for a name without a value."""
 
     @property
     def constants(self) -> Mapping[str, Mapping[str, Value]]:
@@ -159,7 +159,7 @@ class ModuleNames:
     repetition: Repetition = NO_REPETITION
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Return what `root.name` means; what is not declared has been reported by the checks."""
+        """Return the value of `root.name`; undeclared names have been reported by the checks."""
         match root:
             case "var":
                 return self.module.variable(name)
@@ -186,7 +186,7 @@ class ModuleNames:
                 return self._self(name, subject)
 
     def unresolved_error(self, root: str, subject: Spot) -> EvaluationError:
-        """Stay silent: the checks have told what is wrong with it."""
+        """Report nothing: the checks have reported the problem."""
         del root, subject
         return EvaluationError()
 

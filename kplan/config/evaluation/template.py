@@ -120,7 +120,7 @@ _SKIPPED = ("", None)
 def _evaluate_iteration(
     node: ast.For, scope: Scope, evaluate: Evaluator
 ) -> tuple[bool, bool, tuple[str, Value]]:
-    """Return whether the element is wanted, whether what decides is secret; give key and value."""
+    """Return whether the element is included, whether the condition is sensitive, key and value."""
     is_secret = False
     if node.condition is not None:
         is_wanted, is_secret = _evaluate_filter(node.condition, scope, evaluate)

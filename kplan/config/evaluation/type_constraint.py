@@ -70,7 +70,7 @@ def _unknown_type_error(node: ast.Node, scope: Scope) -> EvaluationError:
 
 
 def _quoted_type_error(node: ast.Node, text: str, scope: Scope) -> EvaluationError:
-    """Refuse what Terraform before 0.12 took, as Terraform does."""
+    """Refuse the forms of Terraform before 0.12, as Terraform does."""
     plain = f"{text}(string)" if text in _COLLECTIONS else text
     is_type = text in _SIMPLE_TYPES or text in _COLLECTIONS
     hint = f"Write type = {plain}." if is_type else "Write the type without quotes."

@@ -27,7 +27,7 @@ _BEFORE_NEGATION: Final = frozenset(
 
 
 def has_space_between(before: Token | None, left: Token, right: Token) -> bool:
-    """Give whether `left` and `right` have a space between them; `before` is what precedes both."""
+    """Return whether a space separates `left` and `right`; `before` is the token before both."""
     for rule in (
         _tight_operators,
         _commas,
@@ -70,7 +70,7 @@ def _templates(_: Token | None, left: Token, right: Token) -> bool | None:
 
 
 def _brackets_after_names(before: Token | None, left: Token, right: Token) -> bool | None:
-    """Put an index close to what it indexes; `in` is a word and no name before a tuple."""
+    """Attach an index to its operand; `in` before a tuple is a keyword and not a name."""
     if left.text == "in" and before is not None and before.kind is Kind.NAME:
         return True
     if right.kind is not Kind.OPEN or right.text != "[":
@@ -80,7 +80,7 @@ def _brackets_after_names(before: Token | None, left: Token, right: Token) -> bo
 
 
 def _unary_operators(before: Token | None, left: Token, _: Token) -> bool | None:
-    """`!` and a `-` that negates stand close to their operand."""
+    """Attach `!` and a negating `-` to their operand."""
     if left.kind is not Kind.OPERATOR:
         return None
     if left.text == "!":
@@ -150,7 +150,7 @@ def _cells(found: Sequence[Token], start: int, end: int) -> _Line:
 
 
 def _assignment(found: Sequence[Token], start: int, end: int) -> int:
-    """Find the first `=` of a line, unless what it assigns goes on behind the line."""
+    """Find the first `=` of a line, unless the assigned value continues on the next line."""
     for place in range(start + 1, end):
         if found[place].kind is Kind.EQUALS:
             is_whole = sum(token.depth for token in found[place:end]) == 0

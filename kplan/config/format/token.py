@@ -83,7 +83,7 @@ def trailing_space(text: str, found: Sequence[Token]) -> str:
 
 
 def _split_token(kind: str, text: str) -> Iterator[Token]:
-    """Take apart what the scanner takes as one: `a.b`, `.0`, `.*` and `[*]`."""
+    """Split tokens that the scanner returns as one: `a.b`, `.0`, `.*` and `[*]`."""
     if kind == "splat":
         yield Token(Kind.OPEN, "[")
         yield Token(Kind.OPERATOR, "*")
@@ -105,7 +105,7 @@ def _split_token(kind: str, text: str) -> Iterator[Token]:
 
 
 class _Scanner:
-    """Reads from a place on; each method goes on where the one before it stopped."""
+    """Reads from a position on; each method continues where the previous one stopped."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -117,7 +117,7 @@ class _Scanner:
             yield from found
 
     def _next(self) -> list[Token] | None:
-        """Read what comes next: one token, or all of a template. None at the end."""
+        """Read the next token or a whole template. None at the end."""
         match = TOKEN(self._text, self._at, len(self._text))
         kind = match.lastgroup if match else None
         if match is None or kind is None or kind == "end":
@@ -166,7 +166,7 @@ class _Scanner:
         yield Token(Kind.HEREDOC_CLOSE, match[0])
 
     def _heredoc_line(self) -> Iterator[Token]:
-        """Read the line up to its end, with what its sequences hold."""
+        """Read up to the end of the line, with the contents of its sequences."""
         while True:
             match = _HEREDOC_LINE.match(self._text, self._at)
             if match is not None and match[0]:

@@ -84,7 +84,7 @@ def contains(items: Value, wanted: Value) -> bool:
 
 
 def element(items: Value, index: Number) -> Value:
-    """Element at an index, which goes round: 0 follows the last place, and -1 is the last."""
+    """Element at an index, modulo the length: 0 follows the last index, and -1 is the last."""
     found, marked = unmark(items)
     if not isinstance(found, tuple) or isinstance(found, TSet):
         raise Refusal(f"cannot read elements from {type_name(type_of(found))}")

@@ -29,7 +29,7 @@ def base64_encode(text: str) -> str:
 
 
 def base64_decode(text: str) -> str:
-    """Text whose UTF-8 bytes are given in Base64."""
+    """Text whose UTF-8 bytes are encoded in Base64."""
     data = decoded_base64(text)
     if data is None:
         raise Refusal("failed to decode base64 data {}", quote(text))
@@ -75,7 +75,7 @@ def text_encode(text: str, character_set: str) -> str:
 
 
 def text_decode(source: str, character_set: str) -> str:
-    """Text whose bytes in a character set are given in Base64."""
+    """Text whose bytes in a character set are encoded in Base64."""
     codec = _codec(character_set)
     data = decoded_base64(source)
     if data is None:
@@ -129,7 +129,7 @@ _NAMESPACES: Final = {
 
 
 def digest(algorithm: str, data: bytes) -> bytes:
-    """Hash bytes; none of these hashes protects anything here."""
+    """Hash bytes; none of these hashes is used for security here."""
     return hashlib.new(algorithm, data, usedforsecurity=False).digest()
 
 

@@ -17,7 +17,7 @@ from kplan.config.values.value import STRING, Value
 
 
 def clean_path(path: str) -> str:
-    """Path without `.`, `..` and double slashes as far as text can tell; `.` for nothing."""
+    """Path without `.`, `..` and double slashes, computed from the text alone; `.` for none."""
     shortest = posixpath.normpath(path)
     return shortest[1:] if shortest.startswith("//") else shortest
 
@@ -74,7 +74,7 @@ class GlobError(Exception):
 
 
 def find_files(folder: Path, pattern: str) -> Iterator[str]:
-    """Find the files whose path, relative to the folder, fits the pattern; folders do not count.
+    """Find the files whose path relative to the folder matches the pattern; folders do not match.
 
     `*` and `?` stay within one part of the path, `**` as a whole part means any number of
     folders, `[a-z]`, `[^a-z]` and `{one,other}` are choices within a part.
@@ -151,7 +151,7 @@ def _choice(part: str, position: int) -> tuple[str, int]:
 
 
 class _Search:
-    """Walks folders, and counts what it inspects."""
+    """Walks folders and counts the entries inspected."""
 
     def __init__(self) -> None:
         self._seen = 0

@@ -1,4 +1,4 @@
-"""Reading files for the file functions, and what they must never read."""
+"""Reading files for the file functions, and the paths they never read."""
 
 import re
 import stat

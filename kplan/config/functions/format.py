@@ -53,7 +53,7 @@ class Spec:
         return flag in self.flags
 
     def sign(self, *, negative: bool) -> str:
-        """Choose what is before the digits."""
+        """Format the part before the digits."""
         if negative:
             return "-"
         return "+" if self.has("+") else " " if self.has(" ") else ""

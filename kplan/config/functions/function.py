@@ -1,4 +1,4 @@
-"""What a function is: signature, call, limits of results, and what it needs from outside."""
+"""A function: signature, implementation, limits of results, and required context."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -27,7 +27,7 @@ _LAST_SHORT: Final = 0xFFFF
 
 
 def quote(text: str) -> str:
-    """Put a text in double quotes, with escapes for what does not print."""
+    """Quote a text, with escapes for non-printable characters."""
     return f'"{"".join(_SHORT.get(each) or _visible_character(each) for each in text)}"'
 
 
@@ -62,7 +62,7 @@ class Host(Protocol):
 
     @property
     def in_template(self) -> bool:
-        """Whether the call is in a template that a function renders; those do not nest."""
+        """Whether the call is in a template that a function renders; such templates do not nest."""
         ...
 
     def render(self, template: str, name: str, variables: Mapping[str, Value]) -> Value:
@@ -115,7 +115,7 @@ class Refusal(Exception):  # noqa: N818 - what a function says; `FunctionError` 
         self.argument = argument
 
     def text(self, *, secret: bool) -> str:
-        """Fill in the values, or a stand-in for each of them."""
+        """Fill in the values, or a placeholder for each of them."""
         if not self.shown:
             return self.reason
         return self.reason.format(*("(sensitive value)" if secret else each for each in self.shown))

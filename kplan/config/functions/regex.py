@@ -140,7 +140,7 @@ def _replace_pattern(text: str, pattern: str, replacement: str) -> str:
 
 
 def _expand_replacement(replacement: str, pattern: Pattern, match: Match) -> str:
-    """Fill `$1`, `$name` and `${name}` in a replacement; `$$` is a dollar sign."""
+    """Expand `$1`, `$name` and `${name}` in a replacement; `$$` is a dollar sign."""
 
     def group(reference: re.Match[str]) -> str:
         if reference[1]:

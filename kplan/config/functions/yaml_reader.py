@@ -36,7 +36,7 @@ _LONGEST: Final = 4000
 
 
 class ScalarError(Exception):
-    """A scalar that is not what its tag says, or that no value can hold."""
+    """A scalar that does not match its tag, or that no value can represent."""
 
 
 def scalar_value(text: str, tag: str | None, *, is_quoted: bool) -> Value:

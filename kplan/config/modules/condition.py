@@ -29,7 +29,7 @@ ASSERTION = ConditionRule("assert", "KP199", is_warning=True)
 
 
 def failed_conditions(holder: ast.Block, rule: ConditionRule, scope: Scope) -> list[Diagnostic]:
-    """Hold what `holder` is about against every block of the rule; all that fail are reported."""
+    """Check the subject of `holder` against every block of the rule; all failures are reported."""
     problems: list[Diagnostic] = []
     for block in holder.blocks:
         arguments = {each.name: each.value for each in block.attributes}

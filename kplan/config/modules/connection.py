@@ -74,7 +74,7 @@ class Connections:
         return [f"{PROVIDER}.{alias}" if alias else PROVIDER for alias in self.by_alias]
 
     def for_module_call(self, declaration: Declaration, scope: Scope) -> "Connections":
-        """Return what a called module can name: the connection without alias, and `providers`.
+        """Return the connections of a called module: the one without alias, and `providers`.
 
         Raises:
             Failure: `providers` names something else.
@@ -162,7 +162,7 @@ class ProviderBlock:
 def evaluate_provider_block(
     declaration: Declaration, scope: Scope, ledger: ResultCache
 ) -> ProviderBlock:
-    """Compute alias and instances of a provider block; what is wrong ends up in the ledger."""
+    """Evaluate alias and instances of a provider block; problems go to the ledger."""
     alias = ledger.attempt(partial(_evaluate_alias, declaration, scope)) or ""
     return ProviderBlock(
         declaration,
@@ -195,7 +195,7 @@ def _evaluate_provider_instances(declaration: Declaration, alias: str, scope: Sc
 
 
 def root_connections(blocks: Sequence[ProviderBlock]) -> Connections:
-    """Give the connections that the root module can name; the one without alias is always there."""
+    """Return the connections of the root module; the one without alias always exists."""
     by_alias: dict[str, Mapping[InstanceKey, str] | None] = {"": {None: ""}}
     for each in blocks:
         if each.alias and each.alias not in by_alias:

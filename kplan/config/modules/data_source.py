@@ -1,4 +1,4 @@
-"""`data` blocks: what exists on a cluster already, read while expressions are computed.
+"""`data` blocks: existing objects of a cluster, read while expressions are evaluated.
 
 `kafka_topic` has the attributes of the resource, `kafka_topics` a `list` of what there is, as the
 provider's data sources have. `kafka_acls` is a `list` of the ACLs that fit all its arguments, and
@@ -35,17 +35,17 @@ TOPIC, ACL = "kafka_topic", "kafka_acl"
 
 
 class NoClusterError(Exception):
-    """No cluster is asked by this command. The text says what to do instead."""
+    """The command reads no cluster. The text names the alternative."""
 
 
 class DataSourceReader(Protocol):
-    """Reads clusters, by the key of the connection. All that is asked for twice is read once.
+    """Reads clusters by connection key; an object that is requested twice is read once.
 
     Raises `ClusterError` where a cluster cannot be had, and `NotHere` where none is to be asked.
     """
 
     def describe(self, provider: str) -> ClusterDescription:
-        """Say what the cluster is."""
+        """Return the cluster's id and brokers."""
         ...
 
     def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
@@ -89,7 +89,7 @@ class DataNode(Deferred):
             self._ledger.attempt(partial(self.instance, key))
 
     def instances(self) -> Instances:
-        """Compute the keys of the instances, with what `each` and `count` are in them."""
+        """Evaluate the keys of the instances, with their `each` and `count`."""
         key = (self._module.path, "data", self.kind, self.name)
         scope = self._module.scope(self._found.origin)
         return self._ledger.get_or_compute(
@@ -102,7 +102,7 @@ class DataNode(Deferred):
         )
 
     def instance(self, key: InstanceKey) -> dict[str, Value]:
-        """Return what one instance reads; raises `Failure`."""
+        """Return the data of one instance; raises `Failure`."""
         name = (self._module.path, "data", self.kind, self.name, key)
         return self._ledger.get_or_compute(
             name, partial(self._result_name, key), partial(self._instance, key)
@@ -250,7 +250,7 @@ class DataKindNode(Deferred):
         self._node = node
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
-        """Return the block of that name; that there is none has been reported by the checks."""
+        """Return the block of that name; the checks have reported a missing one."""
         del subject
         return self._node(self._kind, name)
 

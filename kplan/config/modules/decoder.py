@@ -145,7 +145,7 @@ def _evaluate_argument(argument: Argument, plan: ResourceBlock, scope: Scope) ->
 
 
 def _compute_shared(name: str, plan: ResourceBlock, compute: Callable[[], T]) -> T:
-    """Compute what is the same in all instances for the first of them; told once if it fails."""
+    """Evaluate the arguments that all instances share once; a failure is reported once."""
     found = plan.shared_values.get(name)
     if found is None:
         try:
@@ -182,7 +182,7 @@ def _decode_argument(argument: Argument, scope: Scope) -> DecodedValue:
 
 
 def _string_map(value: dict[str, Value]) -> dict[str, object] | None:
-    """Return the texts of a map that holds nothing but strings and whole numbers, as most do."""
+    """Return the texts of a map of strings and whole numbers, the usual case."""
     found: dict[str, object] = {}
     for key, each in value.items():
         if type(each) is str:
@@ -240,7 +240,7 @@ def _sensitive_paths(name: str, value: Value) -> Iterator[Path]:
 
 
 def _to_plain(value: Value, *, takes_fractions: bool) -> object:
-    """Turn a value into what the kinds' dataclasses hold: plain tuples and dicts without nulls."""
+    """Turn a value into the form of the kinds' dataclasses: tuples and dicts without nulls."""
     if isinstance(value, dict):
         found = {
             key: _to_plain(each, takes_fractions=takes_fractions) for key, each in value.items()
@@ -264,7 +264,7 @@ def _with_address(diagnostics: list[Diagnostic], address: Address) -> Iterator[D
 
 
 def _text_at(values: Mapping[str, object], path: Path) -> str:
-    """Return the text of an argument, or of one of the values of a map; "" of what is none."""
+    """Return the text of an argument or of a value of a map; "" if it has none."""
     found: object = values
     for step in path:
         found = found.get(step) if isinstance(found, Mapping) else None

@@ -34,7 +34,7 @@ class EvaluationContext:
 
 @dataclass(frozen=True, slots=True)
 class ModulePlace:
-    """Where a module stands: its steps from the root module, and its folder from the root's.
+    """The position of a module: its path from the root module, and its folder.
 
     `callers` are the folders of the modules that lead here. `connections` are those that were
     handed on by the module that calls; the root module declares its own. `called_at` is the block
@@ -58,5 +58,5 @@ class HasDeclaredAt(Protocol):
 
 
 def result_name(label: Callable[[str], str], name: str, at: HasDeclaredAt) -> ResultName:
-    """Return what a cached result is called, and where it is declared."""
+    """Return the name of a cached result and where it is declared."""
     return ResultName(label(name), at.declared_at)

@@ -41,7 +41,7 @@ class ForeignBlocks:
         return (kind, name) in self._declared.skipped
 
     def value(self, kind: str, name: str) -> ReferenceValue:
-        """Return what is known of a block; where nothing is, using it is an error."""
+        """Return the known values of a foreign block; using an unknown one is an error."""
         key = (self._path, kind, name)
         return self._values[key] if key in self._values else _UnknownBlock(f"{kind}.{name}")
 

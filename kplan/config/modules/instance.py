@@ -20,7 +20,7 @@ MAX_COUNT = 1_000_000
 
 
 def evaluate_instances(declaration: Declaration, scope: Scope) -> Instances:
-    """Compute the keys of a block's instances, and what `each` or `count` is in each.
+    """Evaluate the keys of a block's instances, with the `each` or `count` of each.
 
     Raises:
         Failure: for_each or count is not what it must be.
@@ -98,7 +98,7 @@ def _count(declaration: Declaration, scope: Scope) -> Instances:
 
 
 def find_instance(instances: Instances, key: Value) -> InstanceKey:
-    """Find the instance that an index names; strings and numbers mean each other.
+    """Find the instance of an index; strings and numbers are equivalent.
 
     Raises:
         Misuse: there is none.

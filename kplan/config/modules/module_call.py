@@ -78,14 +78,14 @@ class ModuleCallNode(Deferred):
                 yield from child.resources()
 
     def modules(self) -> Iterator[ChildModule]:
-        """List all instances, and what they call."""
+        """List all instances and the modules they call."""
         for key in self._ledger.attempt(self.instances) or ():
             child = self._ledger.attempt(partial(self.instance, key))
             if child is not None:
                 yield from child.modules()
 
     def instances(self) -> Instances:
-        """Compute the keys of the instances, with what `each` and `count` are in them."""
+        """Evaluate the keys of the instances, with their `each` and `count`."""
         if self._found.is_broken:
             raise EvaluationError
         key = (self._module.path, "module", self._found.name)

@@ -67,7 +67,7 @@ class ResourceNode(Deferred):
             self._ledger.attempt(partial(self.instance, key))
 
     def instances(self) -> Instances:
-        """Compute the keys of the instances, with what `each` and `count` are in them."""
+        """Evaluate the keys of the instances, with their `each` and `count`."""
         key = (self._module.path, self.kind, self.name)
         return self._ledger.get_or_compute(key, self._result_name, self._instances)
 

@@ -1,4 +1,4 @@
-"""A resource block prepared for decoding: what all of its instances share."""
+"""A resource block prepared for decoding: the parts that all instances share."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import field
@@ -89,7 +89,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class DecodedValue:
-    """The value of an argument as the kinds hold it, and the paths in it that are secret."""
+    """The value of an argument in the form of the kinds, and its sensitive paths."""
 
     value: object = field(repr=False)
     sensitive: tuple[Path, ...] = ()
@@ -97,7 +97,7 @@ class DecodedValue:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBlock:
-    """A resource block prepared for decoding. `shared` remembers what is the same everywhere."""
+    """A resource block prepared for decoding. `shared` caches what all instances share."""
 
     kind: ResourceKind
     declaration: Declaration
@@ -181,12 +181,12 @@ def _argument_ranges(origin: Origin, arguments: tuple[Argument, ...]) -> Attribu
 
 @lru_cache(maxsize=1000)
 def _intern_paths(paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the same for what is equal: thousands of blocks have the same arguments."""
+    """Return one instance for equal values: thousands of blocks have the same arguments."""
     return paths
 
 
 def _argument_spans(arguments: tuple[Argument, ...]) -> Iterator[tuple[Path, tuple[int, int]]]:
-    """Say where each argument, and each key of a map written out, stands."""
+    """Return the place of each argument, and of each key of a literal map."""
     for each in arguments:
         node, name = each.node, each.field.name
         yield (name,), (node.start, node.end)

@@ -46,7 +46,7 @@ class ResultCache:
     def get_or_compute(
         self, key: Hashable, hop: Callable[[], ResultName], compute: Callable[[], T]
     ) -> T:
-        """Work something out, or give what it came to before.
+        """Compute a value, or return the cached one.
 
         Raises:
             Failure: it has no value; why has been written down, so the failure itself is mute.

@@ -37,7 +37,7 @@ from kplan.model.diagnostic import Diagnostic, SourceRange
 
 @dataclass(frozen=True, slots=True)
 class RootModule:
-    """The root module with what was read for it.
+    """The root module with its inputs.
 
     `given` are the values of its variables. `problems` are those of reading; they are in the run's
     ledger too, where those of evaluation join them.
@@ -124,7 +124,7 @@ class Output:
 
 
 def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
-    """Return the outputs that have a value, by name; secrets in one not marked are a problem."""
+    """Return the outputs that have a value, by name; sensitive values must be marked."""
     found: list[Output] = []
     for name in sorted(module.declarations.outputs):
         if ("output", name) in module.foreign.lost:

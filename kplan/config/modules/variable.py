@@ -177,7 +177,7 @@ def validation_problems(
     given: InputValue | None,
     called_at: SourceRange | None,
 ) -> list[Diagnostic]:
-    """Hold a variable against its validation rules, and show what fails where the value is given.
+    """Check a variable against its validation rules; failures are shown where the value is set.
 
     That is the argument of the module call or, where it has none, the call (`called_at`); in the
     root module it is the variable, as in Terraform. The rule is shown below it.
@@ -200,7 +200,7 @@ def validation_problems(
 
 
 def got_phrase(value: Value, fault: ConversionError, *, is_secret: bool) -> str:
-    """Say what was where a conversion failed: `, got string "twelve"`; nothing of secrets."""
+    """Describe the value that failed to convert: `, got string "twelve"`; nothing of secrets."""
     part, was_marked = unmark(value)
     for step in fault.path:
         if was_marked or is_secret:
@@ -233,7 +233,7 @@ ENVIRONMENT_PREFIXES = ("TF_VAR_", "KPLAN_VAR_")
 
 
 class _Collector:
-    """Gathers values in order of precedence: what comes later replaces what came before."""
+    """Collects values in order of precedence: later sources replace earlier ones."""
 
     def __init__(self, variables: Mapping[str, Declaration], host: Host) -> None:
         self.given: dict[str, InputValue] = {}
@@ -246,7 +246,7 @@ class _Collector:
         return Scope(NoNames(), origin, {}, self._host, {})
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
-        """Take `TF_VAR_name`, then `KPLAN_VAR_name`; names that no one declares are no mistake."""
+        """Take `TF_VAR_name`, then `KPLAN_VAR_name`; undeclared names are ignored."""
         for prefix in ENVIRONMENT_PREFIXES:
             for key in sorted(environ):
                 name = key.removeprefix(prefix)

@@ -1,1 +1,1 @@
-"""`policy` blocks: what they declare, and what their rules find."""
+"""`policy` blocks: their declarations and the findings of their rules."""

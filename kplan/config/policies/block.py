@@ -49,7 +49,7 @@ _STATIC_ARGUMENTS = frozenset({"description", "on", "kind", "level", "order", "w
 
 
 def policy_problems(declared: ModuleDeclarations, kinds: KindsByName) -> Iterator[Diagnostic]:
-    """Find what is wrong with the text of policies, whatever they are asked."""
+    """Check the text of policies, whatever operation they will judge."""
     for found in declared.policies.values():
         if not found.is_broken:
             yield from _problems(found, declared, kinds)
@@ -79,7 +79,7 @@ def _references(
     declared: ModuleDeclarations,
     kinds: KindsByName | None,
 ) -> Iterator[Diagnostic]:
-    """Compare references with what there is; without kinds facts of a change are none of it."""
+    """Check references against the declared names; without kinds, facts of a change are unknown."""
     for reference in attribute.references:
         if reference.root not in FACT_ROOTS or (reference.root, *reference.steps[:1]) in (
             declared.resources
@@ -255,7 +255,7 @@ POLICY_MODES = ("item", "all")
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """The `policies` block: where more policies are, what refuses the whole plan, settings.
+    """The `policies` block: further policy folders, enforcement of the whole plan, settings.
 
     `paths` are files and folders, from the folder of the configuration, or names of installed
     policies; `mode` is "" where nothing is said. `allow_as` lets an apply evaluate policies for
@@ -272,7 +272,7 @@ class PolicySettings:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFolder:
-    """The policies of a folder, with what is wrong with them and the text of its files."""
+    """The policies of a folder, with diagnostics and the text of its files."""
 
     policies: tuple[Policy, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -329,7 +329,7 @@ def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySetti
 
 
 def evaluate_argument(module: Module, declaration: Declaration, name: str, wanted: str) -> Value:
-    """Compute an argument as a type, as anything where `wanted` is ""; None without it.
+    """Evaluate an argument as a type, as any type where `wanted` is ""; None if it is absent.
 
     Raises:
         EvaluationError: it has no value, or one of another type.

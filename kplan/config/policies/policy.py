@@ -56,7 +56,7 @@ class FactCache:
     last: tuple[Question, Mapping[str, Value]] | None = None
 
     def facts(self, question: Question) -> Mapping[str, Value]:
-        """Return what has a value of its own."""
+        """Return the names that have a value of their own."""
         if self.last is None or self.last[0] is not question:
             self.last = (question, fact_values(question))
         return self.last[1]
@@ -79,7 +79,7 @@ class FactNames:
     cache: FactCache
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Return what `root.name` means."""
+        """Return the value of `root.name`."""
         if root != CLUSTER:
             return self.module.resolve(root, name, subject)
         try:
@@ -95,7 +95,7 @@ class FactNames:
             ) from None
 
     def unresolved_error(self, root: str, subject: Spot) -> Exception:
-        """Say that `cluster` is no value of its own, or what the module says."""
+        """Report that `cluster` has no value of its own, or the module's report."""
         if root != CLUSTER:
             return self.module.unresolved_error(root, subject)
         detail = '"cluster" is not a value; use one of its attributes: cluster.NAME.'
@@ -185,7 +185,7 @@ class HclPolicy:
         )
 
     def close(self) -> None:
-        """Do nothing: nothing is held."""
+        """Do nothing: there is nothing to release."""
 
     def _evaluate_rules(self, scope: Scope) -> list[Finding]:
         try:

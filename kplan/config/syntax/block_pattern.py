@@ -16,7 +16,7 @@ _Part: TypeAlias = tuple[str, int]
 
 
 class TreeBuilder:
-    """Steps that make a tree from what is in its holes, and from where these end.
+    """Steps that build a tree from the contents of its holes and their ends.
 
     Everything made lies in one list: what is in the holes, the offsets, what never changes, and
     then the nodes, inner ones first. A node is made of the places where its parts lie.
@@ -39,7 +39,7 @@ class TreeBuilder:
         ]
 
     def cast(self, texts: _Made, ends: Sequence[int]) -> Any:  # noqa: ANN401 - a node like the first
-        """Make the tree, given what is in each hole and where it ends."""
+        """Build the tree from the content and the end of each hole."""
         ends = [0, *ends]
         made = [*texts, *[ends[at] + more for at, more in self._anchors], *self._constants]
         new, add = tuple.__new__, made.append
@@ -129,7 +129,7 @@ _CHAIN = re.compile(
 
 
 class VariablePart(NamedTuple):
-    """A span of the item, from its start, that may hold another text of the same kind."""
+    """A span of the item, relative to its start, that may hold another text of the same kind."""
 
     start: int
     end: int
@@ -201,7 +201,7 @@ def _pattern(text: str, holes: Sequence[VariablePart]) -> str:
 
 
 def _holes(content: Content, text: str) -> Iterator[VariablePart]:
-    """Find what may differ in an item: what the tree holds just as it is written."""
+    """Find the variable parts of an item: those that the tree holds verbatim."""
     pending: list[Any] = [content]
     while pending:
         node = pending.pop()

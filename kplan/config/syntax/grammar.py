@@ -52,7 +52,7 @@ class SyntaxProblem(Exception):  # noqa: N818 - not an error of the program
 
 
 class ParserText:
-    """What the parser gets to see of `text[base:...]`, and what was taken out of it."""
+    """The text that the parser gets of `text[base:...]`, and the parts taken out of it."""
 
     def __init__(self, text: str, base: int, limit: int) -> None:
         self.text = text
@@ -132,7 +132,7 @@ def parse_text(text: str, draft: ParserText) -> Any:  # noqa: ANN401 - lark's tr
 def _parser_problem(
     text: str, draft: ParserText, start: int, expected: Collection[str]
 ) -> SyntaxProblem:
-    """Return what was found where the parser stopped, and what it could have gone on with."""
+    """Return the token at which the parser stopped, and the tokens it expected."""
     start += len(text[start:]) - len(text[start:].lstrip(" \t"))
     before = text[:start].rstrip(" \t")
     if before.endswith("\n") or start >= len(text) or text[start] == "\n":

@@ -319,5 +319,5 @@ def _records(part: Part) -> Iterator[Record]:
 
 
 def _members(record: Record) -> Iterator[Member]:
-    """Return the members that mean something; one named // is a comment."""
+    """Return the members of the object without comments (named //)."""
     return (each for each in record.members if each.name.value != "//")

@@ -20,7 +20,7 @@ _SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """What a file says, and what is wrong with how it says it."""
+    """The syntax tree of a file and its diagnostics."""
 
     items: tuple[ast.Item, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -62,7 +62,7 @@ def _parse_source(source: Source, moulds: BlockPatterns, *, is_body: bool) -> Pa
 def _contents(
     text: str, moulds: BlockPatterns, *, is_body: bool
 ) -> Iterator[tuple[int, int, Content | SyntaxProblem, Header | None]]:
-    """Return where each item begins and ends, its tree, and the header of what has none."""
+    """Return start and end of each item, its tree, and the header of an item without one."""
     at = 0
     while (at := _behind_space(text, at)) < len(text):
         start = at

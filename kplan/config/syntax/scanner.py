@@ -178,7 +178,7 @@ class Scanner:
                     at, is_fresh = self._statement(match), False
 
     def _only_argument(self, word: re.Match[str]) -> int:
-        """Scan what is on the line of an opening brace: one argument, and then the closing."""
+        """Scan the line of an opening brace: one argument, then the closing brace."""
         at = self._statement(word, is_argument=True)
         while (match := self._token(at)).lastgroup == "comment":
             at = match.end()
@@ -214,7 +214,7 @@ class Scanner:
                 at = self._rewrite_token(match, level)
 
     def _rewrite_token(self, match: re.Match[str], level: Level) -> int:
-        """Rewrite what the parser does not read rightly; give the offset behind it."""
+        """Rewrite a construct that the parser misreads; return the offset behind it."""
         kind = match.lastgroup or ""
         match kind:
             case "text":

@@ -59,7 +59,7 @@ class JoinedSource(Source):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a piece of syntax tree comes from: a file, and the offset its nodes count from."""
+    """The origin of a part of the syntax tree: a file, and the offset its nodes count from."""
 
     source: Source = field(repr=False)
     base: int = 0
@@ -69,7 +69,7 @@ class Origin:
         return self.source.range(self.base + start, self.base + end)
 
     def text(self, start: int, end: int) -> str:
-        """Return what is written there."""
+        """Return the source text."""
         return self.source.text[self.base + start : self.base + end]
 
 

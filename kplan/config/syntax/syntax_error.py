@@ -9,7 +9,7 @@ from kplan.config.syntax.tree import Label
 
 
 class Mode(Enum):
-    """What a line break means, and what ends the expression."""
+    """The meaning of a line break, and the ends of the expression."""
 
     ARGUMENT = "ends it"
     LIST = "nothing"
@@ -18,7 +18,7 @@ class Mode(Enum):
 
 
 class Level:
-    """Where one bracket, template or argument stands while it is scanned."""
+    """The state of one bracket, template or argument while it is scanned."""
 
     __slots__ = ("closer", "is_for", "last", "mode", "signed", "start", "strips")
 
@@ -65,7 +65,7 @@ def bad_statement(match: re.Match[str]) -> SyntaxProblem:
 
 
 def bad_header(header: Header, match: re.Match[str]) -> SyntaxProblem:
-    """Say why what began is no argument and no block."""
+    """Explain why the item is neither an argument nor a block."""
     kind = match.lastgroup or "end"
     start = match.start(kind)
     if kind == "quote":
@@ -95,7 +95,7 @@ def bad_inner_block(header: Header) -> SyntaxProblem:
 
 
 def bad_one_line(match: re.Match[str]) -> SyntaxProblem:
-    """Say that a block on one line goes on where it should end."""
+    """Report that a one-line block continues where it should end."""
     start = match.start(match.lastgroup or 0)
     detail = "A block that begins with an argument on its first line ends behind it."
     hint = "Close it with } on the same line, or put each argument on its own line."
@@ -103,7 +103,7 @@ def bad_one_line(match: re.Match[str]) -> SyntaxProblem:
 
 
 def bad_same_line(match: re.Match[str]) -> SyntaxProblem:
-    """Say that a line goes on behind what has ended on it."""
+    """Report text after the end of a line's item."""
     start = match.start(match.lastgroup or 0)
     detail = "Put each argument and each block on its own lines."
     return SyntaxProblem("KP111", start, start + 1, detail, "Put a line break before it.")
@@ -218,7 +218,7 @@ def find_further_problems(
     first: SyntaxProblem,
     problem_of: Callable[[str], SyntaxProblem | None],
 ) -> Iterator[SyntaxProblem]:
-    """Return the problems of the item from start to end that come after the first one.
+    """Return the problems of the item from start to end after the first one.
 
     `problem_of` reads the item in a text of the same length.
     """

@@ -58,7 +58,7 @@ _FOR = re.compile(
 
 
 class _Scan:
-    """State of one template being scanned: its pieces so far, and what `~` is to trim."""
+    """State of one template being scanned: its pieces so far, and what `~` has to trim."""
 
     def __init__(self, draft: ParserText, expression: ScanExpression) -> None:
         self.draft = draft

@@ -1,4 +1,4 @@
-"""kplan's syntax tree: what HCL text says, with the place of every part of it.
+"""kplan's syntax tree: the content of HCL text, with the place of every part.
 
 Nodes are named tuples: they are made by the ten thousand, and these are the cheapest frozen values
 that Python has. `start` and `end` are character offsets, the end exclusive, counted from the start
@@ -212,7 +212,7 @@ class Reference(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """`name = value`; `start` to `name_end` is the name. `references` are those in the value."""
+    """`name = value`; `start` to `name_end` is the name. `references` are those of the value."""
 
     start: int
     end: int

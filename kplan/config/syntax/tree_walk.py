@@ -90,7 +90,7 @@ def references(node: ast.Node) -> tuple[ast.Reference, ...]:
 
 
 def _reference(node: ast.Node) -> tuple[ast.Reference | None, ast.Node]:
-    """Read a chain of attributes as a reference; None, and what it starts from, if it is none."""
+    """Read a chain of attributes as a reference; otherwise None and its first expression."""
     steps: list[str] = []
     target = node
     while type(target) is ast.GetAttr:

@@ -1,1 +1,1 @@
-"""Tests of a configuration: `*.kptest.hcl` files, and what their runs and assertions see."""
+"""Tests of a configuration: `*.kptest.hcl` files, and the scope of their runs and assertions."""

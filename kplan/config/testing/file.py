@@ -67,7 +67,7 @@ class RunBlock:
 
 @dataclass(frozen=True, slots=True)
 class ClusterBlock:
-    """The `cluster` block: what is on the cluster before the first run."""
+    """The `cluster` block: the content of the cluster before the first run."""
 
     origin: Origin
     brokers: ast.Attribute | None = None
@@ -102,7 +102,7 @@ def read_test_file(path: Path, name: str, declared: ModuleDeclarations) -> HclTe
 
 
 def _add_item(script: HclTestFile, item: ast.Item, declared: ModuleDeclarations) -> None:
-    """Put one item of the file where it belongs, with what is wrong with it."""
+    """Assign one item of the file to its block type, with diagnostics."""
     content, origin = item.content, item.origin
     if isinstance(content, ast.Attribute):
         subject = origin.range(content.start, content.name_end)

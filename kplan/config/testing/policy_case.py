@@ -1,4 +1,4 @@
-"""Policy test files (`*.policytest.hcl`): operations and what the policies should decide."""
+"""Policy test files (`*.policytest.hcl`): operations and the expected decisions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
@@ -52,7 +52,7 @@ _MAP_ARGUMENTS = {"ci": "map(string)", "offsets": "map(number)"}
 
 @dataclass(frozen=True, slots=True)
 class PolicyCase:
-    """One row: an operation, who asks, and what is expected.
+    """One row: an operation, its principal, and the expected decision.
 
     `requested` and `current` are attributes as written; `policy` is "" for any of them.
     """

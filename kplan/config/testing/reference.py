@@ -1,4 +1,4 @@
-"""References in test files: what expressions may refer to, and `expect_failures`."""
+"""References in test files: allowed names in expressions, and `expect_failures`."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -26,7 +26,7 @@ class ExpectedFailure:
 def parse_expected_failures(
     attribute: ast.Attribute, origin: Origin, declared: ModuleDeclarations
 ) -> tuple[tuple[ExpectedFailure, ...], tuple[Diagnostic, ...]]:
-    """Read the list, with what is wrong with it."""
+    """Read the list, with diagnostics."""
     found: list[ExpectedFailure] = []
     problems: list[Diagnostic] = []
     value = attribute.value
@@ -85,7 +85,7 @@ def split_expected(
     wanted: Iterable[ExpectedFailure],
     declared: ModuleDeclarations,
 ) -> tuple[list[Diagnostic], frozenset[str]]:
-    """Set aside what was expected: the problems that remain, and the names that did fail."""
+    """Remove the expected problems: return the remaining ones and the names that did fail."""
     names = {each.name for each in wanted}
     rest: list[Diagnostic] = []
     met: set[str] = set()
@@ -130,7 +130,7 @@ RESULT_ROOTS = frozenset({"output", "run", "plan", "cluster"})
 def assertion_problems(
     attribute: ast.Attribute, origin: Origin, declared: ModuleDeclarations, earlier: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Find references to what does not exist; `earlier` names the runs before this one."""
+    """Find references to missing names; `earlier` names the previous runs."""
     for reference in attribute.references:
         if reference.root not in RESULT_ROOTS:
             yield from reference_problems([reference], origin, declared)
@@ -144,7 +144,7 @@ def variable_problems(
     declared: ModuleDeclarations,
     earlier: Collection[str] | None,
 ) -> Iterator[Diagnostic]:
-    """Find what is wrong with a value of a variable: those of a whole file refer to nothing."""
+    """Check the value of a variable: values of a whole file contain no references."""
     if attribute.name not in declared.variables:
         subject = origin.range(attribute.start, attribute.name_end)
         detail = f'A value is set for "{attribute.name}", but this variable is not declared.'

@@ -87,7 +87,7 @@ def prepare_run(
     earlier: Mapping[str, OutputValues],
     subject: tuple[RootModule, Inputs, Sequence[ResourceKind]],
 ) -> PreparedRun:
-    """Load what is tested with the variables of a run, which win over those of the file.
+    """Load the module under test with the variables of a run, which win over those of the file.
 
     Those of the file win over all that are given elsewhere, as in Terraform's tests.
     """
@@ -131,21 +131,21 @@ class _EarlierNames:
         return self.module.variable(name)
 
     def unresolved_error(self, root: str, subject: Spot) -> EvaluationError:
-        """Stay silent: the checks of the file have told what is wrong with it."""
+        """Report nothing: the checks of the file have reported the problem."""
         del root, subject
         return EvaluationError()
 
 
 @dataclass(frozen=True, slots=True)
 class _ResultNames:
-    """Names in assertions: those of the module, and what the run came to."""
+    """Names in assertions: those of the module, and the results of the run."""
 
     module: Module
     earlier: Mapping[str, OutputValues]
     results: RunResults
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Return what `root.name` means."""
+        """Return the value of `root.name`."""
         match root:
             case "output":
                 return _output_value(self.module, name)
@@ -163,7 +163,7 @@ class _ResultNames:
                 return ModuleNames(self.module).resolve(root, name, subject)
 
     def unresolved_error(self, root: str, subject: Spot) -> EvaluationError:
-        """Stay silent: the checks of the file have told what is wrong with it."""
+        """Report nothing: the checks of the file have reported the problem."""
         del root, subject
         return EvaluationError()
 
@@ -218,7 +218,7 @@ MAX_BROKERS = 100
 
 @dataclass(frozen=True, slots=True)
 class ClusterObjects:
-    """The objects of a test cluster, the number of its brokers, and what is wrong with either."""
+    """The objects of a test cluster, the number of its brokers, and the diagnostics of both."""
 
     resources: tuple[Resource, ...] = ()
     brokers: int = DEFAULT_BROKERS

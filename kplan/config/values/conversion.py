@@ -1,4 +1,4 @@
-"""Conversion and unification of types, with the words of Terraform for what does not fit."""
+"""Conversion and unification of types, with Terraform's messages for mismatches."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
@@ -100,7 +100,7 @@ Collection = ListType | SetType | MapType
 
 
 def mismatch(got: Type, wanted: Type) -> str | None:
-    """Say why no value of the type `got` converts to `wanted`; None when some may."""
+    """Explain why no value of type `got` converts to `wanted`; None if some do."""
     if ANY in (got, wanted):
         return None
     match wanted:
@@ -337,7 +337,7 @@ def _map(value: Value, wanted: MapType) -> Value:
 def _unify_parts(
     parts: list[Value], wanted: Type, keys: Sequence[str | int], own: Type | None
 ) -> tuple[list[Value], Type]:
-    """Bring parts whose type was left open to one type, as elements of a collection must be.
+    """Convert elements of unspecified type to one common type, as a collection requires.
 
     `own` is the type that the elements of a list, set or map have already, were it empty.
     """

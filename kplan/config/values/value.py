@@ -9,12 +9,12 @@ from kplan.model.dataclass import dataclass
 
 
 class TList(tuple["Value", ...]):  # noqa: SLOT001 - a tuple has no room for slots
-    """A list: a tuple whose elements are all of the type `element`. Test for it before `tuple`."""
+    """A list: a tuple whose elements have the type `element`. Test for it before `tuple`."""
 
     element: "Type"
 
     def __new__(cls, items: Iterable["Value"], element: "Type") -> Self:
-        """Take the items as they are; `convert` is what brings them to the element type."""
+        """Take the items unchanged; `convert` brings them to the element type."""
         made = super().__new__(cls, items)
         made.element = element
         return made
@@ -41,7 +41,7 @@ class TSet(tuple["Value", ...]):  # noqa: SLOT001 - a tuple has no room for slot
 
 
 class TMap(dict[str, "Value"]):
-    """A map: a dict whose values are all of the type `element`; keys sorted."""
+    """A map: a dict whose values have the type `element`; keys sorted."""
 
     element: "Type"
 
@@ -94,7 +94,7 @@ class AnyType:
 
 @dataclass(frozen=True, slots=True)
 class ListType:
-    """A sequence whose elements are all of one type."""
+    """A sequence whose elements have one type."""
 
     element: "Type"
 
@@ -148,7 +148,7 @@ def null_of(of: Type) -> Null | None:
 
 
 def is_null(value: Value) -> TypeGuard[Null | None]:
-    """Return whether the value is null, of whatever type."""
+    """Return whether the value is null, of any type."""
     return value is None or type(value) is Null
 
 
@@ -207,7 +207,7 @@ def concrete(wanted: Type) -> Type:
 
 
 def fill_open_type(wanted: Type, own: Type) -> Type:
-    """Put what is known of a type in the place of what another leaves open."""
+    """Replace the unspecified parts of a type with those of another."""
     match wanted, own:
         case (AnyType(), _):
             return own
@@ -252,7 +252,7 @@ def type_name(of: Type) -> str:
 
 
 def constraint_name(wanted: Type) -> str:
-    """Name a type that is asked for: as `type_name`, but `list of any single type`."""
+    """Name an expected type: as `type_name`, but `list of any single type`."""
     if isinstance(wanted, ListType | SetType | MapType):
         element = wanted.element
         inner = "any single type" if element == ANY else constraint_name(element)

@@ -54,7 +54,7 @@ _SHORT_ESCAPES: Final = {
 
 
 def value_text(value: Value) -> str:
-    """Write a value as `terraform console` does; what is sensitive is named as such only."""
+    """Write a value as `terraform console` does; sensitive values are masked."""
     return _text(value, type_of(value), 0)
 
 
@@ -154,7 +154,7 @@ def _heredoc(lines: list[str], indent: int) -> str:
 
 
 def _escape_characters(text: str) -> Iterator[str]:
-    """Escape what does not print, as Go's %q does (strconv.Quote)."""
+    """Escape non-printable characters as Go's %q does (strconv.Quote)."""
     if text.isprintable() and "\\" not in text and '"' not in text:
         yield text
         return
@@ -226,7 +226,7 @@ Json: TypeAlias = (
 
 
 def to_json_value(value: Value) -> Json:
-    """Turn a value into what `json.dumps` takes; sets and tuples become lists.
+    """Turn a value into JSON types for `json.dumps`; sets and tuples become lists.
 
     Fractions become floats here, the nearest there is; `json_text` keeps every digit.
 

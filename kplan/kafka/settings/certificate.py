@@ -45,7 +45,7 @@ def read_pem(given: str, folder: Path) -> str:
 
 
 def _read_failure(given: str, path: Path, failure: OSError | ValueError) -> str:
-    """Say why; what may be a key that lost its first line is not shown."""
+    """Report the problem; a possible key without its first line is not shown."""
     if len(given) > _MAX_SHOWN or "\n" in given or not isinstance(failure, OSError):
         return "the value is neither PEM text nor the path of a file that can be read."
     return f'"{path}" cannot be read: {failure.strerror}.'
@@ -173,7 +173,7 @@ def _decode_identifier(data: bytes) -> str:
 
 
 def _escape_value(text: str) -> str:
-    """Escape as Java does, which goes further than RFC 2253: every "#", "=" and outer blank."""
+    """Escape as Java does, beyond RFC 2253: every "#", "=" and outer blank."""
     escaped = re.sub(r'([,=+"\\<>;#])', r"\\\1", text).replace("\0", "\\00")
     inner = escaped.strip(" ")
     before = len(escaped) - len(escaped.lstrip(" "))

@@ -183,7 +183,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class SocketOptions:
-    """How connections are kept: buffers in bytes, 0 for what the system gives.
+    """Connection buffers in bytes (0 is the system's default) and idle time.
 
     A connection that was not used for `idle_s` seconds is not used again.
     """

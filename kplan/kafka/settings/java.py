@@ -105,7 +105,7 @@ _LOGIN_PACKAGE = "org.apache.kafka.common.security"
 
 
 def java_client_settings(settings: ConnectionSettings) -> dict[str, str]:
-    """Write the settings. They hold secrets: not for any log.
+    """Write the settings. They contain secrets: not for any log.
 
     Raises:
         AuthError: the mechanism takes tokens that kplan fetches, which Java would not know of.

@@ -160,7 +160,7 @@ def _security_protocol(settings: RawSettings) -> str:
 
 
 def _uses_tls(settings: RawSettings) -> bool:
-    """Whether to speak TLS: unless told otherwise, wherever the address comes from."""
+    """Whether to use TLS: on by default, wherever the address comes from."""
     said = settings.find(Setting.TLS, Setting.PROTOCOL)
     if said is None:
         return True
@@ -252,7 +252,7 @@ _MAX_INT32 = 2**31 - 1
 
 
 def _read_count(settings: RawSettings, setting: Setting) -> int:
-    """Read a whole number; 0, and -1 as Java clients say it, is what is not set."""
+    """Read a whole number; 0, and -1 as in Java clients, is unset."""
     nearest = settings.find(setting)
     if nearest is None:
         return 0

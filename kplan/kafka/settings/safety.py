@@ -79,7 +79,7 @@ def allows_plaintext_login(settings: RawSettings) -> bool:
 
 
 def check_lock(settings: RawSettings, environ: Mapping[str, str]) -> None:
-    """Refuse what a block says of the connection where the environment has it to itself."""
+    """Refuse connection settings of a block where the environment decides alone."""
     wanted = environ.get(CONNECTION_VARIABLE, "")
     if wanted not in {"", "environment"}:
         given = RawSetting(CONNECTION_VARIABLE, wanted, Precedence.OWN_VARIABLE)
@@ -167,7 +167,7 @@ def _is_stronger(one: str, other: str) -> bool:
 
 
 def _environment_secret(settings: RawSettings) -> RawSetting | None:
-    """Return the credential in use if it comes from the environment."""
+    """Return the credential in use if it is from the environment."""
     found = settings.find(*_SECRETS)
     return found[1] if found and not found[1].is_block else None
 

@@ -36,7 +36,7 @@ class ProviderBlock(Protocol):
 
     @property
     def ranges(self) -> Mapping[str, SourceRange]:
-        """Where each argument stands."""
+        """The place of each argument."""
         ...
 
 
@@ -76,7 +76,7 @@ _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0"
 
 @dataclass(slots=True)
 class RawSettings:
-    """All settings by what they mean, best first; and what was wrong with their names."""
+    """All settings by meaning, highest precedence first, and the problems of their names."""
 
     settings: dict[Setting, list[RawSetting]] = field(default_factory=dict)
     librdkafka: dict[str, RawSetting] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class RawSettings:
             self.settings.setdefault(setting, []).append(given)
 
     def read_pem(self, setting: RawSetting) -> str:
-        """Read what is PEM text or the path of a file with it; "" with a problem noted."""
+        """Read PEM text or the file it names; "" with a problem recorded."""
         try:
             return read_pem(setting.text, setting.folder)
         except PemError as failure:

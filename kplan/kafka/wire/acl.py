@@ -100,7 +100,7 @@ def _protocol_word(words: Mapping[int, str], number: int) -> str:
 def create_acls(
     gateway: Gateway, bindings: Sequence[AclBinding]
 ) -> Mapping[AclBinding, ItemResult]:
-    """Add ACLs. Answers come in the order of the request, without names (CreateAclsResponse)."""
+    """Create ACLs. Results are in the order of the request, without names (CreateAclsResponse)."""
     verdicts, sendable = _split_sendable(bindings)
     if not sendable:
         return verdicts
@@ -143,7 +143,7 @@ def _delete_verdict(result: Message, throttle_ms: int) -> ItemResult:
 def _split_sendable(
     bindings: Sequence[AclBinding],
 ) -> tuple[dict[AclBinding, ItemResult], list[AclBinding]]:
-    """Refuse what has no number in the protocol, so that it cannot spoil the batch (-1 for all)."""
+    """Refuse values without a protocol number, which would fail the whole batch (-1 for all)."""
     faults = {binding: _fault(binding) for binding in bindings}
     refusals: dict[AclBinding, ItemResult] = {
         binding: invalid_refusal(fault) for binding, fault in faults.items() if fault

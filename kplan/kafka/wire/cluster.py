@@ -131,7 +131,7 @@ _FIRST_VERSION_WITH_BITS = 8
 
 
 def read_rights(gateway: Gateway, topics: Collection[str]) -> AuthorizedOperations:
-    """Ask what we may do on the cluster and on these topics, as far as we see them.
+    """Read the authorized operations on the cluster and on the visible topics.
 
     Raises:
         Unreachable: no one answers.
@@ -169,7 +169,7 @@ def _read_node_rights(
 
 
 def read_controller_rights(gateway: Gateway) -> AuthorizedOperations:
-    """Ask controllers what we may do on the cluster; topics they leave out. Raises as `rights`."""
+    """Read the authorized operations from controllers; topics are left out. Raises as `rights`."""
     request = messages.DESCRIBE_CLUSTER.request(
         include_cluster_authorized_operations=True, endpoint_type=CONTROLLER_ENDPOINTS
     )
@@ -188,7 +188,7 @@ _UPGRADE_TYPES = {Downgrade.NONE: 1, Downgrade.SAFE: 2, Downgrade.UNSAFE: 3}
 
 
 def read_versions(gateway: Gateway, at: Endpoint | None) -> NodeVersions:
-    """Return what a node said of itself when the connection was made."""
+    """Return the node's description from the handshake."""
     return gateway.read(_read_node_versions, at=at)
 
 
@@ -286,7 +286,7 @@ _METADATA_VERSION = "metadata.version"
 
 
 def unsupported_methods(gateway: Gateway, methods: Collection[str]) -> Mapping[str, MissingApi]:
-    """Hold what the methods take against what the node that is asked offers."""
+    """Check the API versions of the methods against those of the node."""
     offered, features = gateway.read(lambda node, _: (node.versions, node.features))
     found: dict[str, MissingApi] = {}
     for name in sorted(methods):

@@ -112,7 +112,7 @@ class Connection:
     def _log_request(
         self, api: Api, version: int, request: Message, begun: float, errors: str
     ) -> None:
-        """Log what was asked and what came of it, but nothing of the contents: some is secret."""
+        """Log request and result, but not the contents: some are secret."""
         if not _REQUESTS.isEnabledFor(logging.DEBUG):
             return
         elapsed_ms = (time.monotonic() - begun) * 1000
@@ -145,7 +145,7 @@ class Connection:
         self._link.set_buffer_sizes(send_bytes, receive_bytes)
 
     def shut_down(self) -> None:
-        """Wake whoever waits for an answer, from another thread."""
+        """Wake a waiting reader from another thread."""
         self._link.shut_down()
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ ILLEGAL_SASL_STATE = 34
 def log_in(
     connection: Connection, mechanism: Mechanism, tokens: TokenCache | None, deadline: Deadline
 ) -> float:
-    """Log in; return for how many seconds the login holds (KIP-368), infinity without a limit.
+    """Log in; return the lifetime of the login in seconds (KIP-368), infinity without a limit.
 
     `tokens` are those of a mechanism that takes any.
 
@@ -197,7 +197,7 @@ def _start_exchange(mechanism: Mechanism, tokens: TokenCache | None, deadline: D
 
 
 def offered_mechanisms(connection: Connection, deadline: Deadline) -> tuple[str, ...]:
-    """Ask which mechanisms the listener offers; none where it takes no SASL at all."""
+    """Query the mechanisms of the listener; none if it has no SASL."""
     answer = _send_handshake(connection, "?", deadline)
     return tuple(sorted(answer.mechanisms))
 
@@ -282,12 +282,12 @@ def open_connection(
 
 
 def _may_log_in(endpoint: Endpoint, settings: ConnectionSettings) -> bool:
-    """Nodes are what brokers say, not what was configured: each is looked at."""
+    """Brokers advertise nodes that were not configured: each address is checked."""
     return settings.tls is not None or settings.allows_plaintext_login or endpoint.is_loopback
 
 
 def _check_node_type(connection: Connection, *, is_direct: bool) -> None:
-    """Distinguish brokers and KRaft controllers by what only brokers serve (KIP-919)."""
+    """Distinguish brokers and KRaft controllers by APIs that only brokers have (KIP-919)."""
     is_broker = messages.METADATA.key in connection.versions
     if is_broker and is_direct:
         raise WrongEndpointError(
@@ -307,7 +307,7 @@ def _check_node_type(connection: Connection, *, is_direct: bool) -> None:
 def open_without_login(
     endpoint: Endpoint, client_id: str, context: ssl.SSLContext | None, deadline: Deadline
 ) -> Connection:
-    """Open a connection as far as it goes without a login; raises as `opened`."""
+    """Open a connection without logging in; raises as `opened`."""
     stream = open_socket(endpoint, deadline)
     if context is not None:
         stream = wrap_tls(stream, context, endpoint, deadline)

@@ -1,4 +1,4 @@
-"""Controllers asked directly, without brokers (KIP-919): what they serve, and no more."""
+"""Controllers queried directly, without brokers (KIP-919), and the APIs they have."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -89,7 +89,7 @@ _BROKERS_HINT = "Connect to brokers with bootstrap_servers."
 
 
 class ControllerCluster(WireCluster):
-    """A real cluster whose controllers are asked, those of the connection that answer.
+    """A real cluster through those controllers of the connection that answer.
 
     Requests go to the active controller: what it has told is what counts, and it shows at once
     what was changed.
@@ -115,13 +115,13 @@ class ControllerCluster(WireCluster):
         return ClusterDescription(cluster_id, (), self._settings.principal, release, direct)
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:  # noqa: ARG002 - not told by controllers
-        """Return what we may do on the cluster."""
+        """Return the authorized operations on the cluster."""
         return cluster.read_controller_rights(self._gateway)
 
     def topics(
         self, names: Collection[str] | None = None, *, broker: int | None = None
     ) -> Mapping[str, TopicDescription | Refusal]:
-        """Return which of the named topics are there; their layout is not told."""
+        """Return which of the named topics exist, without their layout."""
         if names is None:
             raise NotListableError("A controller does not list topics.", hint=_BROKERS_HINT)
         return {
@@ -132,7 +132,7 @@ class ControllerCluster(WireCluster):
     def topic_config_fallbacks(
         self, wanted: Mapping[str, Collection[str]]
     ) -> Mapping[str, Mapping[str, str] | Refusal]:
-        """Return nothing: topics fall back to what brokers are set to, which they alone know."""
+        """Return nothing: only brokers know their defaults for topics."""
         return {name: {} for name in wanted}
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:  # noqa: ARG002

@@ -125,7 +125,7 @@ def list_tokens(gateway: Gateway) -> tuple[DelegationToken, ...]:
 
 
 def create_token(gateway: Gateway, order: TokenRequest) -> DelegationToken | Refusal:
-    """Make a token; the answer holds its secret."""
+    """Create a token; the response contains its secret."""
     part = CREATE_TOKEN.request.CreatableRenewers
     sort, name = _split_principal(order.owner) if order.owner else (None, None)
     request = CREATE_TOKEN.request(
@@ -155,7 +155,7 @@ def create_token(gateway: Gateway, order: TokenRequest) -> DelegationToken | Ref
 
 
 def renew_token(gateway: Gateway, hmac: bytes, span_ms: int) -> int | Refusal:
-    """Let a token be valid for so long from now; tells until when it is."""
+    """Extend a token by a duration from now; returns its expiry."""
     return _change_expiry(
         gateway, RENEW_TOKEN, RENEW_TOKEN.request(hmac=hmac, renew_period_ms=span_ms)
     )

@@ -52,7 +52,7 @@ from kplan.model.errors import Refusal, UnreachableError
 
 
 def preflight(settings: ConnectionSettings) -> ClusterDescription:
-    """Connect, log in and ask who answers: what is wrong with settings is reported in a moment.
+    """Connect, log in and identify the cluster: wrong settings are reported quickly.
 
     Raises:
         Unreachable: no one listens there, or not a Kafka broker.
@@ -89,7 +89,7 @@ class WireCluster:
         return ClusterDescription(cluster_id, live, self.principal, release, fenced=fenced)
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
-        """Return what we may do on the cluster and on these topics."""
+        """Return this client's authorized operations on the cluster and on these topics."""
         return cluster.read_rights(self._gateway, topics)
 
     def topics(
@@ -109,7 +109,7 @@ class WireCluster:
     def topic_config_fallbacks(
         self, wanted: Mapping[str, Collection[str]]
     ) -> Mapping[str, Mapping[str, str] | Refusal]:
-        """Read what keys of topics fall back to without an override."""
+        """Read the values of topic configs without an override."""
         if not wanted:
             return {}
         found = dict(topic_config.read_topic_config_fallbacks(self._gateway, wanted))
@@ -136,7 +136,7 @@ class WireCluster:
         return acl.read_acls(self._gateway, self._address(broker), self.principal)
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
-        """Ask what would come of creating the topics."""
+        """Validate the creation of topics."""
         found = topic.preview_topics(self._gateway, specs) if specs else {}
         return self._name_missing_rights("preview_topics", found)
 
@@ -144,7 +144,7 @@ class WireCluster:
         """Do nothing: the connections are open already."""
 
     def may_have_mutation_quota(self) -> bool:
-        """Whether a quota on changes of topics may hold for us (KIP-599)."""
+        """Whether a quota on topic changes may apply (KIP-599)."""
         return quota.may_have_mutation_quota(self._gateway, self._settings.client_id)
 
     def create_topics(
@@ -239,7 +239,7 @@ class WireCluster:
         return self._name_missing_rights("update_features", found)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Return what is in topics and who uses it."""
+        """Return contents and consumers of topics."""
         from kplan.kafka.wire import usage  # noqa: PLC0415 - few commands ask
 
         return usage.read_topic_use(self._gateway, names) if names else {}
@@ -251,7 +251,7 @@ class WireCluster:
         return usage.read_group_names(self._gateway, self.principal)
 
     def groups(self) -> Mapping[int, tuple[GroupListing, ...] | Refusal]:
-        """List the groups that each broker coordinates; else why not."""
+        """List the groups that each broker coordinates, or the reason why not."""
         from kplan.kafka.wire import group  # noqa: PLC0415 - as above
 
         return group.list_groups(self._gateway)
@@ -275,7 +275,7 @@ class WireCluster:
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Reassignment]:
-        """List the partitions whose replicas are being moved; raises Unread."""
+        """List the partitions with an ongoing reassignment; raises Unread."""
         from kplan.kafka.wire import reassignment  # noqa: PLC0415 - few commands ask
 
         return reassignment.list_reassignments(self._gateway, partitions)
@@ -289,7 +289,7 @@ class WireCluster:
         )
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Return the bytes that each broker holds of each partition; raises Unread."""
+        """Return the bytes of each partition on each broker; raises Unread."""
         from kplan.kafka.wire import reassignment  # noqa: PLC0415 - as above
 
         return reassignment.read_replica_sizes(self._gateway, topics) if topics else {}
@@ -362,7 +362,7 @@ class WireCluster:
         return cluster.unsupported_methods(self._gateway, methods) if methods else {}
 
     def close(self) -> None:
-        """Close all connections; whoever waits for an answer gets none."""
+        """Close all connections; waiting readers get no answer."""
         self._gateway.close()
 
     def _name_missing_rights(

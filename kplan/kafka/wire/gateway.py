@@ -1,4 +1,4 @@
-"""Which node is asked, by which open connection, and what a lost connection means."""
+"""The node for each request, its open connection, and the handling of lost connections."""
 
 import ssl
 import threading
@@ -43,7 +43,7 @@ class ConnectionPool:
 
     @contextmanager
     def lease(self, endpoint: Endpoint, deadline: Deadline) -> Iterator[Connection]:
-        """Lend a connection; one whose use ends in an exception is not used again.
+        """Lend a connection; after an exception it is not used again.
 
         Raises:
             Unreachable, AuthError: none could be opened; nothing was sent.
@@ -102,7 +102,7 @@ class ConnectionPool:
         connection.close()
 
     def close(self) -> None:
-        """Close all connections; whoever waits for an answer gets none."""
+        """Close all connections; waiting readers get no answer."""
         with self._lock:
             self._is_closed = True
             idle = [each for waiting in self._idle.values() for each in waiting]
@@ -152,7 +152,7 @@ def is_not_controller(answer: object) -> bool:
 
 
 def _error_codes(answer: Message) -> Iterator[int]:
-    """List the error codes of an answer: its own, and else those of its items."""
+    """List the error codes of a response: its own, otherwise those of its items."""
     own = getattr(answer, "error_code", 0)
     if own:
         yield own
@@ -308,7 +308,7 @@ class Gateway:
         self._preferred = home or self._preferred
 
     def close(self) -> None:
-        """Close all connections; whoever waits for an answer gets none."""
+        """Close all connections; waiting readers get no answer."""
         self._pool.close()
 
     def _ask_node(

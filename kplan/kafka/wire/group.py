@@ -104,7 +104,7 @@ def _listed_group(listed: Message) -> GroupListing:
 def describe_groups(
     gateway: Gateway, names: Collection[str]
 ) -> Mapping[str, GroupDescription | Refusal]:
-    """Describe groups; one that no broker lists is refused, with the brokers that did not answer.
+    """Describe groups; an unlisted one is refused, with the brokers that did not answer.
 
     Raises:
         Unreachable, AuthError: no one answers.
@@ -229,7 +229,7 @@ def _describe_classic_groups(
 
 
 def _classic_member(group: Message, message: Message) -> GroupMember:
-    """Read a member; what members of other groups than consumers agree on is theirs alone."""
+    """Read a member; the protocol data of other group types is opaque."""
     is_consumer = group.protocol_type == "consumer"
     try:
         held = parse_assignment(bytes(message.member_assignment)) if is_consumer else ()

@@ -48,7 +48,7 @@ class Api:
 
     @property
     def request(self) -> Message:
-        """The class of the request; those of its parts hang on it, under their protocol names."""
+        """The class of the request; classes of its parts are attributes under protocol names."""
         return _message_class(self.module, f"{self.name}Request")
 
     @property
@@ -72,7 +72,7 @@ def _message_class(module: str, name: str) -> Message:
 
 
 def _defer_packages(packages: Iterable[str]) -> None:
-    """Let packages run their own code no sooner than one of their names is asked for."""
+    """Let packages run their own code only when one of their names is used."""
     for name in packages:
         spec = find_spec(name)
         if name not in sys.modules and spec is not None:
@@ -153,7 +153,7 @@ APIS = (
 
 
 def versions_request() -> Message:
-    """Make the request for what a node offers, which says who asks (KIP-511)."""
+    """Build the request for a node's API versions, with the client's name (KIP-511)."""
     return API_VERSIONS.request(client_software_name="kplan", client_software_version=VERSION)
 
 
@@ -292,7 +292,7 @@ def unread_error(what: str, code: int, message: str | None) -> UnreadableError:
 
 
 def invalid_refusal(what: str) -> Refusal:
-    """Make the refusal of an item that cannot be put into a request; it was not sent."""
+    """Build the refusal of an item that does not fit into a request; it was not sent."""
     return client_refusal("CLIENT_INVALID", what)
 
 
@@ -300,7 +300,7 @@ TOO_LARGE = "A count or broker id is too large for Kafka."
 
 
 def item_count(request: Message) -> int:
-    """Count what a request is about: the entries of its longest list, 0 where it has none."""
+    """Count the items of a request: the entries of its longest list, 0 without one."""
     values = request.to_dict().values()
     return max((len(each) for each in values if isinstance(each, list)), default=0)
 

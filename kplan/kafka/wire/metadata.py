@@ -22,7 +22,7 @@ PARTITIONS_PER_PAGE = 2000
 
 
 def read_topic_pages(node: Connection, deadline: Deadline) -> Iterator[Message]:
-    """Return all topics that we may see, by name; one that spans pages is put together.
+    """Return all visible topics by name; a topic that spans pages is merged.
 
     Raises:
         Broken: no answer came.
@@ -73,7 +73,7 @@ def read_topics(
 
 
 def _read_all(node: Connection, deadline: Deadline) -> Topics:
-    """Read all topics, page by page where the broker can (KIP-966); else in one lump."""
+    """Read all topics, page by page where the broker supports it (KIP-966), otherwise at once."""
     if DESCRIBE_TOPIC_PARTITIONS.key not in node.versions:
         return _ask_topics(node, deadline, None)
     return {each.name: _topic_description(each) for each in read_topic_pages(node, deadline)}

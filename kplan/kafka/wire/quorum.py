@@ -45,7 +45,7 @@ def read_quorum(gateway: Gateway) -> Quorum:
 
 
 def _ask_leader(gateway: Gateway) -> tuple[Message, Message]:
-    """Ask; a controller that does not lead cannot tell, and one may just be elected."""
+    """Send the request; a controller that is not the leader refuses, maybe amid an election."""
     deadline = Deadline.after(ELECTION_TIMEOUT_S)
     found = _ask_quorum(gateway, None)
     while found[1].error_code in _NOT_LEADER_CODES and deadline.has_time_left:
@@ -114,7 +114,7 @@ def unregister_broker(gateway: Gateway, broker: int) -> ItemResult:
 
 
 def add_voter(gateway: Gateway, voter: Voter) -> ItemResult:
-    """Let a controller vote; the answer comes once the voters have agreed on it."""
+    """Add a voter; the response arrives once the voters have committed it."""
     try:
         directory = messages.parse_uuid(voter.directory)
     except ValueError:
@@ -131,7 +131,7 @@ def add_voter(gateway: Gateway, voter: Voter) -> ItemResult:
 
 
 def remove_voter(gateway: Gateway, voter: int, directory: str) -> ItemResult:
-    """Let a controller vote no more; the answer comes once the others have agreed on it."""
+    """Remove a voter; the response arrives once the others have committed it."""
     try:
         found = messages.parse_uuid(directory)
     except ValueError:

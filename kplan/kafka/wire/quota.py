@@ -43,7 +43,7 @@ def alter_quotas(
 
 
 def _quota_entity(parts: Iterable[Message]) -> QuotaEntity:
-    """Read the parts, which come in any order; the default has no name."""
+    """Read the parts, in any order; the default entity has no name."""
     named = {part.entity_type: part.entity_name or "" for part in parts}
     return QuotaEntity(named.get("user"), named.get("client-id"), named.get("ip"))
 
@@ -91,7 +91,7 @@ def may_have_mutation_quota(gateway: Gateway, client_id: str) -> bool:
 def _quota_filters(
     principal: str, client_id: str
 ) -> Iterator[tuple[list[Mapping[str, Any]], bool]]:
-    """Return what is asked for, and whether other entities must have no further part."""
+    """Return the entity filter, and whether other entities must have no further part."""
     user = principal.removeprefix("User:")
     if not user:
         yield [], False

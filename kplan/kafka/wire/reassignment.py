@@ -19,7 +19,7 @@ from kplan.model.errors import Refusal, UnreachableError
 def list_reassignments(
     gateway: Gateway, partitions: Collection[TopicPartition] | None
 ) -> Mapping[TopicPartition, Reassignment]:
-    """List what is being moved; raises Unread."""
+    """List the ongoing reassignments; raises Unread."""
     if partitions is not None and not partitions:
         return {}
     part = apis.LIST_REASSIGNMENTS.request.ListPartitionReassignmentsTopics
@@ -105,7 +105,7 @@ def elect_leaders(
 def read_replica_sizes(
     gateway: Gateway, topics: Collection[str]
 ) -> Mapping[TopicPartition, Mapping[int, int]]:
-    """Ask every broker what it holds of the topics; raises Unread."""
+    """Query every broker for its replicas of the topics; raises Unread."""
     (_, live, _), _ = cluster.describe_cluster(gateway)
     numbers = _partition_numbers(gateway, topics)
     part = DESCRIBE_LOG_DIRS.request.DescribableLogDirTopic

@@ -144,7 +144,7 @@ class TopicTable:
         return dict(self._values)
 
     def _fetch_page(self, gateway: Gateway) -> Message | None:
-        """Ask the leader for what follows; None where there is no topic."""
+        """Query the leader for the next offset; None if the topic does not exist."""
         leader = self._find_leader(gateway)
         if leader is None:
             return None
@@ -285,7 +285,7 @@ _UNKNOWN_TOPIC_OR_PARTITION, _LEADER_NOT_AVAILABLE = 3, 5
 
 
 def delete_records(gateway: Gateway, before: Mapping[TopicPartition, int]) -> DeletionResults:
-    """Delete the records before an offset of each partition; tells the first offset left."""
+    """Delete the records before an offset of each partition; returns the new first offsets."""
     try:
         led = find_leaders(gateway, {name for name, _ in before})
     except UnreachableError as failure:
@@ -307,7 +307,7 @@ def _has_leader(key: TopicPartition, led: PartitionLeaders) -> bool:
 
 
 def _unsent_refusal(key: TopicPartition, led: PartitionLeaders) -> Refusal:
-    """Say why no one can be asked for a partition."""
+    """Explain why no broker can be queried for a partition."""
     if key[0] in led.refusals:
         return led.refusals[key[0]]
     code = _LEADER_NOT_AVAILABLE if key in led.leaderless else _UNKNOWN_TOPIC_OR_PARTITION

@@ -40,7 +40,7 @@ ConfigDetails = Mapping[ConfigResource, Mapping[str, ConfigDetail] | Refusal]
 
 
 def read_config_names(gateway: Gateway, scope: ConfigScope) -> frozenset[str] | None:
-    """Name all that has configs in the scope; None where the cluster cannot tell."""
+    """Name all resources with configs in the scope; None if the cluster cannot list them."""
     api = messages.LIST_CONFIG_RESOURCES
     answer = gateway.read(
         lambda node, deadline: (

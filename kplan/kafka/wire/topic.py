@@ -54,7 +54,7 @@ def create_topics(
 def preview_topics(
     gateway: Gateway, specs: Sequence[NewTopic]
 ) -> Mapping[str, TopicPreview | Refusal]:
-    """Ask in one request what would come of creating the topics; nothing is created."""
+    """Validate the creation of the topics in one request; nothing is created."""
     refusals, sendable = _split_sendable(specs)
     if not sendable:
         return refusals
@@ -69,7 +69,7 @@ _Refusals = dict[str, Refusal]
 
 
 def _split_sendable(specs: Sequence[NewTopic]) -> tuple[_Refusals, list[NewTopic]]:
-    """Refuse what has no room in the protocol, so that its neighbours can be sent."""
+    """Refuse items that do not fit the protocol, so that the others can be sent."""
     refusals = {spec.name: invalid_refusal(fault) for spec in specs if (fault := _fault(spec))}
     return refusals, [spec for spec in specs if spec.name not in refusals]
 

@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 
 
 class UnexpectedLayout(Exception):  # noqa: N818 - nothing is wrong with it
-    """The answer holds what was not asked for, or is cut: a matter for the general decoder."""
+    """The response contains unexpected parts or is truncated: left to the general decoder."""
 
 
 def decode_configs_fast(data: bytes, entry_cache: EntryCache) -> dict[str, Configs | Refusal]:
@@ -239,7 +239,7 @@ def _topic_resource(name: str, keys: Sequence[str] | None = None) -> Message:
 def read_topic_config_fallbacks(
     gateway: Gateway, wanted: Mapping[str, Collection[str]]
 ) -> Mapping[str, Mapping[str, str] | Refusal]:
-    """Read what keys of topics are without the topic's own value, by the synonyms of each key."""
+    """Read the values without the topic's own override, from the synonyms of each key."""
     found: dict[str, Mapping[str, str] | Refusal] = {}
     names = sorted(wanted)
     for start in range(0, len(names), TOPICS_PER_REQUEST):
@@ -264,7 +264,7 @@ def read_topic_config_fallbacks(
 
 
 def _fallback_value(entry: Message) -> str | None:
-    """Return the value without one of the topic's own; None where synonyms do not tell it."""
+    """Return the value without the topic's override; None if the synonyms do not include it."""
     if CONFIG_SOURCES.get(entry.config_source) is not ConfigSource.TOPIC:
         return None if entry.value is None else str(entry.value)
     others = (

@@ -121,7 +121,7 @@ _Addresses = list[tuple[socket.AddressFamily, tuple[str, int] | tuple[str, int, 
 
 
 def _resolve_host(endpoint: Endpoint, deadline: Deadline) -> _Addresses:
-    """Resolve a name; in a thread, as the system's resolver has no time limit that we could set."""
+    """Resolve a name in a thread, as the system's resolver has no adjustable timeout."""
     found: _Addresses = []
     failed: list[OSError] = []
 
@@ -149,7 +149,7 @@ NOTICE_S = 10.0
 
 
 def _never_notify() -> None:
-    """Tell no one."""
+    """Notify nothing."""
 
 
 class FrameStream:
@@ -213,7 +213,7 @@ class FrameStream:
                 self._stream.setsockopt(socket.SOL_SOCKET, option, size)
 
     def is_idle(self) -> bool:
-        """Whether nothing waits to be read: between two requests anything else means the end."""
+        """Whether the stream has no unread data: between requests, data means a closed peer."""
         if self._stream.fileno() < 0:
             return False
         with selectors.DefaultSelector() as selector:
@@ -221,7 +221,7 @@ class FrameStream:
             return not selector.select(timeout=0)
 
     def shut_down(self) -> None:
-        """Wake whoever waits on the stream, from another thread."""
+        """Wake a reader that waits on the stream, from another thread."""
         try:
             self._stream.shutdown(socket.SHUT_RDWR)
         except OSError:

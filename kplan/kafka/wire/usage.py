@@ -32,7 +32,7 @@ _LIVE_STATES = frozenset(
 
 @dataclass(slots=True)
 class UsageReadings:
-    """What brokers told, by partition; `problems` says what they did not, by topic ("": all).
+    """The answers of brokers by partition; `problems` has the missing ones by topic ("": all).
 
     `moved` are partitions that the broker asked does not lead, or not yet, with its answers.
     """
@@ -54,7 +54,7 @@ _NOT_LEADER_CODES = frozenset({5, 6})
 
 
 def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, TopicUse]:
-    """Find out all that can be reported of these topics; what cannot is None, with the reason.
+    """Read all usage of these topics; unknown values are None, with the reason.
 
     Raises:
         Unreachable, AuthError: no one answers.
@@ -85,7 +85,7 @@ def _read_leaders(
 
 
 def _read_moved(gateway: Gateway, threads: ThreadPoolExecutor, readings: UsageReadings) -> None:
-    """Look the leaders up again of partitions whose broker does not lead them, or not yet."""
+    """Look up the leaders again of partitions whose broker is not, or not yet, their leader."""
     until = time.monotonic() + _LEADER_WAIT_S
     pause_s = RETRY_PAUSE_S
     while readings.moved and time.monotonic() < until:
@@ -154,7 +154,7 @@ def read_offsets(
     wish: tuple[int, dict[TopicPartition, int], str],
     problems: dict[str, set[str]],
 ) -> dict[TopicPartition, str]:
-    """Ask a leader for offsets: `wish` holds the time, where they go and what they are called.
+    """Query a leader for offsets: `wish` has the time, the destination and the name.
 
     What it does not return goes to `problems` by topic, but for partitions that it does not lead:
     these are given back, with its answer. Raises Unreachable.

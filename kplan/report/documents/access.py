@@ -149,7 +149,7 @@ def allowed_principals_document(
     holders: Sequence[AllowedPrincipal],
     unknown: Sequence[str],
 ) -> Document:
-    """List who may do something, with the ACL that says so; `unknown` is what is not known."""
+    """List the principals with a permission and its ACL; `unknown` is the undecided part."""
     on = f"{operation} on {' '.join(resource)}"
     notes = _notes(unknown)
     if not holders:
@@ -207,7 +207,7 @@ def allowed_principals_data(
 def permissions_document(
     principal: str, found: Sequence[PrincipalPermission], unknown: Sequence[str], *, is_super: bool
 ) -> Document:
-    """List what someone may do, by pattern; `unknown` is what is not known."""
+    """List the permissions of a principal by pattern; `unknown` is the undecided part."""
     if is_super:
         everything = f"{principal} is a super user and is allowed everything."
         return Document((Totals((line(everything),)),), ACCESS_TITLE)
@@ -243,7 +243,7 @@ def _live_count_text(each: PrincipalPermission) -> str:
 def permissions_data(
     principal: str, found: Sequence[PrincipalPermission], unknown: Sequence[str], *, is_super: bool
 ) -> Data:
-    """Write what someone may do."""
+    """Write the permissions of a principal."""
     return {
         "principal": principal,
         "super_user": is_super,

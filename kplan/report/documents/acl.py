@@ -95,7 +95,7 @@ def _title(changes: Sequence[Change]) -> Line:
 
 
 def _order_text(changes: Sequence[Change]) -> str:
-    """Say what is sent first, where both sorts of requests are."""
+    """Note which requests are sent first, if there are adds and deletes."""
     gone = [each for each in changes if each.before is not None]
     if not gone or all(each.after is None for each in changes):
         return ""
@@ -150,7 +150,7 @@ def _remarks(changes: Sequence[Change]) -> Iterator[Row]:
 
 
 def _net_change_text(changes: Sequence[Change]) -> str:
-    """Count what the principal holds afterwards and did not before, and the other way round."""
+    """Count the permissions that the principal gains and loses."""
     before = {each.before for each in changes} - {None}
     after = {each.after for each in changes} - {None}
     gained, lost = len(after - before), len(before - after)

@@ -36,7 +36,7 @@ _ALIKE_ACTIONS = frozenset({Action.CREATE, Action.UPDATE})
 
 
 def _alike_key(change: Change) -> Hashable:
-    """Return what changes have in common that do the same to objects with other names."""
+    """Return the common part of changes that do the same to objects with other names."""
     done = change.attributes if change.before is not None else _unnamed_document(change.after)
     return (
         *(change.kind, change.action, change.provider, change.reason, change.risk, change.notes),
@@ -56,7 +56,7 @@ def _naming_attributes(value: object) -> frozenset[str]:
 
 
 def alike_item(changes: Sequence[Change], most: int) -> Item:
-    """Show once what is done to many objects, with at most so many of their names."""
+    """Show equal changes once, with at most so many of their names."""
     first, mark = changes[0], change_mark(changes[0])
     verb, _ = action_text(first)
     names = _naming_attributes(first.after)

@@ -29,7 +29,7 @@ KNOWN_AFTER_APPLY: Final = Verbatim("(known after apply)")
 
 
 class Absent:
-    """The value of what does not exist; null is a value."""
+    """The value of an absent object; null is a value."""
 
 
 ABSENT: Final = Absent()
@@ -91,7 +91,7 @@ def _scalar_row(each: AttributeEntry, column: int, lead: str, said: str) -> Row:
 
 
 def _annotations(each: AttributeEntry) -> Iterator[Span]:
-    """Say what raw numbers mean, and what the change entails."""
+    """Explain raw numbers and the consequences of the change."""
     if meant := _meaning_text(each):
         yield faint_span(f"  ({meant})")
     if each.comment:
@@ -185,7 +185,7 @@ BODY_COLUMN = 8
 
 
 def change_mark(change: Change) -> Mark:
-    """Return the mark of a change; a replacement shows which of the two comes first."""
+    """Return the symbol of a change; that of a replacement shows the order."""
     is_swap = change.action is Action.REPLACE and change.adds_first
     return Mark.SWAP if is_swap else ACTION_MARKS[change.action]
 
@@ -216,7 +216,7 @@ def change_item(change: Change) -> Item:
 
 
 def change_comments(change: Change) -> Iterator[Line]:
-    """Say what happens, in the words that tools know from Terraform, and why."""
+    """Describe the change in Terraform's words, with the reason."""
     verb, tone = action_text(change)
     is_only_moved = change.action is Action.NO_OP and change.reason is Reason.MOVED
     name = change.previous if is_only_moved else change.address
@@ -225,7 +225,7 @@ def change_comments(change: Change) -> Iterator[Line]:
 
 
 def action_text(change: Change) -> tuple[str, Tone | None]:
-    """Say what becomes of an object, in the words that tools know from Terraform."""
+    """Describe the action on an object in Terraform's words."""
     match change.action:
         case Action.CREATE:
             return "will be created", None
@@ -244,7 +244,7 @@ def action_text(change: Change) -> tuple[str, Tone | None]:
 
 
 def _state_only_text(change: Change) -> str:
-    """Say what only the state is reported."""
+    """Describe changes to the state only."""
     if change.reason in {Reason.ADOPTED, Reason.IMPORTED}:
         return "will be imported"
     if change.reason is Reason.PROTECTION:
@@ -256,7 +256,7 @@ def _state_only_text(change: Change) -> str:
 
 
 def reason_lines(change: Change) -> Iterator[Line]:
-    """Say why a change is planned, and what else is to be known of it as a whole."""
+    """Explain why a change is planned, and add notes on the whole of it."""
     if change.provider:
         yield line(faint_span(f"# (on {connection_name(change.provider)})"))
     if change.others:
@@ -275,7 +275,7 @@ _MAX_DECLARATIONS = 3
 
 
 def declarations_text(change: Change) -> str:
-    """Name the further addresses that declare the object, or did so before it goes."""
+    """Name the further addresses that declare the object, or did so before its deletion."""
     more = len(change.others) - _MAX_DECLARATIONS
     names = ", ".join(str(each) for each in change.others[:_MAX_DECLARATIONS])
     also = "also declared by" if change.after is not None else "was also declared by"
@@ -295,7 +295,7 @@ def _body_rows(change: Change) -> Iterator[Row]:
 
 
 def all_entries(change: Change) -> Iterator[AttributeEntry]:
-    """List what comes or goes; attributes that were left out stay out."""
+    """List added or removed values; attributes that were left out stay out."""
     is_new = change.before is None
     value = change.after if is_new else change.before
     for name, each in to_document(value).items():
@@ -317,14 +317,14 @@ def hide_sensitive(value: object, path: Path, sensitive: frozenset[Path], side: 
 
 
 def _update_rows(change: Change) -> Iterator[Row]:
-    """Write what differs, the attributes that name the object, and how much is left out."""
+    """Write the differing and identifying attributes, and the number of omitted ones."""
     entries, hidden = update_entries(change)
     yield from attribute_rows(entries, BODY_COLUMN)
     yield from unchanged_row(hidden, "attribute", BODY_COLUMN)
 
 
 def update_entries(change: Change) -> tuple[list[AttributeEntry], int]:
-    """Return what differs or names the object, and how many attributes are left out."""
+    """Return the differing and identifying attributes, and the number of omitted ones."""
     before, after = to_document(change.before), to_document(change.after)
     by_name: dict[str, list[AttributeChange]] = {}
     for each in change.attributes:

@@ -27,7 +27,7 @@ _SECRET = re.compile(
 
 @dataclass(frozen=True)
 class SourceText:
-    """One source, split into lines once; it has no slots, as its lines are cached on it."""
+    """One source, split into lines once; without slots, as its lines are cached on it."""
 
     text: str
 
@@ -186,7 +186,7 @@ def _excerpt(
 
 
 def block_name(span: SourceRange, text: SourceText | None, address: Address | None) -> str:
-    """Name the block a span is in: as its source says, else as the address does."""
+    """Name the block of a span: from its source, otherwise from the address."""
     found = text.block_header(span.line) if text else ""
     if not found and address is not None:
         return f'resource "{address.kind}" "{address.name}"'
@@ -349,6 +349,6 @@ def problem_cases(
 
 
 def headline(diagnostics: Sequence[Diagnostic]) -> str:
-    """Say on one line what is wrong: the first problem, and how many more there are."""
+    """Summarize problems on one line: the first one, and the number of others."""
     said = f"{diagnostics[0].summary}: {diagnostics[0].detail}".splitlines()[0]
     return said if len(diagnostics) == 1 else f"{said} (and {len(diagnostics) - 1} more)"

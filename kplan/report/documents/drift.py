@@ -1,4 +1,4 @@
-"""Drift: what changed on the cluster outside of kplan."""
+"""Drift: changes on the cluster outside kplan."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
@@ -37,7 +37,7 @@ _NAMED_REASONS = frozenset({Reason.RECREATED_OUTSIDE, Reason.DELETED_OUTSIDE})
 
 @dataclass(frozen=True, slots=True)
 class DriftCoverage:
-    """How much of the cluster the drift is about: live objects per kind, and what stayed dark.
+    """The coverage of the drift: live objects per kind, and unread parts.
 
     `ignored` counts objects that patterns left out. `last` is the latest apply, and `serial` that
     of the state. With `lists` what is not managed is named, and not only counted. `health` is that
@@ -75,7 +75,7 @@ class DriftCoverage:
 
 
 def drift_document(changes: Sequence[Change], coverage: DriftCoverage) -> Document:
-    """Show every drifted object, what is not managed, and what could not be seen."""
+    """Show every drifted object, the unmanaged ones, and the unread parts."""
     blocks: list[Block] = []
     if changes:
         blocks.append(

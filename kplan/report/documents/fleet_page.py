@@ -1,4 +1,4 @@
-"""One page about a fleet: what exists, what is wrong, and what could go."""
+"""One page about a fleet: inventory, problems, and unused objects."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +87,7 @@ class _NamedRows:
 
 
 def fleet_page(figures: Figures) -> Document:
-    """Say first what is wrong, draw what there is, then list it."""
+    """Show problems first, then charts, then lists."""
     by_name = {each.name: _NamedRows(each) for each in figures.tables}
     places = {name: place for place, name in enumerate(_TITLES)}
     tables = sorted(figures.tables, key=lambda each: places.get(each.name, len(places)))
@@ -180,7 +180,7 @@ _NEXT_STEPS: Mapping[str, tuple[str, str]] = {
 
 
 def _next_steps(found: TablesByName) -> Iterator[Block]:
-    """Say what to do next, each once."""
+    """List the next steps, each once."""
     steps = dict.fromkeys(
         step for name, step in _NEXT_STEPS.items() if found.get(name, _EMPTY_ROWS).table.rows
     )
@@ -217,7 +217,7 @@ def _by_owner(found: TablesByName) -> tuple[Counter[str], Counter[str]]:
 
 
 def _charts(found: TablesByName) -> Iterator[Tally]:
-    """Draw sizes, then what is wrong, then what could go; each by cluster, the greatest first."""
+    """Draw sizes, problems and unused objects; each by cluster, largest first."""
     for name, title, tone in (
         ("topics", "Topics", Tone.STRONG),
         ("acls", "ACLs", Tone.STRONG),

@@ -1,4 +1,4 @@
-"""What a run comes to, in numbers to watch."""
+"""The metrics of a run."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ _DRIFT_TYPES = ("changed", "deleted", "recreated")
 
 
 def run_gauges(verb: str, cluster: str, at: str, *, is_whole: bool) -> Iterator[Gauge]:
-    """Return when a run ended, and whether it could tell all there is to tell.
+    """Return when a run ended, and whether it was complete.
 
     `cluster` is "" for a run that ended before it knew one.
     """
@@ -24,7 +24,7 @@ def run_gauges(verb: str, cluster: str, at: str, *, is_whole: bool) -> Iterator[
 
 
 def plan_gauges(plan: Plan, at: str) -> tuple[Gauge, ...]:
-    """Count what is planned, by kind and action."""
+    """Count the planned changes by kind and action."""
     found = Counter((each.kind, each.action.value) for each in plan.changes)
     return (
         *(

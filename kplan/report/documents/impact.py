@@ -1,4 +1,4 @@
-"""The blast radius of a plan by itself: what goes, and who used it."""
+"""The impact of a plan: lost data, and its consumers."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ def _impacts(plan: Plan) -> list[tuple[Change, Impact]]:
 
 
 def impacts_document(plan: Plan) -> Document:
-    """List what each change destroys or cuts short; what is not known is said to be unknown."""
+    """List the losses of each change; unknown ones are marked as unknown."""
     found, title = _impacts(plan), "Blast radius"
     if not found:
         return Document((Paragraph("No change of this plan can destroy records."),), title)
@@ -124,7 +124,7 @@ def impact_cases(plan: Plan) -> tuple[Case, ...]:
 
 
 def impact_gauges(plan: Plan) -> Iterator[Gauge]:
-    """Count records and bytes at risk; what is not known of one change is not known of all."""
+    """Sum records and bytes at risk; if one change is unknown, the sum is."""
     found, of = _impacts(plan), {"cluster": plan.cluster_label}
     dangerous = sum(1 for change, _ in found if change.risk is Risk.DANGEROUS)
     yield Gauge("kplan_plan_dangerous", "Changes that destroy objects in use.", dangerous, of)

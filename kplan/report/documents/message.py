@@ -28,7 +28,7 @@ _WORDS: Mapping[Action, tuple[str, str, str]] = {
 def stream_message(
     sort: str, said: str, at: str, level: str = "info", **more: Data
 ) -> StreamMessage:
-    """Make a message; `sort` is its type, `said` what a person would read, `at` the time."""
+    """Make a message; `sort` is its type, `said` the text for people, `at` the time."""
     head = {"@level": level, "@message": said, "@module": "kplan.ui", "@timestamp": at}
     return {**head, **more, "type": sort}
 
@@ -63,7 +63,7 @@ def plan_messages(plan: Plan, at: str) -> Iterator[StreamMessage]:
 def drift_messages(
     changes: Iterable[Change], at: str, declared: frozenset[str] = frozenset()
 ) -> Iterator[StreamMessage]:
-    """Return every object that drifted; `declared` holds block addresses."""
+    """Return every drifted object; `declared` has block addresses."""
     for each in changes:
         said = f"{each.address}: Drift detected ({_WORDS[each.action][0]})"
         yield stream_message("resource_drift", said, at, change=_change_data(each, declared))
@@ -116,13 +116,13 @@ def _completion_message(outcome: Outcome, at: str) -> StreamMessage:
 
 
 def verified_message(outcome: Outcome, at: str) -> StreamMessage:
-    """Return that every broker serves a change that an earlier message told of."""
+    """Return that every broker serves the change of an earlier message."""
     said = f"{outcome.change.address}: Served by every broker"
     return stream_message("apply_verified", said, at, item=item_data(outcome))
 
 
 def summary_message(outcomes: Sequence[Outcome], at: str) -> StreamMessage:
-    """Count what was done."""
+    """Count the applied changes."""
     done = [each.change.action for each in outcomes if each.status is OutcomeStatus.APPLIED]
     replaced = done.count(Action.REPLACE)
     added, gone = done.count(Action.CREATE) + replaced, done.count(Action.DELETE) + replaced

@@ -1,4 +1,4 @@
-"""Values in HCL notation, and what raw numbers of Kafka mean."""
+"""Values in HCL notation, and raw numbers of Kafka in readable units."""
 
 import re
 from collections.abc import Mapping
@@ -111,7 +111,7 @@ def key_text(key: str) -> str:
 
 
 def path_text(path: Path) -> str:
-    """Write where an attribute stands: `partitions`, `config["retention.ms"]`."""
+    """Write the path of an attribute: `partitions`, `config["retention.ms"]`."""
     return path[0] + "".join(f"[{quote_hcl(step)}]" for step in path[1:])
 
 

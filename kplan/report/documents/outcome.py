@@ -75,13 +75,13 @@ def is_retriable(refused: Refusal) -> bool:
 
 
 def outcome_hint(refused: Refusal) -> str:
-    """Say what to do about a refusal."""
+    """Return the fix for a refusal."""
     row = ERRORS.get(refused.error)
     return (row.remedy if row else "") or _HINTS[handling(refused)]
 
 
 def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0) -> Document:
-    """Sum up an apply. `again` is the command that goes on where this one stopped.
+    """Summarize an apply. `again` is the command that continues it.
 
     `imported` counts objects that import blocks took over without a request.
     """
@@ -128,7 +128,7 @@ def _is_destroy(outcomes: Sequence[Outcome]) -> bool:
 
 
 def _counts(outcomes: Sequence[Outcome]) -> Table:
-    """Count by the outcome of it and by what it was to be; empty columns are left out."""
+    """Count by outcome and action; empty columns are left out."""
     used = [each for each in _ACTIONS if any(one.change.action is each for one in outcomes)]
     return Table(
         tuple(
@@ -148,7 +148,7 @@ def _named_statuses(
 
 
 def _moves_block(moving: Sequence[Outcome]) -> Rows:
-    """Say what the cluster still moves, and what can be done about it."""
+    """Describe the moves in progress, and the commands for them."""
     rows = [Row(outcome_words(each), ACTION_MARKS[each.change.action]) for each in moving]
     hints = (
         "To see how far it is: kplan reassign status",
@@ -175,7 +175,7 @@ def _failures_block(bad: Sequence[Outcome]) -> Rows:
 
 
 def failure_rows(each: Outcome) -> Iterator[Row]:
-    """Say why a change was not done, and what to do about it."""
+    """Explain why a change was not applied, and how to fix it."""
     change, refused = each.change, each.refusal
     word, tone = _STATUSES[each.status]
     at = f"  {change.declared_at}" if change.declared_at else ""
@@ -201,7 +201,7 @@ def failure_rows(each: Outcome) -> Iterator[Row]:
 
 
 def applied_blocks(outcomes: Sequence[Outcome]) -> Iterator[Rows]:
-    """Name what was done, what is gone first; for those who did not see it happen."""
+    """Name the applied changes, deletions first; for readers who did not watch."""
     done = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
     done.sort(key=lambda each: _DESTRUCTIVE_ORDER.get(each.change.action, len(_DESTRUCTIVE_ORDER)))
     rows = [
@@ -271,7 +271,7 @@ _WORDS: Mapping[OutcomeStatus, tuple[str, Tone]] = {
 
 
 def deletion_plan_document(plan: RecordDeletionPlan) -> Document:
-    """Show what is to go, partition by partition, and what policies say of it."""
+    """Show the deletions, partition by partition, with policy verdicts."""
     granted = frozenset(plan.allowed_deletions)
     table = Table(
         tuple(_deletion_row(each, is_sent=each in granted) for each in plan.deletions),

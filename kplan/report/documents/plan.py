@@ -121,7 +121,7 @@ def _cluster_block(plan: Plan) -> Block:
 
 
 def _state_blocks(plan: Plan) -> Iterator[Block]:
-    """Say before all else that a deletion cannot be planned: a pipeline may have lost its state."""
+    """Report first that deletions cannot be planned: a pipeline may have lost its state."""
     if plan.lacks_state:
         live = count_text(plan.adoption_count, "declared object")
         yield Paragraph(
@@ -206,7 +206,7 @@ def _summary(plan: Plan) -> Iterator[Block]:
 
 
 def _verdict(plan: Plan) -> Line:
-    """Say what is to be done, or that nothing is, in the very words tools look for."""
+    """Write the plan summary, or that there are no changes, in the exact words that tools match."""
     if plan.import_count or any(change.action is not Action.NO_OP for change in plan.changes):
         imported = f" {plan.import_count} to import," if plan.import_count else ""
         replaced = plan.count(Action.REPLACE)
@@ -222,7 +222,7 @@ def _verdict(plan: Plan) -> Line:
 
 
 def _kplan_line(plan: Plan) -> Line:
-    """Say in one line what counts do not return."""
+    """Summarize in one line what the counts leave out."""
     parts: list[str | Span] = [part for part in _facts(plan) if part]
     joined: list[str | Span] = ["kplan: "]
     for part in parts:
@@ -255,7 +255,7 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
 
 
 def _broker_facts(plan: Plan) -> Iterator[str]:
-    """Say what was learnt from brokers."""
+    """Summarize the findings of brokers."""
     if plan.moves:
         yield transfers_text(plan.moves)
     if asked := int(plan.cluster.get("asked", "0")):
@@ -264,7 +264,7 @@ def _broker_facts(plan: Plan) -> Iterator[str]:
 
 
 def transfers_text(moves: Sequence[BrokerTransfer]) -> str:
-    """Say how much is copied in all, and what that means for each broker."""
+    """Sum the bytes copied, in all and for each broker."""
     if any(each.gains is None for each in moves):
         return f"moves UNKNOWN bytes over {count_text(len(moves), 'broker')}"
     total = _bytes_text(sum(each.gains or 0 for each in moves))

@@ -87,7 +87,7 @@ def module_address(steps: tuple[str, ...]) -> str:
 
 
 def action_reason(change: Change, declared: frozenset[str]) -> str:
-    """Return Terraform's code for why, "" where it has none; `declared` holds block addresses."""
+    """Return Terraform's reason code, "" if it has none; `declared` has block addresses."""
     match change.action, change.reason:
         case Action.REPLACE, Reason.REPLACE_OPTION:
             return "replace_by_request"
@@ -161,7 +161,7 @@ def plan_data(plan: Plan) -> Mapping[str, Data]:
 
 
 def change_data(change: Change, declared: frozenset[str]) -> dict[str, Data]:
-    """Write one change; `declared` holds the addresses of blocks that are still there."""
+    """Write one change; `declared` has the addresses of blocks that still exist."""
     found = terraform_address(change.address)
     if change.previous is not None:
         found["previous_address"] = str(change.previous)
@@ -223,7 +223,7 @@ def _change_facts(change: Change) -> Data:
 
 
 def impact_data(impact: Impact) -> Data:
-    """Write what a change destroys and whom it hits; null is what is not known."""
+    """Write the losses of a change and the affected groups; null is unknown."""
     groups = impact.groups
     return {
         "records": impact.records,
@@ -332,7 +332,7 @@ def _clusters_data(plan: Plan) -> Data:
 
 
 def _transfers_data(moves: Sequence[BrokerTransfer]) -> Data:
-    """Write what moves copy in all, and what each broker gets and loses; null is not known."""
+    """Write the bytes that moves copy in all, and per broker; null is unknown."""
     gains = [each.gains for each in moves if each.gains is not None]
     return {
         "bytes": sum(gains) if len(gains) == len(moves) else None,

@@ -165,7 +165,7 @@ FORMAT_VERSION = "1.0"
 
 
 def provider_schema(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) -> Data:
-    """Write what `terraform providers schema -json` writes; `id` is what every object has."""
+    """Write the output of `terraform providers schema -json`; every object has an `id`."""
     resources = {each.name: _resource(each) for each in sorted(kinds, key=lambda kind: kind.name)}
     arguments = {name: _attribute(provider[name]) for name in sorted(provider)}
     return {

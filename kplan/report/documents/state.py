@@ -63,7 +63,7 @@ def _object_rows(owned: OwnedObject) -> Rows:
 
 
 def _object_facts(owned: OwnedObject) -> list[str]:
-    """Say what is known beyond the attributes."""
+    """Show facts beside the attributes."""
     return [
         *([f"on {connection_name(owned.provider)}"] if owned.provider else []),
         *([f"uid {owned.uid}"] if owned.uid else []),
@@ -105,7 +105,7 @@ def _object_data(owned: OwnedObject) -> dict[str, Data]:
 
 
 def outputs_document(outputs: Mapping[str, OutputValue]) -> Document:
-    """Write `name = value` in HCL notation; sensitive values are not told."""
+    """Write `name = value` in HCL notation; sensitive values are masked."""
     rows = [
         Row(line(each), column=0)
         for name in sorted(outputs)
@@ -163,7 +163,7 @@ _MAX_ABSENT = 20
 
 
 def history_document(versions: Sequence[StateVersion]) -> Document:
-    """List states, newest first, with what each changed in ownership."""
+    """List states, newest first, with the changes of ownership of each."""
     if not versions:
         return Document(())
     rows = tuple(TableRow(tuple(_version_cells(each))) for each in reversed(versions))
@@ -214,7 +214,7 @@ def _differences_data(state_diff: StateDiff | None) -> Data:
 
 
 def replacement_document(state: State, state_diff: StateDiff, *, is_done: bool) -> Document:
-    """Return what a state put in the place of another changes in ownership."""
+    """Return the changes of ownership when one state replaces another."""
     parts = (
         (Mark.ADD, state_diff.added),
         (Mark.CHANGE, state_diff.changed),
@@ -234,7 +234,7 @@ def replacement_document(state: State, state_diff: StateDiff, *, is_done: bool) 
 def verification_document(
     state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> Document:
-    """Show what is not as last applied, and count what is."""
+    """Show the objects that differ from the last applied values, with counts."""
     blocks: list[Block] = []
     others = {at: each for at, each in standings.items() if each is not ObjectStatus.AS_APPLIED}
     if others:
@@ -290,7 +290,7 @@ def _identity_text(state: State, address: Address) -> str:
 def verification_data(
     state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> Data:
-    """Write how every owned object stands."""
+    """Write the status of every owned object."""
     return {
         "serial": state.serial,
         "lineage": state.lineage,
@@ -311,7 +311,7 @@ def verification_data(
 def adoption_document(
     adopted: Sequence[OwnedObject], absent: Sequence[Address], notes: Sequence[str]
 ) -> Document:
-    """Show what a state would come to own, and what is declared and was not found."""
+    """Show the objects that a state would own, and the declared ones that were not found."""
     blocks: list[Block] = []
     if adopted:
         blocks.append(Heading(line("kplan will note in its state, and leave as they are:")))
@@ -338,7 +338,7 @@ def adoption_document(
 
 
 def import_document(owned: Sequence[OwnedObject], notes: Sequence[str]) -> Document:
-    """Count what was taken over, per kind, with what is to be said about it."""
+    """Count the imported objects per kind, with notes."""
     counts = Counter(each.address.kind for each in owned)
     detail = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
     total = f"Import successful: {detail} owned now." if owned else "There was nothing to import."

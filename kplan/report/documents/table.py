@@ -26,7 +26,7 @@ _NOTE_ONLY_TABLES = frozenset({"unread"})
 
 
 def figures_document(figures: Figures) -> Document:
-    """Show the tables, what must be known beside them, and where the figures came from."""
+    """Show the tables, notes, and the source of the figures."""
     blocks: list[Block] = [Heading(line(strong_span(figures.title)))]
     blocks += [
         _table(each) for each in figures.tables if each.rows and each.name not in _NOTE_ONLY_TABLES
@@ -55,7 +55,7 @@ def _tally(table: FigureTable) -> Tally:
 
 
 def _table(table: FigureTable) -> Table:
-    """Show rows; a column in which nothing stands is left out."""
+    """Show rows; empty columns are left out."""
     foot = (Row(line(faint_span("There are more rows; -limit or -output shows them."))),)
     shown = [
         at
@@ -76,7 +76,7 @@ def _table(table: FigureTable) -> Table:
 
 
 def attributes_text(told: str) -> str:
-    """Write for people what fleet findings tell as JSON: `partitions: 3 -> 6`.
+    """Write JSON findings of a fleet for people: `partitions: 3 -> 6`.
 
     That is an object as a whole, or `{path: [before, after]}`; null means what is sensitive.
     """
@@ -101,7 +101,7 @@ def _value_text(value: object) -> str:
 
 
 def number_columns(table: FigureTable) -> frozenset[int]:
-    """Return the places of the columns that hold nothing but numbers."""
+    """Return the positions of numeric columns."""
     places = range(len(table.columns)) if table.rows else ()
     return frozenset(at for at in places if all(_is_number(row[at]) for row in table.rows))
 

@@ -16,7 +16,7 @@ _RISKS = (Risk.DANGEROUS, Risk.REVIEW, Risk.UNKNOWN, Risk.SAFE)
 
 
 def plan_tallies(changes: Iterable[Change]) -> tuple[Tally, ...]:
-    """Count what is done; columns and bars without a change are left out."""
+    """Count the changes; empty columns and bars are left out."""
     touched = [each for each in changes if each.action is not Action.NO_OP]
     if not touched:
         return ()
@@ -29,7 +29,7 @@ def plan_tallies(changes: Iterable[Change]) -> tuple[Tally, ...]:
 
 
 def drift_tallies(changes: Sequence[Change]) -> tuple[Tally, ...]:
-    """Count what drifted, by kind. It has no risk: it has happened."""
+    """Count the drifted objects by kind. Drift has no risk: it has happened."""
     columns = (Span("changed", Tone.CHANGE), Span("gone", Tone.REMOVE))
     bars = []
     for kind in sorted({each.kind for each in changes}):

@@ -92,7 +92,7 @@ def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list
 
 
 def plan_message(result: RunResult, at: str) -> StreamMessage | None:
-    """Return what a run planned, in the keys of `show -json`; None where it did not come so far."""
+    """Return the plan of a run in the keys of `show -json`; None if it did not get that far."""
     if result.plan is None:
         return None
     place: dict[str, Data] = {"@testfile": result.path, "@testrun": result.name}

@@ -54,12 +54,12 @@ def _github_line(finding: Finding, folder: str) -> str:
 
 
 def _file_path(place: SourceRange | None, folder: str) -> str:
-    """Name a file as services do, with slashes whatever the system has."""
+    """Name a file with forward slashes on every system."""
     return f"{folder}{PurePath(place.file).as_posix()}" if place else ""
 
 
 def _escape(text: str, also: str = "") -> str:
-    """Write what would end a command, or one of its values, as percent and number."""
+    """Percent-encode the characters that would end a command or one of its values."""
     return "".join(f"%{ord(each):02X}" if each in f"%\r\n{also}" else each for each in text)
 
 

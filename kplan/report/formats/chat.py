@@ -15,7 +15,7 @@ _CARD_VERSION = "1.4"
 
 
 def slack_data(document: Document, cases: Iterable[Case], links: Links = NO_LINKS) -> Data:
-    """Say the result, name the first of what went wrong, and link to the run.
+    """Show the result, name the first problem, and link to the run.
 
     `text` is all of it again, for notifications and for Mattermost and Rocket.Chat.
     """
@@ -98,10 +98,10 @@ def _cut(text: str, most: int) -> str:
 
 
 def _escape(text: str) -> str:
-    """Write what Slack would take for a link, a mention or a channel as itself."""
+    """Escape text that Slack would read as a link, a mention or a channel."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _plain(text: str) -> str:
-    """Write what a card would take for a link as itself: it knows a little Markdown."""
+    """Escape text that a card would read as a link: it supports some Markdown."""
     return text.replace("[", "\\[").replace("](", "]\\(")

@@ -7,7 +7,7 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TextPiece:
-    """A stretch of text, and ever shorter ways to say it; the last may be "".
+    """A span of text and ever shorter forms of it; the last may be "".
 
     One that `is_counted` is missed where there is no room for it.
     """
@@ -21,12 +21,12 @@ SEPARATOR_SIZE = 2
 
 
 def piece_size(text: str) -> int:
-    """Count what a text takes: bytes, which no service counts as less than one character."""
+    """Measure a text in bytes, which every service counts as at least a character."""
     return len(text.encode())
 
 
 def fit_pieces(pieces: Sequence[TextPiece], room: int) -> tuple[str, ...]:
-    """Say each piece as fully as there is room for; the first ones come first.
+    """Write each piece in the longest form that fits; earlier ones have priority.
 
     Every piece is said in its shortest way before one is said in a longer way. What has no room
     even so is "", from the end.

@@ -126,7 +126,7 @@ def _mermaid_lines(cluster: ModuleCluster, names: Mapping[str, str], indent: str
 
 
 def _names(of: Sequence[str]) -> dict[str, str]:
-    """Return everything a name that Mermaid reads; those that would be the same are counted."""
+    """Return node names that Mermaid accepts; equal ones are numbered."""
     found: dict[str, str] = {}
     counts: dict[str, int] = {}
     for each in of:

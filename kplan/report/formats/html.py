@@ -49,7 +49,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar with its name, `y` down from the top; `end` is where its number stands."""
+    """One bar with its name, `y` from the top; `end` is the position of its number."""
 
     name: str
     y: int
@@ -149,7 +149,7 @@ def _filter_marks(block: Block) -> Iterator[Mark]:
 
 
 def _page_sections(blocks: Sequence[Block]) -> Iterator[PageSection]:
-    """Put what is grave first, then the rest by what becomes of it."""
+    """Sort severe changes first, then the rest by action."""
     rest = [each for each in blocks if not needs_attention(each)]
     found: list[PageSection] = [
         ("Needs attention", [each for each in blocks if needs_attention(each)]),
@@ -239,7 +239,7 @@ def _indentation(row: Row) -> str:
 
 
 def _plain_lines(item: Item) -> str:
-    """Return the lines of a change as text alone; the script marks up what comes into sight.
+    """Return the lines of a change as plain text; the script adds markup when they are visible.
 
     "" where a line would be taken for marked that is not.
     """

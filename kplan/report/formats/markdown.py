@@ -79,13 +79,13 @@ _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 
 
 def prose_markdown(text: str) -> str:
-    """Write text that means itself: no markup, no HTML, and no one is called by an @."""
+    """Escape text: no markup, no HTML, and no mentions by @."""
     lines = [_SPECIAL.sub(r"\\\1", clean_text(each)) for each in text.split("\n")]
     return _MENTION.sub("@\u200b", "\n".join(lines))
 
 
 def code_markdown(text: str) -> str:
-    """Write a name as code, whatever backticks it holds."""
+    """Write a name as code, with any backticks."""
     inner = clean_text(text)
     ticks = "`" * (_longest_run(inner) + 1)
     room = " " if inner.startswith("`") or inner.endswith("`") else ""
@@ -93,14 +93,14 @@ def code_markdown(text: str) -> str:
 
 
 def table_markdown(rows: Sequence[Sequence[str]], numbers: Collection[int]) -> str:
-    """Write a table whose first row is its head; `numbers` are the places of columns of numbers."""
+    """Write a table whose first row is its head; `numbers` are the positions of numeric columns."""
     first, *rest = [f"| {' | '.join(prose_markdown(cell) for cell in each)} |" for each in rows]
     rules = ("---:" if place in numbers else "---" for place in range(len(rows[0])))
     return "\n".join([first, f"| {' | '.join(rules)} |", *rest])
 
 
 def tally_markdown(tally: Tally) -> str:
-    """Write counts as a table; what is none is left blank."""
+    """Write counts as a table; zero is left blank."""
     head = (tally.noun, *(each.text for each in tally.columns))
     bars = [(name, *(f"{count:,}" if count else "" for count in of)) for name, of in tally.bars]
     return table_markdown([head, *bars], range(1, len(head)))
@@ -270,7 +270,7 @@ def render_markdown(
 
 
 def _header(document: Document, links: Links) -> Iterator[str]:
-    """Say what must be known whatever else has room: the result, the cluster, the warnings."""
+    """Write the parts that are never cut: the result, the cluster, the warnings."""
     if document.title:
         yield f"## {prose_markdown(document.title)}"
     for each in document.blocks:
@@ -294,7 +294,7 @@ def _links(document: Document, links: Links) -> Iterator[str]:
 
 
 def _sections(blocks: Sequence[Block], fence: str, links: Links) -> Iterator[_Section]:
-    """Put what is grave first, then the rest by what becomes of it."""
+    """Sort severe changes first, then the rest by action."""
     if grave := [each for each in blocks if needs_attention(each)]:
         pieces = [markdown_piece(each, fence, links) for each in grave]
         pieces += _places_piece(grave, links)

@@ -120,7 +120,7 @@ def _file(place: SourceRange) -> str:
 
 
 def _location(finding: Finding, folder: str) -> Data:
-    """Point at a line; what is in no file any more is put down to the folder.
+    """Point at a line; a finding outside any file is attributed to the folder.
 
     Code scanning refuses a whole file for one result without a physical location.
     """

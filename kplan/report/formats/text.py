@@ -29,7 +29,7 @@ from kplan.report.format import TextStyle
 
 
 def clean_text(text: str, *, unicode: bool = True) -> str:
-    """Write what would steer a terminal (controls, bidi marks) as escapes (backslash, u001b).
+    """Write control characters and bidi marks as escapes (backslash, u001b).
 
     Without `unicode` everything beyond ASCII is escaped too.
     """
@@ -150,7 +150,7 @@ def line_columns(text: Line, look: TextStyle) -> int:
 
 @cache
 def row_prefix(mark: Mark, column: int, look: TextStyle) -> str:
-    """Write what is before a line that starts at `column`: its mark, or the word for it."""
+    """Write the part of a line before `column`: its symbol, or the word for it."""
     if look.accessible:
         word = MARK_WORDS[mark]
         return " " * column + (f"{word} " if word else "")
@@ -215,7 +215,7 @@ def _rows(rows: Iterable[Row], look: TextStyle) -> Iterator[str]:
 
 
 def _problem(block: Problem, look: TextStyle) -> Iterator[str]:
-    """Write a problem: its summary, its places with what was seen there, and the hint."""
+    """Write a problem: its summary, its places with values, and the hint."""
     word = paint_text(f"{block.severity}: ", block.tone, look)
     code = paint_text(f" [{block.code}]", Tone.FAINT, look)
     yield word + paint_text(block.summary, Tone.STRONG, look) + code
@@ -246,7 +246,7 @@ def _excerpt(excerpt: Excerpt, address: str, look: TextStyle) -> Iterator[str]:
 
 
 def _value_lines(values: Sequence[str], look: TextStyle) -> Iterator[str]:
-    """Write what the values in an expression were."""
+    """Write the values in an expression."""
     rule, bar = ("├" + "─" * 16, "│") if look.unicode else ("+" + "-" * 16, "|")
     if look.accessible:
         rule, bar = "where:", ""
@@ -283,7 +283,7 @@ def _table_lines(table: Table, look: TextStyle) -> Iterator[str]:
 
 
 def _cells(cells: tuple[Line, ...], sides: list[tuple[int, bool]], look: TextStyle) -> str:
-    """Write cells in columns of a width each; those of numbers are set to the right."""
+    """Write cells in columns of fixed widths; numbers are right-aligned."""
     shown = []
     for cell, (width, is_right) in zip(cells, sides, strict=True):
         told, room = paint_line(cell, look), " " * (width - line_columns(cell, look))

@@ -52,7 +52,7 @@ def render_block(
 
 
 def render_arguments(value: object, instead: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Write what is not left to its default, and no secret.
+    """Write the attributes that differ from defaults and are not secret.
 
     `instead` holds expressions for attributes that are not the same in all instances.
     """
@@ -148,7 +148,7 @@ def _acl_block_name(acl: Acl) -> str:
 def _render_acl_block(
     kind: ResourceKind, acls: Sequence[Acl], name: str, comments: Comments
 ) -> str:
-    """Write what the ACLs share once, and the rest in a set or a map."""
+    """Write the common part of the ACLs once, and the rest in a set or a map."""
     varying = _varying_attributes(acls)
     above = dict.fromkeys(
         chain.from_iterable(comments.get(kind.identify(each), ()) for each in acls)
@@ -202,7 +202,7 @@ def render_topic_blocks(
 
 
 def _topic_groups(topics: Iterable[Topic]) -> list[tuple[str, list[Topic]]]:
-    """Group topics that are alike and whose names begin alike; return groups with their names.
+    """Group similar topics whose names share a beginning; return groups with their names.
 
     People look for a topic by its name: settings tell groups apart, and name none of them.
     """
@@ -227,7 +227,7 @@ def _first_word(name: str) -> str:
 
 
 def _name_prefix(names: Sequence[str]) -> str:
-    """Return what names have in common, in whole words."""
+    """Return the common beginning of names, in whole words."""
     pairs = zip(min(names), max(names), strict=False)  # all others are between these two
     shared = "".join(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     common = re.sub(r"[^._-]*$", "", shared).strip("._-")
@@ -238,7 +238,7 @@ TopicSettings = tuple[object, ...]
 
 
 def _shared_settings(topic: Topic) -> TopicSettings:
-    """Return what topics must have in common to share a block: all but name and partitions."""
+    """Return the attributes that topics of one block share: all but name and partitions."""
     return (
         topic.replication_factor or 0,
         topic.replica_assignment,
@@ -261,7 +261,7 @@ def _render_shared_topics(
 
 
 def declarable_value(value: object) -> object:
-    """Return what is declared of a live value: where replicas are is left to the cluster.
+    """Return the declared form of a live value, without replica assignments.
 
     So are the throttles of a reassignment, which go when it ends.
     """
@@ -272,7 +272,7 @@ def declarable_value(value: object) -> object:
 
 
 def is_writable(value: object) -> bool:
-    """Whether HCL can say the value: whatever is written there is read in composed form."""
+    """Whether HCL can express the value: HCL text is read in composed form."""
     return is_normalized("NFC", json.dumps(to_document(value), ensure_ascii=False))
 
 

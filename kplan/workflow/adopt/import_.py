@@ -215,7 +215,7 @@ SelectedObjects = Mapping[str, Sequence[Identity]]
 def _select_objects(
     project: OpenProject, selection: ImportSelection
 ) -> tuple[Snapshot, SelectedObjects, list[UnimportedObject]]:
-    """Read what there is, then all about what is to be taken.
+    """List the objects, then read the selected ones in full.
 
     What cannot be deleted was made by no one, and is left out.
     """
@@ -258,12 +258,12 @@ def _select_objects(
 
 
 def _filter_name(identity: Identity, live: LiveObject) -> str:
-    """Return the name that a prefix is compared with: of an ACL that of what it is about."""
+    """Return the name that a prefix is compared with: for an ACL that of its resource."""
     return live.value.resource_name if isinstance(live.value, Acl) else identity
 
 
 def _import_obstacle(kind: ResourceKind, identity: Identity, snapshot: Snapshot) -> str | None:
-    """Say why an object cannot be declared; "" where that goes without saying, None if it can."""
+    """Explain why an object cannot be declared; "" if it is obvious, None if it can."""
     reading = snapshot.readings.get(kind.name)
     if reading is None:
         return ""
@@ -300,7 +300,7 @@ def _render_selected(
 def _adopt_selected(
     project: Project, file: Path, text: str, seen: tuple[Snapshot, SelectedObjects]
 ) -> tuple[OwnedObject, ...]:
-    """Write the file, load it as every later run will, and own what it declares."""
+    """Write the file, load it like any later run, and own its objects."""
     snapshot, chosen = seen
     file.write_text(text, encoding="utf-8")
     try:

@@ -1,4 +1,4 @@
-"""Use case: import what a Terraform state owns."""
+"""Use case: import the objects of a Terraform state."""
 
 import json
 from collections import defaultdict

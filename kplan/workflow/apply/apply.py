@@ -91,7 +91,7 @@ class TeeWatcher:
         self.second.on_outcomes(outcomes)
 
     def on_visibility(self, visibility: Visibility) -> None:
-        """Notify both which brokers do not serve what was applied yet."""
+        """Notify both of the brokers that do not serve the applied changes yet."""
         self.first.on_visibility(visibility)
         self.second.on_visibility(visibility)
 
@@ -198,7 +198,7 @@ def apply_context(
 def absorb_journal(
     project: Project, found: OpenProject, result: PlanResult, ports: Ports
 ) -> PlanResult:
-    """Write down what an interrupted apply had done, so that its journal can go.
+    """Record the results of an interrupted apply, so that its journal can be removed.
 
     A saved plan that it was carrying out counts as applied: it is not begun a second time.
     """

@@ -10,7 +10,7 @@ _GIT_TIMEOUT_S = 30
 
 
 def check_state_is_kept(project: Project, ports: Ports) -> None:
-    """Refuse to apply in a CI job whose state goes with its checkout.
+    """Refuse to apply in a CI job whose state is lost with its checkout.
 
     What the next job does not know it does not delete: a right that was revoked would stay. A file
     that somebody named is meant to be there the next time, one that git tracks is committed.

@@ -30,7 +30,7 @@ class DeletionTarget:
 def parse_targets(
     words: Sequence[str], before: str, file: Path | None
 ) -> tuple[DeletionTarget, ...]:
-    """Read what is asked for; `before` holds where a word names no offset of its own.
+    """Read the requested offsets; `before` has those that a keyword does not determine.
 
     Raises:
         UsageError: nothing is asked for, or what cannot be read, or a partition twice.

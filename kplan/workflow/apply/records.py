@@ -89,7 +89,7 @@ _HIDDEN_TOPIC = TopicUse(unread=("the topic does not exist, or the principal can
 
 @dataclass(frozen=True, slots=True)
 class RecordDeletionRequest:
-    """What is asked for; `provider` is the key of the connection."""
+    """The request; `provider` is the key of the connection."""
 
     targets: tuple[DeletionTarget, ...]
     provider: str = ""
@@ -98,7 +98,7 @@ class RecordDeletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecordDeletionResult:
-    """What was planned, and the outcome of each partition; nothing where no one approved."""
+    """The plan, and the outcome of each partition; empty if it was not approved."""
 
     plan: RecordDeletionPlan
     outcomes: tuple[PartitionDeletionOutcome, ...] = ()
@@ -229,7 +229,7 @@ def _internal_topic_diagnostic(name: str) -> Diagnostic:
 def _execute_deletion(
     cluster: Cluster, plan: RecordDeletionPlan, ports: Ports
 ) -> tuple[PartitionDeletionOutcome, ...]:
-    """Send what was granted, and tell of everything that was planned."""
+    """Send the approved deletions, and report all planned ones."""
     stale = _find_stale_topics(cluster, plan)
     told = {each.deletion: each for each in _unsent_outcomes(plan, stale)}
     cuts = [each for each in plan.allowed_deletions if each.topic not in stale]
@@ -275,7 +275,7 @@ def _has_handling(answer: int | Refusal, what: Handling) -> bool:
 def _deletion_outcome(
     cut: PartitionDeletion, answer: int | Refusal, uses: Mapping[str, TopicUse]
 ) -> PartitionDeletionOutcome:
-    """Return the outcome of a cut; where no answer came, its first offset now tells (`uses`)."""
+    """Return the outcome of a deletion; without an answer, from the first offset (`uses`)."""
     if not isinstance(answer, Refusal):
         return PartitionDeletionOutcome(cut, OutcomeStatus.APPLIED, answer)
     if not _has_handling(answer, Handling.IN_DOUBT):
@@ -303,7 +303,7 @@ def _find_stale_topics(cluster: Cluster, plan: RecordDeletionPlan) -> Mapping[st
 def _unsent_outcomes(
     plan: RecordDeletionPlan, stale: Mapping[str, Refusal]
 ) -> Iterator[PartitionDeletionOutcome]:
-    """Return of what is not sent: nothing to go, refused by a policy, or another topic by now."""
+    """Return items not to send: nothing to delete, refused by policy, or another topic by now."""
     refused = plan.refusals
     for cut in plan.deletions:
         if cut.topic in refused:

@@ -30,7 +30,7 @@ _NOWHERE = SourceRange("", 0, 0, 0, 0)
 def resume_apply(
     project: Project, options: PlanOptions, ports: Ports, hands: ApplyHandlers
 ) -> ApplyResult:
-    """Finish an apply that was interrupted: what it was approved for and has not done yet.
+    """Finish an interrupted apply: the approved changes that are not done yet.
 
     What is to be done is in the journal, with the values of the variables; the configuration gives
     the connections, the policies, and the secrets. What is declared otherwise by now is left to the
@@ -76,7 +76,7 @@ def resume_apply(
 def _approved_resources(
     configuration: Configuration, approved: Sequence[Change]
 ) -> Iterator[Resource]:
-    """Give what was approved in the place of what is declared by now, and all the rest.
+    """Replace the current declarations with the approved ones, and keep all others.
 
     Where both are the same, what is declared has the secrets. An object that was to be deleted and
     is declared again stays.
@@ -115,7 +115,7 @@ def _is_same_goal(change: Change, value: object) -> bool:
 
 
 def _outcomes_before(journal: Journal, made: PlanResult) -> Iterator[Outcome]:
-    """Give the approved changes that are done already, by the journal or by what is live."""
+    """Return the approved changes that are done, by the journal or by the live objects."""
     applied = {
         each.change.key: each for each in journal.outcomes if each.status is OutcomeStatus.APPLIED
     }
@@ -144,7 +144,7 @@ def _verify_before(
     options: PlanOptions,
     outside: tuple[Ports, ApplyHandlers],
 ) -> ApplyResult:
-    """Wait until every broker serves what was done before, too, and put it before the rest."""
+    """Wait until every broker also serves the earlier changes, and put them before the rest."""
     (project, found), (ports, hands) = projects, outside
     lines = {
         each.change.key: ChangeProgress(_visible_change(each.change, done.state), 0)
@@ -174,7 +174,7 @@ def _verify_before(
 
 
 def _visible_change(change: Change, state: State) -> Change:
-    """Give a change that brokers can be asked for: the journal does not say what was before."""
+    """Return a change for queries of brokers: the journal does not record the previous value."""
     owned = state.owned.get(change.address)
     if change.action is Action.DELETE or owned is None:
         return change
@@ -182,14 +182,14 @@ def _visible_change(change: Change, state: State) -> Change:
 
 
 def _approved_keys(approved: Sequence[Change], state: State) -> frozenset[ObjectKey]:
-    """Return what the apply was about: its objects, and those that their addresses held before."""
+    """Return the objects of the apply, and those previously at their addresses."""
     addresses = {each.address for each in approved}
     held = (each for address, each in state.owned.items() if address in addresses)
     return frozenset(each.key for each in approved) | frozenset(each.key for each in held)
 
 
 def _unapproved_changes(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
-    """Name the changes that aim at something else than the change that was approved."""
+    """Name the changes whose goal differs from the approved one."""
     goals = {each.key: each for each in approved}
     for change in plan.changes:
         if not change.touches_cluster:

@@ -63,7 +63,7 @@ class Staleness(StrEnum):
 def find_stale_changes(
     plan: Plan, state: State, snapshots: Mapping[str, Snapshot], kinds: Sequence[ResourceKind]
 ) -> tuple[tuple[Change, Staleness], ...]:
-    """List the changes whose object is not what the plan saw, and not what it is to become either.
+    """List the changes whose object is neither in its planned nor in its final form.
 
     A change that came about by other hands is not one of them: it is done already.
     """
@@ -231,7 +231,7 @@ def _check_not_applied(saved: SavedPlan, state: State) -> None:
 
 
 def _check_applicable(saved: SavedPlan, project: OpenProject, options: PlanOptions) -> None:
-    """Check what no way of dealing with stale plans can make up for."""
+    """Check conditions that no way of handling stale plans can fix."""
     if project.journal is not None and project.journal.header.nonce == saved.metadata.nonce:
         raise StalePlanError(
             "An apply of this plan was started and interrupted.",
@@ -264,7 +264,7 @@ def _rebase_plan(
     on_stale: StaleAction,
     given: tuple[PlanOptions, Ports],
 ) -> tuple[PlanResult, StaleChanges]:
-    """Put a saved plan on what is open now, without what does not fit any more."""
+    """Adapt a saved plan to the current state, without changes that no longer apply."""
     state = _select_state(saved.plan, project.state, on_stale)
     if saved.plan.based_on.config_digest != project.configuration.digest:
         raise StalePlanError(
@@ -287,7 +287,7 @@ def _rebase_plan(
 def _apply_current_policies(
     result: PlanResult, clusters: Clusters, options: PlanOptions, ports: Ports
 ) -> PlanResult:
-    """Compare it with the policies and thresholds of today, whatever let it through before."""
+    """Check it against the current policies and thresholds, whatever allowed it before."""
     former = result.plan
     kept = tuple(each for each in former.violations if each.standing is ViolationStatus.REFUSED)
     problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
@@ -299,7 +299,7 @@ def _apply_current_policies(
 
 
 def _planned_policies(plan: Plan, options: PolicyOptions) -> PolicyOptions:
-    """Add what the plan was made with: places of policies, principal, reasons for overrides."""
+    """Add the inputs of the plan: places of policies, principal, reasons for overrides."""
     recorded = {
         each.policy: each.reason.removeprefix("overridden: ")
         for each in plan.violations
@@ -348,7 +348,7 @@ def _select_state(plan: Plan, state: State, on_stale: StaleAction) -> State:
 
 
 def _remove_stale_changes(plan: Plan, stale: StaleChanges, state: State) -> Plan:
-    """Leave stale changes out, and with a later state what says no more than that it was so."""
+    """Leave stale changes out, and with a later state those that only confirm it."""
     out = {each.key for each, _ in stale}
     is_later = state.serial != plan.based_on.serial
 
@@ -374,7 +374,7 @@ def _stale_outcome(change: Change, why: Staleness) -> Outcome:
 
 
 def _same_options(plan: Plan, options: PlanOptions) -> PlanOptions:
-    """Plan what a saved plan was about."""
+    """Make the plan of a saved plan's objects."""
     return replace(
         keep_replacements(options, plan.changes),
         is_destroy=any(each.reason is Reason.DESTROY for each in plan.changes),
@@ -389,7 +389,7 @@ def _replan(
     options: PlanOptions,
     outside: tuple[Ports, ApplyHandlers],
 ) -> ApplyResult:
-    """Plan again what the saved plan was about; other actions than it had must be approved."""
+    """Plan the objects of the saved plan again; new actions must be approved."""
     ports, hands = outside
     former = saved.plan
     options = _same_options(former, options)

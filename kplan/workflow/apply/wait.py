@@ -1,4 +1,4 @@
-"""Use case: wait until every broker serves what was applied without waiting for it."""
+"""Use case: wait until every broker serves the changes applied without waiting."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -25,7 +25,7 @@ class WaitResult:
 
 
 def wait_until_served(project: Project, pace: Limits, ports: Ports, watcher: Watcher) -> WaitResult:
-    """Wait, for `visible_s` at most, and take the mark off what is served."""
+    """Wait for `visible_s` at most, and unmark the changes that are served."""
     until = ports.clock.now() + pace.visible_s
     with open_project(project, ports) as found:
         check_no_journal(project)

@@ -1,4 +1,4 @@
-"""What is gathered from another tool's files: values, what they cannot say, and mistakes."""
+"""The content of another tool's files: values, inexpressible parts, and mistakes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ class UnconvertedEntry:
 
 @dataclass(frozen=True, slots=True)
 class AclGrant:
-    """To whom ACLs are given, where that is written, and what is noted about it."""
+    """The principals of ACLs, the place of the grant, and notes."""
 
     principal: str
     source_range: SourceRange
@@ -71,7 +71,7 @@ class Conversion:
             self.problems.extend(failure.diagnostics)
 
     def skip(self, at: SourceRange | YamlNode, what: str, reason: str) -> None:
-        """Note what is not carried over; a node that is left out as a whole counts as read."""
+        """Record a part that is not converted; a node left out as a whole counts as read."""
         if isinstance(at, YamlNode):
             at.mark_read()
             at = at.declared_at
@@ -84,7 +84,7 @@ class Conversion:
                 self.skip(part.get(key), f"{key} of {of}", reason)
 
     def skip_unread(self, documents: Iterable[YamlNode]) -> None:
-        """Note every key that no reader asked for."""
+        """Record every key that no reader used."""
         for document in documents:
             for path, part in document.unread_members():
                 self.skip(part, path, "kplan has nothing like it")
@@ -154,7 +154,7 @@ class Conversion:
 
 
 def read_notes(part: YamlNode, *names: str) -> tuple[str, ...]:
-    """Read what people say of an object and Kafka stores nowhere: labels, owners, descriptions."""
+    """Read descriptive fields that Kafka does not store: labels, owners, descriptions."""
     return tuple(
         line
         for name in names

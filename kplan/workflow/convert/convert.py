@@ -45,7 +45,7 @@ READERS: Mapping[SourceFormat, Callable[[Sequence[YamlNode], Conversion], None]]
 
 @dataclass(frozen=True, slots=True)
 class ConversionResult:
-    """The text of the blocks, the number of objects by kind, and what could not be converted."""
+    """The text of the blocks, the number of objects by kind, and the unconverted parts."""
 
     text: str
     counts: Mapping[str, int]
@@ -53,7 +53,7 @@ class ConversionResult:
 
 
 def convert(files: Sequence[str], format_: SourceFormat | None) -> ConversionResult:
-    """Read files, and write what they declare as HCL; without a format each tells its own.
+    """Convert files to HCL; without a format each file is detected.
 
     Raises:
         ConfigError: a file cannot be read, is neither YAML nor HCL, or does not hold what its
@@ -100,7 +100,7 @@ def _result(found: Conversion, terraform: str) -> ConversionResult:
 
 
 def _is_terraform(name: str, format_: SourceFormat | None) -> bool:
-    """Whether a file is HCL; raises Failure of the JSON form, whose expressions are texts."""
+    """Whether a file is HCL; raises Failure for the JSON form, whose expressions are texts."""
     if format_ in (None, SourceFormat.TERRAFORM) and name.endswith(".tf.json"):
         at = SourceRange(name, 1, 1, 1, 1)
         hint = "Write it as HCL first."
@@ -127,7 +127,7 @@ def write_new_file(file: Path, text: str) -> None:
 
 
 def _detect_format(documents: Sequence[YamlNode], name: str) -> SourceFormat:
-    """Return the format by what only it has; raises Failure."""
+    """Detect the format by its distinctive keys; raises Failure."""
     keys = {key for each in documents for key in each.key_names}
     versions = set(_api_versions(documents))
     if any(each.startswith("kafka.strimzi.io/") for each in versions):

@@ -69,7 +69,7 @@ def _read_jikkou_resource(
 
 
 def _report_shared_part(kind: str, name: str, part: YamlNode, conversion: Conversion) -> None:
-    """Report what a map of configs or a role says of itself: it becomes no block of its own."""
+    """Report the unconverted parts of a map of configs or a role, which becomes no block."""
     metadata = part.get("metadata")
     told = f"a {kind} becomes part of the objects that use it, and no block of its own"
     conversion.skip_members(metadata, dict.fromkeys(_NOTES, told), f"{kind} {name}")
@@ -93,7 +93,7 @@ def read_strimzi(documents: Sequence[YamlNode], conversion: Conversion) -> None:
 
 
 def _document_resources(document: YamlNode) -> Iterator[tuple[str, YamlNode]]:
-    """Return the resources of a document with their kinds; lists hold several."""
+    """Return the resources of a document with their kinds; lists contain several."""
     document.get("apiVersion")
     kind = document.get("kind").text()
     if not kind.endswith("List"):
@@ -222,7 +222,7 @@ def _read_strimzi_resource(kind: str, part: YamlNode, conversion: Conversion) ->
 
 
 def _report_kubernetes_parts(part: YamlNode, conversion: Conversion) -> None:
-    """Report where Kubernetes keeps a resource; its status and history are nobody's wish."""
+    """Report the Kubernetes metadata of a resource; status and history are ignored."""
     part.get("status").mark_read()
     name = part.get("metadata", "name").text()
     for key in _KUBERNETES_HISTORY:

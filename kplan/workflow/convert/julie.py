@@ -36,7 +36,7 @@ def _read_topology(document: YamlNode, conversion: Conversion) -> None:
 
 
 def _read_platform(name: str, part: YamlNode, conversion: Conversion) -> None:
-    """Read what a platform has: quotas of users, and schema registries."""
+    """Read the settings of a platform: quotas of users, and schema registries."""
     match name:
         case "kafka":
             for quota in part.get("quotas").items():

@@ -69,7 +69,7 @@ def read_kafka_gitops(documents: Sequence[YamlNode], conversion: Conversion) -> 
 
 
 def _report_settings(settings: YamlNode, conversion: Conversion) -> None:
-    """Report what the settings switch that is no object."""
+    """Report the settings that are not objects."""
     for cloud in ("ccloud", "confluent"):
         if settings.get(cloud, "enabled").text("") == "true":
             conversion.skip(settings.get(cloud), f"settings.{cloud}", _CLOUD_REASON)
@@ -153,7 +153,7 @@ def _topic_rules(part: YamlNode, describes: bool) -> Iterator[AclRule]:  # noqa:
 
 
 def _group_rule(group: str, operation: str = "Read") -> AclRule:
-    """Return the rule of a group, whose name is a prefix where a star ends it."""
+    """Return the rule of a group, whose name is a prefix if it ends with a star."""
     if len(group) > 1 and group.endswith("*"):
         return "Group", group[:-1], operation, "Prefixed"
     return "Group", group, operation, ""

@@ -36,7 +36,7 @@ _UNMANAGED = "kplan manages topics and ACLs; leave it to Terraform"
 
 
 def read_terraform(sources: Mapping[str, str], conversion: Conversion) -> str:
-    """Read Terraform files by name, and return the HCL of what they declare for Kafka.
+    """Read Terraform files by name, and return the HCL of their Kafka resources.
 
     Blocks are edited where they are, so that expressions and comments in them stay. What belongs to
     other resources becomes a variable.

@@ -214,7 +214,7 @@ class _BlockEditor:
         return self._whole_lines(start, end, "")
 
     def _whole_lines(self, start: int, end: int, new: str) -> Edit:
-        """Return an edit that takes the end of the line along where nothing else is on it."""
+        """Return an edit that includes the line break if nothing else is on the line."""
         text = self.source.text
         offset = self.source.block.start
         after = re.compile(r"[ \t]*(?:(?:#|//)[^\n]*)?\n").match(text, end - offset)
@@ -225,7 +225,7 @@ class _BlockEditor:
         return self._whole_lines(start, end, "".join(f"# {each.strip()}\n" for each in lines))
 
     def _dependencies(self, attribute: ast.Attribute) -> Edit:
-        """Keep what is converted; the rest is reported."""
+        """Keep the converted blocks; the rest is reported."""
         kept: list[str] = []
         for each in attribute.references:
             address = (each.root, *each.steps)

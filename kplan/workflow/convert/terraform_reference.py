@@ -1,4 +1,4 @@
-"""References in Terraform files: rewritten to what a conversion writes, or made variables."""
+"""References in Terraform files: rewritten to converted blocks, or replaced by variables."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ class ReferenceWriter:
     new_variables: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def edits(self, origin: Origin, attributes: Iterable[ast.Attribute]) -> Iterator[Edit]:
-        """Return what changes in the values of arguments.
+        """Return the edits in the values of arguments.
 
         Raises:
             UnconvertibleError: a reference means something that kplan has no value for.
@@ -89,7 +89,7 @@ class ReferenceWriter:
     def _variable(
         self, path: tuple[str, ...], shown: str, place: SourceRange, used: tuple[str, str]
     ) -> str:
-        """Return the variable that stands for a value of another resource, told once."""
+        """Return the variable for a value of another resource, reported once."""
         argument, index = used
         name = _NO_IDENTIFIER.sub("_", "_".join(path)).replace("-", "_")
         if name not in self.new_variables:
@@ -113,7 +113,7 @@ _WHOLE = 3
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Write all edits into a text; they do not overlap."""
+    """Apply all edits to a text; they do not overlap."""
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text

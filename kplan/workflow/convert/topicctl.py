@@ -40,7 +40,7 @@ _MIGRATION_KEYS = ("throttleMB", "partitionBatchSize")
 
 
 def read_topicctl(documents: Sequence[YamlNode], conversion: Conversion) -> None:
-    """Read files of topicctl; what a file declares is told by its spec."""
+    """Read files of topicctl; the type of a file follows from its spec."""
     clusters: set[tuple[str, ...]] = set()
     for document in documents:
         with conversion.collect_problems():
@@ -121,7 +121,7 @@ def _read_strategy(name: str, placement: YamlNode, conversion: Conversion) -> st
 
 
 def _read_user(document: YamlNode, conversion: Conversion) -> None:
-    """Read a user: the ACLs are for `User:` with the name, whatever their principal says."""
+    """Read a user: the ACLs are for `User:` with the name, whatever their principal is."""
     meta, spec = document.get("meta"), document.get("spec")
     name = spec.get("name").text(meta.get("name").text())
     notes = read_notes(meta, *_NOTES)

@@ -1,4 +1,4 @@
-"""Use cases over many clusters: who may do what, and what a plan would have denied."""
+"""Use cases over many clusters: permissions, and the effect of plans on real requests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,14 +38,14 @@ def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: 
 
 
 def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figures:
-    """List what a principal may do to the topics of every cluster."""
+    """List the operations of a principal on the topics of every cluster."""
     with open_snapshot(options, ports) as found:
         told = {"access": access.topic_access(found.objects, principal)}
         return render_figures(f"Access of {principal}", told, (options, found))
 
 
 def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
-    """Find what should not be: ACLs that do nothing, and what the policies would not let in.
+    """Find problems: ACLs without effect, and objects that policies would refuse.
 
     The policies are those of each cluster's configuration.
     """
@@ -96,7 +96,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
 def _unknown_effects(
     plans: Mapping[str, Sequence[Change]], found: OpenSnapshot, history: "DataFrame"
 ) -> tuple[str, ...]:
-    """Say of which clusters a plan changes ACLs, and nothing is known of what it would deny."""
+    """Name the clusters whose ACLs a plan changes and whose requests are unknown."""
     concerned = {
         name
         for name, changes in plans.items()

@@ -50,7 +50,7 @@ _UNOWNED_HEADER = """\
 
 
 def render_removals(state: State, unused: Sequence[Row]) -> Mapping[str, str]:
-    """Write, by the ending of a file, `removed` blocks for what is owned, and blocks for the rest.
+    """Write, by the ending of a file, `removed` blocks for owned objects, and blocks for the rest.
 
     `unused` are rows of one cluster, `state` is its own.
     """
@@ -148,7 +148,7 @@ def _ingest_all(
     logging: Sequence[tuple[FleetConfiguration, FleetCluster]],
     ports: FleetPorts,
 ) -> list[str]:
-    """Read all logs; returns what is to be reported of those that were not. Raises KplanError."""
+    """Read all logs; returns the problems of those that failed. Raises KplanError."""
     failures: list[tuple[str, KplanError]] = []
     stopped = 0
     for what in logging:
@@ -217,7 +217,7 @@ def _ingest_topic(
     what: tuple[FleetConfiguration, FleetCluster, str],
     ports: FleetPorts,
 ) -> None:
-    """Read what came into a topic since it was last read."""
+    """Read the new records of a topic."""
     fleet, cluster, topic = what
     if cluster.provider is None:
         raise UsageError(
@@ -242,7 +242,7 @@ def _ingest_topic(
 def _offset_ranges(
     topic: str, use: TopicUse, known: Mapping[str, int]
 ) -> Iterator[audit_topic.OffsetRange]:
-    """Say what is to be read of each partition; nothing where one of them cannot be seen."""
+    """Return the offsets to read of each partition; none if a partition is unreadable."""
     parts = sorted(use.partitions.items())
     if any(each.start is None or each.end is None for _, each in parts):
         return
@@ -252,7 +252,7 @@ def _offset_ranges(
 
 
 def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) -> Figures:
-    """Return who used what last, and which ACLs and topics no one used.
+    """Return the last use by principals, and the unused ACLs and topics.
 
     With `removed` HCL is written there for review, for each cluster with a configuration: `removed`
     blocks for what kplan owns of them, and for the others resource blocks to own them first.
@@ -273,7 +273,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
 
 
 def unused_objects(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
-    """Return what no one uses, and the clusters of whose ACLs that cannot be said."""
+    """Return the unused objects, and the clusters for whose ACLs usage is unknown."""
     return {
         "unused_acls": audit.unused_acls(objects, history),
         "unused_topics": audit.unused_topics(objects, history),

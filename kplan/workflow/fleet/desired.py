@@ -1,4 +1,4 @@
-"""What a fleet command works with: ports, and what is declared on each cluster."""
+"""The inputs of a fleet command: ports, and the declarations for each cluster."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -69,7 +69,7 @@ class FleetOptions:
     since: timedelta | None = None
 
     def selected_clusters(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
-        """Return the clusters that were asked for, in the order of the file."""
+        """Return the selected clusters, in the order of the file."""
         return tuple(
             each
             for each in fleet.clusters
@@ -106,7 +106,7 @@ RequestedObjects = dict[str, dict[str, set[Identity]]]
 def load_desired_names(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts
 ) -> RequestedObjects:
-    """List what is declared or owned on each cluster, for a run to ask for it by name.
+    """List the objects declared or owned on each cluster, for a run to read by name.
 
     What cannot be made out yet is left out: `kplan fleet plan` tells why.
     """
@@ -219,7 +219,7 @@ def _failure_text(failure: KplanError) -> str:
 
 
 def read_owned(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
-    """Read what kplan owns on the cluster itself. Raises StateError and ClusterError."""
+    """Read the state of the cluster itself. Raises StateError and ClusterError."""
     return _read_state(_cluster_project(cluster, options.inputs, ports)).for_provider("")
 
 
@@ -274,7 +274,7 @@ def _cluster_project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -
 
 
 def _read_state(project: Project) -> State:
-    """Read the state with what an interrupted apply had done."""
+    """Read the state, with the results of an interrupted apply."""
     state, journal = read_or_create_state(project), project.store.read_journal()
     return state if journal is None else replay_journal(state, journal)[0]
 
@@ -310,12 +310,12 @@ def _lazy_snapshot(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
 
 @dataclass(frozen=True, slots=True)
 class _SnapshotReader:
-    """Answers data sources from what a run knows of the cluster."""
+    """Answers data sources from the rows of a run."""
 
     load_snapshot: Callable[[], Snapshot]
 
     def describe(self, provider: str) -> ClusterDescription:
-        """Say what the cluster is."""
+        """Return the cluster's id and brokers."""
         snapshot = self._snapshot(provider)
         return ClusterDescription(
             snapshot.cluster_id, snapshot.brokers, snapshot.principal, snapshot.version

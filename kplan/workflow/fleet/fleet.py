@@ -1,4 +1,4 @@
-"""Use cases over many clusters: taking a snapshot of a fleet, and asking what was taken."""
+"""Use cases over many clusters: taking and querying snapshots of a fleet."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,12 +51,12 @@ class OpenSnapshot:
 
     @property
     def unread(self) -> FigureTable:
-        """List what of the clusters that were asked for the run could not read."""
+        """List the unread parts of the selected clusters."""
         return self._unread.result()
 
     @property
     def lineage(self) -> Mapping[str, str]:
-        """Say what all figures are of."""
+        """Describe the source of all figures."""
         return _lineage(self.run, self._snapshot_times.result(), self.fleet.store)
 
 
@@ -113,14 +113,14 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
 
 
 def filter_clusters(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
-    """Keep the rows of the clusters that were asked for."""
+    """Keep the rows of the selected clusters."""
     return (
         rows.where(rows["cluster"].isin(*options.cluster_names)) if options.cluster_names else rows
     )
 
 
 def read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":
-    """Give what logs say of the clusters and of the time that were asked for; raises FleetError."""
+    """Return the log entries of the selected clusters and time; raises FleetError."""
     history = filter_clusters(options, store.usage())
     return history if options.since is None else usage_since(history, ports.now() - options.since)
 
@@ -129,7 +129,7 @@ def read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataF
 
 
 def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None) -> Figures:
-    """Read every cluster on the executors and store a run; what could not be read is reported.
+    """Read every cluster on the executors and store a run; unread parts are reported.
 
     `options.run` names the run, else the time does. With `save` each cluster is written to a file
     as well, for `snapshot = "FILE"`.
@@ -181,7 +181,7 @@ def _snapshot_sources(
 
 
 def _save_snapshots(objects: "DataFrame", sources: Sequence[SnapshotSource], folder: Path) -> None:
-    """Write each cluster to a file of its own; one cluster at a time is in memory."""
+    """Write each cluster to its own file; one cluster at a time is in memory."""
     for source in sources:
         own = objects.where(objects["cluster"] == source.name).select(*Row._fields)
         ordered = own.orderBy("kind", "identity").toLocalIterator()
@@ -196,7 +196,7 @@ def _save_snapshots(objects: "DataFrame", sources: Sequence[SnapshotSource], fol
 def read_inventory(
     options: FleetOptions, ports: FleetPorts, by: str = "", top: int = 10
 ) -> Figures:
-    """Count what is where, by cluster or by a label, and who owns it.
+    """Count objects by cluster or by a label, and by owner.
 
     Raises:
         UsageError: no cluster has such a label.
@@ -227,7 +227,7 @@ def count_owners(
 
 
 def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figures:
-    """Hold every cluster against its configuration (plan), or against what was applied (drift)."""
+    """Compare every cluster with its configuration (plan), or with its state (drift)."""
     with open_snapshot(options, ports) as found:
         asked = load_desired(found.fleet, options, ports, found.objects)
         ports.progress.stage("Planning")
@@ -248,7 +248,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
 
 
 def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
-    """Return what is different from an earlier run, and since when everything is as it does."""
+    """Return the differences to an earlier run, and since when objects are unchanged."""
     with open_snapshot(options, ports) as found:
         earlier = found.store.run(since)
         before = filter_clusters(options, found.store.objects(earlier))
@@ -279,7 +279,7 @@ class VacuumResult(NamedTuple):
 def vacuum_store(
     options: FleetOptions, ports: FleetPorts, runs: timedelta, logs: timedelta | None
 ) -> VacuumResult:
-    """Remove runs and logs that are older than that, and what broken runs left.
+    """Remove older runs and logs, and leftovers of broken runs.
 
     None keeps all logs. Raises FleetError.
     """
@@ -296,7 +296,7 @@ def render_figures(
     at: tuple[FleetOptions, OpenSnapshot],
     more: Mapping[str, str] | None = None,
 ) -> Figures:
-    """Show tables, and write them out where that was asked for, with where they came from.
+    """Show tables, and write them to files on request, with their source.
 
     `more` is lineage beside that of the run. What could not be read is a note.
     """
@@ -317,7 +317,7 @@ def _write_tables(
 
 
 def _lineage(run: Run, taken: str, store: str) -> dict[str, str]:
-    """Name what figures are of; `kplan_version` took the run, and `answered_by` worked it out."""
+    """Describe the figures: `kplan_version` took the run, and `answered_by` evaluated it."""
     return {
         "run": run.run,
         "attempt": run.attempt,

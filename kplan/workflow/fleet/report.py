@@ -25,7 +25,7 @@ _TOP = 20
 
 
 def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
-    """Gather sizes, owners, drift and risk, and what is of no use, from one run."""
+    """Collect sizes, owners, drift, risk and unused objects from one run."""
     with open_snapshot(options, ports) as found:
         asked = load_desired(found.fleet, options, ports, found.objects)
         owned, unknown = list_owners(found.fleet, options, ports)

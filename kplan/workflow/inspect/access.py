@@ -25,7 +25,7 @@ from kplan.workflow.snapshot import read_snapshot
 
 @dataclass(frozen=True, slots=True)
 class AccessQuestion:
-    """What is asked: `principal`, or else `operation` on `resource` (type and name).
+    """The query: `principal`, or `operation` on `resource` (type and name).
 
     `provider` is the key of the connection.
     """

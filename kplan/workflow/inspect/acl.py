@@ -1,4 +1,4 @@
-"""What a cluster tells about its ACLs, as a table."""
+"""The ACLs of a cluster, as a table."""
 
 from dataclasses import astuple, fields
 
@@ -37,7 +37,7 @@ class AclFilter:
         return sorted(found)
 
     def check(self) -> None:
-        """Refuse what can fit nothing. Raises UsageError."""
+        """Refuse a filter that matches nothing. Raises UsageError."""
         for each in (self.resource, self.match):
             if each:
                 parse_resource(each)

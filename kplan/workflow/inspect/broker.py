@@ -1,4 +1,4 @@
-"""Use case: take a broker that will not come back out of the cluster (KIP-631)."""
+"""Use case: unregister a broker that will not come back (KIP-631)."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ _MAX_NAMES = 5
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """What is known of a broker. `topics` have replicas on it; None where that is not told."""
+    """The known facts of a broker. `topics` have replicas on it; None is unknown."""
 
     broker: int
     is_live: bool
@@ -24,7 +24,7 @@ class BrokerStatus:
 
     @property
     def objections(self) -> tuple[str, ...]:
-        """Why it had better stay, none for a broker that is gone and empty (K919-22)."""
+        """Reasons to keep it, none for a broker that is gone and empty (K919-22)."""
         told: list[str] = []
         if self.is_live:
             told.append("it is running, and would be cut off")
@@ -48,7 +48,7 @@ def unregister_broker(
     *,
     is_forced: bool = False,
 ) -> bool:
-    """Take a broker out, once it was approved; False where it was not. `wanted`: provider, id.
+    """Unregister a broker after approval; False without it. `wanted`: provider, id.
 
     Kafka itself takes out any broker, whether it runs or holds the only replica of something.
 
@@ -75,7 +75,7 @@ def unregister_broker(
 
 
 def read_broker_status(cluster: Cluster, broker: int) -> BrokerStatus:
-    """Find out whether a broker runs, and what is on it.
+    """Determine whether a broker runs, and its replicas.
 
     Raises:
         PolicyDenied: controllers are asked directly, and changes there are not allowed.
@@ -117,7 +117,7 @@ def _topics_on_broker(cluster: Cluster, broker: int) -> tuple[str, ...]:
 
 
 def raise_refusal(verdict: ItemResult, broker: int) -> None:
-    """Report a refusal as what stops the run. Raises ClusterError."""
+    """Raise a refusal as the error that stops the run. Raises ClusterError."""
     if verdict is not None:
         raise ClusterError(
             f"Broker {broker} was not unregistered: {verdict}",

@@ -47,7 +47,7 @@ def _connection_keys(configuration: Configuration) -> tuple[str, ...]:
 
 
 def read_node_versions(cluster: Cluster) -> tuple[VersionsByNode, list[str]]:
-    """Ask each node; one that does not answer leaves the others told (K117-08), with a note."""
+    """Query each node; one that does not answer becomes a note (K117-08)."""
     described = cluster.describe()
     noun = "Broker" if described.controller_access is None else "Controller"
     told: dict[Broker, NodeVersions] = {}

@@ -1,4 +1,4 @@
-"""What a cluster tells about groups of consumers, as tables."""
+"""Consumer groups of a cluster, as tables."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -52,7 +52,7 @@ def _group_row(number: int, group: GroupListing) -> tuple[Cell, ...]:
 
 
 def describe_groups(cluster: Cluster, names: Sequence[str]) -> Figures:
-    """Return members, offsets and lag of groups; those that cannot be read are named in a note.
+    """Return members, offsets and lag of groups; unreadable ones become a note.
 
     Raises:
         ClusterError: none of the groups can be read; all are named.

@@ -1,4 +1,4 @@
-"""Use case: ask one cluster of a configuration something; no state, no lock."""
+"""Use case: query one cluster of a configuration, without state and lock."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -32,7 +32,7 @@ def query_cluster(
 
 
 def _connection_key(configuration: Configuration, provider: str) -> str:
-    """Choose the connection; one that is alone need not be named."""
+    """Choose the connection; a single one need not be named."""
     keys = sorted({each.key for each in configuration.providers}) or [""]
     if provider in keys:
         return provider

@@ -16,7 +16,7 @@ _COLUMNS = ("token", "owner", "requester", "renewers", "issued", "expires", "at_
 
 
 def list_tokens(cluster: Cluster, owner: str = "*") -> Figures:
-    """List the tokens whose owners fit a pattern; their secrets stay out (K919-19).
+    """List the tokens whose owners fit a pattern, without their secrets (K919-19).
 
     Raises:
         ClusterError: the cluster has no tokens, or tells none over this connection.
@@ -72,7 +72,7 @@ def token_details(token: DelegationToken) -> Mapping[str, str | list[str]]:
 
 
 def renew_token(cluster: Cluster, token: str, span_ms: int) -> int:
-    """Let a token be valid for longer; tells until when, in milliseconds since 1970.
+    """Renew a token; returns its expiry in milliseconds since 1970.
 
     Raises:
         ClusterError: there is no such token, or the cluster refused.

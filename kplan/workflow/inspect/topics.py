@@ -17,7 +17,7 @@ Configs = Mapping[str, Mapping[str, ConfigEntry] | Refusal]
 
 
 def list_topics(cluster: Cluster, match: str = "*", *, shows_internal: bool = False) -> Figures:
-    """List the topics that we may see and whose names fit a pattern, with `*` and `?`.
+    """List the visible topics whose names fit a pattern, with `*` and `?`.
 
     Topics that could not be read are noted, and the others are reported.
 
@@ -205,7 +205,7 @@ def _partition_table(topics: Sequence[TopicDescription]) -> FigureTable:
 
 
 def _item(found: Sequence[_T], at: int, absent: _T) -> _T:
-    """Return what is at a place; `absent` where it is not known, or is no leader."""
+    """Return the offset at a position; `absent` if it is unknown or there is no leader."""
     if at >= len(found) or found[at] == _NO_LEADER:
         return absent
     return found[at]

@@ -1,4 +1,4 @@
-"""What moves of replicas copy, their throttles, and what an unclean election loses."""
+"""The bytes that moves of replicas copy, their throttles, and losses of unclean elections."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _MAX_BROKERS = 12
 
 
 def kinds_with_limits(pace: ReassignmentLimits) -> tuple[ResourceKind, ...]:
-    """Return all kinds; that of topics moves replicas at this pace."""
+    """Return all kinds; that of topics moves replicas with these limits."""
     return tuple(TopicKind(pace) if each.name == TopicKind.name else each for each in KINDS)
 
 
@@ -110,7 +110,7 @@ def _copied_bytes(change: Change, sizes: Sizes) -> Counter[int]:
 
 
 def _freed_bytes(change: Change, sizes: Sizes) -> Counter[int]:
-    """Count the bytes that go from each broker, of one that is down as many as others hold."""
+    """Count the bytes that leave each broker; for one that is down, those of other replicas."""
     freed: Counter[int] = Counter()
     stands = getattr(change.before, "replica_assignment", None) or ()
     for number, replicas in _replica_moves_of(change).items():
@@ -123,7 +123,7 @@ def _freed_bytes(change: Change, sizes: Sizes) -> Counter[int]:
 def _broker_transfers(
     changes: Sequence[Change], sizes: Sizes | None, provider: str
 ) -> Iterator[BrokerTransfer]:
-    """Sum up what the moves of one cluster bring to each broker, and take away."""
+    """Sum the bytes that the moves of one cluster add to and remove from each broker."""
     gains: Counter[int] = Counter()
     loses: Counter[int] = Counter()
     for each in changes:
@@ -220,7 +220,7 @@ UNKNOWN_LOSS = "No running broker knows how many records are lost."
 def read_end_offsets(
     cluster: Cluster, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, int | None]:
-    """Return the offset from which the new leader of each partition goes on, None if not told."""
+    """Return the offset from which the new leader of each partition continues, None if unknown."""
     uses = cluster.topic_use(sorted({name for name, _ in partitions})) if partitions else {}
     return {
         (name, number): held.end
@@ -230,7 +230,7 @@ def read_end_offsets(
 
 
 def describe_losses(cluster: Cluster, ends: Mapping[TopicPartition, int | None]) -> Iterator[str]:
-    """Say what is lost of each partition; what groups had read and is gone gives a lower bound."""
+    """Describe the loss of each partition; offsets that groups have read give a lower bound."""
     read = _read_furthest_offsets(cluster, ends) if ends else {}
     for (name, number), end in list(ends.items())[:_MAX_PARTITIONS]:
         at = f"{name}:{number}"
@@ -253,7 +253,7 @@ def describe_losses(cluster: Cluster, ends: Mapping[TopicPartition, int | None])
 def _read_furthest_offsets(
     cluster: Cluster, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, tuple[str, int]]:
-    """Find who had read furthest, and how far; no one where groups cannot be read."""
+    """Find the group that had read furthest, and its offset; none where groups are unreadable."""
     try:
         found = cluster.describe_groups(sorted(cluster.group_names()))
     except ClusterError:

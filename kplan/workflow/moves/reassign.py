@@ -60,7 +60,7 @@ def read_assignment(path: Path) -> dict[TopicPartition, Replicas]:
 
 
 def read_partitions(path: Path) -> tuple[TopicPartition, ...]:
-    """Read which partitions a file names, as kafka-leader-election.sh takes it; raises UsageError.
+    """Read the partitions of a file for kafka-leader-election.sh; raises UsageError.
 
     A file of an assignment does too.
     """
@@ -120,7 +120,7 @@ TopicAssignments = Mapping[str, Mapping[int, Replicas]]
 
 @dataclass(frozen=True, slots=True)
 class ReassignRequest:
-    """What is asked for; `provider` is the key of the connection, `is_shown_only` a dry run."""
+    """The request; `provider` is the key of the connection, `is_shown_only` a dry run."""
 
     file: Path
     provider: str = ""
@@ -131,7 +131,7 @@ class ReassignRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReassignResult:
-    """What was planned, and the outcome of each topic; nothing where no one approved."""
+    """The plan, and the outcome of each topic; empty without approval."""
 
     plan: Plan
     configuration: Configuration
@@ -146,7 +146,7 @@ def reassign_replicas(
     approve: Callable[[Plan, Configuration], bool],
     watcher: Watcher,
 ) -> ReassignResult:
-    """Plan, have the plan approved, and move; what is under way already is waited for.
+    """Plan, ask for approval, and move; ongoing moves are waited for.
 
     Raises:
         UsageError: the file cannot be read, or names what does not exist.

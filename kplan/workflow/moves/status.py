@@ -32,7 +32,7 @@ class MoveProgress(StrEnum):
 
 
 def list_moves(cluster: Cluster) -> Figures:
-    """List the partitions whose replicas are being moved, with the bytes that are to come.
+    """List the partitions under reassignment, with the bytes left to copy.
 
     Raises:
         ClusterError: the cluster does not answer, or refuses to.
@@ -141,7 +141,7 @@ def _cancel_outcome(verdict: ItemResult) -> str:
 def read_live_assignment(
     cluster: Cluster, match: str = "*", *, takes_internal: bool = False
 ) -> dict[TopicPartition, Replicas]:
-    """Return where replicas of topics stand whose names fit a pattern; raises ClusterError."""
+    """Return the replicas of topics whose names fit a pattern; raises ClusterError."""
     return {
         (name, number): replicas
         for name, found in sorted(cluster.topics().items())

@@ -116,7 +116,7 @@ def _denied_changes(
 
 
 def _common_prefix(names: Sequence[str]) -> str:
-    """Return what many names begin with, up to a dot or dash."""
+    """Return the common beginning of many names, up to a dot or dash."""
     first, last = min(names), max(names)
     pairs = enumerate(zip(first, last, strict=False))
     length = next((at for at, pair in pairs if pair[0] != pair[1]), len(first))
@@ -151,7 +151,7 @@ def check_with_brokers(
     ports: Ports,
     resources: Iterable[Resource] = (),
 ) -> Plan:
-    """Add what the brokers say: refusals as diagnostics, their defaults as values (K117-11).
+    """Add the brokers' findings: refusals as diagnostics, their defaults as values (K117-11).
 
     Of `resources` the diagnostics have the places of the values that are refused.
 
@@ -252,7 +252,7 @@ def _locate_values(plan: Plan, resources: Iterable[Resource]) -> Plan:
 
 
 def _config_range(message: str, ranges: Mapping[Path, SourceRange]) -> SourceRange | None:
-    """Find the value whose key the message names; the longest, since keys may begin alike."""
+    """Find the value whose key the message names; the longest, since keys may share a prefix."""
     named = [
         path
         for path in ranges
@@ -288,7 +288,7 @@ def _add_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
 
 
 def _fill_defaults(change: Change, answer: Answer | None) -> Change:
-    """Fill in what the broker chooses where the configuration leaves it open (K4-19)."""
+    """Fill in the broker's choices for values that the configuration leaves open (K4-19)."""
     if change.action is not Action.CREATE or answer is None or isinstance(answer, Refusal):
         return change
     filled = {

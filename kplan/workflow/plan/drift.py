@@ -1,4 +1,4 @@
-"""Use case: show what changed on the cluster outside kplan."""
+"""Use case: show changes made outside kplan."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ TOPIC = "kafka_topic"
 
 @dataclass(frozen=True, slots=True)
 class DriftResult:
-    """Owned objects that are not as last applied, and what could not be reported, of all clusters.
+    """Owned objects that differ from their last applied form, and unread parts, of all clusters.
 
     `managed` counts live objects per kind, `unmanaged` names them; `hidden` names owned or declared
     objects that a cluster would not show. `ignored` counts what patterns left out. `is_blind`:

@@ -1,4 +1,4 @@
-"""What configs are without a change, as brokers tell it: risks compare values in force (K4-31)."""
+"""Effective config values without a change, from brokers: risks compare values in force (K4-31)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -18,7 +18,7 @@ KnownKeys = Mapping[str, ConfigDetail]
 
 
 def read_fallbacks(plan: Plan, clusters: Clusters) -> Fallbacks:
-    """Read what configs are in force without an override, where a change sets or removes one."""
+    """Read the values in force without an override, for changes that set or remove one."""
     found: dict[ObjectKey, Mapping[str, str]] = {}
     asked = {each.key: each for each in plan.changes if overridden_configs(each)}
     for key, connection in clusters.connections.items():
@@ -41,7 +41,7 @@ def read_fallbacks(plan: Plan, clusters: Clusters) -> Fallbacks:
 def _read_broker_values(
     plan: Plan, key: str, cluster: Cluster
 ) -> Iterator[tuple[ObjectKey, Mapping[str, str]]]:
-    """Read what brokers use now of what the plan sets, resets or removes at brokers."""
+    """Read the brokers' current values of the keys that the plan sets or resets at brokers."""
     changes = [
         each
         for each in plan.changes
@@ -66,7 +66,7 @@ def _name(change: Change) -> str:
 def _read_values_in_force(
     cluster: Cluster, changes: Sequence[Change]
 ) -> Mapping[Identity, Mapping[str, str]]:
-    """Read what brokers use now of the keys that a risk is about, their files and defaults too.
+    """Read the brokers' values of keys with a risk, including files and defaults.
 
     Of several brokers that differ it is the value from which the change is the furthest: the
     longest retention, and no unclean election. A broker that does not answer leaves it unknown.

@@ -134,7 +134,7 @@ def _controllers_text(direct: ControllerAccess) -> str:
 
 
 def add_impact(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Ports) -> Plan:
-    """Add what changes destroy and whom they hit, and hold the plan against its thresholds."""
+    """Add the losses of changes and the affected groups, and check the plan's thresholds."""
     changes = destructive_changes(plan) if options.has_broker_check else ()
     if changes:
         ports.progress.stage("Looking at what changes destroy", len(changes))
@@ -161,7 +161,7 @@ def _read_topic_use(clusters: Clusters, key: str, changes: list[Change]) -> Mapp
 
 
 def _topic_name(change: Change) -> str:
-    """Name the topic as it is; what replaces it may have another name."""
+    """Return the current name of the topic; its replacement may have another name."""
     assert isinstance(change.before, Topic)  # noqa: S101 - no others reach records
     return change.before.name
 
@@ -189,7 +189,7 @@ def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResul
 
 
 def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) -> PlanResult:
-    """Plan on what is open already."""
+    """Plan on an open project."""
     if options.is_for_apply:
         check_policy_principal(project.configuration, options.policies)
     ports.progress.stage("Reading the cluster")
@@ -242,7 +242,7 @@ def plain_variables(configuration: Configuration) -> dict[str, object]:
 
 
 def _node_address(description: ClusterDescription) -> str:
-    """Name one node by what people call it; that is easier to distinguishes than cluster ids."""
+    """Name the cluster by what people call it; that is easier to read than an id."""
     if not description.nodes:
         return ""
     asked = [each for each in description.nodes if each.id in description.verifying_node_ids]
@@ -251,7 +251,7 @@ def _node_address(description: ClusterDescription) -> str:
 
 
 def plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> PlanRequest:
-    """Say what the planner is to compare."""
+    """Return the inputs of the planner."""
     configuration = project.configuration
     clusters = _cluster_facts(project.clusters)
     return PlanRequest(
@@ -276,7 +276,7 @@ def plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> Pl
 
 
 def _cluster_facts(clusters: Clusters) -> dict[str, dict[str, str]]:
-    """Say what each cluster is that answers, by the key of the connection."""
+    """Return the facts of each cluster that answers, by connection key."""
     return {
         key: {
             "at": _node_address(found.description),

@@ -1,4 +1,4 @@
-"""Read the clusters until pending changes are visible; settle what an interrupted apply sent."""
+"""Read the clusters until pending changes are visible; settle those of an interrupted apply."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ _PAUSE_S = 0.5
 def read_settled_snapshots(
     project: OpenProject, options: PlanOptions, ports: Ports
 ) -> Mapping[str, Snapshot]:
-    """Read the clusters, again and again while they do not show what the state calls pending.
+    """Read the clusters repeatedly while pending changes of the state are not visible.
 
     An acknowledged change may take seconds to be seen (trap 2); a plan made meanwhile would
     propose it once more. After `settle_s` what exists is what counts. What is not targeted is not
@@ -42,7 +42,7 @@ def read_settled_snapshots(
 
 
 def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> State:
-    """Own what an interrupted apply sent without hearing back, where the cluster shows it done."""
+    """Own the unanswered changes of an interrupted apply that the cluster shows done."""
     journal = project.journal
     if journal is None:
         return project.state
@@ -61,7 +61,7 @@ def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> Sta
 
 
 def _visible_outcome(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
-    """Say that a change came about: what comes is there, and what it replaces is gone."""
+    """Whether a change took effect: the new object exists, and the replaced one is gone."""
     reading = snapshot.readings.get(change.kind)
     live = None if reading is None else reading.objects.get(change.identity)
     if reading is None or live is None or change.after is None:

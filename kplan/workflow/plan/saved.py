@@ -1,4 +1,4 @@
-"""Read saved plans: what they are approved by is computed from what they hold."""
+"""Read saved plans: their approval is computed from their contents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
@@ -31,7 +31,7 @@ NO_APPROVAL = SavedPlanApproval()
 
 
 def read_saved_plan(path: Path, key: str = "") -> SavedPlan:
-    """Read a saved plan whose digest is that of its contents; with a `key` it must be signed by it.
+    """Read a saved plan whose digest matches its contents; with a `key` its signature must match.
 
     Raises:
         KplanError: there is no such file, or it is no plan, damaged, edited or not signed.
@@ -48,7 +48,7 @@ def read_saved_plan(path: Path, key: str = "") -> SavedPlan:
 
 
 def _with_own_checksum(saved: Plan) -> Plan | None:
-    """Return a plan with the checksum of its contents, None where those are not what was saved."""
+    """Return a plan with the checksum of its contents, None if they were changed."""
     try:
         plan = with_checksum(saved)
         is_whole = saved.digest in {"", plan.digest} and _executes_what_it_shows(plan)

@@ -1,4 +1,4 @@
-"""Use case: find what is odd about ACLs, declared and live."""
+"""Use case: find problems of ACLs, declared and live."""
 
 from collections.abc import Iterable, Mapping
 

@@ -42,7 +42,7 @@ MODE_ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class PolicySet:
-    """The policies of a run, ready to be asked, and what is wrong with them.
+    """The policies of a run, ready to be called, and their diagnostics.
 
     `sources` maps the files they are written in to their text.
     """
@@ -121,7 +121,7 @@ def policy_sources(
 
 
 def _policy_digest(place: Path) -> str:
-    """Digest a file, or the names and contents of all files of a folder; "" if there is neither."""
+    """Digest a file, or the names and contents of all files of a folder; "" if neither exists."""
     files = sorted(place.rglob("*")) if place.is_dir() else [place]
     files = [each for each in files if each.is_file() and "__pycache__" not in each.parts]
     digest = hashlib.sha256()
@@ -177,7 +177,7 @@ def cluster_facts(snapshot: Snapshot, cluster: Cluster | None) -> ClusterFacts:
 def apply_policies(
     plan: Plan, policy_input: PolicyInput, options: PolicyOptions, ports: Ports
 ) -> tuple[Plan, Configuration]:
-    """Ask every policy about every change; the configuration comes back with their sources.
+    """Call every policy with every change; the configuration is returned with their sources.
 
     What a policy refuses stays among the changes, and is taken out of the batches. With the mode
     "all" one refusal stops the whole plan.
@@ -223,13 +223,13 @@ def _question_context(
 
 
 def _ordered_changes(plan: Plan) -> list[Change]:
-    """List what will be sent, in the order in which it will."""
+    """List the changes to send, in order."""
     changes = (change for batch in plan.batches for change in batch.changes)
     return list({each.key: each for each in changes}.values())
 
 
 def _add_violations(plan: Plan) -> Plan:
-    """Note at the changes what was said of them, and take out of the batches what is refused."""
+    """Add verdicts to the changes, and remove the refused ones from the batches."""
     if not plan.violations:
         return plan
     refused = plan.refused_keys
@@ -300,7 +300,7 @@ def report_refused(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
 
 
 def policy_refusal(violation: Violation) -> Refusal:
-    """Put what a policy said as the answer of an item that was not executed."""
+    """Make a policy's message the answer of an item that is not executed."""
     code = ERRORS["POLICY_VIOLATION"].code
     detail = f"{violation.message} (policy {violation.policy})"
     return Refusal("POLICY_VIOLATION", code, detail, origin=violation.origin)

@@ -11,7 +11,7 @@ from kplan.workflow.ports import Project
 
 
 def open_console(project: Project) -> Console:
-    """Read the configuration of a folder; what is wrong with it is among its diagnostics."""
+    """Read the configuration of a folder with its diagnostics."""
     return Console(project.folder, project.inputs, KINDS)
 
 

@@ -49,7 +49,7 @@ _NO_END = "\\ No newline at end of file"
 
 
 def format_source(name: str, text: str) -> FormatResult:
-    """Lay out a text; what it has of mistakes is among the diagnostics."""
+    """Format a text; its mistakes are among the diagnostics."""
     try:
         return FormatResult(name, text, format_text(text, name))
     except ConfigError as mistaken:
@@ -74,7 +74,7 @@ def format_files(targets: Sequence[str], *, is_recursive: bool) -> Iterator[Form
 
 
 def write_formatted(format_result: FormatResult) -> None:
-    """Put the layout in the place of the file; what it may do stays; raises OSError."""
+    """Replace the file with the formatted text and keep its mode; raises OSError."""
     path = real_path(Path(format_result.name))
     temporary = write_temporary(path, format_result.after.encode())
     shutil.copymode(path, temporary)

@@ -1,4 +1,4 @@
-"""Use case: draw what a configuration consists of, and what refers to what."""
+"""Use case: draw the parts of a configuration and their references."""
 
 from kplan.config.graph import ConfigurationGraph, build_graph
 from kplan.kinds import KINDS

@@ -1,4 +1,4 @@
-"""Use case: say what a configuration may hold, for editors, for tools and for people."""
+"""Use case: describe the language of configurations, for editors, tools and people."""
 
 from kplan.config.declarations.body_schema import BLOCK_SCHEMAS
 from kplan.kafka.settings.key import PROVIDER_SCHEMA
@@ -10,7 +10,7 @@ _TYPED_BLOCK = "provider"
 
 
 def json_schema() -> str:
-    """Return the JSON Schema of files in JSON syntax; `$defs` holds one schema for each kind."""
+    """Return the JSON Schema of files in JSON syntax; `$defs` has one schema for each kind."""
     others = {name: shape for name, shape in BLOCK_SCHEMAS.items() if name != _TYPED_BLOCK}
     return language.json_schema_text(KINDS, PROVIDER_SCHEMA, others)
 

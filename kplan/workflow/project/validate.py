@@ -22,7 +22,7 @@ _BLOCK_CODES = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})
 def validate_project(
     project: Project, kafka_version: tuple[int, int] | None = None
 ) -> Configuration:
-    """Load the configuration with all of its diagnostics; never raises for what they can say.
+    """Load the configuration with all diagnostics; raises nothing that a diagnostic can report.
 
     With a version of Kafka topic configs are also checked against what that version takes.
     """

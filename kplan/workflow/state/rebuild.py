@@ -1,4 +1,4 @@
-"""Use case: make a state again by matching what is declared against what is live."""
+"""Use case: rebuild a state by matching declared with live objects."""
 
 import uuid
 from collections import Counter
@@ -49,7 +49,7 @@ class RebuildProposal:
 def rebuild_state(
     project: Project, ports: Ports, approve: Callable[[RebuildProposal], bool]
 ) -> bool:
-    """Propose a state for what is declared and live, and write it if that is approved.
+    """Propose a state for declared live objects, and write it after approval.
 
     A whole state is added to; a lost or damaged one is replaced. What it owned and no one declares
     any more cannot be found again this way. Nothing on the cluster is touched.

@@ -1,4 +1,4 @@
-"""The value of a sensitive output, which no state holds: it is evaluated again."""
+"""The value of a sensitive output, which no state contains: it is evaluated again."""
 
 from kplan.model.errors import UsageError
 from kplan.model.state import OutputValue
@@ -7,7 +7,7 @@ from kplan.workflow.ports import Project
 
 
 def sensitive_output(project: Project, name: str) -> OutputValue:
-    """Evaluate an output that was asked for by name, without the cluster.
+    """Evaluate one output by name, without the cluster.
 
     The result is for showing and is never stored, so it is not marked sensitive.
 

@@ -30,7 +30,7 @@ from kplan.workflow.ports import Ports, Project
 def list_owned_objects(
     project: Project, addresses: tuple[str, ...] = ()
 ) -> tuple[OwnedObject, ...]:
-    """List what the state owns, or those entries whose address or block is named.
+    """List the objects of the state, or those whose address or block is named.
 
     Raises:
         UsageError: a name fits nothing.
@@ -51,7 +51,7 @@ def at_every_address(owned: Iterable[OwnedObject]) -> tuple[OwnedObject, ...]:
 def forget_objects(
     project: Project, addresses: tuple[str, ...], ports: Ports
 ) -> tuple[OwnedObject, ...]:
-    """Let go of objects; they stay on the cluster.
+    """Forget objects; they stay on the cluster.
 
     An object that other addresses declare as well stays owned at those.
     """
@@ -131,7 +131,7 @@ def _parse_address(text: str) -> Address:
 
 @dataclass(frozen=True, slots=True)
 class StateReplacement:
-    """A state that was put in the place of another, and what that changes in ownership."""
+    """A state that replaced another, and the changes in ownership."""
 
     state: State
     differences: StateDiff
@@ -176,7 +176,7 @@ def push_state(
 
 
 def preview_restore(project: Project, serial: int) -> StateReplacement:
-    """Return what `restore` would do."""
+    """Return the effect of `restore`."""
     current = _read_current_state(project, may_be_damaged=True)
     return _state_replacement(
         _next_state(project, project.store.read_version(serial), current), current
@@ -184,7 +184,7 @@ def preview_restore(project: Project, serial: int) -> StateReplacement:
 
 
 def restore_state(project: Project, serial: int, ports: Ports) -> StateReplacement:
-    """Let the state say again what it said at an earlier serial; the cluster is not touched.
+    """Restore the contents of an earlier serial; the cluster is not touched.
 
     Raises:
         StateError: there is no such backup, or it is damaged.
@@ -301,7 +301,7 @@ def _check_no_journal(store: StateStore) -> None:
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """The state, and how each of its objects stands. `has_journal`: an apply was interrupted."""
+    """The state and the status of its objects. `has_journal`: an apply was interrupted."""
 
     state: State
     statuses: Mapping[Address, ObjectStatus]

@@ -112,7 +112,7 @@ class PolicySuite:
 def _fired_rules(
     rules: Sequence[RuleReference], said: Sequence[Violation]
 ) -> Iterator[RuleReference]:
-    """Find the rules that spoke: by the place of the condition, or by what a method decides."""
+    """Find the rules that matched: by the place of the condition, or the operation of a method."""
     for each in said:
         told = each.diagnostic
         places = {place for label, place in told.related if label == POLICY_LABEL}
@@ -258,7 +258,7 @@ _DEFAULT_DATE = date(1970, 1, 1)
 
 
 def _case_change(case: PolicyCase, context: QuestionContext) -> Change:
-    """Make the change that a case is about; what an alteration leaves out stays as it is."""
+    """Make the change of a case; attributes that an alteration leaves out are unchanged."""
     kind = context.kind(case.kind)
     requested, current = case.requested, case.current
     if current is None and case.operation is not Operation.CREATE:

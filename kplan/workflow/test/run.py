@@ -64,13 +64,13 @@ class SilentWatcher:
         """Hear of outcomes."""
 
     def on_visibility(self, visibility: Visibility) -> None:
-        """Hear of what is not visible yet."""
+        """Ignore changes that are not visible yet."""
 
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
-        """Hear of what is visible."""
+        """Ignore visible changes."""
 
     def on_reassignment(self, left: int, total: int) -> None:
-        """Hear of what is not moved yet."""
+        """Ignore unfinished moves."""
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ class TestFileRun:
             yield found
 
     def _seed_cluster(self) -> tuple[Diagnostic, ...]:
-        """Put what the `cluster` block says on the cluster, and say what it refuses."""
+        """Create the objects of the `cluster` block, and report refusals."""
         found = evaluate_cluster_block(self.root, self.test_file.cluster)
         self.brokers = found.brokers
         if not found.resources:
@@ -182,7 +182,7 @@ class TestFileRun:
         )
 
     def _execute_run(self, run: RunBlock, course: "_RunProgress") -> None:
-        """Load, plan, apply and check, as far as it goes without an error."""
+        """Load, plan, apply and check, up to the first error."""
         root = self.root.with_reader(ClusterReader(self._memory_cluster))
         subject = (root, self.inputs, KINDS)
         found = prepare_run(self.test_file, run, self.earlier_outputs, subject)
@@ -235,7 +235,7 @@ class _RunProgress:
     plan: Plan | None = None
 
     def final_diagnostics(self, run: RunBlock, root: RootModule) -> tuple[Diagnostic, ...]:
-        """Hold what was found wrong against what was expected to be."""
+        """Compare the problems with the expected ones."""
         rest, met = split_expected(
             sort_diagnostics(self.diagnostics), run.expected_failures, root.module.declarations
         )
@@ -272,7 +272,7 @@ def _refusal_diagnostics(outcomes: Iterable[Outcome], code: str) -> Iterator[Dia
 
 
 def _plan_facts(plan: Plan) -> dict[str, Json]:
-    """Say what was planned: the three counts of its summary, and every change by address."""
+    """Describe the plan: the three counts of its summary, and every change by address."""
     replaced = plan.count(Action.REPLACE)
     return {
         "add": plan.count(Action.CREATE) + replaced,
