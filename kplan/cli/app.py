@@ -169,6 +169,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "fleet replay": ("fleet.access:replay", "List logged requests that a saved plan would deny."),
     "fleet report": ("fleet.fleet:report", "Write an HTML report about the fleet."),
     "fleet vacuum": ("fleet.fleet:vacuum", "Delete old runs and logs."),
+    "completion": (
+        "project.completion:completion",
+        "Write or install the completion script of a shell.",
+    ),
     "demo": ("project.demo:demo", "Run plan, apply and drift on a temporary sandbox."),
     "help": ("project.help:help_", "Show a help topic or the help of a command."),
     "explain": ("project.help:explain", "Explain the code of a diagnostic."),
@@ -236,6 +240,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "schema",
         "sandbox",
         "demo",
+        "completion",
         "help",
         "explain",
         "errors",
@@ -277,8 +282,6 @@ GLOBAL_OPTIONS: OptionSpecs = {
     "--no-color": OptionSpec(takes_value=False),
     "--version": OptionSpec(takes_value=False),
     "--help": OptionSpec(takes_value=False),
-    "--install-completion": OptionSpec(takes_value=False),
-    "--show-completion": OptionSpec(takes_value=False),
 }
 """The global options, which precede the verb."""
 
@@ -320,6 +323,7 @@ def build_app(wanted: Callable[[str], bool], names: Iterable[str] = VERBS) -> ty
 def _typer_group(help_text: str) -> typer.Typer:
     return typer.Typer(
         help=help_text,
+        add_completion=False,  # typer's scripts know neither one dash nor values of -option=
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings=_CONTEXT_SETTINGS,

@@ -1,13 +1,10 @@
 """One run of the command: find the verb, run it, and show errors."""
 
-import io
 import logging
 import os
-import re
 import tempfile
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -36,9 +33,7 @@ from kplan.model.version import VERSION
 
 _LOG = logging.getLogger("kplan")
 COMPLETION_VARIABLE = "_KPLAN_COMPLETE"
-"""What a shell sets to ask for completions; the name is typer's."""
-_COMPLETION_WORDS = {"COMP_WORDS", "_TYPER_COMPLETE_ARGS"}
-"""Variables with the line to complete: those of bash, and of typer for other shells."""
+"""Names the shell that asks how its line can be completed; the line is the argument."""
 
 _EARLY_OPTIONS = ("--chdir=", "--no-color")
 """The global options that need nothing of typer."""
@@ -139,7 +134,7 @@ def run_line(args: Sequence[str], session: Session) -> int:
 
     """
     if COMPLETION_VARIABLE in session.environ:
-        return _complete(session)
+        return _complete(args[0] if args else "", session)
     line = command_line(args, session.environ)
     terminal = replace(session.terminal, no_color=line.has_option("--no-color"))
     session = replace(session, terminal=terminal, args=line.args)
@@ -156,17 +151,12 @@ def run_line(args: Sequence[str], session: Session) -> int:
         return exit_code.error_exit(error, detailed=line.has_option("--detailed-exitcode"))
 
 
-def _complete(session: Session) -> int:
-    """Let typer complete a line, with options of one dash on the way in and out."""
-    for name in _COMPLETION_WORDS & session.environ.keys():
-        os.environ[name] = re.sub(r"(?<!\S)-(?=[a-z]|\Z)", "--", session.environ[name])
-    output = io.StringIO()
-    with redirect_stdout(output), suppress(SystemExit):
-        get_command(build_app(lambda _: True)).main(prog_name="kplan")
-    lines = output.getvalue()
-    if session.environ[COMPLETION_VARIABLE].startswith("complete"):  # not the shell's script
-        lines = re.sub(r'(?m)(^|")--(?=[a-z])', r"\1-", lines)
-    session.terminal.write_stdout(lines)
+def _complete(text: str, session: Session) -> int:
+    """Complete the line of a shell up to the cursor."""
+    from kplan.cli.shell.completion import complete_line  # noqa: PLC0415 - only shells ask for it
+
+    shell = session.environ[COMPLETION_VARIABLE]
+    session.terminal.write_stdout(complete_line(shell, text, session), end="")
     return ExitCode.DONE
 
 

@@ -13,7 +13,8 @@ from kplan.cli.app import GROUPS, VERBS
 from kplan.cli.code_page import code_pages
 from kplan.cli.environment import VARIABLES
 from kplan.cli.exit_code import ExitCode
-from kplan.cli.project.help import explain_code, help_page, help_topics
+from kplan.cli.manual.topics import help_page, help_topics
+from kplan.cli.project.help import explain_code
 from kplan.cli.run import run
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration

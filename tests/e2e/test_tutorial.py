@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cli.project.help import help_page
+from kplan.cli.manual.topics import help_page
 from kplan.sandbox.artifact import cache_folder
 from tests.e2e.commands import environ
 

@@ -93,8 +93,8 @@ def show_tables(session: Session, ask: QueryOptions, figures: Figures) -> int:
 if TYPE_CHECKING:
     from kplan.kinds.reassignment import ReassignmentLimits
 
-_RATE = re.compile(r"([0-9]+)\s*([kMG]?)B?(?:/s)?")
-_UNITS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
+_RATE = re.compile(r"([0-9]+)\s*([kmg]?)b?(?:/s)?")
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,10 @@ class MoveOptions:
         """Return the limits. Raises UsageError."""
         from kplan.kinds.reassignment import ReassignmentLimits  # noqa: PLC0415 - help needs it not
 
-        found = _RATE.fullmatch(self.throttle.strip())
+        found = _RATE.fullmatch(self.throttle.strip().lower())
         if found is None:
             raise UsageError(
                 f"-throttle={self.throttle} is not a rate.",
-                hint="Write bytes per second as 50M, 800k or 0.",
+                hint="Write bytes per second as 50M, 800K or 0.",
             )
         return ReassignmentLimits(int(found[1]) * _UNITS[found[2]], self.move_batch)

@@ -2,17 +2,17 @@
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kplan.cli.app import VERBS
-from kplan.cli.code_page import FIX_PREFIX, CodePage, code_pages, read_page
-from kplan.cli.environment import PREFIXES, VARIABLES
+from kplan.cli.code_page import FIX_PREFIX, CodePage, code_pages
 from kplan.cli.exit_code import ExitCode
+from kplan.cli.manual.topics import help_page, help_topics
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
@@ -22,12 +22,18 @@ from kplan.model.errors import UsageError
     ("kplan help", "List the help topics."),
     ("kplan help tutorial", "Read the tutorial."),
     ("kplan help plan", "Show the options of a command."),
+    ("kplan help -man=man", "Write man pages; to read one: MANPATH=$PWD/man: man kplan."),
 )
 def help_(
     session: Session,
     topic: Annotated[
         list[str] | None, typer.Argument(metavar="TOPIC", help="A topic or a command.")
     ] = None,
+    *,
+    man: Annotated[
+        str,
+        typer.Option("--man", metavar="DIR", help="Write the whole manual as man pages to DIR."),
+    ] = "",
 ) -> int:
     """Show a help topic or the help of a command.
 
@@ -35,6 +41,12 @@ def help_(
     """
     from kplan.cli.app import GROUPS, VERBS  # noqa: PLC0415
 
+    if man:
+        from kplan.cli.manual.man import write_man_pages  # noqa: PLC0415 - it loads every verb
+
+        count = write_man_pages(Path(man))
+        session.terminal.write_stderr(f"Wrote {count} man pages to {man}.")
+        return ExitCode.DONE
     words = topic or []
     name = " ".join(words)
     if name in VERBS or name in GROUPS:
@@ -198,90 +210,6 @@ def _wrap_text(text: str, first: str, others: str, room: int) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     ) or [first.rstrip()]
-
-
-def help_topics() -> Mapping[str, str]:
-    """Return every topic with its summary."""
-    return {
-        "tutorial": "Declare, plan, apply and watch a cluster, step by step.",
-        "migrating": "Migrate from Terraform, other tools or an existing cluster.",
-        "reports": "Formats of -report and kplan show -format.",
-        "watching": "Detect drift, ignore accepted drift, and send notifications.",
-        "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
-        "placement": "Placement of replicas, reassignments and leader elections.",
-        "policies": "Policies that check a plan, and their tests.",
-        "python-policies": "Policies in Python: methods, arguments and packaging.",
-        "security": "Who is trusted with what, credentials, approval, and what files hold.",
-        "versions": "What is stable, what a version may change, and what a release has.",
-        "commands": "All commands.",
-        "attributes": "All kinds of resources and their attributes.",
-        "environment": "All environment variables.",
-        "exit-codes": "The exit codes of all commands.",
-        "codes": "All diagnostic codes; kplan explain CODE explains one.",
-    }
-
-
-def help_page(name: str) -> str:
-    """Return the page of a topic.
-
-    Raises:
-        UsageError: the topic does not exist.
-
-    """
-    if name not in help_topics():
-        topics = ", ".join(help_topics())
-        raise UsageError(f"There is no help topic {name!r}.", f"Topics are {topics}.")
-    made: Mapping[str, Callable[[], str]] = {
-        "commands": _commands_page,
-        "attributes": _attributes_page,
-        "environment": _environment_page,
-        "exit-codes": lambda: _EXIT_CODES,
-        "codes": _codes_page,
-    }
-    return made[name]() if name in made else read_page(name)
-
-
-def _format_entries(title: str, entries: Mapping[str, str]) -> str:
-    width = max(len(each) for each in entries)
-    lines = [f"    {name:<{width}}  {said}" for name, said in entries.items()]
-    return "\n".join([f"# {title}", "", *lines]) + "\n"
-
-
-def _commands_page() -> str:
-    return _format_entries("Commands", {f"kplan {name}": said for name, (_, said) in VERBS.items()})
-
-
-def _environment_page() -> str:
-    families = {f"{name}...": said for name, said in PREFIXES.items()}
-    return _format_entries("Environment", {**VARIABLES, **families})
-
-
-def _codes_page() -> str:
-    return _format_entries("Codes", {each.code: each.title for each in code_pages().values()})
-
-
-def _attributes_page() -> str:
-    from kplan.workflow.project import schema  # noqa: PLC0415 - only this page needs it
-
-    return schema.reference_page()
-
-
-_EXIT_CODES = """# Exit codes
-
-    0    success, or no changes
-    1    error
-    2    changes (kplan plan -detailed-exitcode) or drift (kplan drift)
-
-With -detailed-exitcode each error has its own code:
-
-    3    refused by a policy or a guard
-    4    partly applied
-    5    outcome of a change is unknown
-    6    state is locked, plan is stale, or wrong cluster
-    7    cluster cannot be reached
-
-After a signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM.
-"""
 
 
 def explain_code(code: str) -> str:

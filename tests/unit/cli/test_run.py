@@ -220,29 +220,3 @@ def test_what_is_typed_and_what_the_environment_adds_become_one_command_line(
     typed: list[str], environ: Mapping[str, str], read: tuple[str, ...]
 ) -> None:
     assert command_line(typed, environ).args == read
-
-
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("kplan plan -o", ["-out", "-override"]),
-        ("kplan plan --o", ["-out", "-override"]),
-        ("kplan plan -out x.plan -refr", ["-refresh"]),
-        ("kplan state l", ["list"]),
-    ],
-)
-def test_completion_offers_options_with_one_dash(
-    line: str,
-    offered: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    environ = {
-        "_KPLAN_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(line.split()) - 1),
-    }
-    for name, value in environ.items():
-        monkeypatch.setenv(name, value)
-    assert run([], environ) == ExitCode.DONE
-    assert capfd.readouterr().out.split() == offered

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kplan.cli.moves.execution import MoveOptions
 from kplan.cli.terminal import Terminal
 from kplan.cluster.request import ConfigAlteration, ConfigSource, NewTopic, TopicDescription
 from kplan.cluster.usage import GroupDescription, PartitionUse, TopicUse
@@ -182,6 +183,14 @@ def test_a_rate_that_is_none_is_told(desk: MemoryCommand) -> None:
     moves = file(desk, [move("a", 0, 3, 2)])
     told = desk.run_failing("reassign", "import", moves, "-auto-approve", "-throttle=fast")
     assert "-throttle=fast is not a rate" in told
+
+
+@pytest.mark.parametrize(
+    ("given", "bytes_per_s"),
+    [("500K", 500_000), ("500k", 500_000), ("50m", 50_000_000), ("1GB/s", 10**9), ("0", 0)],
+)
+def test_a_rate_has_its_unit_in_any_case(given: str, bytes_per_s: int) -> None:
+    assert MoveOptions(throttle=given).move_limits().bytes_per_s == bytes_per_s
 
 
 def test_first_replicas_lead_again(desk: MemoryCommand) -> None:

@@ -1,0 +1,92 @@
+"""The topics of the manual: pages that are written, and pages made of what the code has."""
+
+from collections.abc import Callable, Mapping
+
+from kplan.cli.app import VERBS
+from kplan.cli.code_page import code_pages, read_page
+from kplan.cli.environment import PREFIXES, VARIABLES
+from kplan.model.errors import UsageError
+
+
+def help_topics() -> Mapping[str, str]:
+    """Return every topic with its summary."""
+    return {
+        "tutorial": "Declare, plan, apply and watch a cluster, step by step.",
+        "migrating": "Migrate from Terraform, other tools or an existing cluster.",
+        "reports": "Formats of -report and kplan show -format.",
+        "watching": "Detect drift, ignore accepted drift, and send notifications.",
+        "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
+        "placement": "Placement of replicas, reassignments and leader elections.",
+        "policies": "Policies that check a plan, and their tests.",
+        "python-policies": "Policies in Python: methods, arguments and packaging.",
+        "security": "Who is trusted with what, credentials, approval, and what files hold.",
+        "versions": "What is stable, what a version may change, and what a release has.",
+        "commands": "All commands.",
+        "attributes": "All kinds of resources and their attributes.",
+        "environment": "All environment variables.",
+        "exit-codes": "The exit codes of all commands.",
+        "codes": "All diagnostic codes; kplan explain CODE explains one.",
+    }
+
+
+def help_page(name: str) -> str:
+    """Return the page of a topic.
+
+    Raises:
+        UsageError: the topic does not exist.
+
+    """
+    if name not in help_topics():
+        topics = ", ".join(help_topics())
+        raise UsageError(f"There is no help topic {name!r}.", f"Topics are {topics}.")
+    made: Mapping[str, Callable[[], str]] = {
+        "commands": _commands_page,
+        "attributes": _attributes_page,
+        "environment": _environment_page,
+        "exit-codes": lambda: _EXIT_CODES,
+        "codes": _codes_page,
+    }
+    return made[name]() if name in made else read_page(name)
+
+
+def _format_entries(title: str, entries: Mapping[str, str]) -> str:
+    width = max(len(each) for each in entries)
+    lines = [f"    {name:<{width}}  {said}" for name, said in entries.items()]
+    return "\n".join([f"# {title}", "", *lines]) + "\n"
+
+
+def _commands_page() -> str:
+    return _format_entries("Commands", {f"kplan {name}": said for name, (_, said) in VERBS.items()})
+
+
+def _environment_page() -> str:
+    families = {f"{name}...": said for name, said in PREFIXES.items()}
+    return _format_entries("Environment", {**VARIABLES, **families})
+
+
+def _codes_page() -> str:
+    return _format_entries("Codes", {each.code: each.title for each in code_pages().values()})
+
+
+def _attributes_page() -> str:
+    from kplan.workflow.project import schema  # noqa: PLC0415 - only this page needs it
+
+    return schema.reference_page()
+
+
+_EXIT_CODES = """# Exit codes
+
+    0    success, or no changes
+    1    error
+    2    changes (kplan plan -detailed-exitcode) or drift (kplan drift)
+
+With -detailed-exitcode each error has its own code:
+
+    3    refused by a policy or a guard
+    4    partly applied
+    5    outcome of a change is unknown
+    6    state is locked, plan is stale, or wrong cluster
+    7    cluster cannot be reached
+
+After a signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM.
+"""

@@ -1,0 +1,1 @@
+"""Completion in bash, zsh, fish and PowerShell: the line, the candidates and the scripts."""
