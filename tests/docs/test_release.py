@@ -51,7 +51,9 @@ def test_the_changelog_has_every_fragment_once_however_often_it_is_written(proje
 
 def test_a_release_dates_its_entry_and_the_next_version_starts_a_new_one(project: Path) -> None:
     released = write_changelog(project, "--release")
-    assert re.search(rf"^## {re.escape(VERSION)} - [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}$", released, re.M)
+    assert re.search(
+        rf"^## {re.escape(VERSION)} - [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}$", released, re.MULTILINE
+    )
     assert "unreleased" not in released
     assert not list((project / ".changes").glob("*.md"))
     (project / ".changes" / "9999-next.md").write_text("- Next.\n")
