@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
-from kplan.cli.environment import is_ci, plan_key
+from kplan.cli.environment import is_ci, signature_check
 from kplan.cli.options import PlanningOptions
 from kplan.cli.terminal import Session
 from kplan.model.diagnostic import Diagnostic
@@ -15,6 +15,7 @@ from kplan.model.plan import Plan
 from kplan.model.state import State
 from kplan.report import views
 from kplan.report.documents.drift import DriftCoverage
+from kplan.state.ssh_signature import sign_command
 from kplan.workflow.plan import plan
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import Ports
@@ -73,9 +74,11 @@ def save_plan(
     session: Session, result: PlanResult, path: Path, ports: Ports, ttl: timedelta
 ) -> None:
     """Save a plan that can be applied for `ttl`, and show the command."""
-    shown, key = views.plan_json(result.plan).encode(), plan_key(session.environ)
-    plan.save_plan(result, path, ports, show=shown, ttl=ttl, key=key)
+    shown, signature = views.plan_json(result.plan).encode(), signature_check(session.environ)
+    plan.save_plan(result, path, ports, show=shown, ttl=ttl, signature=signature)
     if not session.terminal.is_automation:
+        if signature.signers:
+            session.terminal.write_stderr(f"\nTo sign the plan, run:\n    {sign_command(path)}")
         session.terminal.write_stderr(
             f"\nSaved the plan to: {path}\n\nTo perform exactly these actions, run:\n    kplan "
             f"apply {path}"

@@ -2,6 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kplan.state.plan_file import SignatureCheck
 
 VARIABLES: Mapping[str, str] = {
     "KPLAN_A11Y": "write words instead of symbols, without animation",
@@ -26,6 +31,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_NOTIFY": "the webhook that receives drift, as with -notify",
     "KPLAN_PARALLELISM": "write requests in flight at a time, 2 by default",
     "KPLAN_PLAN_KEY": "the key that signs saved plans; apply takes no others then",
+    "KPLAN_PLAN_SIGNERS": "allowed SSH signers; apply takes only plans that one of them signed",
     "KPLAN_PUSH": "the push gateway that receives metrics of drift, as with -push",
     "KPLAN_REPORT_URL": "where the HTML report of this CI job will be, for links to it",
     "KPLAN_STATE": "the state file",
@@ -87,9 +93,12 @@ def is_enabled(environ: Mapping[str, str], *names: str) -> bool:
     return any(environ.get(name, "").lower() not in _FALSE_VALUES for name in names)
 
 
-def plan_key(environ: Mapping[str, str]) -> str:
-    """Return the key that saved plans are signed with, "" for none."""
-    return environ.get("KPLAN_PLAN_KEY", "")
+def signature_check(environ: Mapping[str, str]) -> "SignatureCheck":
+    """Return which signatures saved plans must have."""
+    from kplan.state.plan_file import SignatureCheck  # noqa: PLC0415 - help needs none of it
+
+    signers = environ.get("KPLAN_PLAN_SIGNERS", "")
+    return SignatureCheck(environ.get("KPLAN_PLAN_KEY", ""), Path(signers) if signers else None)
 
 
 def is_ci(environ: Mapping[str, str]) -> bool:

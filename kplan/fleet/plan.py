@@ -21,7 +21,7 @@ from kplan.model.policy import Policy, Violation
 from kplan.model.resource import Identity
 from kplan.model.state import Snapshot
 from kplan.plan.build import build_plan
-from kplan.plan.drift import find_drift, unmanaged_counts
+from kplan.plan.drift import find_drift, managed_counts, unmanaged_counts
 from kplan.plan.request import PlanRequest, provider_request
 from kplan.policy.engine import (
     EvaluationOptions,
@@ -213,9 +213,9 @@ def _plan_findings(
     for change in find_drift(own, snapshot, KINDS):
         yield _change_finding(cluster, "drift", change)
     yield from _hidden_findings(cluster, request, snapshot)
+    managed = managed_counts(own, snapshot)
     for kind, count in unmanaged_counts(own, snapshot).items():
-        live = len(snapshot.readings[kind].objects)
-        yield _finding(cluster, "managed", kind=kind, count=live - count)
+        yield _finding(cluster, "managed", kind=kind, count=managed[kind])
         yield _finding(cluster, "unmanaged", kind=kind, count=count)
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from kplan.cluster.topic import is_internal_topic
 from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
 from kplan.kinds.schema import secret_paths
 from kplan.model.dataclass import dataclass
@@ -50,13 +51,35 @@ def unmanaged_counts(state: State, snapshot: Snapshot) -> dict[str, int]:
     return {kind: len(names) for kind, names in unmanaged_objects(state, snapshot).items()}
 
 
-def unmanaged_objects(state: State, snapshot: Snapshot) -> dict[str, tuple[Identity, ...]]:
-    """List the live objects per kind that the state does not own, in order."""
+def managed_counts(state: State, snapshot: Snapshot) -> dict[str, int]:
+    """Count the live objects per kind that the state owns."""
     owned = {(each.address.kind, each.identity) for each in state.owned.values()}
     return {
-        kind: tuple(sorted(each for each in reading.objects if (kind, each) not in owned))
+        kind: sum((kind, each) in owned for each in reading.objects)
         for kind, reading in sorted(snapshot.readings.items())
     }
+
+
+def unmanaged_objects(state: State, snapshot: Snapshot) -> dict[str, tuple[Identity, ...]]:
+    """List the live objects per kind that the state does not own, in order.
+
+    Topics that Kafka keeps for itself are none of them: no configuration may declare one.
+    """
+    owned = {(each.address.kind, each.identity) for each in state.owned.values()}
+    return {
+        kind: tuple(
+            sorted(
+                each
+                for each in reading.objects
+                if (kind, each) not in owned and not _is_of_kafka(kind, each)
+            )
+        )
+        for kind, reading in sorted(snapshot.readings.items())
+    }
+
+
+def _is_of_kafka(kind: str, identity: Identity) -> bool:
+    return kind == "kafka_topic" and is_internal_topic(str(identity))
 
 
 def _compare_object(kind: ResourceKind, owned: OwnedObject, snapshot: Snapshot) -> Change | None:

@@ -20,6 +20,7 @@ from kplan.model.version import VERSION
 from kplan.state.atomic_file import real_path, write_atomically
 from kplan.state.journal import Journal
 from kplan.state.json_document import compact_json, encode_fields, from_plain, to_plain
+from kplan.state.ssh_signature import find_signer
 
 
 @dataclass(slots=True)
@@ -135,11 +136,31 @@ class PlanMetadata:
 
 @dataclass(frozen=True, slots=True)
 class SavedPlan:
-    """A plan as saved. `show` is its form for other tools, b"" if there is none."""
+    """A plan as it was saved. `show` is what was put beside it for other tools, b"" if nothing.
+
+    `signer` signed it with an SSH key; "" where that was not checked.
+    """
 
     plan: Plan
     metadata: PlanMetadata
     show: bytes = b""
+    signer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureCheck:
+    """Which signatures a saved plan must have: by a shared key, by one of the allowed signers."""
+
+    key: str = field(default="", repr=False)
+    signers: Path | None = None
+
+    @property
+    def is_required(self) -> bool:
+        """Whether there is anything to check."""
+        return bool(self.key) or self.signers is not None
+
+
+NO_SIGNATURE = SignatureCheck()
 
 
 def plan_metadata(
@@ -209,8 +230,8 @@ def _signature(about: Mapping[str, Any], members: Mapping[str, bytes], key: str)
     return found.hexdigest()
 
 
-def read_plan(path: Path, key: str = "") -> SavedPlan:
-    """Read a saved plan. With a `key` it must be signed by it.
+def read_plan(path: Path, signature: SignatureCheck = NO_SIGNATURE) -> SavedPlan:
+    """Read a saved plan, if it has the signatures that are required.
 
     Raises:
         KplanError: there is no such file, it is no plan of kplan, it is damaged or not signed.
@@ -221,7 +242,9 @@ def read_plan(path: Path, key: str = "") -> SavedPlan:
         data = path.read_bytes()
     except OSError as failure:
         raise KplanError(f"The plan {path} cannot be read: {failure.strerror}.") from failure
-    members = _unzip_members(path, data)
+    # Before anything of it is parsed, and of the very bytes that are.
+    signer = find_signer(data, path, signature.signers) if signature.signers else ""
+    members, key = _unzip_members(path, data), signature.key
     try:
         about = _require_object(json.loads(members[META]))
         _check_format(path, about)
@@ -238,7 +261,7 @@ def read_plan(path: Path, key: str = "") -> SavedPlan:
         _require_object(meta.variables)
         _require_object(meta.clusters)
         _parse_expiry(meta)
-        return SavedPlan(decode_plan(members[PLAN]), meta, members.get(SHOW, b""))
+        return SavedPlan(decode_plan(members[PLAN]), meta, members.get(SHOW, b""), signer)
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as failure:
         raise _damaged_plan_error(path, f"it lacks or misplaces {failure}") from failure
 

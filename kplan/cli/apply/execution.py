@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kplan.apply.limits import MAX_IN_FLIGHT, Watcher
 from kplan.cli import approval, display, exit_code, wiring
 from kplan.cli.diagnostics import timestamp
-from kplan.cli.environment import plan_key
+from kplan.cli.environment import signature_check
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import Progress, show_progress
@@ -189,7 +189,7 @@ def _apply_plan(session: Session, options: ApplyOptions, progress: Progress) -> 
         return resume_apply(project, plan_options, ports, hands)
     if options.plan_file is not None:
         on_stale = StaleAction(options.on_stale)
-        wanted = SavedPlanApproval(options.expected_checksum, plan_key(session.environ))
+        wanted = SavedPlanApproval(options.expected_checksum, signature_check(session.environ))
         return apply_saved(
             project, options.plan_file, plan_options, (ports, hands), on_stale, wanted
         )

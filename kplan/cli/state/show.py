@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kplan.cli.environment import plan_key
+from kplan.cli.environment import signature_check
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import Group, InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session
@@ -77,7 +77,10 @@ def show(
 
     _check_options(how, planfile)
     if planfile:
-        plan = read_saved_plan(Path(planfile), plan_key(session.environ)).plan
+        saved = read_saved_plan(Path(planfile), signature_check(session.environ))
+        if saved.signer:
+            session.terminal.write_stderr(f"The plan is signed by {saved.signer}.")
+        plan = saved.plan
         text = views.plan_json(plan) if how.json else _format_plan(session, plan, how)
     else:
         state = read_stored_state(wiring.build_project(session, states, inputs)) or State("")

@@ -23,6 +23,7 @@ from kplan.workflow.plan.plan import (
     plain_variables,
     plan_open_project,
 )
+from kplan.workflow.plan.saved import check_plan_is_saved
 from kplan.workflow.policy.policy import report_refused
 from kplan.workflow.ports import PlanOptions, Ports, Project
 
@@ -252,11 +253,13 @@ def apply(
     """Plan, ask for approval, and execute the plan, all under one lock.
 
     Raises:
+        KplanError: the configuration requires signed plans.
         StateError: the state would be lost with the CI job.
 
     """
     check_state_is_kept(project, ports)
     with open_project(project, ports) as found:
+        check_plan_is_saved(found.configuration)
         made = plan_open_project(found, replace(options, is_for_apply=True), ports)
         if not made.plan.is_applyable:
             if not made.plan.has_errors:

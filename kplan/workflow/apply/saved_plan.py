@@ -37,7 +37,8 @@ from kplan.workflow.plan.saved import (
     SavedPlanApproval,
     check_approval,
     check_derived,
-    check_signature_key,
+    check_plan_is_saved,
+    check_signature_required,
     read_saved_plan,
 )
 from kplan.workflow.policy.policy import (
@@ -186,18 +187,20 @@ def apply_saved(
         StalePlan: it is not the approved one, has expired, was applied before, holds what the
             configuration does not ask for, or something moved and `on_stale` says to stop.
         WrongCluster: it was made for another cluster.
-        KplanError: it must be signed and there is no key; the state would be lost with a CI job.
+        KplanError: it must be signed and is not; the state would be lost with a CI job.
 
     """
     ports, hands = outside
     check_state_is_kept(project, ports)
-    saved = read_saved_plan(path, approval.key)
+    saved = read_saved_plan(path, approval.signature)
+    if saved.signer:
+        ports.progress.note(f"The plan is signed by {saved.signer}.")
     check_approval(saved.plan, approval.checksum)
     check_not_expired(saved.metadata, ports.now())
     inputs = replace(project.inputs, values=saved.metadata.variables)
     project = replace(project, inputs=inputs)
     with open_project(project, ports) as found:
-        check_signature_key(found.configuration, approval.key)
+        check_signature_required(found.configuration, approval.signature)
         options = replace(options, policies=_planned_policies(saved.plan, options.policies))
         check_policy_principal(found.configuration, options.policies)
         _check_policy_sources(saved.plan, found.configuration, options.policies, ports)
@@ -395,6 +398,8 @@ def _replan(
     options = _same_options(former, options)
     made = replace(plan_open_project(found, options, ports), meta=saved.metadata)
     is_same = has_same_actions(made.plan, former)
+    if not is_same:
+        check_plan_is_saved(found.configuration)
     if not made.plan.is_applyable or not (is_same or hands.approve(made)):
         return ApplyResult(made, (), made.state, is_approved=False)
     return execute_plan(project, found, made, options, outside)

@@ -13,7 +13,13 @@ from kplan.model.plan import Change
 from kplan.model.resource import Identity, cluster_label, connection_name
 from kplan.model.state import Snapshot, State
 from kplan.model.table import TopicHealth
-from kplan.plan.drift import IgnorePattern, filter_drift, find_all_drift, unmanaged_objects
+from kplan.plan.drift import (
+    IgnorePattern,
+    filter_drift,
+    find_all_drift,
+    managed_counts,
+    unmanaged_objects,
+)
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters, unread_kinds
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.ports import Ports, Project
@@ -75,11 +81,11 @@ def detect_drift(
         wanted = desired_identities(found.configuration, found.state)
         snapshots = read_clusters(found.clusters, wanted)
         health = tuple(_topic_health(found)) if with_health else None
-    live, others = _count_objects(found.state, snapshots)
+    managed, others = _count_objects(found.state, snapshots)
     left = filter_drift(find_all_drift(found.state, snapshots, KINDS), others, ignored)
     return DriftResult(
         tuple(_add_locations(left.changes, found.configuration)),
-        managed_counts={kind: live[kind] - len(others[kind]) for kind in sorted(live)},
+        managed_counts=dict(sorted(managed.items())),
         unmanaged=left.unmanaged,
         unread=unread_kinds(snapshots),
         hidden=tuple(
@@ -153,11 +159,12 @@ def _add_locations(changes: Sequence[Change], configuration: Configuration) -> I
 def _count_objects(
     state: State, snapshots: Mapping[str, Snapshot]
 ) -> tuple[Counter[str], dict[str, tuple[Identity, ...]]]:
-    """Count live objects per kind, and name those that are not owned."""
-    live: Counter[str] = Counter()
+    """Count live objects per kind that are owned, and name those that are not."""
+    managed: Counter[str] = Counter()
     others: dict[str, tuple[Identity, ...]] = {}
     for key, snapshot in snapshots.items():
-        live.update({kind: len(each.objects) for kind, each in snapshot.readings.items()})
-        for kind, names in unmanaged_objects(state.for_provider(key), snapshot).items():
+        own = state.for_provider(key)
+        managed.update(managed_counts(own, snapshot))
+        for kind, names in unmanaged_objects(own, snapshot).items():
             others[kind] = (*others.get(kind, ()), *names)
-    return live, others
+    return managed, others

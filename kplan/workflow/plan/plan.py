@@ -30,7 +30,13 @@ from kplan.policy.risk import (
     topic_impact,
 )
 from kplan.policy.thresholds import check_thresholds
-from kplan.state.plan_file import PlanMetadata, plan_metadata, write_plan
+from kplan.state.plan_file import (
+    NO_SIGNATURE,
+    PlanMetadata,
+    SignatureCheck,
+    plan_metadata,
+    write_plan,
+)
 from kplan.workflow.access import (
     AccessContext,
     add_access,
@@ -43,7 +49,7 @@ from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
-from kplan.workflow.plan.saved import check_signature_key
+from kplan.workflow.plan.saved import check_signature_required
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project
@@ -300,17 +306,17 @@ def save_plan(
     *,
     show: bytes = b"",
     ttl: timedelta = DEFAULT_TTL,
-    key: str = "",
+    signature: SignatureCheck = NO_SIGNATURE,
 ) -> None:
     """Write the plan to a file that is good for `ttl`; `show` is the plan's JSON for other tools.
 
-    With a `key` the file is signed.
+    It is signed with the key that it is checked by; people sign the file later.
 
     Raises:
-        KplanError: the file cannot be written, or it has to be signed and there is no key.
+        KplanError: the file cannot be written, or it has to be signed and nothing would check that.
 
     """
-    check_signature_key(planned.configuration, key)
+    check_signature_required(planned.configuration, signature)
     expires = (ports.now() + ttl).isoformat(timespec="seconds")
     meta = plan_metadata(
         planned.plan,
@@ -318,4 +324,4 @@ def save_plan(
         nonce=uuid.uuid4().hex,
         variables=plain_variables(planned.configuration),
     )
-    write_plan(path, planned.plan, meta, show, key)
+    write_plan(path, planned.plan, meta, show, signature.key)

@@ -1,7 +1,7 @@
 """Read saved plans: their approval is computed from their contents."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kplan.config.load import Configuration
@@ -14,31 +14,31 @@ from kplan.model.state import Snapshot
 from kplan.plan.build import build_plans
 from kplan.plan.digest import is_effective, with_checksum
 from kplan.plan.request import PlanRequest
-from kplan.state.plan_file import SavedPlan, read_plan
+from kplan.state.plan_file import NO_SIGNATURE, SavedPlan, SignatureCheck, read_plan
 
 _PLAN_AGAIN_HINT = "Make the plan again: kplan plan -out FILE"
 
 
 @dataclass(frozen=True, slots=True)
 class SavedPlanApproval:
-    """What a saved plan has to show: a checksum or whole digest, and a signature by a key."""
+    """What a saved plan has to show: a checksum or whole digest, and signatures."""
 
     checksum: str | None = None
-    key: str = field(default="", repr=False)
+    signature: SignatureCheck = NO_SIGNATURE
 
 
 NO_APPROVAL = SavedPlanApproval()
 
 
-def read_saved_plan(path: Path, key: str = "") -> SavedPlan:
-    """Read a saved plan whose digest matches its contents; with a `key` its signature must match.
+def read_saved_plan(path: Path, signature: SignatureCheck = NO_SIGNATURE) -> SavedPlan:
+    """Read a saved plan whose digest is that of its contents, and that is signed as required.
 
     Raises:
         KplanError: there is no such file, or it is no plan, damaged, edited or not signed.
         StalePlanError: a newer version of kplan made it.
 
     """
-    saved = read_plan(path, key)
+    saved = read_plan(path, signature)
     plan = _with_own_checksum(saved.plan)
     if plan is None:
         raise KplanError(
@@ -63,18 +63,34 @@ def _executes_what_it_shows(plan: Plan) -> bool:
     return all(shown.get(each.key) == each for batch in plan.batches for each in batch.changes)
 
 
-def check_signature_key(configuration: Configuration, key: str) -> None:
-    """Check that saved plans are signed where the configuration asks for that.
+def check_signature_required(configuration: Configuration, signature: SignatureCheck) -> None:
+    """Check that signatures of saved plans are checked where the configuration asks for that.
 
     Raises:
-        KplanError: there is no key.
+        KplanError: they are not.
 
     """
-    if configuration.requires_signature and not key:
+    if configuration.requires_signature and not signature.is_required:
         raise KplanError(
-            "The configuration requires signed plans (require_signature), and KPLAN_PLAN_KEY is "
-            "not set.",
-            "Set KPLAN_PLAN_KEY to the same secret where plans are saved and applied.",
+            "The configuration requires signed plans (require_signature), and neither "
+            "KPLAN_PLAN_KEY nor KPLAN_PLAN_SIGNERS is set.",
+            "Set KPLAN_PLAN_KEY to the same secret where plans are saved and applied, or "
+            "KPLAN_PLAN_SIGNERS to a file of allowed signers; see kplan help security.",
+        )
+
+
+def check_plan_is_saved(configuration: Configuration) -> None:
+    """Check that the configuration lets a plan be applied that is in no file.
+
+    Raises:
+        KplanError: it requires signatures, and only files have one.
+
+    """
+    if configuration.requires_signature:
+        raise KplanError(
+            "The configuration requires signed plans (require_signature), and this one is in no "
+            "file.",
+            "Save it with kplan plan -out=FILE, and apply that file.",
         )
 
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import shutil
+import subprocess
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -144,17 +146,132 @@ def test_a_plan_that_must_be_signed_is_applied_only_with_its_signature(
     assert run(["apply", "p.kplan"], key) == 0
 
 
+def flat(text: str) -> str:
+    return " ".join(text.replace("\u2502", " ").split())
+
+
 def test_a_configuration_can_require_signed_plans(desk: MemoryCommand) -> None:
     key = {"KPLAN_PLAN_KEY": "secret"}
     (desk.folder / "signed.tf").write_text("plan { require_signature = true }\n")
     assert run(["plan", "-out=q.kplan"], {}) == 1
-    assert "KPLAN_PLAN_KEY is not set" in desk.capture.readouterr().err
+    assert "neither KPLAN_PLAN_KEY nor KPLAN_PLAN_SIGNERS" in flat(desk.capture.readouterr().err)
     assert not (desk.folder / "q.kplan").exists()
     assert run(["plan", "-out=q.kplan"], key) == 0
     assert run(["apply", "q.kplan"], {}) == 1
     assert "requires signed plans" in desk.capture.readouterr().err
     assert not desk.cluster.topics()
     assert run(["apply", "q.kplan"], key) == 0
+
+
+@pytest.mark.parametrize("verb", ["apply", "destroy"])
+def test_what_requires_a_signature_is_not_applied_without_a_file(
+    desk: MemoryCommand, verb: str
+) -> None:
+    (desk.folder / "signed.tf").write_text("plan { require_signature = true }\n")
+    assert run([verb, "-auto-approve"], {"KPLAN_PLAN_KEY": "secret"}) == 1
+    told = flat(desk.capture.readouterr().err)
+    assert "this one is in no file" in told
+    assert "kplan plan -out=FILE" in told
+    assert not desk.cluster.topics()
+
+
+@pytest.fixture
+def signers(desk: MemoryCommand) -> Path:
+    """Write keys of alice and mallory, and the file in which alice is an allowed signer."""
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("ssh-keygen is not installed here")
+    for name in ("alice", "mallory"):
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", name]
+        subprocess.run(command, cwd=desk.folder, check=True)
+    file = desk.folder / "signers"
+    public = (desk.folder / "alice.pub").read_text()
+    file.write_text(f'alice@example.com namespaces="kplan" {public}')
+    return file
+
+
+def sign(folder: Path, key: str, namespace: str = "kplan") -> None:
+    (folder / "p.kplan.sig").unlink(missing_ok=True)
+    command = ["ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", key, "p.kplan"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+
+def test_a_plan_is_applied_with_the_ssh_signature_of_an_allowed_signer(
+    desk: MemoryCommand, signers: Path
+) -> None:
+    given = {"KPLAN_PLAN_SIGNERS": str(signers)}
+    (desk.folder / "signed.tf").write_text("plan { require_signature = true }\n")
+    assert run(["plan", "-out=p.kplan"], given) == 0
+    told = desk.capture.readouterr().err
+    assert "ssh-keygen -Y sign -n kplan -f KEY p.kplan" in told
+    for verb in ("show", "apply"):
+        assert run([verb, "p.kplan"], given) == 1
+        assert "p.kplan.sig does not exist" in flat(desk.capture.readouterr().err)
+    sign(desk.folder, "alice")
+    assert run(["show", "p.kplan"], given) == 0
+    assert "signed by alice@example.com" in desk.capture.readouterr().err
+    assert run(["apply", "p.kplan"], given) == 0
+    assert "signed by alice@example.com" in desk.capture.readouterr().err
+    assert desk.cluster.topics()
+
+
+def other_key(desk: MemoryCommand) -> None:
+    sign(desk.folder, "mallory")
+
+
+def other_purpose(desk: MemoryCommand) -> None:
+    sign(desk.folder, "alice", "git")
+
+
+def other_contents(desk: MemoryCommand) -> None:
+    sign(desk.folder, "alice")
+    with zipfile.ZipFile(desk.folder / "p.kplan", "a") as archive:
+        archive.comment = b"another"
+
+
+def other_plan(desk: MemoryCommand) -> None:
+    sign(desk.folder, "alice")
+    signature = (desk.folder / "p.kplan.sig").read_bytes()
+    desk.run("plan", "-out=p.kplan", "-target=kafka_topic.a")
+    (desk.folder / "p.kplan.sig").write_bytes(signature)
+
+
+def expired(desk: MemoryCommand) -> None:
+    sign(desk.folder, "alice")
+    file = desk.folder / "signers"
+    file.write_text(file.read_text().replace('="kplan"', '="kplan",valid-before="20200101"'))
+
+
+def damaged(desk: MemoryCommand) -> None:
+    (desk.folder / "p.kplan.sig").write_bytes(b"\x00-----BEGIN SSH SIGNATURE-----")
+
+
+def no_signers(desk: MemoryCommand) -> None:
+    sign(desk.folder, "alice")
+    (desk.folder / "signers").unlink()
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [other_key, other_purpose, other_contents, other_plan, expired, damaged, no_signers],
+)
+def test_another_signature_or_other_contents_are_refused_before_anything_is_sent(
+    desk: MemoryCommand, signers: Path, attack: Callable[[MemoryCommand], None]
+) -> None:
+    attack(desk)
+    for verb in ("show", "apply"):
+        assert run([verb, "p.kplan"], {"KPLAN_PLAN_SIGNERS": str(signers)}) == 1
+        told = flat(desk.capture.readouterr().err)
+        assert "is not a signature of" in told or "does not exist" in told
+    assert not desk.cluster.topics()
+
+
+def test_a_missing_ssh_keygen_is_named(
+    desk: MemoryCommand, signers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign(desk.folder, "alice")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert run(["apply", "p.kplan"], {"KPLAN_PLAN_SIGNERS": str(signers)}) == 1
+    assert "ssh-keygen, which is not installed" in flat(desk.capture.readouterr().err)
 
 
 @pytest.mark.parametrize(

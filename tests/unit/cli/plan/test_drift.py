@@ -88,6 +88,7 @@ def looks(monkeypatch: pytest.MonkeyPatch, *between: Callable[[], object]) -> li
 def test_coverage_tells_managed_unmanaged_and_missing(desk: MemoryCommand) -> None:
     """K4o-07."""
     desk.cluster.create_topics([NewTopic("somebody.elses", 1, 1)])
+    desk.cluster.create_topics([NewTopic("__consumer_offsets", 1, 1)])
     text = desk.run("drift")
     assert "Managed by kplan: kafka_acl 1 of 1, kafka_topic 2 of 3 (75% of all)." in text
     assert "somebody.elses" not in text
