@@ -135,6 +135,12 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "inspect.groups:describe",
         "Describe groups with members, offsets and lag.",
     ),
+    "groups reset": ("groups.change:reset", "Reset the committed offsets of a consumer group."),
+    "groups delete": ("groups.change:delete", "Delete groups with their committed offsets."),
+    "groups delete-offsets": (
+        "groups.change:delete_offsets",
+        "Delete the committed offsets of a group in topics.",
+    ),
     "acl list": ("inspect.acl:list_", "List the ACLs of the cluster."),
     "tokens list": ("inspect.tokens:list_", "List the delegation tokens of the cluster."),
     "tokens create": (
@@ -193,7 +199,7 @@ GROUPS: Mapping[str, str] = {
     "broker": "Change the registration of brokers.",
     "loggers": "List and set log levels of brokers and controllers.",
     "topics": "List and describe topics, declared or not.",
-    "groups": "List and describe consumer groups and other groups.",
+    "groups": "List, describe, reset and delete groups.",
     "acl": "List ACLs, declared or not.",
     "tokens": "List, create, renew and expire delegation tokens.",
     "errors": "Explain errors of Kafka.",

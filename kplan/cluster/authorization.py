@@ -34,6 +34,10 @@ REQUIRED_OPERATIONS: Mapping[str, tuple[str, str]] = {
     "group_names": ("DESCRIBE", "CLUSTER"),
     "groups": ("DESCRIBE", "CLUSTER"),
     "describe_groups": ("DESCRIBE", "GROUP"),
+    "partition_offsets": ("DESCRIBE", "TOPIC"),
+    "commit_offsets": ("READ", "GROUP"),
+    "delete_offsets": ("DELETE", "GROUP"),
+    "delete_groups": ("DELETE", "GROUP"),
     "quorum": ("DESCRIBE", "CLUSTER"),
     "unregister_broker": ("ALTER", "CLUSTER"),
     "add_voter": ("ALTER", "CLUSTER"),
@@ -79,6 +83,25 @@ def name_missing_operations(
     """
     denied = {
         item: replace(each, message=missing_operation_message(principal, method, item))
+        for item, each in answers.items()
+        if isinstance(each, Refusal) and handling(each) is Handling.DENIED
+    }
+    return {**answers, **denied} if denied else answers
+
+
+def name_group_operations(
+    method: str, group: str, answers: Mapping[ItemT, ResponseT], principal: str
+) -> Mapping[ItemT, ResponseT | Refusal]:
+    """Name the missing right in answers about partitions of a group: on it, or on the topic."""
+
+    def message(item: ItemT, denied: Refusal) -> str:
+        if denied.error == "TOPIC_AUTHORIZATION_FAILED" and isinstance(item, tuple):
+            who = principal or "of this connection"
+            return f"Principal {who} needs READ on TOPIC {item[0]}."
+        return missing_operation_message(principal, method, group)
+
+    denied = {
+        item: replace(each, message=message(item, each))
         for item, each in answers.items()
         if isinstance(each, Refusal) and handling(each) is Handling.DENIED
     }

@@ -236,6 +236,38 @@ class Cluster(Protocol):
         """
         ...
 
+    def partition_offsets(
+        self, times: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | Refusal]:
+        """Look up an offset of each partition (ListOffsets): that of the first record since a time.
+
+        Times are milliseconds since 1970, EARLIEST for the first offset or LATEST for the end. -1
+        is returned where no record is that young.
+        """
+        ...
+
+    def commit_offsets(
+        self, group: str, offsets: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, ItemResult]:
+        """Set committed offsets of a group without members, which is created if there is none.
+
+        (OffsetCommit.) With members it is refused, UNKNOWN_MEMBER_ID as a rule.
+        """
+        ...
+
+    def delete_offsets(
+        self, group: str, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, ItemResult]:
+        """Delete committed offsets of topics that no member subscribes to (OffsetDelete, KIP-496).
+
+        One that is absent is a success.
+        """
+        ...
+
+    def delete_groups(self, names: Collection[str]) -> Mapping[str, ItemResult]:
+        """Delete groups without members with their offsets (DeleteGroups, KIP-229)."""
+        ...
+
     def delete_records(
         self, before: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | Refusal]:

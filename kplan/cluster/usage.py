@@ -7,6 +7,9 @@ from kplan.model.dataclass import dataclass
 
 TopicPartition = tuple[str, int]
 
+EARLIEST, LATEST = -2, -1
+"""Times that mean the first offset of a partition and its end (ListOffsets)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionUse:
@@ -83,10 +86,11 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """A group in full. `members` None: unreadable by kplan, as for share groups.
+    """All about a group. `members` None: what kplan cannot read.
 
     `committed` is the offset that is read next, by partition; `ends` the offset that the next
-    record gets, only where it is known. `unread` says what is missing and why.
+    record gets, only where it is known. `unread` says what is missing and why; `has_offsets` False
+    is that committed offsets are missing. Those of share groups are start offsets.
     """
 
     name: str
@@ -99,6 +103,7 @@ class GroupDescription:
     committed_offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
     end_offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    has_offsets: bool = True
 
     @property
     def listing(self) -> GroupListing:

@@ -78,6 +78,10 @@ class KafkaCluster:
     group_names            wire      reports a broker that does not answer
     groups                 wire      confluent-kafka leaves out dead brokers without a word
     describe_groups        wire      confluent-kafka creates __consumer_offsets by asking (P12)
+    partition_offsets      wire      asks each leader once, with a result for each partition
+    commit_offsets         wire      returns a result for each partition
+    delete_offsets         wire      confluent-kafka has no such call
+    delete_groups          wire      finds coordinators without creating __consumer_offsets (P12)
     delete_records         wire      one request to each leader, with a result for each partition
     reassignments          wire      confluent-kafka has no such call
     reassign               wire      confluent-kafka has no such call
@@ -237,6 +241,28 @@ class KafkaCluster:
     def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
         """Describe groups."""
         return self._wire.describe_groups(names)
+
+    def partition_offsets(
+        self, times: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | Refusal]:
+        """Look up an offset of each partition."""
+        return self._wire.partition_offsets(times)
+
+    def commit_offsets(
+        self, group: str, offsets: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, ItemResult]:
+        """Set committed offsets of a group."""
+        return self._wire.commit_offsets(group, offsets)
+
+    def delete_offsets(
+        self, group: str, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, ItemResult]:
+        """Delete committed offsets of a group."""
+        return self._wire.delete_offsets(group, partitions)
+
+    def delete_groups(self, names: Collection[str]) -> Mapping[str, ItemResult]:
+        """Delete groups."""
+        return self._wire.delete_groups(names)
 
     def delete_records(
         self, before: Mapping[TopicPartition, int]

@@ -210,6 +210,12 @@ SUMMARIES: Mapping[str, str] = {
     "KP452": "Too large a share would change",
     "KP461": "Offset is not in the partition",
     "KP462": "Partition contents are unknown",
+    # offsets of groups
+    "KP540": "Group is live",
+    "KP541": "Group does not exist",
+    "KP542": "Partition cannot be reset",
+    "KP543": "Offset file is invalid",
+    "KP544": "Group has no committed offsets",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

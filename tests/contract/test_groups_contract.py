@@ -1,7 +1,7 @@
 """Groups of both protocols: by a real broker, with real consumers that have read something."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 
@@ -11,10 +11,20 @@ from confluent_kafka import Consumer, Producer
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import NewTopic
-from kplan.cluster.usage import GroupDescription, GroupListing, GroupMember
+from kplan.cluster.usage import (
+    EARLIEST,
+    LATEST,
+    GroupDescription,
+    GroupListing,
+    GroupMember,
+    PartitionUse,
+    TopicUse,
+)
+from kplan.kafka.wire.driver import WireCluster
 from kplan.model.errors import Refusal
 from kplan.sandbox.sandbox import Sandbox
-from tests.contract.clusters import committed, made, soon
+from tests.contract.clusters import committed, errors, made, settings_of, soon
+from tests.contract.share_member import ShareMember
 
 PROTOCOLS = ("classic", "consumer")
 BROKER = 1
@@ -31,6 +41,7 @@ def read(cluster: Cluster, prefix: str, request: pytest.FixtureRequest) -> Itera
     if isinstance(cluster, MemoryCluster):
         for each in PROTOCOLS:
             cluster.add_described_group(_joined(prefix, each, topic))
+        cluster.set_topic_use(topic, TopicUse({0: PartitionUse(0, 5, 1_000, 0, 0)}, groups=()))
         idle = _group(f"{prefix}idle", "classic", "Empty", topic, members=())
         cluster.add_described_group(replace(idle, protocol=""))
         yield topic
@@ -132,3 +143,68 @@ def test_a_group_that_is_not_there_is_refused_and_nothing_is_made(
     assert isinstance(found, Refusal)
     assert found.error == "GROUP_ID_NOT_FOUND"
     assert set(cluster.topics()) == before
+
+
+def test_offsets_are_looked_up_by_time(cluster: Cluster, read: str) -> None:
+    """K4o-09: the first offset, the end, and none where no record is that young."""
+    key, lost = (read, 0), (read, 7)
+    assert cluster.partition_offsets({key: EARLIEST}) == {key: 0}
+    assert cluster.partition_offsets({key: LATEST}) == {key: 5}
+    assert cluster.partition_offsets({key: 500}) == {key: 0}
+    assert cluster.partition_offsets({key: 4_000_000_000_000}) == {key: -1}
+    assert errors(cluster.partition_offsets({lost: LATEST})) == {lost: "UNKNOWN_TOPIC_OR_PARTITION"}
+
+
+def test_offsets_of_a_group_without_members_are_set_and_deleted(
+    cluster: Cluster, prefix: str, read: str
+) -> None:
+    key, name = (read, 0), f"{prefix}idle"
+    assert cluster.commit_offsets(name, {key: 4}) == {key: None}
+    soon(lambda: described(cluster, name).committed_offsets == {key: 4})
+    assert cluster.delete_offsets(name, [key]) == {key: None}
+    soon(lambda: described(cluster, name).committed_offsets == {})
+
+
+def test_a_commit_creates_a_group_and_deleting_it_removes_its_offsets(
+    cluster: Cluster, prefix: str, read: str
+) -> None:
+    key, name = (read, 0), f"{prefix}new"
+    assert cluster.commit_offsets(name, {key: 1}) == {key: None}
+    assert described(cluster, name).committed_offsets == {key: 1}
+    found = errors(cluster.delete_groups([name, f"{prefix}none"]))
+    assert found == {name: "ok", f"{prefix}none": "GROUP_ID_NOT_FOUND"}
+    gone = cluster.describe_groups([name])[name]
+    assert isinstance(gone, Refusal)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_live_group_is_neither_reset_nor_deleted(
+    cluster: Cluster, prefix: str, read: str, protocol: str
+) -> None:
+    """Kafka itself refuses what comes between the plan and the request."""
+    key, name = (read, 0), f"{prefix}{protocol}"
+    assert errors(cluster.commit_offsets(name, {key: 0})) == {key: "UNKNOWN_MEMBER_ID"}
+    assert errors(cluster.delete_offsets(name, [key])) == {key: "GROUP_SUBSCRIBED_TO_TOPIC"}
+    assert errors(cluster.delete_groups([name])) == {name: "NON_EMPTY_GROUP"}
+    assert described(cluster, name).committed_offsets == {key: 2}
+
+
+@pytest.mark.broker
+def test_a_share_group_is_described_with_members_and_start_offsets(
+    broker: Sandbox, prefix: str
+) -> None:
+    """KIP-932: its start offsets are what it has done with, and its members share partitions."""
+    settings, topic, name = settings_of(broker, "anonymous"), f"{prefix}shared", f"{prefix}share"
+    with ExitStack() as stack:
+        cluster = stack.enter_context(closing(WireCluster(settings)))
+        made(cluster, NewTopic(topic, 1, 1))
+        member = stack.enter_context(closing(ShareMember(settings, name, topic)))
+        member.join()
+        found = described(cluster, name)
+        assert (found.type, found.state, found.unread) == ("share", "Stable", ())
+        assert [each.assignment for each in found.members or ()] == [((topic, 0),)]
+        member.leave()
+        soon(lambda: described(cluster, name).state == "Empty")
+        member.set_start(0, 0)
+        assert described(cluster, name).committed_offsets == {(topic, 0): 0}
+        assert cluster.delete_groups([name]) == {name: None}

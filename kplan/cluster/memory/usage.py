@@ -1,13 +1,16 @@
 """Use of topics, groups, and record deletion of the cluster in memory."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from kplan.cluster.errors import refusal
 from kplan.cluster.memory.faults import Call
 from kplan.cluster.memory.settings import SettingRequests
 from kplan.cluster.memory.store import apply_faults
+from kplan.cluster.request import ItemResult
 from kplan.cluster.usage import (
+    EARLIEST,
+    LATEST,
     GroupDescription,
     GroupListing,
     PartitionUse,
@@ -64,6 +67,109 @@ class UsageRequests(SettingRequests):
             is_down = held is not None and held.coordinator in self._store.setup.fenced
             found[name] = _GROUP_NOT_FOUND if held is None or is_down else held
         return apply_faults(found, struck)
+
+    def partition_offsets(
+        self, times: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | Refusal]:
+        """Look up an offset of each partition; a time finds the end, or else no record."""
+        uses = self.topic_use({name for name, _ in times})
+        self._record_call(Call("partition_offsets", tuple(sorted({name for name, _ in times}))))
+        found: dict[TopicPartition, int | Refusal] = {}
+        for key, time_ms in sorted(times.items()):
+            held = uses[key[0]].partitions.get(key[1])
+            if held is None or held.start is None or held.end is None:
+                found[key] = refusal(3)
+            elif time_ms == LATEST:
+                found[key] = held.end
+            elif time_ms == EARLIEST or (held.newest_ms is not None and time_ms <= held.newest_ms):
+                found[key] = held.start
+            else:
+                found[key] = -1
+        return found
+
+    def commit_offsets(
+        self, group: str, offsets: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, ItemResult]:
+        """Set committed offsets of a group without members."""
+        call = self._record_offsets("commit_offsets", offsets)
+        held = self._store.described_groups.get(group) or GroupDescription(
+            group, "classic", "", "Empty", self._store.setup.brokers[0].id
+        )
+        refused = refusal(25, name="UNKNOWN_MEMBER_ID") if held.members else None
+
+        def changed(key: TopicPartition) -> GroupDescription:
+            current = self._store.described_groups.get(group, held)
+            moved = {**current.committed_offsets, key: offsets[key]}
+            return replace(current, committed_offsets=moved)
+
+        return self._change_offsets(call, offsets, refused, changed)
+
+    def delete_offsets(
+        self, group: str, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, ItemResult]:
+        """Delete committed offsets of topics that no member has partitions of."""
+        call = self._record_offsets("delete_offsets", partitions)
+        held = self._store.described_groups.get(group)
+        if held is None:
+            return dict.fromkeys(sorted(partitions), _GROUP_NOT_FOUND)
+        subscribed = {name for each in held.members or () for name, _ in each.assignment}
+        used = {
+            key: refusal(86, name="GROUP_SUBSCRIBED_TO_TOPIC")
+            for key in partitions
+            if key[0] in subscribed
+        }
+
+        def changed(key: TopicPartition) -> GroupDescription:
+            current = self._store.described_groups[group]
+            left = {at: each for at, each in current.committed_offsets.items() if at != key}
+            return replace(current, committed_offsets=left)
+
+        free = set(partitions) - used.keys()
+        return {**self._change_offsets(call, free, None, changed), **used}
+
+    def _record_offsets(self, method: str, keys: Collection[TopicPartition]) -> Call:
+        call = Call(method, tuple(sorted({name for name, _ in keys})))
+        self._record_call(call)
+        return call
+
+    def _change_offsets(
+        self,
+        call: Call,
+        keys: Collection[TopicPartition],
+        refused: Refusal | None,
+        changed: Callable[[TopicPartition], GroupDescription],
+    ) -> Mapping[TopicPartition, ItemResult]:
+        with self._store.lock:
+            struck = self._match_faults(call)
+            found: dict[TopicPartition, ItemResult] = {}
+            for key in sorted(keys):
+                found[key] = struck.refused.get(key[0]) or refused
+                if found[key] is None and struck.is_applied:
+                    group = changed(key)
+                    self._store.described_groups[group.name] = group
+            lost = struck.lost_response
+        return found if lost is None else dict.fromkeys(found, lost)
+
+    def delete_groups(self, names: Collection[str]) -> Mapping[str, ItemResult]:
+        """Delete groups without members."""
+        call = Call("delete_groups", tuple(sorted(names)))
+        self._record_call(call)
+        with self._store.lock:
+            struck = self._match_faults(call)
+            found: dict[str, ItemResult] = {}
+            for name in sorted(names):
+                held = self._store.described_groups.get(name)
+                refused = (
+                    refusal(68, name="NON_EMPTY_GROUP")
+                    if held is not None and held.members
+                    else None
+                )
+                absent = _GROUP_NOT_FOUND if held is None else None
+                found[name] = struck.refused.get(name) or absent or refused
+                if found[name] is None and struck.is_applied:
+                    del self._store.described_groups[name]
+            lost = struck.lost_response
+        return found if lost is None else dict.fromkeys(found, lost)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """Return contents and consumers of topics."""

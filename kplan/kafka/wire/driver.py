@@ -34,7 +34,7 @@ from kplan.cluster.settings import (
     TokenRequest,
 )
 from kplan.cluster.topology import ElectionType, Quorum, Reassignment, TargetReplicas, Voter
-from kplan.cluster.usage import GroupDescription, GroupListing, TopicPartition, TopicUse
+from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
 from kplan.kafka.token import TokenCache
 from kplan.kafka.wire import (
@@ -48,6 +48,7 @@ from kplan.kafka.wire import (
     topic_config,
 )
 from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.usage_requests import UsageRequests
 from kplan.model.errors import Refusal, UnreachableError
 
 
@@ -63,7 +64,7 @@ def preflight(settings: ConnectionSettings) -> ClusterDescription:
         return cluster.describe()
 
 
-class WireCluster:
+class WireCluster(UsageRequests):
     """A real cluster. Nothing is connected before the first question."""
 
     def __init__(self, settings: ConnectionSettings) -> None:
@@ -237,40 +238,6 @@ class WireCluster:
         """Bring features of the cluster to levels."""
         found = cluster.update_features(self._gateway, updates, validate_only=validate_only)
         return self._name_missing_rights("update_features", found)
-
-    def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Return contents and consumers of topics."""
-        from kplan.kafka.wire import usage  # noqa: PLC0415 - few commands ask
-
-        return usage.read_topic_use(self._gateway, names) if names else {}
-
-    def group_names(self) -> frozenset[str]:
-        """Name all groups; raises Unread."""
-        from kplan.kafka.wire import usage  # noqa: PLC0415 - as above
-
-        return usage.read_group_names(self._gateway, self.principal)
-
-    def groups(self) -> Mapping[int, tuple[GroupListing, ...] | Refusal]:
-        """List the groups that each broker coordinates, or the reason why not."""
-        from kplan.kafka.wire import group  # noqa: PLC0415 - as above
-
-        return group.list_groups(self._gateway)
-
-    def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
-        """Describe groups."""
-        from kplan.kafka.wire import group  # noqa: PLC0415 - as above
-
-        found = group.describe_groups(self._gateway, names) if names else {}
-        return self._name_missing_rights("describe_groups", found)
-
-    def delete_records(
-        self, before: Mapping[TopicPartition, int]
-    ) -> Mapping[TopicPartition, int | Refusal]:
-        """Delete the records before an offset of each partition."""
-        from kplan.kafka.wire import record  # noqa: PLC0415 - as above
-
-        found = record.delete_records(self._gateway, before) if before else {}
-        return self._name_missing_rights("delete_records", found)
 
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None

@@ -9,13 +9,13 @@ from dataclasses import replace
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment  # noqa: TID253
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
-from kplan.cluster.usage import GroupDescription, GroupListing, GroupMember, TopicPartition
+from kplan.cluster.usage import LATEST, GroupDescription, GroupListing, GroupMember, TopicPartition
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import MalformedResponse, Message, broker_refusal, define_api
 from kplan.kafka.wire.metadata import find_leaders
-from kplan.kafka.wire.usage import LATEST, committed_offsets, read_offsets
+from kplan.kafka.wire.usage import committed_offsets, fetch_offsets, read_offsets
 from kplan.model.errors import ClusterError, Refusal
 
 # A leaf module, imported by what asks about groups.
@@ -23,6 +23,9 @@ from kplan.model.errors import ClusterError, Refusal
 
 # Groups of the newer protocol (KIP-848), which kafka-python does not ship.
 CONSUMER_GROUP_DESCRIBE = define_api("ConsumerGroupDescribe", 69, range(2))
+# Share groups (KIP-932): version 0 of Kafka 4.0 was early access and is different.
+SHARE_GROUP_DESCRIBE = define_api("ShareGroupDescribe", 77, range(1, 2))
+DESCRIBE_SHARE_OFFSETS = define_api("DescribeShareGroupOffsets", 90, range(2))
 
 
 def parse_assignment(data: bytes) -> tuple[TopicPartition, ...]:
@@ -46,7 +49,7 @@ BrokerGroups = Mapping[int, tuple[GroupListing, ...] | Refusal]
 _OFFSETS_TOPIC = "__consumer_offsets"
 _BROKER_NOT_AVAILABLE, _GROUP_ID_NOT_FOUND = 8, 69
 _GROUPS_PER_REQUEST = 500
-_UNREAD_TYPES = ("share",)  # their members and offsets are reported by other APIs
+_READ_TYPES = ("consumer", "share", "classic", "")
 
 
 def list_groups(gateway: Gateway) -> BrokerGroups:
@@ -123,6 +126,27 @@ def describe_groups(
     return {name: whole[name] for name in sorted(names)}
 
 
+def coordinators(
+    gateway: Gateway, names: Collection[str]
+) -> tuple[Mapping[str, Endpoint], Refusal]:
+    """Find the coordinator of each group that is listed, and why the others have none.
+
+    Raises:
+        Unreachable, AuthError: no one answers.
+
+    """
+    live, down = _find_brokers(gateway)
+    listed = _list_by_broker(gateway, live)
+    homes = {
+        each.name: live[number]
+        for number, told in listed.items()
+        if not isinstance(told, Refusal)
+        for each in told
+        if each.name in names
+    }
+    return homes, _absent_refusal({**listed, **down})
+
+
 def _absent_refusal(listed: BrokerGroups) -> Refusal:
     lost = [
         f"broker {number}: {told}"
@@ -148,11 +172,14 @@ def _describe_at(
     }
     newer = [each.name for each in listed if each.type == "consumer"]
     classic = [each.name for each in listed if each.type in ("classic", "")]
-    told = [each.name for each in listed if each.type not in _UNREAD_TYPES]
+    shared = [each.name for each in listed if each.type == "share"]
+    told = [each.name for each in listed if each.type != "share"]
     asked = (
         (_describe_consumer_groups, newer),
         (_describe_classic_groups, classic),
+        (_describe_share_groups, shared),
         (_read_committed, told),
+        (_read_share_offsets, shared),
     )
     for ask, names in asked:
         if names:
@@ -160,7 +187,9 @@ def _describe_at(
                 ask(gateway, at, names, found)
             except ClusterError as failure:
                 found |= _add_unread(found, names, failure.detail)
-    untold = [each.name for each in listed if each.type not in ("consumer", "classic", "")]
+                if ask in (_read_committed, _read_share_offsets):
+                    found |= _without_offsets(found, names)
+    untold = [each.name for each in listed if each.type not in _READ_TYPES]
     return found | _add_unread(found, untold, "members of groups of this type are not read")
 
 
@@ -173,6 +202,17 @@ def _add_unread(
         if isinstance(each, GroupDescription):
             noted[name] = replace(each, unread=(*each.unread, why))
     return noted
+
+
+def _without_offsets(
+    found: Mapping[str, GroupDescription | Refusal], names: Collection[str]
+) -> dict[str, GroupDescription | Refusal]:
+    known = {name: found[name] for name in names}
+    return {
+        name: replace(each, has_offsets=False)
+        for name, each in known.items()
+        if isinstance(each, GroupDescription)
+    }
 
 
 _GroupResults = dict[str, GroupDescription | Refusal]
@@ -197,6 +237,50 @@ def _describe_consumer_groups(
             )
 
 
+def _describe_share_groups(
+    gateway: Gateway, at: Endpoint, names: Sequence[str], found: _GroupResults
+) -> None:
+    """Describe share groups: members have no partitions for themselves (KIP-932)."""
+    api = SHARE_GROUP_DESCRIBE
+    request = api.request(group_ids=list(names), include_authorized_operations=False)
+    for each in gateway.ask(api, request, at=at).groups:
+        held = found[each.group_id]
+        if each.error_code:
+            found[each.group_id] = broker_refusal(each.error_code, each.error_message)
+        elif isinstance(held, GroupDescription):
+            found[each.group_id] = replace(
+                held,
+                protocol=held.protocol or "share",
+                state=each.group_state,
+                assignor=each.assignor_name,
+                members=tuple(sorted(map(_member, each.members))),
+            )
+
+
+def _read_share_offsets(
+    gateway: Gateway, at: Endpoint, names: Sequence[str], found: _GroupResults
+) -> None:
+    """Read the start offset of each partition: all records before it are done with."""
+    api = DESCRIBE_SHARE_OFFSETS
+    part = api.request.DescribeShareGroupOffsetsRequestGroup
+    request = api.request(groups=[part(group_id=name, topics=None) for name in names])
+    for each in gateway.ask(api, request, at=at).groups:
+        held = found[each.group_id]
+        if not isinstance(held, GroupDescription):
+            continue
+        rows = [(topic, row) for topic in each.topics for row in topic.partitions]
+        refused = {row.error_code for _, row in rows} | {each.error_code}
+        starts = {
+            (topic.topic_name, row.partition_index): int(row.start_offset)
+            for topic, row in rows
+            if not row.error_code and row.start_offset >= 0
+        }
+        why = tuple(f"offsets: {broker_refusal(code, None)}" for code in sorted(refused - {0}))
+        found[each.group_id] = replace(
+            held, committed_offsets=starts, unread=(*held.unread, *why), has_offsets=not why
+        )
+
+
 def _member(message: Message) -> GroupMember:
     held = message.assignment.topic_partitions
     partitions = sorted((each.topic_name, number) for each in held for number in each.partitions)
@@ -204,7 +288,7 @@ def _member(message: Message) -> GroupMember:
         message.member_id,
         message.client_id,
         message.client_host,
-        message.instance_id or "",
+        getattr(message, "instance_id", "") or "",
         tuple(partitions),
     )
 
@@ -247,15 +331,13 @@ def _classic_member(group: Message, message: Message) -> GroupMember:
 def _read_committed(
     gateway: Gateway, at: Endpoint, names: Sequence[str], found: _GroupResults
 ) -> None:
-    api = messages.OFFSET_FETCH
-    wanted = [api.request.OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
-    for each in gateway.ask(api, api.request(groups=wanted, require_stable=False), at=at).groups:
+    for each in fetch_offsets(gateway, at, names):
         held = found[each.group_id]
         if not isinstance(held, GroupDescription):
             continue
         if each.error_code:
             why = f"offsets: {broker_refusal(each.error_code, None)}"
-            found[each.group_id] = replace(held, unread=(*held.unread, why))
+            found[each.group_id] = replace(held, unread=(*held.unread, why), has_offsets=False)
         else:
             found[each.group_id] = replace(held, committed_offsets=committed_offsets(each))
 

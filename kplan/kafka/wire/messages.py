@@ -226,6 +226,7 @@ DESCRIBE_PRODUCERS = define_api("DescribeProducers", 61, range(1), "admin.transa
 LIST_GROUPS = define_api("ListGroups", 16, range(4, 6), "admin.groups")
 DESCRIBE_GROUPS = define_api("DescribeGroups", 15, range(5, 7), "admin.groups")
 OFFSET_FETCH = define_api("OffsetFetch", 9, range(8, 10), "consumer.group")
+OFFSET_FETCH_OF_GROUP = replace(OFFSET_FETCH, oldest=2, newest=7)  # one group, before Kafka 3.0
 DELETE_RECORDS = define_api("DeleteRecords", 21, range(3), "admin.topics")
 
 

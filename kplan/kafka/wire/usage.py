@@ -2,28 +2,30 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from functools import partial
 from typing import TypeVar
 
 from kplan.cluster.authorization import missing_operation_message
-from kplan.cluster.usage import GroupUse, PartitionUse, TopicPartition, TopicUse
+from kplan.cluster.usage import EARLIEST, LATEST, GroupUse, PartitionUse, TopicPartition, TopicUse
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages as apis
 from kplan.kafka.wire.cluster import read_rights
+from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import RETRY_PAUSE_S, Gateway
 from kplan.kafka.wire.messages import Message, broker_refusal
 from kplan.kafka.wire.metadata import find_leaders
 from kplan.kafka.wire.record import LIST_OFFSETS
+from kplan.kafka.wire.transport import Deadline
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, UnreadableError
 
 T = TypeVar("T")
 
-EARLIEST, LATEST, MAX_TIMESTAMP = -2, -1, -3
-"""Times that mean an offset (ListOffsets)."""
+MAX_TIMESTAMP = -3
+"""The time that means the newest record (KIP-734)."""
 
 _LIVE_STATES = frozenset(
     ("Stable", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
@@ -48,6 +50,8 @@ class UsageReadings:
 
 _LEADER_WAIT_S = 10.0
 """How long leaders are looked up again: the logs of 3,000 new partitions took 9 s to open."""
+
+_FIRST_VERSION_FOR_GROUPS = 8
 
 _NOT_LEADER_CODES = frozenset({5, 6})
 """LEADER_NOT_AVAILABLE and NOT_LEADER_OR_FOLLOWER: another broker leads, or none yet."""
@@ -281,20 +285,36 @@ def _read_groups_at(gateway: Gateway, at: Endpoint) -> list[GroupOffsets]:
     states = {each.group_id: each.group_state for each in _list_groups_at(gateway, at)}
     if not states:
         return []
-    part = apis.OFFSET_FETCH.request.OffsetFetchRequestGroup
-    wanted = [part(group_id=name, topics=None) for name in sorted(states)]
-    offsets = gateway.ask(
-        apis.OFFSET_FETCH, apis.OFFSET_FETCH.request(groups=wanted, require_stable=False), at=at
-    )
+    offsets = fetch_offsets(gateway, at, sorted(states))
     live = [name for name in sorted(states) if states[name] in _LIVE_STATES]
     members = _member_counts(gateway, at, live)
     found = []
-    for group in offsets.groups:
+    for group in offsets:
         if group.error_code:
             raise ClusterError(f"group {group.group_id}: {broker_refusal(group.error_code, None)}")
         name = group.group_id
         count = members.get(name) if name in live else 0
         found.append(GroupOffsets(name, name in live, count, committed_offsets(group)))
+    return found
+
+
+def fetch_offsets(gateway: Gateway, at: Endpoint, names: Sequence[str]) -> list[Message]:
+    """Read what groups have committed: in one request, or one each before Kafka 3.0 (KIP-709)."""
+    return gateway.read(lambda node, left: _fetch_offsets(node, left, names), at=at)
+
+
+def _fetch_offsets(node: Connection, deadline: Deadline, names: Sequence[str]) -> list[Message]:
+    api = apis.OFFSET_FETCH
+    if node.versions.get(api.key, (0, 0))[1] >= _FIRST_VERSION_FOR_GROUPS:
+        part = api.request.OffsetFetchRequestGroup
+        wanted = [part(group_id=name, topics=None) for name in names]
+        return list(node.ask(api, api.request(groups=wanted), deadline).groups)
+    single = apis.OFFSET_FETCH_OF_GROUP
+    found = []
+    for name in names:
+        answer = node.ask(single, single.request(group_id=name, topics=None), deadline)
+        answer.group_id = name
+        found.append(answer)
     return found
 
 

@@ -1,0 +1,1 @@
+"""`kplan groups reset`, `groups delete` and `groups delete-offsets`."""

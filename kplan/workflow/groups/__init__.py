@@ -1,0 +1,1 @@
+"""Use cases: reset and delete offsets of groups, and delete groups."""

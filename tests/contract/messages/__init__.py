@@ -1,0 +1,1 @@
+"""Definitions of messages that only tests send, in the form of Kafka's own."""
