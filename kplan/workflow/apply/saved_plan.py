@@ -176,7 +176,27 @@ def apply_saved(
     on_stale: StaleAction = StaleAction.ABORT,
     approval: SavedPlanApproval = NO_APPROVAL,
 ) -> ApplyResult:
-    """Execute a saved plan; it was approved when it was made.
+    """Execute the plan that a file holds; it was approved when it was made.
+
+    Raises:
+        KplanError: there is no such file, or it is no plan, damaged, edited or not signed.
+        StalePlanError: a newer version of kplan made it; and as `apply_reviewed`.
+
+    """
+    check_state_is_kept(project, outside[0])
+    saved = read_saved_plan(path, approval.key)
+    return apply_reviewed(project, saved, options, outside, on_stale, approval)
+
+
+def apply_reviewed(
+    project: Project,
+    saved: SavedPlan,
+    options: PlanOptions,
+    outside: tuple[Ports, ApplyHandlers],
+    on_stale: StaleAction = StaleAction.ABORT,
+    approval: SavedPlanApproval = NO_APPROVAL,
+) -> ApplyResult:
+    """Execute a plan that was made before; it was approved when it was made.
 
     Where something moved since: ABORT does nothing at all; SKIP refuses just the changes that do
     not fit any more; REPLAN plans again, and asks unless the actions are still the same.
@@ -191,7 +211,6 @@ def apply_saved(
     """
     ports, hands = outside
     check_state_is_kept(project, ports)
-    saved = read_saved_plan(path, approval.key)
     check_approval(saved.plan, approval.checksum)
     check_not_expired(saved.metadata, ports.now())
     inputs = replace(project.inputs, values=saved.metadata.variables)

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from kplan.cluster.port import Cluster
@@ -302,6 +302,19 @@ def save_plan(
     ttl: timedelta = DEFAULT_TTL,
     key: str = "",
 ) -> None:
+    """Write the plan to a file, as `save_plan_at` does, now."""
+    save_plan_at(planned, path, ports.now(), show=show, ttl=ttl, key=key)
+
+
+def save_plan_at(
+    planned: PlanResult,
+    path: Path,
+    now: datetime,
+    *,
+    show: bytes = b"",
+    ttl: timedelta = DEFAULT_TTL,
+    key: str = "",
+) -> None:
     """Write the plan to a file that is good for `ttl`; `show` is the plan's JSON for other tools.
 
     With a `key` the file is signed.
@@ -311,7 +324,7 @@ def save_plan(
 
     """
     check_signature_key(planned.configuration, key)
-    expires = (ports.now() + ttl).isoformat(timespec="seconds")
+    expires = (now + ttl).isoformat(timespec="seconds")
     meta = plan_metadata(
         planned.plan,
         expires_at=expires,
