@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from kplan.cli import wiring
-from kplan.cli.environment import is_ci
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.query import QueryOptions
 from kplan.cli.terminal import Session
+from kplan.model.ci_job import is_ci
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.workflow.ports import Ports, Project

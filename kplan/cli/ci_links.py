@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from kplan.cli.environment import ci_commit, ci_run_url, is_ci, is_enabled
+from kplan.model.ci_job import ci_commit, ci_run_url, is_ci, is_enabled
 from kplan.report.links import NO_LINKS, Links
 
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&*+,;=%{}\[\]-]+")

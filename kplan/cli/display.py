@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
-from kplan.cli.environment import is_ci, signature_check
+from kplan.cli.environment import signature_check
 from kplan.cli.options import PlanningOptions
 from kplan.cli.terminal import Session
+from kplan.model.ci_job import is_ci
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
 from kplan.model.state import State
 from kplan.report import views
-from kplan.report.documents.drift import DriftCoverage
 from kplan.state.ssh_signature import sign_command
 from kplan.workflow.plan import plan
 from kplan.workflow.plan.plan import PlanResult
@@ -22,7 +22,6 @@ from kplan.workflow.ports import Ports
 
 if TYPE_CHECKING:
     from kplan.workflow.apply.apply import ApplyResult
-    from kplan.workflow.plan.drift import DriftResult
 
 
 def show_plan(
@@ -107,24 +106,6 @@ def _outputs_text(session: Session, state: State) -> str:
     if not state.outputs:
         return ""
     return f"\nOutputs:\n\n{views.outputs_text(state.outputs, session.terminal.stdout_style)}"
-
-
-def drift_coverage(drift_result: "DriftResult", *, lists: bool) -> DriftCoverage:
-    """Return which part of the cluster was compared."""
-    applied = drift_result.state.applied_plans
-    return DriftCoverage(
-        drift_result.managed_counts,
-        drift_result.unmanaged,
-        drift_result.unread,
-        drift_result.hidden,
-        drift_result.cluster["id"],
-        drift_result.ignored_count,
-        applied[-1] if applied else None,
-        drift_result.state.serial,
-        lists,
-        drift_result.health,
-        drift_result.cluster.get("name", ""),
-    )
 
 
 def _warning_summaries(warnings: Iterable[Diagnostic]) -> str:

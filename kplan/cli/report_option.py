@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.cli.diagnostics import timestamp
-from kplan.cli.environment import is_ci
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.report_target import ReportTarget
 from kplan.cli.terminal import Session
+from kplan.model.ci_job import is_ci
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.place import link_target_outside

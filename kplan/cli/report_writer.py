@@ -7,9 +7,9 @@ from pathlib import Path
 
 from kplan.cli.ci_links import ci_links
 from kplan.cli.code_page import code_pages
-from kplan.cli.environment import is_ci, is_enabled
 from kplan.cli.report_target import ReportTarget
 from kplan.cli.terminal import Session
+from kplan.model.ci_job import is_ci, is_enabled
 from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
 from kplan.report.report import FormatOptions, Report, render_report

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TextIO
 
-from kplan.cli.environment import is_ci, is_enabled
 from kplan.cli.signals import SignalInterrupt, Signals
+from kplan.model.ci_job import is_ci, is_enabled
 from kplan.model.dataclass import dataclass
 from kplan.report.format import PLAIN_STYLE, TextStyle
 

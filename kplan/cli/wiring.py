@@ -2,108 +2,34 @@
 
 import math
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from kplan.cli.diagnostics import show_diagnostics
-from kplan.cli.environment import ci_commit, ci_facts, ci_run_url
 from kplan.cli.options import InputOptions, PlanningOptions, StateOptions
 from kplan.cli.progress import Progress
 from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.cluster.port import Cluster
-from kplan.cluster.topology import StateTopic
 from kplan.config.foreign_values import NO_FOREIGN_VALUES, ForeignValues, parse_foreign_values
 from kplan.config.inputs import Inputs, Trust, VariableText
-from kplan.config.load import Configuration, load_configuration
-from kplan.config.modules.provider import Provider
-from kplan.config.state_block import find_state_location
-from kplan.kinds import KINDS
-from kplan.model.errors import ConfigError, StateError, UsageError
+from kplan.config.load import Configuration
+from kplan.model.ci_job import ci_commit, ci_facts, ci_run_url
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.errors import UsageError
 from kplan.state.lock_holder import current_holder
+from kplan.workflow.connection import (
+    ConnectionSource,
+    SystemClock,
+    connect_cluster,
+    remote_state_store,
+)
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project
 from kplan.workflow.state.workspace import selected_workspace
-
-if TYPE_CHECKING:
-    from kplan.state.record_store import RecordStore
-
-
-def remote_state_store(
-    folder: Path, inputs: Inputs, environ: Mapping[str, str]
-) -> "RecordStore | None":
-    """Give the place on the cluster or in a bucket, None where it is a file; nothing is asked yet.
-
-    Raises:
-        ConfigError: the state block, or the connection, is not known.
-
-    """
-    found = find_state_location(*_trusted_source(folder, inputs), KINDS)
-    if inputs.trust is not None and inputs.trust.ref is None and (found.topic or found.bucket):
-        raise UsageError(
-            "With -untrusted the place of the state is not that of the configuration.",
-            "Give a checkout of the branch that the change is for with -trusted-ref=DIR.",
-        )
-    if not found.is_known:
-        configuration = load_configuration(folder, inputs, KINDS)
-        raise ConfigError(configuration.diagnostics, configuration.sources)
-    if found.bucket is not None:
-        from kplan.state.object_store import ObjectRecords  # noqa: PLC0415 - only needed here
-        from kplan.state.record_store import RecordStore  # noqa: PLC0415 - as above
-
-        return RecordStore(ObjectRecords(found.bucket))
-    if found.topic is None:
-        return None
-    return _open_record_store(found.topic, found.providers, (folder, inputs), environ)
-
-
-def _trusted_source(folder: Path, inputs: Inputs) -> tuple[Path, Inputs]:
-    """Return the folder and the inputs that determine the state block."""
-    if inputs.trust is None or inputs.trust.ref is None:
-        return folder, inputs
-    return inputs.trust.ref, replace(inputs, trust=None)
-
-
-def _open_record_store(
-    shelf: StateTopic,
-    providers: tuple[Provider, ...],
-    given: tuple[Path, Inputs],
-    environ: Mapping[str, str],
-) -> "RecordStore":
-    from kplan.kafka.settings.resolver import resolve_settings  # noqa: PLC0415
-    from kplan.kafka.state_topic import KafkaRecords  # noqa: PLC0415 - heavy, and only needed here
-    from kplan.state.record_store import RecordStore  # noqa: PLC0415 - as above
-
-    block = next((each for each in providers if not each.key), None)
-    resolved = resolve_settings(block, environ, folder=given[0])
-    if resolved.settings is None:
-        sources = load_configuration(*given, KINDS).sources
-        raise ConfigError(resolved.diagnostics, sources)
-    if resolved.settings.is_direct:
-        raise StateError(
-            "The state is in a topic of the cluster, which requires brokers, and "
-            "bootstrap_controllers connects to controllers only.",
-            "Use a copy of the state in a file with -state=FILE.",
-        )
-    return RecordStore(KafkaRecords(resolved.settings, shelf))
-
-
-class SystemClock:
-    """The time of this machine."""
-
-    def now(self) -> float:
-        """Seconds on a clock that never goes backwards."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        time.sleep(seconds)
 
 
 def build_project(
@@ -245,19 +171,15 @@ def _connect(
     patience: tuple[Lock, float],
 ) -> Cluster:
     """Open the cluster that a provider block names, or the environment where there is none."""
-    from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - heavy, and some verbs
-    from kplan.kafka.settings.resolver import resolve_settings  # noqa: PLC0415 - need no cluster
-
-    block = next((each for each in configuration.providers if each.key == key), None)
-    controllers = _controllers_option(session.args, configuration)
-    resolved = resolve_settings(block, session.environ, folder=Path.cwd(), controllers=controllers)
-    if resolved.settings is None:
-        raise ConfigError(resolved.diagnostics, configuration.sources)
     turn, within_s = patience
-    with turn, progress.pause():
-        show_diagnostics(resolved.diagnostics, session.terminal, sources=configuration.sources)
-    timeouts = resolved.settings.timeouts.within(within_s)
-    return open_cluster(replace(resolved.settings, timeouts=timeouts))
+
+    def report(found: tuple[Diagnostic, ...]) -> None:
+        with turn, progress.pause():
+            show_diagnostics(found, session.terminal, sources=configuration.sources)
+
+    controllers = _controllers_option(session.args, configuration)
+    source = ConnectionSource(Path.cwd(), session.environ, controllers, within_s)
+    return connect_cluster(configuration, key, source, report)
 
 
 def _controllers_option(args: Iterable[str], configuration: Configuration) -> str:

@@ -18,6 +18,14 @@ class VariableText(NamedTuple):
     source: str
 
 
+class VariableConstant(NamedTuple):
+    """A value for one variable as data; `source` says where it came from."""
+
+    name: str
+    value: Json
+    source: str
+
+
 @dataclass(frozen=True, slots=True)
 class Trust:
     """The limits of a run whose configuration is not trusted.
@@ -34,14 +42,14 @@ class Trust:
 class Inputs:
     """Inputs of a load, in Terraform's precedence: environment, files of the folder, then these.
 
-    `variables` are texts and variables files in the order of the command line: the last one to
-    name a variable wins. `values` are those that a saved plan was made with: they win over the
-    environment and the folder's files. With `skips_foreign` resources of other providers are left
-    out and counted, instead of being an error; `foreign` are values of such. `trust` limits what
-    the configuration decides; None is no limit.
+    `variables` are texts, data and variables files in the order in which they are given: the last
+    one to name a variable wins. `values` are those that a saved plan was made with: they win over
+    the environment and the folder's files. With `skips_foreign` resources of other providers are
+    left out and counted, instead of being an error; `foreign` are values of such. `trust` limits
+    what the configuration decides; None is no limit.
     """
 
-    variables: tuple[VariableText | Path, ...] = field(default=(), repr=False)
+    variables: tuple[VariableText | VariableConstant | Path, ...] = field(default=(), repr=False)
     _: KW_ONLY
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     values: Mapping[str, Json] = field(default_factory=dict, repr=False)

@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import kplan
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, UsageError
 from kplan.sandbox.artifact import cache_folder
@@ -309,8 +308,8 @@ def send_package(spark: "SparkSession", folder: Path, *, is_remote: bool) -> Non
 
 
 def write_package(folder: Path) -> Path:
-    """Write the modules of this kplan and their data into a zip with reproducible bytes."""
-    top = Path(*kplan.__path__)
+    """Write the modules of this kplan and what they read into a zip, the same bytes every time."""
+    top = Path(__file__).parents[1]
     file = folder / _PACKAGE_NAME
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
         files = (each for each in top.rglob("*") if each.suffix in _PACKAGE_SUFFIXES)

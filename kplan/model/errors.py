@@ -163,6 +163,19 @@ class PolicyDeniedError(KplanError):
     detailed_exit = 3
 
 
+class PlanRefusedError(PolicyDeniedError):
+    """A plan with errors was to be applied; it carries them."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self._diagnostics = tuple(diagnostics)
+        super().__init__("; ".join(f"{each.summary} [{each.code}]" for each in self._diagnostics))
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every error of the plan."""
+        return self._diagnostics
+
+
 class SandboxError(KplanError):
     """The sandbox cluster did not start, or crashed."""
 

@@ -112,7 +112,7 @@ def build_options(
 
 def build_ports(session: Session, progress: Progress) -> "FleetPorts":
     """Connect a fleet command to clusters, clock and terminal."""
-    from kplan.cli.wiring import remote_state_store  # noqa: PLC0415 - see above
+    from kplan.workflow.connection import remote_state_store  # noqa: PLC0415 - see above
     from kplan.workflow.fleet.desired import FleetPorts  # noqa: PLC0415
 
     return FleetPorts(

@@ -15,6 +15,7 @@ def help_topics() -> Mapping[str, str]:
         "migrating": "Migrate from Terraform, other tools or an existing cluster.",
         "reports": "Formats of -report and kplan show -format.",
         "watching": "Detect drift, ignore accepted drift, and send notifications.",
+        "library": "Use kplan from Python: plan, apply and drift as functions.",
         "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
         "placement": "Placement of replicas, reassignments and leader elections.",
         "policies": "Policies that check a plan, and their tests.",

@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 
 import typer
 
-from kplan.cli import display, wiring
+from kplan.cli import wiring
 from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, ReportOptions, StateOptions, duration_s
@@ -29,7 +29,7 @@ from kplan.report import views
 from kplan.report.format import Format
 from kplan.report.report import FormatOptions, Report, render_report
 from kplan.report.reports import drift_report, problems_report
-from kplan.workflow.plan.drift import DriftResult, detect_drift
+from kplan.workflow.plan.drift import DriftResult, detect_drift, drift_coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ class DriftMonitor:
         if self.output.has_report_on_stdout:
             return
         coverage, terminal = (
-            display.drift_coverage(drift_result, lists=self.lists_unmanaged),
+            drift_coverage(drift_result, lists=self.lists_unmanaged),
             self.session.terminal,
         )
         if not self.output.json:
@@ -293,7 +293,7 @@ class DriftMonitor:
         show_diagnostics(error.diagnostics, self.session.terminal, sources=sources)
 
     def _report(self, drift_result: DriftResult) -> Report:
-        coverage = display.drift_coverage(drift_result, lists=self.lists_unmanaged)
+        coverage = drift_coverage(drift_result, lists=self.lists_unmanaged)
         return drift_report(drift_result.changes, coverage, timestamp())
 
     def _error_report(self, error: KplanError) -> Report:

@@ -12,7 +12,7 @@ from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import NoNames, Scope
 from kplan.config.evaluation.type_constraint import parse_type_constraint
 from kplan.config.functions.function import Host
-from kplan.config.inputs import Inputs
+from kplan.config.inputs import Inputs, VariableConstant, VariableText
 from kplan.config.modules.condition import VALIDATION, failed_conditions
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression, parse_file
@@ -258,10 +258,14 @@ class _Collector:
         for name in sorted(values.keys() & self._variables.keys()):
             self.given[name] = InputValue("the saved plan", constant=from_json_value(values[name]))
 
-    def add_option(self, name: str, raw: str, told: str) -> None:
-        """Take one `-var`."""
+    def add_option(self, given: VariableText | VariableConstant) -> None:
+        """Take one `-var`, or a value of a program."""
+        name, value, told = given
         if name in self._variables:
-            self._add_text(name, raw, told)
+            if isinstance(given, VariableText):
+                self._add_text(name, given.raw, told)
+            else:
+                self.given[name] = InputValue(told, constant=from_json_value(value))
             return
         detail = f'{told} gives a value for "{name}", but this variable is not declared.'
         hint = suggestion(name, self._variables)
@@ -365,7 +369,7 @@ def collect_input_values(
         if isinstance(each, Path):
             collector.add_file(each, str(each))
         else:
-            collector.add_option(*each)
+            collector.add_option(each)
     files = FolderFiles(sources=collector.sources, diagnostics=tuple(collector.diagnostics))
     return collector.given, files
 

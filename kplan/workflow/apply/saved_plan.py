@@ -1,6 +1,6 @@
 """Use case: apply a saved plan, if it still fits the cluster and the state."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -8,22 +8,22 @@ from pathlib import Path
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
 from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
 from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import PolicyDeniedError, StalePlanError, WrongClusterError
 from kplan.model.outcome import Outcome, OutcomeStatus
-from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
+from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.model.policy import ViolationStatus
-from kplan.model.resource import Identity, Resource, connection_name
-from kplan.model.state import Snapshot, State
+from kplan.model.resource import Resource, connection_name
+from kplan.model.state import State
 from kplan.plan.digest import has_same_actions
 from kplan.policy.thresholds import check_thresholds
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, execute_plan
 from kplan.workflow.apply.kept_state import check_state_is_kept
+from kplan.workflow.apply.staleness import Staleness, find_stale_changes
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.plan import (
@@ -48,95 +48,6 @@ from kplan.workflow.policy.policy import (
     policy_sources,
 )
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project, keep_replacements
-
-
-class Staleness(StrEnum):
-    """Why a change does not fit any more."""
-
-    UNREAD = "it could not be read"
-    RECREATED = "it was deleted and created again since the plan"
-    CHANGED = "it was changed on the cluster since the plan"
-    DELETED = "it was deleted from the cluster since the plan"
-    CREATED = "it has been created since the plan, and differs"
-    OWNER_CHANGED = "the state owns it otherwise since the plan"
-
-
-def find_stale_changes(
-    plan: Plan, state: State, snapshots: Mapping[str, Snapshot], kinds: Sequence[ResourceKind]
-) -> tuple[tuple[Change, Staleness], ...]:
-    """List the changes whose object is neither in its planned nor in its final form.
-
-    A change that came about by other hands is not one of them: it is done already.
-    """
-    by_name = {kind.name: kind for kind in kinds}
-    seen = {
-        key: fill_snapshot_from_state(kinds, each, state.for_provider(key))
-        for key, each in snapshots.items()
-    }
-    owners: AddressByKey | None = None
-    if state.serial != plan.based_on.serial:
-        owners = {each.key: each.address for each in state.owned.values()}
-    found = (
-        (change, _staleness(by_name[change.kind], change, seen.get(change.provider), owners))
-        for change in plan.changes
-        if change.action is not Action.NO_OP or change.reason is not Reason.NONE
-    )
-    return tuple((change, why) for change, why in found if why is not None)
-
-
-AddressByKey = Mapping[ObjectKey, Address]
-
-
-def _staleness(
-    kind: ResourceKind, change: Change, snapshot: Snapshot | None, owners: AddressByKey | None
-) -> Staleness | None:
-    """Say why a change is stale; `owners` are given if the state is another than the plan's."""
-    if owners is not None and not _is_owned_as_planned(kind, change, owners):
-        return Staleness.OWNER_CHANGED
-    if not change.touches_cluster:
-        return None
-    if snapshot is None or kind.name in snapshot.unread:
-        return Staleness.UNREAD
-    before = snapshot.live_object(kind.name, _planned_identity(kind, change))
-    after = None if change.after is None else snapshot.live_object(kind.name, change.identity)
-    if before is not None and change.uid and before.uid != change.uid:
-        return Staleness.RECREATED
-    if after is not None and _is_equal(kind, after.value, change.after):
-        return None
-    if change.action is Action.CREATE:
-        return None if before is None else Staleness.CREATED
-    if before is None:
-        return None if change.action is Action.DELETE else Staleness.DELETED
-    live, _ = kind.align(before.value, change.after or change.before)
-    return None if live == change.before else Staleness.CHANGED
-
-
-def _planned_identity(kind: ResourceKind, change: Change) -> Identity:
-    """Name the object that the plan saw, or that it saw to be absent."""
-    return change.identity if change.before is None else kind.identify(change.before)
-
-
-def _is_equal(kind: ResourceKind, live: object, wanted: object) -> bool:
-    before, after = kind.align(live, wanted)
-    return bool(before == after)
-
-
-_UNOWNED_REASONS = frozenset(
-    {
-        Reason.ADOPTED,
-        Reason.ADOPTED_AND_CHANGED,
-        Reason.IMPORTED,
-        Reason.IMPORTED_AND_CHANGED,
-    }
-)
-
-
-def _is_owned_as_planned(kind: ResourceKind, change: Change, owners: AddressByKey) -> bool:
-    """Whether the state owns the object at the address, or not at all, as when it was planned."""
-    is_new = change.action is Action.CREATE and change.reason is not Reason.DELETED_OUTSIDE
-    is_unowned = is_new or change.reason in _UNOWNED_REASONS
-    wanted = None if is_unowned else change.previous or change.address
-    return owners.get((kind.name, _planned_identity(kind, change), change.provider)) == wanted
 
 
 def restore_secrets(plan: Plan, configuration: Configuration) -> Plan:
@@ -177,7 +88,29 @@ def apply_saved(
     on_stale: StaleAction = StaleAction.ABORT,
     approval: SavedPlanApproval = NO_APPROVAL,
 ) -> ApplyResult:
-    """Execute a saved plan; it was approved when it was made.
+    """Execute the plan that a file holds; it was approved when it was made.
+
+    Raises:
+        KplanError: there is no such file, or it is no plan, damaged, edited or not signed.
+        StalePlanError: a newer version of kplan made it; and as `apply_reviewed`.
+
+    """
+    check_state_is_kept(project, outside[0])
+    saved = read_saved_plan(path, approval.signature)
+    if saved.signer:
+        outside[0].progress.note(f"The plan is signed by {saved.signer}.")
+    return apply_reviewed(project, saved, options, outside, on_stale, approval)
+
+
+def apply_reviewed(
+    project: Project,
+    saved: SavedPlan,
+    options: PlanOptions,
+    outside: tuple[Ports, ApplyHandlers],
+    on_stale: StaleAction = StaleAction.ABORT,
+    approval: SavedPlanApproval = NO_APPROVAL,
+) -> ApplyResult:
+    """Execute a plan that was made before; it was approved when it was made.
 
     Where something moved since: ABORT does nothing at all; SKIP refuses just the changes that do
     not fit any more; REPLAN plans again, and asks unless the actions are still the same.
@@ -192,9 +125,6 @@ def apply_saved(
     """
     ports, hands = outside
     check_state_is_kept(project, ports)
-    saved = read_saved_plan(path, approval.signature)
-    if saved.signer:
-        ports.progress.note(f"The plan is signed by {saved.signer}.")
     check_approval(saved.plan, approval.checksum)
     check_not_expired(saved.metadata, ports.now())
     inputs = replace(project.inputs, values=saved.metadata.variables)

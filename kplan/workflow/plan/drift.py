@@ -20,6 +20,7 @@ from kplan.plan.drift import (
     managed_counts,
     unmanaged_objects,
 )
+from kplan.report.documents.drift import DriftCoverage
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters, unread_kinds
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.ports import Ports, Project
@@ -105,6 +106,24 @@ def detect_drift(
         cluster=_cluster_facts(found.clusters),
         ignored_count=left.ignored_count,
         health=health,
+    )
+
+
+def drift_coverage(found: DriftResult, *, lists: bool) -> DriftCoverage:
+    """Return which part of the clusters was compared; with `lists` unmanaged objects by name."""
+    applied = found.state.applied_plans
+    return DriftCoverage(
+        found.managed_counts,
+        found.unmanaged,
+        found.unread,
+        found.hidden,
+        found.cluster["id"],
+        found.ignored_count,
+        applied[-1] if applied else None,
+        found.state.serial,
+        lists,
+        found.health,
+        found.cluster.get("name", ""),
     )
 
 

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from kplan.cluster.port import Cluster
@@ -308,6 +308,19 @@ def save_plan(
     ttl: timedelta = DEFAULT_TTL,
     signature: SignatureCheck = NO_SIGNATURE,
 ) -> None:
+    """Write the plan to a file, as `save_plan_at` does, now."""
+    save_plan_at(planned, path, ports.now(), show=show, ttl=ttl, signature=signature)
+
+
+def save_plan_at(
+    planned: PlanResult,
+    path: Path,
+    now: datetime,
+    *,
+    show: bytes = b"",
+    ttl: timedelta = DEFAULT_TTL,
+    signature: SignatureCheck = NO_SIGNATURE,
+) -> None:
     """Write the plan to a file that is good for `ttl`; `show` is the plan's JSON for other tools.
 
     It is signed with the key that it is checked by; people sign the file later.
@@ -317,7 +330,7 @@ def save_plan(
 
     """
     check_signature_required(planned.configuration, signature)
-    expires = (ports.now() + ttl).isoformat(timespec="seconds")
+    expires = (now + ttl).isoformat(timespec="seconds")
     meta = plan_metadata(
         planned.plan,
         expires_at=expires,

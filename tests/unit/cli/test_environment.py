@@ -5,14 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cli.environment import (
-    CI_VARIABLES,
-    PREFIXES,
-    VARIABLES,
-    is_ci,
-    is_enabled,
-    unknown_variable_warnings,
-)
+from kplan.cli.environment import PREFIXES, VARIABLES, unknown_variable_warnings
+from kplan.model.ci_job import CI_VARIABLES, is_ci, is_enabled
 
 PACKAGE = Path(__file__).parents[3] / "kplan"
 

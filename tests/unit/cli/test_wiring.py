@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from kplan.cli import main, wiring
-from kplan.cli.environment import ci_commit, ci_run_url
 from kplan.cli.options import StateOptions
 from kplan.cli.progress import LineProgress
 from kplan.cli.run import run
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Session, Terminal
+from kplan.model.ci_job import ci_commit, ci_run_url
 from kplan.model.version import VERSION
 
 Capture = pytest.CaptureFixture[str]

@@ -1,0 +1,1 @@
+"""What `import kplan` gives: the use cases as functions, and their results as frozen values."""
