@@ -210,6 +210,16 @@ SUMMARIES: Mapping[str, str] = {
     "KP452": "Too large a share would change",
     "KP461": "Offset is not in the partition",
     "KP462": "Partition contents are unknown",
+    # modules that are fetched
+    "KP500": "Module not installed",
+    "KP501": "Module source has changed",
+    "KP502": "Installed module differs from the lock file",
+    "KP503": "Invalid module lock file",
+    "KP504": "Failed to download module",
+    "KP505": "Module lock file is not trusted",
+    "KP506": "Local module path escapes module package",
+    "KP507": "Invalid registry module source address",
+    "KP508": "Module lock file would change",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

@@ -6,7 +6,6 @@ from functools import partial
 
 from kplan.config.declarations.body_schema import DATA_SCHEMAS, MODULE_SCHEMA, body_problems
 from kplan.config.declarations.declaration import Declaration, Local, ModuleDeclarations
-from kplan.config.declarations.file import join_path
 from kplan.config.declarations.reference import (
     ephemeral_argument_problems,
     ephemeral_problems,
@@ -15,7 +14,8 @@ from kplan.config.declarations.reference import (
 )
 from kplan.config.diagnostic import EvaluationError, error, warning
 from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.scope import ModuleNames, NoNames, ReferenceValue, Repetition, Scope
+from kplan.config.evaluation.scope import ModuleNames, ReferenceValue, Repetition, Scope
+from kplan.config.modules.child_folder import child_folder
 from kplan.config.modules.condition import (
     ASSERTION,
     OUTPUT_PRECONDITION,
@@ -39,7 +39,7 @@ from kplan.config.modules.evaluation import (
 )
 from kplan.config.modules.foreign import ForeignBlocks
 from kplan.config.modules.instance import InstanceKey
-from kplan.config.modules.module_call import ChildModule, ModuleCallNode, local_source
+from kplan.config.modules.module_call import ChildModule, ModuleCallNode
 from kplan.config.modules.resource import ResourceNode
 from kplan.config.modules.resource_block import (
     ResourceBlock,
@@ -60,7 +60,6 @@ from kplan.config.values.value import Value
 from kplan.model.address import instance_key
 from kplan.model.diagnostic import Diagnostic
 
-MAX_MODULE_DEPTH = 32
 _NOT_COMPUTED = object()
 
 
@@ -99,10 +98,6 @@ class Module:
         names = ModuleNames(self, repetition) if repetition else ModuleNames(self)
         run = self._context
         return Scope(names, origin, run.functions, run.host, {}, run.iterations)
-
-    def _constant_scope(self, origin: Origin) -> Scope:
-        run = self._context
-        return Scope(NoNames(), origin, run.functions, run.host, {}, run.iterations)
 
     def label(self, name: str) -> str:
         """Write a name of this module as it is referred to from the root: `module.a.var.x`."""
@@ -228,7 +223,7 @@ class Module:
         return self._get_or_compute("var", name, found, partial(self._variable, found))
 
     def _variable(self, declaration: Declaration) -> Value:
-        scope = self._constant_scope(declaration.origin)
+        scope = self._context.constant_scope(declaration.origin)
         wanted = evaluate_constraint(declaration, scope)
         default: Value = None
         if "default" in declaration.arguments:
@@ -355,7 +350,7 @@ class Module:
         self, declaration: Declaration, repetition: Repetition, key: InstanceKey
     ) -> "Module":
         """Make one instance of a called module."""
-        folder = self._child_folder(declaration)
+        folder = child_folder(declaration, self._place, self._context)
         declared = self._context.folders.declarations(folder)
         at_call = declaration.value_range("source")  # for what is wrong with the folder as a whole
         self._context.results.report(
@@ -376,25 +371,3 @@ class Module:
         passed = self._passed_connections(declaration, scope)
         place = ModulePlace(path, folder, callers, passed, declaration.declared_at)
         return Module(self._context, declared, place, given)
-
-    def _child_folder(self, declaration: Declaration) -> str:
-        """Find the folder of a called module.
-
-        Raises:
-            Failure: the source is no local folder, or there is none.
-
-        """
-        source = local_source(declaration, self._constant_scope(declaration.origin))
-        subject = declaration.value_range("source")
-        folder = join_path(self._place.folder, source)
-        if not self._context.folders.exists(folder):
-            raise EvaluationError([error("KP193", subject, f"There is no folder {folder}.")])
-        real = self._context.folders.real_path
-        if real(folder) in map(real, (*self._place.callers, self._place.folder)):
-            detail = f'"{source}" leads back to a module that leads here: it would call itself.'
-            raise EvaluationError([error("KP145", subject, detail)])
-        if len(self.path) >= MAX_MODULE_DEPTH:
-            raise EvaluationError(
-                [error("KP114", subject, f"Modules call each other {MAX_MODULE_DEPTH} deep.")]
-            )
-        return folder
