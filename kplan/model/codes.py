@@ -220,6 +220,9 @@ SUMMARIES: Mapping[str, str] = {
     "KP506": "Local module path escapes module package",
     "KP507": "Invalid registry module source address",
     "KP508": "Module lock file would change",
+    # values that are not known in a run
+    "KP509": "Value of another provider is not known",
+    "KP510": "Data source is read during apply",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

@@ -5,11 +5,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
-from kplan.config.declarations.declaration import (
-    KnownKinds,
-    ModuleDeclarations,
-    collect_declarations,
-)
+from kplan.config.declarations.collect import collect_declarations
+from kplan.config.declarations.declaration import KnownKinds, ModuleDeclarations
 from kplan.config.declarations.override import is_override, merge_overrides
 from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast

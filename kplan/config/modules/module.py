@@ -37,7 +37,7 @@ from kplan.config.modules.evaluation import (
     ModulePlace,
     result_name,
 )
-from kplan.config.modules.foreign import ForeignBlocks
+from kplan.config.modules.foreign import ForeignBlocks, left_out_warning
 from kplan.config.modules.instance import InstanceKey
 from kplan.config.modules.module_call import ChildModule, ModuleCallNode
 from kplan.config.modules.resource import ResourceNode
@@ -47,6 +47,7 @@ from kplan.config.modules.resource_block import (
     resource_problems,
 )
 from kplan.config.modules.result_cache import MAX_VALUE_PARTS, ResultName
+from kplan.config.modules.value_block import ValueBlockNode
 from kplan.config.modules.variable import (
     InputValue,
     evaluate_constraint,
@@ -58,7 +59,7 @@ from kplan.config.modules.variable import (
 from kplan.config.syntax.source import Origin
 from kplan.config.values.value import Value
 from kplan.model.address import instance_key
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 _NOT_COMPUTED = object()
 
@@ -133,22 +134,41 @@ class Module:
         ledger = self._context.results
         ledger.report(self._static_problems())
         ledger.report(ephemeral_problems(self.declarations, is_root=not self.path))
+        lost: dict[str, SourceRange] = {}
         for name in self.declarations.variables:
-            ledger.attempt(partial(self.variable, name))
+            self._attempt(partial(self.variable, name), {})
         for name, found in self.declarations.variables.items():
             self._validate(name, found)
-        for name in self.foreign.known_names("local", self.declarations.locals):
-            ledger.attempt(partial(self.local, name))
-        nodes: list[DataNode | ResourceNode] = [*self._data_nodes(), *self.resources()]
+        for name, local in self.declarations.locals.items():
+            self._attempt(partial(self.local, name), lost, f"local.{name}", local)
+        values = (self._value_node(*each) for each in self.foreign.computed_names())
+        nodes: list[DataNode | ResourceNode] = [*values, *self._data_nodes(), *self.resources()]
         for node in nodes:
             node.evaluate_all()
         for name in self.declarations.modules:
             self._call_node(name).evaluate_all()
-        for name in self.foreign.known_names("output", self.declarations.outputs):
-            ledger.attempt(partial(self.output, name))
+        for name, declared in self.declarations.outputs.items():
+            self._attempt(partial(self.output, name), lost, f"output.{name}", declared)
             ledger.attempt(partial(self.is_sensitive_output, name))
         for check in self.declarations.checks.values():
             ledger.report(failed_conditions(check.block, ASSERTION, self.scope(check.origin)))
+        ledger.report(left_out_warning(lost))
+
+    def _attempt(
+        self,
+        compute: Callable[[], Value],
+        lost: dict[str, SourceRange],
+        name: str = "",
+        declared: HasDeclaredAt | None = None,
+    ) -> None:
+        """Compute something that may be without a value; what is not known is noted in `lost`."""
+        try:
+            compute()
+        except EvaluationError as failure:
+            if not failure.is_unknown:
+                self._context.results.report(failure.diagnostics)
+            elif declared is not None:
+                lost[name] = declared.declared_at
 
     def resources(self) -> Iterator[ResourceNode]:
         """List the resource blocks of kinds that kplan knows, here and in called modules."""
@@ -174,7 +194,6 @@ class Module:
             if kind in DATA_SCHEMAS and not found.is_broken:
                 yield from body_problems(found.block, found.origin, DATA_SCHEMAS[kind])
         yield from undeclared_references(self.declarations)
-        yield from self.foreign.problems()
         if self.path:
             yield from misplaced_providers(self.declarations.providers)
 
@@ -297,11 +316,23 @@ class Module:
     def resource(self, kind: str, name: str) -> ReferenceValue:
         """Return the instances of a resource block; raises `Failure` if there is none."""
         if self.foreign.contains(kind, name):
-            return self.foreign.value(kind, name)
+            return self._foreign_value(kind, name)
         found = self.declarations.resources.get((kind, name))
         if found is None or found.is_broken or kind not in self._context.kinds:
             raise EvaluationError
         return self._resource_node(kind, name)
+
+    def _foreign_value(self, kind: str, name: str) -> ReferenceValue:
+        if self.foreign.is_computed(kind, name):
+            return self._value_node(kind, name)
+        return self.foreign.value(kind, name)
+
+    def _value_node(self, kind: str, name: str) -> ValueBlockNode:
+        is_data = kind.startswith("data.")
+        declared = self.declarations.data if is_data else self.declarations.resources
+        return ValueBlockNode(
+            self, self._context.results, declared[kind.removeprefix("data."), name]
+        )
 
     def _resource_node(self, kind: str, name: str) -> ResourceNode:
         plan = self._resource_blocks.get((kind, name))
@@ -332,7 +363,7 @@ class Module:
 
     def _data_block(self, kind: str, name: str) -> ReferenceValue:
         if self.foreign.contains(f"data.{kind}", name):
-            return self.foreign.value(f"data.{kind}", name)
+            return self._foreign_value(f"data.{kind}", name)
         return self.data_source(kind, name)
 
     def module_call(self, name: str) -> ReferenceValue:

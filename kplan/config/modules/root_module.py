@@ -129,8 +129,6 @@ def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
     """Return the outputs that have a value, by name; secrets in one not marked are a problem."""
     found: list[Output] = []
     for name in sorted(module.declarations.outputs):
-        if ("output", name) in module.foreign.lost:
-            continue
         declaration = module.declarations.outputs[name]
         try:
             value = module.output(name)
