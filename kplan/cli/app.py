@@ -11,6 +11,7 @@ from kplan.cli.verb import Verb
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "init": ("project.init:init", "Write the files of a new project, or check an existing one."),
+    "get": ("project.get:get", "Fetch the modules that the configuration calls."),
     "validate": ("project.validate:validate", "Check the configuration without a cluster."),
     "plan": ("plan.plan:plan", "Show the changes that apply would make."),
     "apply": ("apply.apply:apply", "Make the planned changes to the cluster."),
@@ -239,6 +240,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Policies and tests": ("policy", "test"),
     "Fleet": ("fleet",),
     "Other": (
+        "get",
         "fmt",
         "console",
         "convert",
@@ -271,10 +273,6 @@ TERRAFORM_VERBS: Mapping[str, tuple[str, str]] = {
     "providers": (
         "kplan has no providers command because it needs no plugins.",
         "Run kplan schema for all blocks and attributes.",
-    ),
-    "get": (
-        "kplan has no get command: it reads modules from their folders.",
-        "Run kplan validate to check the configuration with its modules.",
     ),
     "login": (
         "kplan has no login command: the environment or a properties file holds credentials.",

@@ -18,6 +18,10 @@ def warning(code: str, subject: SourceRange | None, detail: str, **more: Any) ->
     return Diagnostic(code, Severity.WARNING, SUMMARIES[code], detail, subject=subject, **more)
 
 
+UNKNOWN_CODES = frozenset({"KP509", "KP510"})
+"""Codes of values that exist and are not known: those of other providers, and of later reads."""
+
+
 class EvaluationError(Exception):
     """An expression has no value.
 
@@ -30,6 +34,12 @@ class EvaluationError(Exception):
         super().__init__()
         self.diagnostics = tuple(diagnostics)
         self.is_final = is_final or not self.diagnostics
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the value is merely not known in this run; what needs none goes on without it."""
+        codes = {each.code for each in self.diagnostics}
+        return bool(codes) and codes <= UNKNOWN_CODES
 
 
 class OperandError(Exception):

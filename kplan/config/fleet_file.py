@@ -10,12 +10,8 @@ from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kplan.config.declarations.body_schema import BodySchema, body_problems, label_problems
-from kplan.config.declarations.declaration import (
-    Declaration,
-    KnownKinds,
-    ModuleDeclarations,
-    collect_declarations,
-)
+from kplan.config.declarations.collect import collect_declarations
+from kplan.config.declarations.declaration import Declaration, KnownKinds, ModuleDeclarations
 from kplan.config.declarations.file import FLEET_FILE, ModuleFolders, read_text
 from kplan.config.declarations.reference import block_reference_problems
 from kplan.config.diagnostic import EvaluationError, error, suggestion

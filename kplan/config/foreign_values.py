@@ -13,6 +13,7 @@ from kplan.model.dataclass import dataclass
 
 _STATE_VERSION = 4
 _MODULE = "module."
+_UNTYPED_KINDS = frozenset({"terraform_data", "terraform_remote_state"})
 ForeignKey = tuple[tuple[str, ...], str, str]
 """Where a block is: the steps of its module, its type (`data.TYPE` for a data source), its name."""
 
@@ -61,6 +62,26 @@ def parse_foreign_values(data: bytes) -> ForeignValues:
     return ForeignValues(values, hashlib.sha256(data).hexdigest())
 
 
+def parse_state_outputs(data: bytes) -> dict[str, Value]:
+    """Read the outputs of a `terraform.tfstate` (format 4).
+
+    Raises:
+        ValueError: it is none.
+
+    """
+    try:
+        found: Any = json_loads(data.decode())
+        if not isinstance(found, dict) or found.get("version") != _STATE_VERSION:
+            raise ValueError("it is no state of Terraform in format 4")
+        outputs: Any = found.get("outputs") or {}
+        return {
+            name: mark(outputs[name]["value"], sensitive=outputs[name].get("sensitive") is True)
+            for name in sorted(outputs)
+        }
+    except (AttributeError, KeyError, TypeError, RecursionError) as fault:
+        raise ValueError(f"it lacks or misplaces something ({fault})") from None
+
+
 _Instance = tuple[ForeignKey, str | int | None, Value]
 
 
@@ -76,7 +97,7 @@ def _state_instances(document: Mapping[str, Any]) -> Iterator[_Instance]:
                 str(path[0]["value"]) for path in each.get("sensitive_attributes") or () if path
             }
             attributes = each.get("attributes") or {}
-            if resource["type"] == "terraform_data":
+            if resource["type"] in _UNTYPED_KINDS:
                 attributes = {name: _untyped(held) for name, held in attributes.items()}
             yield key, each.get("index_key"), _object_value(attributes, secret)
 

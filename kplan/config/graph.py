@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from kplan.config.declarations.body_schema import MODULE_SCHEMA
 from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
-from kplan.config.declarations.file import ModuleFolders, join_path
 from kplan.config.declarations.reference import reference_problems
-from kplan.config.diagnostic import error
+from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.scope import CONSTANT_ROOTS
 from kplan.config.inputs import Inputs
-from kplan.config.modules.module import MAX_MODULE_DEPTH
+from kplan.config.modules.child_folder import MAX_MODULE_DEPTH, source_folder
+from kplan.config.modules.evaluation import EvaluationContext
 from kplan.config.modules.root_module import open_folder
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
@@ -169,7 +169,7 @@ def build_graph(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
     there are drawn as if they were empty.
     """
     root = open_folder(folder, inputs, kinds)
-    drawing = _GraphBuilder(root.context.folders)
+    drawing = _GraphBuilder(root.context)
     drawing.add_module(_ModulePlace((), ".", root.module.declarations, frozenset({"."})))
     edges = sorted(each for each in drawing.edges if drawing.nodes.keys() >= {*each})
     nodes = sorted(
@@ -200,7 +200,7 @@ class _ModulePlace(NamedTuple):
 class _GraphBuilder:
     """Nodes and edges so far."""
 
-    folders: ModuleFolders
+    context: EvaluationContext
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: set[tuple[str, str]] = field(default_factory=set)
     problems: list[Diagnostic] = field(default_factory=list)
@@ -272,14 +272,16 @@ class _GraphBuilder:
     def called_module(self, place: _ModulePlace, name: str) -> _ModulePlace | None:
         """Find the module that a block calls, unless it does not exist or calls itself."""
         found = place.declarations.modules.get(name)
-        source = found.arguments.get("source") if found else None
-        if source is None or not isinstance(source.value, ast.Literal):
+        if found is None:
             return None
-        folder = join_path(place.folder, str(source.value.value))
+        try:
+            folder = source_folder(found, place.folder, place.path, self.context)
+        except EvaluationError:
+            return None
         is_circle = folder in place.ancestors or len(place.path) >= MAX_MODULE_DEPTH
-        if is_circle or not self.folders.exists(folder):
+        if is_circle or not self.context.folders.exists(folder):
             return None
-        declared = self.folders.declarations(folder)
+        declared = self.context.folders.declarations(folder)
         return _ModulePlace((*place.path, name), folder, declared, place.ancestors | {folder})
 
 

@@ -10,6 +10,7 @@ from kplan.config.declarations.reference import reference_problems
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
+from kplan.config.modules.foreign import is_foreign_target
 from kplan.config.modules.instance import evaluate_instances
 from kplan.config.modules.module_call import ChildModule
 from kplan.config.modules.result_cache import ResultCache
@@ -315,6 +316,8 @@ def _evaluate_imports(
     if module.path:
         detail = "Objects are imported in the root module only; a module may be used many times."
         raise EvaluationError([error("KP120", declaration.declared_at, detail)])
+    if is_foreign_target(declaration, module):
+        return ()
     ledger.report(_reference_problems(declaration, module))
     imports: list[ImportBlock] = []
     for each in evaluate_instances(declaration, module.scope(declaration.origin)).values():

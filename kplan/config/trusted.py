@@ -14,6 +14,7 @@ from kplan.config.inputs import Inputs, Trust
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.provider import Provider
+from kplan.config.packages.trust import lock_problems
 from kplan.config.policies.block import PolicySettings
 from kplan.kinds.base import ResourceKind
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
@@ -39,6 +40,8 @@ def load_restricted(
     found = load_configuration(folder, inputs, kinds, reader)
     if inputs.trust is None:
         return found
+    if problems := list(lock_problems(folder, inputs.trust)):
+        return replace(found, diagnostics=sort_diagnostics([*found.diagnostics, *problems]))
     return restrict_configuration(found, inputs.trust, _load_trusted(inputs.trust, inputs, kinds))
 
 

@@ -216,6 +216,19 @@ SUMMARIES: Mapping[str, str] = {
     "KP542": "Partition cannot be reset",
     "KP543": "Offset file is invalid",
     "KP544": "Group has no committed offsets",
+    # modules that are fetched
+    "KP500": "Module not installed",
+    "KP501": "Module source has changed",
+    "KP502": "Installed module differs from the lock file",
+    "KP503": "Invalid module lock file",
+    "KP504": "Failed to download module",
+    "KP505": "Module lock file is not trusted",
+    "KP506": "Local module path escapes module package",
+    "KP507": "Invalid registry module source address",
+    "KP508": "Module lock file would change",
+    # values that are not known in a run
+    "KP509": "Value of another provider is not known",
+    "KP510": "Data source is read during apply",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

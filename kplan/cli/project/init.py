@@ -12,8 +12,11 @@ from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.project.demo import example_folder
+from kplan.cli.project.get import ModuleOptions, install_modules
 from kplan.cli.terminal import Session
+from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
 from kplan.model.errors import UsageError
 from kplan.model.version import VERSION
@@ -191,18 +194,10 @@ def write_new_files(folder: Path, files: Mapping[str, str]) -> None:
             file.write(text)
 
 
-@verb(
-    ("kplan init", "Write a new project, or check an existing one."),
-    ("kplan init -ci=gitlab", "Write a GitLab pipeline; in an existing project only that."),
-    ("kplan init -install=./dist/kplan.whl", "Let the pipeline install a wheel of the repository."),
-    ("kplan init -install=image:registry.example/kplan:1.0", "Let the pipeline run in an image."),
-    ("kplan -chdir=topics init", "Work in another folder."),
-)
-def init(
-    session: Session,
-    inputs: InputOptions,
-    states: StateOptions,
-    *,
+@dataclass(frozen=True, slots=True)
+class PipelineOptions:
+    """The pipeline to write."""
+
     ci: Annotated[
         Pipeline | None,
         typer.Option(
@@ -210,7 +205,7 @@ def init(
             help="The CI service of the pipeline to write.",
             show_default="github in a new project",
         ),
-    ] = None,
+    ] = None
     install: Annotated[
         str,
         typer.Option(
@@ -220,26 +215,41 @@ def init(
             "image:NAME runs it in an image that holds kplan.",
             show_default=PINNED,
         ),
-    ] = "",
-    upgrade: Annotated[
-        bool, typer.Option("--upgrade", help="Accepted for Terraform; has no effect.")
-    ] = False,
+    ] = ""
+
+
+@verb(
+    ("kplan init", "Write a new project, or check an existing one."),
+    ("kplan init -upgrade", "Fetch the latest commit of each branch and tag of modules."),
+    ("kplan init -ci=gitlab", "Write a GitLab pipeline; in an existing project only that."),
+    ("kplan init -install=./dist/kplan.whl", "Let the pipeline install a wheel of the repository."),
+    ("kplan init -install=image:registry.example/kplan:1.0", "Let the pipeline run in an image."),
+    ("kplan -chdir=topics init", "Work in another folder."),
+)
+def init(
+    session: Session,
+    inputs: InputOptions,
+    states: StateOptions,
+    trust: TrustOptions,
+    modules: ModuleOptions,
+    pipeline: PipelineOptions,
 ) -> int:
     """Write the files of a new project, or check an existing one.
 
     In a folder without configuration files kplan writes an example configuration, .gitignore,
     pre-commit hooks and a pipeline. Existing files are not overwritten. In other folders kplan
-    validates the configuration and shows the place of the state. There are no plugins to install,
-    and no network is used.
+    fetches modules as kplan get does, validates the configuration and shows the place of the state.
+    There are no plugins to install, and without modules from elsewhere no network is used.
     """
     from kplan.cli.wiring import build_project as located  # noqa: PLC0415 - help needs none of these
     from kplan.config.state_block import find_state_location  # noqa: PLC0415
     from kplan.kinds import KINDS  # noqa: PLC0415
     from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
 
-    del upgrade
+    ci, install = pipeline.ci, pipeline.install
     written = _write_project(ci, install)
-    project = located(session, states, inputs)
+    project = located(session, states, inputs, trust)
+    installed = install_modules(session, project, modules)
     found = validate_project(project)
     show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
     if has_errors(found.diagnostics):
@@ -253,8 +263,7 @@ def init(
     session.terminal.write_stdout(
         "".join(f"Wrote {each}\n" for each in written) + "kplan is ready.\n"
         f"Files: {', '.join(sorted(found.sources))}\n"
-        f"Resources: {len(found.resources):,}\n"
-        f"State: {place}"
+        f"Resources: {len(found.resources):,}\n{installed}State: {place}"
     )
     return ExitCode.DONE
 

@@ -109,6 +109,9 @@ DATA_SCHEMAS: Mapping[str, BodySchema] = {
 }
 
 
+VALUE_TYPES = frozenset({"terraform_data", "null_resource", "data.terraform_remote_state"})
+"""Blocks that hold values and create nothing outside; `data.TYPE` is a data source."""
+
 _CONDITION_BLOCKS = ("precondition", "postcondition")
 
 VARIABLE_SCHEMA = BodySchema(

@@ -16,7 +16,7 @@ from kplan.config.declarations.body_schema import (
     label_problems,
 )
 from kplan.config.declarations.version_constraint import version_problems
-from kplan.config.diagnostic import error, suggestion, warning
+from kplan.config.diagnostic import error, warning
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.model.dataclass import dataclass
@@ -26,8 +26,6 @@ _NAME = re.compile(r"[^\W\d][\w-]*").fullmatch
 
 _META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")
 
-_OBJECT_TYPES = ("resource", "data")
-_BLOCK_TYPES = (*BLOCK_SCHEMAS, *_OBJECT_TYPES)
 _NAMED_BLOCKS = frozenset({"variable", "output", "module", "check", "policy"})
 _RULE_BLOCKS = frozenset({"validation", "precondition", "assert"})
 
@@ -87,6 +85,7 @@ class ModuleDeclarations:
     policy_settings: list[Declaration] = field(default_factory=list)
     plan_settings: list[Declaration] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    other_providers: list[Declaration] = field(default_factory=list)
     skipped: set[tuple[str, str]] = field(default_factory=set)
     is_incomplete: bool = False
 
@@ -99,56 +98,14 @@ class KnownKinds:
     skips_foreign: bool = False
 
 
-def collect_declarations(
-    items: Iterable[ast.Item], known_kinds: KnownKinds, *, has_lost: bool
-) -> ModuleDeclarations:
-    """Group the items of a folder by what they declare, in the order of its files."""
-    result = ModuleDeclarations(is_incomplete=has_lost)
-    unknown: list[Declaration] = []
-    foreign: list[Declaration] = []
-    for item in items:
-        if isinstance(item.content, ast.Attribute):
-            result.diagnostics.append(_stray_argument_error(item.origin, item.content))
-            continue
-        block = item.content
-        names = {each.name: each for each in block.attributes}
-        name = block.labels[0].text if block.labels else ""
-        found = Declaration(name, item.origin, block, names, item.is_broken)
-        if block.type in _OBJECT_TYPES:
-            _add_resource(result, found, known_kinds.kinds, foreign)
-        elif block.type in BLOCK_SCHEMAS:
-            _add_block(result, found)
-        else:
-            unknown.append(found)
-    if unknown:
-        result.diagnostics.append(_unknown_types_error(unknown))
-    if foreign and known_kinds.skips_foreign:
-        result.skipped.update(_kind_and_name(each) for each in foreign)
-        result.diagnostics.append(_skipped_warning(foreign))
-    elif foreign:
-        result.diagnostics.append(_foreign_types_error(foreign, known_kinds.kinds))
-    return result
-
-
-def _kind_and_name(declaration: Declaration) -> tuple[str, str]:
+def kind_and_name(declaration: Declaration) -> tuple[str, str]:
+    """Return the labels of a resource block; the type of a data source is `data.TYPE`."""
     kind, name = declaration.block.labels
     return f"{'data.' * (declaration.block.type == 'data')}{kind.text}", name.text
 
 
-def _skipped_warning(found: list[Declaration]) -> Diagnostic:
-    kinds = sorted({_kind_and_name(each)[0] for each in found})
-    count = "1 resource" if len(found) == 1 else f"{len(found)} resources"
-    detail = f"{count} of other providers left out: {_join_names(kinds)}."
-    return warning("KP126", found[0].declared_at, detail)
-
-
-def _stray_argument_error(origin: Origin, attribute: ast.Attribute) -> Diagnostic:
-    subject = origin.range(attribute.start, attribute.name_end)
-    detail = f'An argument named "{attribute.name}" is not expected outside of any block.'
-    return error("KP121", subject, detail, hint="Values that others use go into a locals block.")
-
-
-def _add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
+def add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
+    """Add a block that is no resource and no data source."""
     shape = BLOCK_SCHEMAS[declaration.block.type]
     problems = list(label_problems(declaration.block, declaration.origin, shape))
     if declaration.is_broken:
@@ -234,8 +191,7 @@ def _add_provider(result: ModuleDeclarations, declaration: Declaration) -> None:
     if declaration.name == "kafka":
         result.providers.append(declaration)
         return
-    detail = f'The provider "{declaration.name}" is left aside: kplan talks to Kafka only.'
-    result.diagnostics.append(warning("KP195", declaration.declared_at, detail))
+    result.other_providers.append(declaration)
 
 
 def _add_terraform(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -304,12 +260,13 @@ _ADDERS: Mapping[str, Callable[[ModuleDeclarations, Declaration], None]] = {
 }
 
 
-def _add_resource(
+def add_resource(
     result: ModuleDeclarations,
     declaration: Declaration,
     kinds: Sequence[str],
     foreign: list[Declaration],
 ) -> None:
+    """Add a resource or data source; those of other kinds are listed in `foreign` too."""
     is_data = declaration.block.type == "data"
     into, kinds = (result.data, [*DATA_SCHEMAS]) if is_data else (result.resources, kinds)
     problems = list(
@@ -323,64 +280,9 @@ def _add_resource(
     result.diagnostics.extend(_name_problems(declaration, label))
     first = into.setdefault((kind, label.text), declaration)
     if first is not declaration:
-        what = ".".join(_kind_and_name(declaration))
+        what = ".".join(kind_and_name(declaration))
         detail = f"The {declaration.block.type} {what} is already declared at {first.declared_at}."
         related = (("declared first", first.declared_at),)
         result.diagnostics.append(error("KP190", declaration.declared_at, detail, related=related))
     if kind not in kinds:
         foreign.append(declaration)
-
-
-def _unknown_types_error(found: list[Declaration]) -> Diagnostic:
-    names = sorted({each.block.type for each in found})
-    first = found[0]
-    subject = first.origin.range(first.block.start, first.block.start + len(first.block.type))
-    detail = f"kplan does not know blocks of type {_join_names(names)}."
-    related = tuple((each.block.type, each.declared_at) for each in found[1:])
-    return error(
-        "KP120", subject, detail, hint=_first_suggestion(names, _BLOCK_TYPES), related=related
-    )
-
-
-def _first_suggestion(names: Sequence[str], known: Iterable[str]) -> str:
-    """Suggest the nearest of the names."""
-    hints = ((name, suggestion(name, known)) for name in names)
-    return next((f"{name}: {hint}" for name, hint in hints if hint), "")
-
-
-def _foreign_types_error(found: list[Declaration], kinds: Sequence[str]) -> Diagnostic:
-    labels = [each.block.labels for each in found]
-    names = [".".join(_kind_and_name(each)) for each in found]
-    first = found[0]
-    subject = first.origin.range(labels[0][0].start, labels[0][0].end)
-    types = [kind.text for kind, _ in labels]
-    hint = _first_suggestion(types, kinds) or _SKIP_HINT
-    if not CONVERTIBLE_TYPES.isdisjoint(types):
-        hint = "kplan convert writes it as kafka_topic or kafka_acl: kplan convert -out=FILE *.tf"
-    managed = _join_names(sorted(kinds)) if kinds else "no resource here"
-    detail = f"kplan manages {managed}, but not {_join_names(names)}."
-    related = tuple(
-        (name, each.declared_at) for name, each in zip(names[1:], found[1:], strict=True)
-    )
-    return error("KP126", subject, detail, hint=hint, related=related)
-
-
-CONVERTIBLE_TYPES = frozenset(
-    (
-        "aiven_kafka_acl",
-        "aiven_kafka_native_acl",
-        "aiven_kafka_topic",
-        "confluent_kafka_acl",
-        "confluent_kafka_topic",
-    )
-)
-"""Resources of other providers that `kplan convert` reads."""
-
-_SKIP_HINT = "To plan without resources of other providers, add -skip-foreign."
-
-
-def _join_names(names: Sequence[str]) -> str:
-    quoted = list(names)
-    if len(quoted) == 1:
-        return quoted[0]
-    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -5,11 +5,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
-from kplan.config.declarations.declaration import (
-    KnownKinds,
-    ModuleDeclarations,
-    collect_declarations,
-)
+from kplan.config.declarations.collect import collect_declarations
+from kplan.config.declarations.declaration import KnownKinds, ModuleDeclarations
 from kplan.config.declarations.override import is_override, merge_overrides
 from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
@@ -55,10 +52,12 @@ def configuration_files(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if _is_configuration(each))
 
 
-def read_folder(folder: Path, prefix: str, moulds: BlockPatterns) -> FolderFiles:
+def read_folder(
+    folder: Path, prefix: str, moulds: BlockPatterns, within: Path | None = None
+) -> FolderFiles:
     """Read and parse the configuration files of a folder, sorted by name.
 
-    `prefix` is before their names wherever these are shown.
+    `prefix` is before their names wherever these are shown. Links out of `within` are not read.
     """
     try:
         names = [each.name for each in configuration_files(folder)]
@@ -80,7 +79,7 @@ def read_folder(folder: Path, prefix: str, moulds: BlockPatterns) -> FolderFiles
     overrides: list[ast.Item] = []
     for name in names:
         shown = f"{prefix}{name}"
-        text = read_text(folder / name, shown)
+        text = _read_within(folder / name, shown, within)
         if isinstance(text, Diagnostic):
             diagnostics.append(text)
             has_lost = True
@@ -92,6 +91,13 @@ def read_folder(folder: Path, prefix: str, moulds: BlockPatterns) -> FolderFiles
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost
     return FolderFiles(tuple(items), sources, tuple(diagnostics), has_lost, tuple(overrides))
+
+
+def _read_within(path: Path, name: str, within: Path | None) -> str | Diagnostic:
+    if within is not None and not path.resolve().is_relative_to(within):
+        nowhere = SourceRange(name, 1, 1, 1, 1)
+        return error("KP118", nowhere, f"{name} leads out of the repository.")
+    return read_text(path, name)
 
 
 def _is_configuration(path: Path) -> bool:
@@ -154,7 +160,7 @@ class ModuleFolders:
         found = self._folders.get(path)
         if found is None:
             inner = "" if path == "." else f"{path}/"
-            files = read_folder(self.root / path, self._shown + inner, self._moulds)
+            files = read_folder(self.root / path, self._shown + inner, self._moulds, self._within)
             self.sources.update(files.sources)
             items, problems = merge_overrides(files.items, files.overrides)
             found = collect_declarations(items, self._known, has_lost=files.is_incomplete)

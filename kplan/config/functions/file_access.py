@@ -16,6 +16,9 @@ _OWN: Final = "kplan's own state and secrets are not read into a configuration"
 OWN_FOLDERS: Final = ("state", ".kplan")
 """Folders beside the configuration where kplan keeps state, journals and secrets."""
 
+_PACKAGES: Final = Path(".kplan", "modules")
+"""Modules that were fetched: their files are for them to read."""
+
 
 SYSTEM_FOLDERS: Final = (Path("/proc"), Path("/sys"), Path("/dev"))
 """Where the system shows processes and devices: an environment is not configuration."""
@@ -56,6 +59,8 @@ class FileAccess:
     def is_closed(self, path: Path) -> bool:
         """Return whether a file is one of kplan's own."""
         real = path.resolve()
+        if real.is_relative_to((self.root / _PACKAGES).resolve()):
+            return False
         own = [(self.root / name).resolve() for name in OWN_FOLDERS]
         closed = own + [each.resolve() for each in self.closed]
         return any(real.is_relative_to(each) for each in closed)

@@ -50,7 +50,8 @@ def _condition_problems(
             return []
         message = evaluate(arguments["error_message"], scope)
     except EvaluationError as failure:
-        return list(failure.diagnostics)
+        may_wait = failure.is_unknown and rule is not PRECONDITION and rule is not POSTCONDITION
+        return [] if may_wait else list(failure.diagnostics)
     subject = scope.origin.range(condition.start, condition.end)
     if holds is not False:
         detail = f"The condition of a {block.type} must be true or false."

@@ -215,7 +215,7 @@ class DataNode(Deferred):
             )
             hint = f'For example {self._label}["KEY"].{name}'
             raise EvaluationError([error("KP116", subject.range(), detail, hint=hint)])
-        return _get_attribute(self.instance(None), name, self.kind, subject)
+        return attribute_value(self.instance(None), name, self.kind, subject)
 
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
         """Return one instance by its key."""
@@ -273,7 +273,8 @@ class DataNodeLookup(Protocol):
         ...
 
 
-def _get_attribute(value: dict[str, Value], name: str, kind: str, subject: Spot) -> Value:
+def attribute_value(value: dict[str, Value], name: str, kind: str, subject: Spot) -> Value:
+    """Return an attribute of what one instance reads; raises `EvaluationError`."""
     if name in value:
         return value[name]
     detail = f'A data source {kind} has no attribute "{name}".'

@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from kplan.config.declarations.file import ModuleFolders
-from kplan.config.evaluation.scope import IterationLimit
+from kplan.config.evaluation.scope import IterationLimit, NoNames, Scope
 from kplan.config.foreign_values import NO_FOREIGN_VALUES, ForeignValues
 from kplan.config.functions.function import Function, Host
 from kplan.config.modules.connection import Connections
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.result_cache import ResultCache, ResultName, SizeCounter
+from kplan.config.packages.installed import InstalledModules
+from kplan.config.syntax.source import Origin
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
@@ -26,10 +28,15 @@ class EvaluationContext:
     folders: ModuleFolders
     sizes: SizeCounter
     iterations: IterationLimit
+    installed: InstalledModules
     cwd: str
     workspace: str
     reader: DataSourceReader | None = None
     foreign: ForeignValues = NO_FOREIGN_VALUES
+
+    def constant_scope(self, origin: Origin) -> Scope:
+        """Make the scope of an expression that may refer to nothing."""
+        return Scope(NoNames(), origin, self.functions, self.host, {}, self.iterations)
 
 
 @dataclass(frozen=True, slots=True)

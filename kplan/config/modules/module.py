@@ -6,7 +6,6 @@ from functools import partial
 
 from kplan.config.declarations.body_schema import DATA_SCHEMAS, MODULE_SCHEMA, body_problems
 from kplan.config.declarations.declaration import Declaration, Local, ModuleDeclarations
-from kplan.config.declarations.file import join_path
 from kplan.config.declarations.reference import (
     ephemeral_argument_problems,
     ephemeral_problems,
@@ -15,7 +14,8 @@ from kplan.config.declarations.reference import (
 )
 from kplan.config.diagnostic import EvaluationError, error, warning
 from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.scope import ModuleNames, NoNames, ReferenceValue, Repetition, Scope
+from kplan.config.evaluation.scope import ModuleNames, ReferenceValue, Repetition, Scope
+from kplan.config.modules.child_folder import child_folder
 from kplan.config.modules.condition import (
     ASSERTION,
     OUTPUT_PRECONDITION,
@@ -37,9 +37,9 @@ from kplan.config.modules.evaluation import (
     ModulePlace,
     result_name,
 )
-from kplan.config.modules.foreign import ForeignBlocks
+from kplan.config.modules.foreign import ForeignBlocks, left_out_warning
 from kplan.config.modules.instance import InstanceKey
-from kplan.config.modules.module_call import ChildModule, ModuleCallNode, local_source
+from kplan.config.modules.module_call import ChildModule, ModuleCallNode
 from kplan.config.modules.resource import ResourceNode
 from kplan.config.modules.resource_block import (
     ResourceBlock,
@@ -47,6 +47,7 @@ from kplan.config.modules.resource_block import (
     resource_problems,
 )
 from kplan.config.modules.result_cache import MAX_VALUE_PARTS, ResultName
+from kplan.config.modules.value_block import ValueBlockNode
 from kplan.config.modules.variable import (
     InputValue,
     evaluate_constraint,
@@ -58,9 +59,8 @@ from kplan.config.modules.variable import (
 from kplan.config.syntax.source import Origin
 from kplan.config.values.value import Value
 from kplan.model.address import instance_key
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
-MAX_MODULE_DEPTH = 32
 _NOT_COMPUTED = object()
 
 
@@ -100,10 +100,6 @@ class Module:
         run = self._context
         return Scope(names, origin, run.functions, run.host, {}, run.iterations)
 
-    def _constant_scope(self, origin: Origin) -> Scope:
-        run = self._context
-        return Scope(NoNames(), origin, run.functions, run.host, {}, run.iterations)
-
     def label(self, name: str) -> str:
         """Write a name of this module as it is referred to from the root: `module.a.var.x`."""
         return "".join(f"module.{step}." for step in self.path) + name
@@ -138,22 +134,41 @@ class Module:
         ledger = self._context.results
         ledger.report(self._static_problems())
         ledger.report(ephemeral_problems(self.declarations, is_root=not self.path))
+        lost: dict[str, SourceRange] = {}
         for name in self.declarations.variables:
-            ledger.attempt(partial(self.variable, name))
+            self._attempt(partial(self.variable, name), {})
         for name, found in self.declarations.variables.items():
             self._validate(name, found)
-        for name in self.foreign.known_names("local", self.declarations.locals):
-            ledger.attempt(partial(self.local, name))
-        nodes: list[DataNode | ResourceNode] = [*self._data_nodes(), *self.resources()]
+        for name, local in self.declarations.locals.items():
+            self._attempt(partial(self.local, name), lost, f"local.{name}", local)
+        values = (self._value_node(*each) for each in self.foreign.computed_names())
+        nodes: list[DataNode | ResourceNode] = [*values, *self._data_nodes(), *self.resources()]
         for node in nodes:
             node.evaluate_all()
         for name in self.declarations.modules:
             self._call_node(name).evaluate_all()
-        for name in self.foreign.known_names("output", self.declarations.outputs):
-            ledger.attempt(partial(self.output, name))
+        for name, declared in self.declarations.outputs.items():
+            self._attempt(partial(self.output, name), lost, f"output.{name}", declared)
             ledger.attempt(partial(self.is_sensitive_output, name))
         for check in self.declarations.checks.values():
             ledger.report(failed_conditions(check.block, ASSERTION, self.scope(check.origin)))
+        ledger.report(left_out_warning(lost))
+
+    def _attempt(
+        self,
+        compute: Callable[[], Value],
+        lost: dict[str, SourceRange],
+        name: str = "",
+        declared: HasDeclaredAt | None = None,
+    ) -> None:
+        """Compute something that may be without a value; what is not known is noted in `lost`."""
+        try:
+            compute()
+        except EvaluationError as failure:
+            if not failure.is_unknown:
+                self._context.results.report(failure.diagnostics)
+            elif declared is not None:
+                lost[name] = declared.declared_at
 
     def resources(self) -> Iterator[ResourceNode]:
         """List the resource blocks of kinds that kplan knows, here and in called modules."""
@@ -179,7 +194,6 @@ class Module:
             if kind in DATA_SCHEMAS and not found.is_broken:
                 yield from body_problems(found.block, found.origin, DATA_SCHEMAS[kind])
         yield from undeclared_references(self.declarations)
-        yield from self.foreign.problems()
         if self.path:
             yield from misplaced_providers(self.declarations.providers)
 
@@ -228,7 +242,7 @@ class Module:
         return self._get_or_compute("var", name, found, partial(self._variable, found))
 
     def _variable(self, declaration: Declaration) -> Value:
-        scope = self._constant_scope(declaration.origin)
+        scope = self._context.constant_scope(declaration.origin)
         wanted = evaluate_constraint(declaration, scope)
         default: Value = None
         if "default" in declaration.arguments:
@@ -302,11 +316,23 @@ class Module:
     def resource(self, kind: str, name: str) -> ReferenceValue:
         """Return the instances of a resource block; raises `Failure` if there is none."""
         if self.foreign.contains(kind, name):
-            return self.foreign.value(kind, name)
+            return self._foreign_value(kind, name)
         found = self.declarations.resources.get((kind, name))
         if found is None or found.is_broken or kind not in self._context.kinds:
             raise EvaluationError
         return self._resource_node(kind, name)
+
+    def _foreign_value(self, kind: str, name: str) -> ReferenceValue:
+        if self.foreign.is_computed(kind, name):
+            return self._value_node(kind, name)
+        return self.foreign.value(kind, name)
+
+    def _value_node(self, kind: str, name: str) -> ValueBlockNode:
+        is_data = kind.startswith("data.")
+        declared = self.declarations.data if is_data else self.declarations.resources
+        return ValueBlockNode(
+            self, self._context.results, declared[kind.removeprefix("data."), name]
+        )
 
     def _resource_node(self, kind: str, name: str) -> ResourceNode:
         plan = self._resource_blocks.get((kind, name))
@@ -337,7 +363,7 @@ class Module:
 
     def _data_block(self, kind: str, name: str) -> ReferenceValue:
         if self.foreign.contains(f"data.{kind}", name):
-            return self.foreign.value(f"data.{kind}", name)
+            return self._foreign_value(f"data.{kind}", name)
         return self.data_source(kind, name)
 
     def module_call(self, name: str) -> ReferenceValue:
@@ -355,7 +381,7 @@ class Module:
         self, declaration: Declaration, repetition: Repetition, key: InstanceKey
     ) -> "Module":
         """Make one instance of a called module."""
-        folder = self._child_folder(declaration)
+        folder = child_folder(declaration, self._place, self._context)
         declared = self._context.folders.declarations(folder)
         at_call = declaration.value_range("source")  # for what is wrong with the folder as a whole
         self._context.results.report(
@@ -376,25 +402,3 @@ class Module:
         passed = self._passed_connections(declaration, scope)
         place = ModulePlace(path, folder, callers, passed, declaration.declared_at)
         return Module(self._context, declared, place, given)
-
-    def _child_folder(self, declaration: Declaration) -> str:
-        """Find the folder of a called module.
-
-        Raises:
-            Failure: the source is no local folder, or there is none.
-
-        """
-        source = local_source(declaration, self._constant_scope(declaration.origin))
-        subject = declaration.value_range("source")
-        folder = join_path(self._place.folder, source)
-        if not self._context.folders.exists(folder):
-            raise EvaluationError([error("KP193", subject, f"There is no folder {folder}.")])
-        real = self._context.folders.real_path
-        if real(folder) in map(real, (*self._place.callers, self._place.folder)):
-            detail = f'"{source}" leads back to a module that leads here: it would call itself.'
-            raise EvaluationError([error("KP145", subject, detail)])
-        if len(self.path) >= MAX_MODULE_DEPTH:
-            raise EvaluationError(
-                [error("KP114", subject, f"Modules call each other {MAX_MODULE_DEPTH} deep.")]
-            )
-        return folder

@@ -6,8 +6,7 @@ from typing import Protocol
 
 from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
 from kplan.config.diagnostic import EvaluationError, OperandError, error, suggestion
-from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.scope import Deferred, ReferenceValue, Repetition, Scope
+from kplan.config.evaluation.scope import Deferred, ReferenceValue, Repetition
 from kplan.config.modules.instance import InstanceKey, Instances, evaluate_instances, find_instance
 from kplan.config.modules.resource import EnclosingModule, ResourceNode
 from kplan.config.modules.result_cache import ResultCache, ResultName
@@ -176,23 +175,3 @@ class _OutputsNode(Deferred):
             part = self.attribute(name, subject)
             found[name] = part if not isinstance(part, Deferred) else part.value(subject)
         return found
-
-
-def local_source(declaration: Declaration, scope: Scope) -> str:
-    """Evaluate the source of a module block.
-
-    Raises:
-        Failure: it is no local folder.
-
-    """
-    if "source" not in declaration.arguments:
-        raise EvaluationError
-    subject = declaration.value_range("source")
-    source = evaluate(declaration.arguments["source"].value, scope)
-    if not isinstance(source, str):
-        raise EvaluationError([error("KP194", subject, "The source of a module is a string.")])
-    if not source.startswith(("./", "../")) and source not in {".", ".."}:
-        detail = f'"{source}" is not a local folder, and kplan does not download modules.'
-        hint = "Copy the module beside the configuration and write its path: ./modules/NAME"
-        raise EvaluationError([error("KP194", subject, detail, hint=hint)])
-    return source

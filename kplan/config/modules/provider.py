@@ -7,7 +7,7 @@ from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.modules.connection import ProviderBlock
-from kplan.config.modules.foreign import ForeignBlocks, left_out_argument
+from kplan.config.modules.foreign import left_out_argument
 from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache
 from kplan.config.values.sensitive import bare, has_sensitive
@@ -43,7 +43,6 @@ def evaluate_providers(module: Module, ledger: ResultCache) -> tuple[Provider, .
             block.key(instance),
             module.scope(block.declaration.origin, each),
             ledger,
-            module.foreign,
         )
         for block in blocks
         for instance, each in (block.instances or {}).items()
@@ -51,19 +50,19 @@ def evaluate_providers(module: Module, ledger: ResultCache) -> tuple[Provider, .
 
 
 def _evaluate_provider(
-    block: ProviderBlock, key: str, scope: Scope, ledger: ResultCache, foreign: ForeignBlocks
+    block: ProviderBlock, key: str, scope: Scope, ledger: ResultCache
 ) -> Provider:
     arguments: dict[str, object] = {}
     sensitive: set[str] = set()
     for name, attribute in block.declaration.arguments.items():
         if name in _META_ARGUMENTS:
             continue
-        if foreign.is_lost(attribute):
-            ledger.report([left_out_argument(block.declaration, name)])
-            continue
         try:
             value = evaluate(attribute.value, scope)
         except EvaluationError as failure:
+            if failure.is_unknown:
+                ledger.report([left_out_argument(block.declaration, name)])
+                continue
             ledger.report(failure.diagnostics or _data_source_error(block, name, ledger))
             continue
         if has_sensitive(value):

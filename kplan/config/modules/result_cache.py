@@ -32,6 +32,15 @@ class _Result(Generic[T]):
 _FAILED = _Result(None)
 
 
+class _UnknownResult:
+    """A result that is not known in this run, and why."""
+
+    __slots__ = ("reasons",)
+
+    def __init__(self, reasons: tuple[Diagnostic, ...]) -> None:
+        self.reasons = reasons
+
+
 @dataclass(slots=True)
 class ResultCache:
     """Remembers results, and gathers every problem found on the way.
@@ -49,13 +58,16 @@ class ResultCache:
         """Compute a value, or return the cached one.
 
         Raises:
-            Failure: it has no value; why has been written down, so the failure itself is mute.
+            EvaluationError: it has no value; why has been written down, so the error is mute. Of a
+                value that is not known the reasons are in the error, and have not been written.
 
         """
         found = self._results.get(key)
         if found is not None:
             if found is _FAILED:
                 raise EvaluationError
+            if isinstance(found, _UnknownResult):
+                raise EvaluationError(found.reasons, is_final=True)
             return cast("_Result[T]", found).value
         if key in self._running:
             raise EvaluationError([self._cycle_error(key)], is_final=True)
@@ -63,6 +75,9 @@ class ResultCache:
         try:
             result = compute()
         except EvaluationError as failure:
+            if failure.is_unknown:
+                self._results[key] = _UnknownResult(failure.diagnostics)
+                raise EvaluationError(failure.diagnostics, is_final=True) from None
             self._results[key] = _FAILED
             self.report(failure.diagnostics)
             raise EvaluationError from None

@@ -17,6 +17,7 @@ from kplan.config.modules.evaluation import EvaluationContext, ModulePlace
 from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache, SizeCounter
 from kplan.config.modules.variable import InputValue, collect_input_values
+from kplan.config.packages.installed import InstalledModules
 from kplan.config.values.sensitive import bare, has_sensitive
 from kplan.config.values.value import (
     AnyType,
@@ -99,6 +100,7 @@ def open_root_module(
         folders=library,
         sizes=SizeCounter(),
         iterations=rounds,
+        installed=InstalledModules(folder, inputs.environ.get("TF_DATA_DIR") or ".terraform"),
         cwd=str(Path.cwd()),
         workspace=inputs.workspace,
         foreign=inputs.foreign,
@@ -127,8 +129,6 @@ def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
     """Return the outputs that have a value, by name; sensitive values must be marked."""
     found: list[Output] = []
     for name in sorted(module.declarations.outputs):
-        if ("output", name) in module.foreign.lost:
-            continue
         declaration = module.declarations.outputs[name]
         try:
             value = module.output(name)

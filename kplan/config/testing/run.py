@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
-from kplan.config.declarations.declaration import KnownKinds, collect_declarations
+from kplan.config.declarations.collect import collect_declarations
+from kplan.config.declarations.declaration import KnownKinds
 from kplan.config.diagnostic import EvaluationError, error, suggestion
 from kplan.config.evaluation.call import reference_values
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate

@@ -23,13 +23,148 @@ output "name" {
 """
 
 
-def test_one_error_names_all_resources_of_other_providers(tmp_path: Path) -> None:
-    found = load_files(tmp_path, {"main.tf": MIXED})
+def test_resources_of_other_providers_are_left_out_and_said_in_one_line(tmp_path: Path) -> None:
+    """Line 2: by default, where they are no misspelt kinds of kplan."""
+    found = load_files(tmp_path, {"main.tf": MIXED + 'provider "aws" { region = "eu" }\n'})
     (problem,) = found.diagnostics
-    assert problem.is_error
+    assert not problem.is_error
     assert problem.code == "KP126"
-    for name in ("aws_s3_bucket.logs", "random_id.x", "random_id.y"):
-        assert name in problem.detail
+    assert problem.detail == (
+        "3 resources of other providers left out: aws_s3_bucket and random_id."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_error"),
+    [
+        ("kafka_topik", True),
+        ("kafka_anything", True),
+        ("kfka_topic", True),
+        ("topic", True),
+        ("aiven_kafka_topic", True),
+        ("aiven_kafka_connector", False),
+        ("aiven_service", False),
+        ("aws_msk_cluster", False),
+        ("kafka-connect_connector", False),
+    ],
+)
+def test_what_may_be_a_misspelt_kind_is_an_error(
+    tmp_path: Path, kind: str, *, is_error: bool
+) -> None:
+    text = f'resource "{kind}" "x" {{}}\nresource "kafka_topic" "t" {{ name = "t" }}\n'
+    found = load_files(tmp_path, {"main.tf": text})
+    assert [each.code for each in found.diagnostics] == ["KP126"]
+    assert found.diagnostics[0].is_error == is_error
+
+
+VALUES = """
+resource "terraform_data" "names" {
+  for_each = toset(["a", "b"])
+  input    = upper(each.key)
+}
+resource "null_resource" "n" {
+  triggers = { x = 1 }
+}
+data "terraform_remote_state" "net" {
+  backend  = "local"
+  config   = { path = "net/terraform.tfstate" }
+  defaults = { team = "shop", env = "none" }
+}
+resource "kafka_topic" "t" {
+  name       = join("-", [
+    terraform_data.names["a"].output, null_resource.n.triggers.x,
+    data.terraform_remote_state.net.outputs.env, data.terraform_remote_state.net.outputs.team,
+  ])
+  depends_on = [terraform_data.names, null_resource.n]
+}
+"""
+NETWORK = {"version": 4, "outputs": {"env": {"value": "prod", "type": "string"}}}
+
+
+def test_blocks_that_hold_values_have_them(tmp_path: Path) -> None:
+    files = {"main.tf": VALUES, "net/terraform.tfstate": json.dumps(NETWORK)}
+    found = load_files(tmp_path, files)
+    assert found.diagnostics == ()
+    assert [each.identity for each in found.resources] == ["A-1-prod-shop"]
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "word"),
+    [
+        (('"local"', '"s3"'), "KP167", 'backend "s3"'),
+        (("net/terraform", "none/terraform"), "KP167", "There is no state none/"),
+        (("input    = upper(each.key)", "input    = null_resource.n.kay"), "KP144", "kay"),
+        (('terraform_data.names["a"].output', 'terraform_data.names["a"].id'), "KP142", "-foreign"),
+        (
+            ("triggers = { x = 1 }", 'triggers = { x = 1 }\n  provisioner "local-exec" {}'),
+            "KP344",
+            "does not run",
+        ),
+    ],
+)
+def test_mistakes_in_blocks_that_hold_values_are_errors(
+    tmp_path: Path, change: tuple[str, str], code: str, word: str
+) -> None:
+    files = {"main.tf": VALUES.replace(*change), "net/terraform.tfstate": json.dumps(NETWORK)}
+    found = load_files(tmp_path, files)
+    assert [each.code for each in found.diagnostics] == [code]
+    assert word in found.diagnostics[0].detail + found.diagnostics[0].hint
+
+
+def test_what_modules_are_given_of_other_providers_is_followed(tmp_path: Path) -> None:
+    """A module that needs no such value is planned; one whose topic does is an error."""
+    main = """
+resource "aws_vpc" "v" {}
+module "app" {
+  source = "./app"
+  vpc    = aws_vpc.v.id
+  NAME
+}
+output "vpc" { value = module.app.vpc }
+import {
+  to = aws_vpc.v
+  id = "vpc-1"
+}
+check "reachable" {
+  assert {
+    condition     = aws_vpc.v.id != ""
+    error_message = "no"
+  }
+}
+"""
+    app = """
+variable "vpc" {
+  validation {
+    condition     = var.vpc != ""
+    error_message = "Empty."
+  }
+}
+variable "name" { default = "orders" }
+resource "kafka_topic" "t" { name = var.name }
+output "vpc" { value = "vpc/${var.vpc}" }
+"""
+    found = load_files(tmp_path, {"main.tf": main.replace("NAME", ""), "app/main.tf": app})
+    assert [each.code for each in found.diagnostics if each.is_error] == []
+    assert [each.identity for each in found.resources] == ["orders"]
+    assert found.outputs == ()
+    needs = main.replace("NAME", "name = aws_vpc.v.id")
+    found = load_files(tmp_path, {"main.tf": needs, "app/main.tf": app})
+    errors = [each for each in found.diagnostics if each.is_error]
+    assert [(each.code, str(each.subject)) for each in errors] == [("KP509", "main.tf:6:10")]
+
+
+def test_a_check_that_reads_data_of_others_is_left_out(tmp_path: Path) -> None:
+    text = """
+check "site" {
+  data "http" "site" { url = "http://x" }
+  assert {
+    condition     = data.http.site.status_code == 200
+    error_message = "no"
+  }
+}
+"""
+    found = load_files(tmp_path, {"main.tf": text})
+    assert [(each.code, each.is_error) for each in found.diagnostics] == [("KP126", False)]
 
 
 def test_they_are_left_out_and_counted_where_that_is_asked_for(tmp_path: Path) -> None:
@@ -69,10 +204,9 @@ module "m" {
     found = load_files(tmp_path, {"main.tf": text}, Inputs(skips_foreign=True))
     errors = [(each.code, str(each.subject)) for each in found.diagnostics if each.is_error]
     assert sorted(errors) == [
-        ("KP142", "main.tf:14:8"),
-        ("KP142", "main.tf:17:15"),
-        ("KP142", "main.tf:28:12"),
-        ("KP146", "main.tf:23:14"),
+        ("KP509", "main.tf:14:8"),
+        ("KP509", "main.tf:17:15"),
+        ("KP509", "main.tf:23:14"),
     ]
     assert all("-foreign-values=" in each.hint for each in found.diagnostics if each.is_error)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.run import run
-from kplan.config.declarations.declaration import CONVERTIBLE_TYPES
+from kplan.config.declarations.collect import CONVERTIBLE_TYPES
 from kplan.model.errors import ConfigError
 from kplan.workflow.convert.convert import SourceFormat, convert
 from kplan.workflow.convert.terraform_block import RESOURCE_TYPES

@@ -189,7 +189,6 @@ def test_a_connection_cannot_depend_on_what_is_read_over_one(site: ProjectHarnes
         ('data "kafka_topic" "t" {}', "KP122", "name"),
         ('data "kafka_acls" "t" { acl_principle = "x" }', "KP121", "acl_principle"),
         ('data "kafka_topci" "t" {}', "KP126", "data.kafka_topci.t"),
-        ('data "aws_vpc" "t" {}', "KP126", "data.aws_vpc.t"),
         ("locals { x = data.kafka_topic.no.name }", "KP146", "data.kafka_topic.no"),
         ('data "kafka_topic" "t" { name = [] }', "KP178", "is a string"),
         ('data "kafka_cluster" "t" {}\nlocals { x = data.kafka_cluster.t.nope }', "KP144", "nope"),

@@ -1,0 +1,1 @@
+"""Modules that come from git, archives and registries: sources, lock file and installed folders."""
