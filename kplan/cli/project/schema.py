@@ -14,6 +14,7 @@ from kplan.model.errors import UsageError
     ("kplan schema", "Write a JSON Schema for editors of *.tf.json files."),
     ("kplan schema -json", "Write the schemas as terraform providers schema -json does."),
     ("kplan schema -markdown", "Write a reference of every attribute."),
+    ("kplan schema -document=plan", "Write the JSON Schema of plans as JSON."),
 )
 def schema(
     session: Session,
@@ -24,17 +25,28 @@ def schema(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Write a reference in Markdown.")
     ] = False,
+    document: Annotated[
+        str,
+        typer.Option(
+            "--document",
+            metavar="NAME",
+            help="Write the JSON Schema of a document that kplan writes: plan, outcomes, stream, "
+            "drift, diagnostics, state, policy, figures or tables.",
+        ),
+    ] = "",
 ) -> int:
-    """Describe the blocks and attributes of the configuration.
+    """Describe the blocks and attributes of the configuration, or a document of kplan.
 
     Without an option kplan writes a JSON Schema (draft 2020-12) for files in JSON syntax; its $defs
     has one schema for each kind.
     """
     from kplan.workflow.project import schema as described  # noqa: PLC0415 - help needs it not
 
-    if json_ and markdown:
-        raise UsageError("-json cannot be combined with -markdown.")
-    if json_:
+    if sum((json_, markdown, bool(document))) > 1:
+        raise UsageError("-json, -markdown and -document cannot be combined with each other.")
+    if document:
+        session.terminal.write_stdout(described.document_schema(document))
+    elif json_:
         session.terminal.write_stdout(described.provider_schema())
     else:
         session.terminal.write_stdout(

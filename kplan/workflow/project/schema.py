@@ -3,7 +3,8 @@
 from kplan.config.declarations.body_schema import BLOCK_SCHEMAS
 from kplan.kafka.settings.key import PROVIDER_SCHEMA
 from kplan.kinds import KINDS
-from kplan.report import language
+from kplan.model.errors import UsageError
+from kplan.report import contract, language
 
 _TYPED_BLOCK = "provider"
 """The block whose arguments have types, as those of resources have."""
@@ -23,3 +24,12 @@ def provider_schema() -> str:
 def reference_page() -> str:
     """Return the reference of attributes as a Markdown page."""
     return language.reference_markdown(KINDS, PROVIDER_SCHEMA)
+
+
+def document_schema(name: str) -> str:
+    """Return the JSON Schema of a document that kplan writes. Raises UsageError."""
+    try:
+        return contract.document_schema(name)
+    except KeyError:
+        known = ", ".join(contract.DOCUMENTS)
+        raise UsageError(f"-document={name} is not one of {known}.") from None
