@@ -68,10 +68,8 @@ def _evidence(used: Sequence[Impact]) -> Iterator[str]:
     size = known_sum([each.size_bytes for each in used])
     ages = [each.age_ms for each in used if each.age_ms is not None]
     newest = f", the newest {duration_text(min(ages) // 1_000 * 1_000)} old" if ages else ""
-    told = ("UNKNOWN" if each is None else f"{each:,}" for each in (records, size))
-    yield "KP2104 {} records, {} bytes in {}{}".format(
-        *told, count_text(len(used), "topic"), newest
-    )
+    count, length = ("UNKNOWN" if each is None else f"{each:,}" for each in (records, size))
+    yield f"KP2104 {count} records, {length} bytes in {count_text(len(used), 'topic')}{newest}"
     if any(each.groups is None for each in used):
         yield "KP2105 which groups read them is UNKNOWN"
     elif names := sorted({group.group for each in used for group in each.groups or ()}):
