@@ -7,7 +7,7 @@ import pytest
 
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.impact import GroupImpact, Impact
-from kplan.model.plan import Action, BrokerTransfer, OutputChange, Plan, Risk
+from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Risk
 from kplan.model.state import OutputValue, Snapshot
 from kplan.policy.risk import add_impacts, add_risks
 from kplan.report.format import PLAIN_STYLE, TextStyle
@@ -593,11 +593,17 @@ def test_what_is_done_to_many_alike_is_said_once_with_names() -> None:
     assert each.count("will be updated in-place") == 30
 
 
+def impact_key(change: Change) -> tuple[str, str, str]:
+    return change.kind, str(change.identity), change.provider
+
+
 def test_topics_whose_records_expire_alike_are_said_once_with_the_evidence_about_all() -> None:
     """A real plan reads what is in each topic; the numbers differ, what is done does not."""
     plan, used = many_plan(30), 12
     impacts = {
-        each.key: Impact(10 * number, 100 * number, 5_500 + number, (GroupImpact("g", True),), 1)
+        impact_key(each): Impact(
+            10 * number, 100 * number, 5_500 + number, (GroupImpact("g", True),), 1
+        )
         if 0 < number <= used
         else Impact(0, 0, None, (), 0)
         for number, each in enumerate(plan.changes)
@@ -614,8 +620,8 @@ def test_topics_whose_records_expire_alike_are_said_once_with_the_evidence_about
 
 def test_a_sum_of_which_a_part_is_not_known_is_unknown() -> None:
     plan = many_plan(6)
-    impacts = {each.key: Impact(10, 100, 5_000, (), 0) for each in plan.changes}
-    impacts[plan.changes[0].key] = Impact(None, 100, None, None, None, ("no permission",))
+    impacts = {impact_key(each): Impact(10, 100, 5_000, (), 0) for each in plan.changes}
+    impacts[impact_key(plan.changes[0])] = Impact(None, 100, None, None, None, ("no permission",))
     text = plan_text(add_impacts(plan, impacts), PLAIN_STYLE)
     assert "KP2104 UNKNOWN records, 600 bytes in 6 topics" in text
     assert "KP2105 which groups read them is UNKNOWN" in text
