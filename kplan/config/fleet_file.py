@@ -3,6 +3,7 @@
 Beside `cluster`, `store` and `spark` blocks it may have variables and local values.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -115,6 +116,24 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
             diagnostics=sort_diagnostics(ledger.diagnostics),
             sources=root.sources,
         )
+
+
+def load_trusted_fleet(ref: Path, inputs: Inputs) -> FleetConfiguration:
+    """Read the fleet file of a trusted checkout, whose clusters are configured by this folder.
+
+    Connections, states, logs, the store and Spark are those of the checkout.
+    """
+    found = load_fleet(ref, replace(inputs, trust=None))
+    clusters = [
+        replace(each, configuration=_path_in_change(each.configuration, ref))
+        for each in found.clusters
+    ]
+    return replace(found, clusters=tuple(clusters))
+
+
+def _path_in_change(configuration: Path | None, ref: Path) -> Path | None:
+    """Return where a folder of the checkout is in the change."""
+    return None if configuration is None else Path(os.path.relpath(configuration, ref))
 
 
 class _FleetFolder(ModuleFolders):

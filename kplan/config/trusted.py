@@ -4,7 +4,7 @@ They are taken from a checkout that is trusted, the branch that a change is for;
 reported, and comes into force once it is merged.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.provider import Provider
 from kplan.config.packages.trust import lock_problems
 from kplan.config.policies.block import PolicySettings
+from kplan.config.policies.policy import rules_text
+from kplan.config.state_block import find_state_location
 from kplan.kinds.base import ResourceKind
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.errors import ConfigError
@@ -38,17 +40,31 @@ def load_restricted(
 
     """
     found = load_configuration(folder, inputs, kinds, reader)
-    if inputs.trust is None:
+    trust = inputs.trust
+    if trust is None:
         return found
-    if problems := list(lock_problems(folder, inputs.trust)):
+    if problems := list(lock_problems(folder, trust)):
         return replace(found, diagnostics=sort_diagnostics([*found.diagnostics, *problems]))
-    return restrict_configuration(found, inputs.trust, _load_trusted(inputs.trust, inputs, kinds))
+    found = restrict_configuration(found, folder, trust, _load_trusted(trust, inputs, kinds))
+    if trust.ref is None or _is_same_state(folder, trust.ref, inputs, kinds):
+        return found
+    detail = "The state block differs from the trusted one, whose state this plan uses."
+    told = warning("KP312", None, detail)
+    return replace(found, diagnostics=sort_diagnostics([*found.diagnostics, told]))
+
+
+def _is_same_state(folder: Path, ref: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> bool:
+    one = find_state_location(folder, inputs, kinds)
+    other = find_state_location(ref, replace(inputs, trust=None), kinds)
+    return (one.is_known, one.topic, one.bucket) == (other.is_known, other.topic, other.bucket)
 
 
 def restrict_configuration(
-    found: Configuration, trust: Trust, trusted: Configuration | None
+    found: Configuration, own: Path, trust: Trust, trusted: Configuration | None
 ) -> Configuration:
     """Replace connections and policies by those that are trusted, and report what differs.
+
+    `own` is the folder of the configuration.
 
     Raises:
         ConfigError: the trusted configuration has errors.
@@ -69,7 +85,7 @@ def restrict_configuration(
     paths = tuple(_trusted_path(each, folder) for each in settings.paths) if folder else ()
     problems = [
         *_provider_changes(found.providers, trusted.providers),
-        *_policy_changes(found, trusted),
+        *_policy_changes(found, trusted, _changed_paths(settings.paths, own, folder)),
     ]
     return replace(
         found,
@@ -107,17 +123,40 @@ def _provider_changes(own: Sequence[Provider], trusted: Sequence[Provider]) -> I
             detail = f'The connection "{each.key}" is not in the trusted configuration.'
             hint = "Merge the provider block first, or plan this change with an apply job."
             yield error("KP311", each.declared_at, detail, hint=hint)
-        elif dict(each.arguments) != (dict(other.arguments) if other else {}):
+        elif names := _different_arguments(each, other):
             detail = (
-                "The provider block differs from the trusted one, whose connection this plan uses."
+                f"The provider block differs from the trusted one in {', '.join(names)}. This plan "
+                "uses the trusted connection."
             )
             yield warning("KP312", each.declared_at, detail)
 
 
-def _policy_changes(own: Configuration, trusted: Configuration) -> Iterator[Diagnostic]:
+def _different_arguments(own: Provider, other: Provider | None) -> Sequence[str]:
+    """Name the arguments that differ; values may be secret."""
+    theirs = other.arguments if other else {}
+    names = sorted({*own.arguments, *theirs})
+    return [each for each in names if own.arguments.get(each) != theirs.get(each)]
+
+
+def _changed_paths(paths: Sequence[str], folder: Path, ref: Path | None) -> Sequence[str]:
+    """Name the policies in other files and folders that the change edits."""
+    if ref is None:
+        return []
+    return [each for each in paths if _contents(folder / each) != _contents(ref / each)]
+
+
+def _contents(path: Path) -> Mapping[str, bytes]:
+    files = [path] if path.is_file() else sorted(path.rglob("*"))
+    return {str(each.relative_to(path)): each.read_bytes() for each in files if each.is_file()}
+
+
+def _policy_changes(
+    own: Configuration, trusted: Configuration, folders: Sequence[str]
+) -> Iterator[Diagnostic]:
     changed = _changed_policies(own.policies, trusted.policies)
     if own.policy_settings != trusted.policy_settings:
         changed.append("the policies block")
+    changed += folders
     if changed:
         detail = (
             f"Different from the trusted configuration, whose policies check this plan: "
@@ -130,7 +169,7 @@ def _changed_policies(own: Sequence[Policy], trusted: Sequence[Policy]) -> list[
     def text(policies: Sequence[Policy]) -> dict[str, tuple[object, ...]]:
         return {
             each.header.name: (each.header.level, each.header.operations, each.header.kinds,
-                               tuple(rule.label for rule in each.list_rules()))
+                               rules_text(each))
             for each in policies
         }  # fmt: skip
 

@@ -331,8 +331,12 @@ class Plan:
 
     @property
     def lacks_state(self) -> bool:
-        """Whether declared objects are live and there is no state: it may have been lost."""
-        return self.based_on.serial == 0 and self.adoption_count > 0
+        """Whether there is no state where one is expected: it may have been lost.
+
+        Declared objects are live, or all that is owned is to be destroyed.
+        """
+        is_empty = not self.changes and not self.outputs and not self.has_errors
+        return self.based_on.serial == 0 and (is_empty or self.adoption_count > 0)
 
     @property
     def adoption_count(self) -> int:

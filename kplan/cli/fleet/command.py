@@ -15,6 +15,7 @@ from kplan.cli.options import InputOptions, Json, Report, StateOptions, duration
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.report_option import prepare_reports
 from kplan.cli.terminal import Session
+from kplan.cli.trust_option import TrustOptions
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
@@ -94,7 +95,11 @@ CommandOptions = tuple[SparkOptions, RunOptions, InputOptions]
 
 
 def build_options(
-    session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    trust: TrustOptions | None = None,
 ) -> "FleetOptions":
     """Build the options of a fleet command. Raises UsageError and FleetError."""
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
@@ -105,7 +110,7 @@ def build_options(
     if spark.master and spark.remote:
         raise UsageError("-master cannot be combined with -remote.", "Use one of them.")
     engine = SparkSettings(spark.master, spark.remote, parse_settings(spark.conf))
-    given = wiring.build_project(session, StateOptions(), inputs).inputs
+    given = wiring.build_project(session, StateOptions(), inputs, trust).inputs
     chosen = tuple(spark.cluster)
     return FleetOptions(Path(), given, chosen, run.run, run.limit, run.output, engine)
 
@@ -162,6 +167,7 @@ def run_command(
     work: "Callable[[FleetOptions, FleetPorts], Figures]",
     places: Mapping[str, str] | None = None,
     since: str = "",
+    trust: TrustOptions | None = None,
 ) -> "Figures":
     """Run a command under a progress display and show the result.
 
@@ -177,7 +183,7 @@ def run_command(
         session, "fleet", run.report, is_json=run.json, formats=ANSWER_FORMATS
     )
     chosen = replace(
-        build_options(session, spark, run, inputs), since=parse_duration("-since", since)
+        build_options(session, spark, run, inputs, trust), since=parse_duration("-since", since)
     )
     _check_paths(run.output, places or {})
     with reports.report_errors(), show_progress(session.terminal) as progress:

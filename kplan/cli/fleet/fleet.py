@@ -10,6 +10,7 @@ from kplan.cli.fleet import command
 from kplan.cli.fleet.command import RunOptions, SparkOptions
 from kplan.cli.options import InputOptions
 from kplan.cli.terminal import Session
+from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
 
@@ -78,13 +79,26 @@ def inventory(
     return command.completeness_exit(found)
 
 
-@verb(("kplan fleet plan", "Show the changes; exit with 2 if there are any."))
-def plan(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions) -> int:
+@verb(
+    ("kplan fleet plan", "Show the changes; exit with 2 if there are any."),
+    (
+        "kplan fleet plan -untrusted -trusted-ref=../base",
+        "Plan a pull request of somebody who is not trusted yet.",
+    ),
+)
+def plan(
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    trust: TrustOptions,
+) -> int:
     """Show the changes that apply would make in every cluster.
 
     fleet.hcl names the configuration folder of each cluster. Exits with 2 if there are changes.
+    With -untrusted fleet.hcl is that of -trusted-ref, and so are connections, states and policies.
     """
-    return _show_plan(session, (spark, run, inputs), is_drift=False)
+    return _show_plan(session, (spark, run, inputs), trust, is_drift=False)
 
 
 @verb(
@@ -109,7 +123,7 @@ def drift(
     With -since kplan compares the run with an earlier one. Exits with 2 if there are differences.
     """
     if not since:
-        return _show_plan(session, (spark, run, inputs), is_drift=True)
+        return _show_plan(session, (spark, run, inputs), None, is_drift=True)
     from kplan.workflow.fleet import fleet  # noqa: PLC0415 - as above
 
     found = command.run_command(
@@ -223,13 +237,20 @@ def vacuum(
     return ExitCode.DONE
 
 
-def _show_plan(session: Session, command_options: command.CommandOptions, *, is_drift: bool) -> int:
+def _show_plan(
+    session: Session,
+    command_options: command.CommandOptions,
+    trust: TrustOptions | None,
+    *,
+    is_drift: bool,
+) -> int:
     from kplan.workflow.fleet import fleet  # noqa: PLC0415 - as above
 
     found = command.run_command(
         session,
         command_options,
         lambda options, ports: fleet.plan_fleet(options, ports, is_drift=is_drift),
+        trust=trust,
     )
     if "drift" in found.findings:  # as `kplan drift`: what is known to have changed comes first
         return ExitCode.CHANGES

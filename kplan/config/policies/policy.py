@@ -17,6 +17,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.policy import (
     Finding,
+    Policy,
     PolicyHeader,
     Question,
     RuleEffect,
@@ -194,6 +195,19 @@ class HclPolicy:
         except EvaluationError as failure:
             return [_failure_finding(failure, scope, self.when)]
         return [each for rule in self.rules if (each := _evaluate_rule(rule, scope)) is not None]
+
+
+def rules_text(policy: Policy) -> tuple[str, ...]:
+    """Return what the rules of a policy in HCL say, wherever in a file they are."""
+    if not isinstance(policy, HclPolicy):
+        return ()
+    text = policy.scope.origin.text
+    nodes = [(each.condition, each.message, each.fix) for each in policy.rules]
+    return (
+        *(each.effect.value for each in policy.rules),
+        *(text(each.start, each.end) for each in (policy.when,) if each is not None),
+        *(text(each.start, each.end) for rule in nodes for each in rule if each is not None),
+    )
 
 
 def _evaluate_rule(rule: PolicyRule, scope: Scope) -> Finding | None:

@@ -18,7 +18,7 @@ from kplan.report.document import (
     strong_span,
 )
 from kplan.report.documents.diagnostic import risk_findings
-from kplan.report.documents.notation import count_text, duration_text, size_text
+from kplan.report.documents.notation import count_text, duration_text, known_sum, size_text
 from kplan.report.documents.plan_data import impact_data
 
 GROUP, UNKNOWN = "blast radius", "unknown"
@@ -36,8 +36,8 @@ def impacts_document(plan: Plan) -> Document:
         return Document((Paragraph("No change of this plan can destroy records."),), title)
     told = [impact for _, impact in found]
     records, bytes_ = (
-        _known_sum([each.records for each in told]),
-        _known_sum([each.size_bytes for each in told]),
+        known_sum([each.records for each in told]),
+        known_sum([each.size_bytes for each in told]),
     )
     sums = (
         f"{count_text(len(found), 'change')}: {_count(records)} records, {_size(bytes_)} at risk."
@@ -85,11 +85,6 @@ def _groups_text(impact: Impact) -> str:
     return ", ".join(f"{each.group}{' (live)' if each.is_live else ''}" for each in impact.groups)
 
 
-def _known_sum(parts: list[int | None]) -> int | None:
-    known = [each for each in parts if each is not None]
-    return sum(known) if len(known) == len(parts) else None
-
-
 def impacts_data(plan: Plan) -> Data:
     """Write the same for machines."""
     return {
@@ -132,5 +127,5 @@ def impact_gauges(plan: Plan) -> Iterator[Gauge]:
         ("records", "Records that the plan destroys.", [each.records for _, each in found]),
         ("bytes", "Bytes that the plan destroys.", [each.size_bytes for _, each in found]),
     ):
-        if (total := _known_sum(parts)) is not None:
+        if (total := known_sum(parts)) is not None:
             yield Gauge(f"kplan_plan_{name}_at_risk", said, total, of)

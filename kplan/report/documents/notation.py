@@ -1,7 +1,7 @@
 """Values in HCL notation, and raw numbers of Kafka in readable units."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from kplan.model.resource import Path
@@ -65,6 +65,12 @@ def size_text(count: int) -> str:
 def count_text(count: int, noun: str) -> str:
     """Write a number with its noun: `1 topic`, `2 topics`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def known_sum(parts: Sequence[int | None]) -> int | None:
+    """Add numbers; a sum of which a part is not known is not known."""
+    known = [each for each in parts if each is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

@@ -123,11 +123,14 @@ def _cluster_block(plan: Plan) -> Block:
 def _state_blocks(plan: Plan) -> Iterator[Block]:
     """Report first that deletions cannot be planned: a pipeline may have lost its state."""
     if plan.lacks_state:
-        live = count_text(plan.adoption_count, "declared object")
+        if count := plan.adoption_count:
+            live = f" {count_text(count, 'declared object')} on the cluster will be adopted."
+            lost = "objects that are not declared any more stay"
+        else:
+            live, lost = "", "its objects stay"
         yield Paragraph(
-            "No state found: kplan owns nothing here and will delete nothing. "
-            f"{live} on the cluster will be adopted. If the state is lost, objects that are not "
-            "declared any more stay: take them over with kplan import or kplan state rebuild.",
+            f"No state found: kplan owns nothing here and will delete nothing.{live} If the state "
+            f"is lost, {lost}: take them over with kplan import or kplan state rebuild.",
             Tone.WARNING,
         )
 

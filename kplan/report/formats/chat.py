@@ -4,10 +4,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kplan.model.table import RunStatus
 from kplan.report.data import Case, Data
-from kplan.report.document import Document, Totals, plain_text
+from kplan.report.document import (
+    Block,
+    Document,
+    Item,
+    Mark,
+    Table,
+    Totals,
+    needs_attention,
+    plain_text,
+)
 from kplan.report.links import NO_LINKS, Links
 
 MAX_CASES = 20
+_MAX_CHANGES = 10
 _MAX_HEADER = 150
 _MAX_SECTION = 3_000
 """What Slack takes for the text of a header and of a section (Block Kit reference)."""
@@ -15,12 +25,13 @@ _CARD_VERSION = "1.4"
 
 
 def slack_data(document: Document, cases: Iterable[Case], links: Links = NO_LINKS) -> Data:
-    """Show the result, name the first problem, and link to the run.
+    """Show the result, name the first changes and problems, and link to the run.
 
     `text` is all of it again, for notifications and for Mattermost and Rocket.Chat.
     """
     totals, bad = _totals(document), _failures(cases)
     lines = [_escape(each) for each in totals]
+    lines += [f"\u2022 {_escape(each)}" for each in _change_lines(document)]
     named = [
         f"\u2022 `{_escape(each.name).replace('`', chr(39))}`: {_escape(each.message)}"
         for each in bad[:MAX_CASES]
@@ -57,6 +68,7 @@ def teams_data(document: Document, cases: Iterable[Case], links: Links = NO_LINK
             "wrap": True,
         },
         *(_text_block(each) for each in _totals(document)),
+        *(_text_block(each) for each in _change_lines(document)),
         *(_text_block(f"{each.name}: {each.message}") for each in bad[:MAX_CASES]),
     ]
     if (more := len(bad) - MAX_CASES) > 0:
@@ -87,6 +99,30 @@ def _text_block(text: str) -> Data:
 def _totals(document: Document) -> Sequence[str]:
     found = [each for each in document.blocks if isinstance(each, Totals)]
     return [plain_text(each) for block in found for each in block.lines]
+
+
+def _change_lines(document: Document) -> Sequence[str]:
+    """Say the first changes, grave ones before others."""
+    ordered = sorted(document.blocks, key=lambda each: not needs_attention(each))
+    found = [told for each in ordered for told in _block_lines(each)]
+    more = len(found) - _MAX_CHANGES
+    return [*found[:_MAX_CHANGES], *([f"and {more:,} more"] if more > 0 else [])]
+
+
+def _block_lines(block: Block) -> Iterator[str]:
+    match block:
+        case Item(comments=(first, *_)):
+            told = [plain_text(first).removeprefix("# ")]
+            told += [text.strip() for row in block.rows if " -> " in (text := plain_text(row.text))]
+            yield ": ".join([told[0], ", ".join(told[1:])] if told[1:] else told)
+        case Table(title=(*_, owner)):
+            name = plain_text(owner.text)
+            for row in block.rows:
+                if row.mark is not Mark.NONE:
+                    cells = [text for each in row.cells if (text := plain_text(each).strip())]
+                    yield " ".join([row.mark.value, name, *cells])
+        case _:
+            return
 
 
 def _failures(cases: Iterable[Case]) -> Sequence[Case]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kplan.cluster.request import ClusterDescription
-from kplan.config.declarations.file import configuration_files
+from kplan.config.declarations.file import FLEET_FILE, configuration_files
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
-from kplan.config.inputs import Inputs
+from kplan.config.inputs import Inputs, Trust
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import NoClusterError
 from kplan.config.policies.block import load_policy_folder
@@ -130,12 +130,17 @@ def load_desired(
     """
     requests: dict[str, PlanRequest] = {}
     problems: dict[str, str] = {}
-    notes: list[str] = []
+    notes = list(_fleet_file_notes(options))
     for name, project, found in _load_configurations(fleet, options, ports, objects):
         try:
             configuration = _require_configuration(found)
             requests[name] = _plan_request(project, configuration)
             others = {each.provider for each in configuration.resources} - {""}
+            notes += [
+                f"{name}: {each.detail}"
+                for each in configuration.diagnostics
+                if each.code == "KP312"
+            ]
             notes += [
                 f"{name}: what is on {connection_name(each)} is not read."
                 for each in sorted(others)
@@ -143,6 +148,18 @@ def load_desired(
         except KplanError as failure:
             problems[name] = _failure_text(failure)
     return FleetPlanRequest(requests, problems, tuple(notes))
+
+
+def _fleet_file_notes(options: FleetOptions) -> Iterator[str]:
+    trust = options.inputs.trust
+    if trust is None or trust.ref is None:
+        return
+    own, trusted = (
+        file.read_bytes() if file.is_file() else b""
+        for file in (options.folder / FLEET_FILE, trust.ref / FLEET_FILE)
+    )
+    if own != trusted:
+        yield "fleet.hcl differs from the trusted one, which this plan uses."
 
 
 def load_policies(
@@ -264,13 +281,27 @@ def _configured_clusters(
 def _cluster_project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -> Project:
     """Return the project that `kplan plan` would find in the folder of the cluster."""
     folder = cluster.configuration or Path()
-    workspace = selected_workspace(folder, inputs.environ)
-    own = Inputs(environ=inputs.environ, skips_foreign=inputs.skips_foreign, workspace=workspace)
-    state = cluster.state or folder
+    trust = _cluster_trust(folder, inputs.trust)
+    settled = folder if trust is None or trust.ref is None else trust.ref
+    workspace = selected_workspace(settled, inputs.environ)
+    own = Inputs(
+        environ=inputs.environ,
+        skips_foreign=inputs.skips_foreign,
+        workspace=workspace,
+        trust=trust,
+    )
+    state = cluster.state or settled
     if cluster.has_own_state:
         return Project(folder, state, own, is_state_exact=True)
     remote = cache(lambda: ports.state_store(folder, own))
     return Project(folder, workspace_path(state, workspace), own, remote)
+
+
+def _cluster_trust(folder: Path, trust: Trust | None) -> Trust | None:
+    """Return the limits for the folder of a cluster, which the trusted checkout has too."""
+    if trust is None or trust.ref is None:
+        return trust
+    return Trust(trust.repository, trust.ref / folder)
 
 
 def _read_state(project: Project) -> State:

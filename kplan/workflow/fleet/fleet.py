@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kplan.config.fleet_file import FleetConfiguration, load_fleet
+from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted_fleet
 from kplan.fleet import dataframe, inventory, plan
 from kplan.fleet.audit import usage_since
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource
@@ -65,10 +65,20 @@ def read_fleet(options: FleetOptions) -> FleetConfiguration:
 
     Raises:
         ConfigError: it has errors.
-        UsageError: a cluster is named that it does not declare.
+        UsageError: a cluster is named that it does not declare; it is not trusted, and there is no
+            other.
 
     """
-    found = load_fleet(options.folder, options.inputs)
+    trust = options.inputs.trust
+    if trust is None:
+        found = load_fleet(options.folder, options.inputs)
+    elif trust.ref is None:
+        raise UsageError(
+            "With -untrusted the clusters are not those of this fleet.hcl.",
+            "Give a checkout of the branch that the change is for with -trusted-ref=DIR.",
+        )
+    else:
+        found = load_trusted_fleet(trust.ref, options.inputs)
     if has_errors(found.diagnostics):
         raise ConfigError(found.diagnostics, found.sources)
     if not found.clusters:

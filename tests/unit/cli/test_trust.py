@@ -135,10 +135,56 @@ def test_policies_are_those_of_the_branch_that_the_request_is_for(request_: Requ
     assert (request_.desk.folder / "trusted").exists()
 
 
+def test_a_policy_that_a_request_edits_is_named_and_the_trusted_one_judges(
+    request_: Request,
+) -> None:
+    """A condition edited from true to false was used from the base, and not said."""
+    (request_.base / "policy.tf").write_text(SMALL)
+    request_.propose("\n\n# moved\n" + SMALL, "policy.tf")
+    told = request_.plan(code=1)
+    assert "KP312" not in told, "it only moved"
+    request_.propose(SMALL.replace("= true", "= false"), "policy.tf")
+    told = request_.plan(code=1)
+    assert "by policy small" in told
+    assert "whose policies check this plan: small." in told
+
+
+def test_policies_in_other_folders_that_a_request_edits_are_named(request_: Request) -> None:
+    for folder in (request_.base, request_.desk.folder):
+        (folder / "rules").mkdir()
+        (folder / "rules" / "small.hcl").write_text(SMALL)
+        (folder / "more.tf").write_text('policies {\n  paths = ["rules"]\n}\n')
+    assert "KP312" not in request_.plan(code=1)
+    request_.propose(SMALL.replace("= true", "= false"), "rules/small.hcl")
+    told = request_.plan(code=1)
+    assert "by policy small" in told
+    assert "whose policies check this plan: rules." in told
+
+
+def test_a_state_block_that_a_request_edits_is_named_and_not_used(request_: Request) -> None:
+    request_.propose('state {\n  backend = "kafka"\n  key = "others"\n}\n', "state.tf")
+    told = request_.plan()
+    assert "The state block differs from the trusted one" in told
+    assert "Plan: 1 to add" in told
+
+
+def test_modules_that_terraform_installed_are_those_of_the_repository(request_: Request) -> None:
+    outside = request_.base.parent / "module"
+    outside.mkdir()
+    (outside / "main.tf").write_text("planted")
+    request_.propose('module "m" {\n  source = "git::https://example.com/m.git"\n}\n', "evil.tf")
+    (request_.desk.folder / ".terraform" / "modules").mkdir(parents=True)
+    request_.propose(
+        '{"Modules":[{"Key":"m","Source":"git::https://example.com/m.git","Dir":"../module"}]}',
+        ".terraform/modules/modules.json",
+    )
+    assert "planted" not in request_.plan(code=1)
+
+
 def test_the_connection_is_that_of_the_branch_that_the_request_is_for(request_: Request) -> None:
     request_.propose('provider "kafka" {\n  bootstrap_servers = ["evil:9092"]\n}\n' + TOPIC)
     told = request_.plan()
-    assert "The provider block differs from the trusted one" in told
+    assert "The provider block differs from the trusted one in bootstrap_servers." in told
     request_.propose(
         'provider "kafka" {\n  alias = "evil"\n  bootstrap_servers = ["evil:9092"]\n}\n', "evil.tf"
     )

@@ -137,6 +137,15 @@ def test_a_page_has_the_same_links() -> None:
     assert "<a " not in rendered(Format.HTML, NO_LINKS)
 
 
+def test_chats_name_the_first_changes_and_those_that_destroy_before_others() -> None:
+    told = json.loads(rendered(Format.SLACK))["text"].split("\n")
+    changes = [each for each in told if each.startswith("\u2022")]
+    assert "will be destroyed" in changes[0]
+    assert any("will be created" in each for each in changes[1:])
+    long = render_report(plan_report(big_plan(0, 40), {}, ""), Format.SLACK, FormatOptions())
+    assert "and 30 more" in long
+
+
 def test_chats_have_blocks_and_buttons() -> None:
     slack = json.loads(rendered(Format.SLACK))
     assert [each["type"] for each in slack["blocks"]] == ["header", "section", "actions"]

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.plan import Action, BrokerTransfer, OutputChange, Plan, Risk
+from kplan.model.impact import GroupImpact, Impact
+from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Risk
 from kplan.model.state import OutputValue, Snapshot
-from kplan.policy.risk import add_risks
+from kplan.policy.risk import add_impacts, add_risks
 from kplan.report.format import PLAIN_STYLE, TextStyle
 from kplan.report.views import plan_text
 from tests.values import acl, address, make_plan, owned, resource, snapshot, state, topic
@@ -590,6 +591,48 @@ def test_what_is_done_to_many_alike_is_said_once_with_names() -> None:
     assert "0 to add, 1500 to change, 0 to destroy" in text
     each = plan_text(many_plan(30), PLAIN_STYLE, is_grouped=False)
     assert each.count("will be updated in-place") == 30
+
+
+def impact_key(change: Change) -> tuple[str, str, str]:
+    return change.kind, str(change.identity), change.provider
+
+
+def test_topics_whose_records_expire_alike_are_said_once_with_the_evidence_about_all() -> None:
+    """A real plan reads what is in each topic; the numbers differ, what is done does not."""
+    plan, used = many_plan(30), 12
+    impacts = {
+        impact_key(each): Impact(
+            10 * number, 100 * number, 5_500 + number, (GroupImpact("g", True),), 1
+        )
+        if 0 < number <= used
+        else Impact(0, 0, None, (), 0)
+        for number, each in enumerate(plan.changes)
+    }
+    text = plan_text(add_impacts(plan, impacts), PLAIN_STYLE)
+    assert "# kafka_topic: 12 will be updated in-place" in text
+    assert "# kafka_topic: 18 will be updated in-place" in text
+    assert "kafka_topic.t0012 (120 records), kafka_topic.t0011 (110 records)" in text
+    assert "KP2104 780 records, 7,800 bytes in 12 topics, the newest 5s old" in text
+    assert "KP2105 groups: g\n" in text
+    assert "lately: 12" in text
+    assert text.count("KP2103") == 1
+
+
+def test_a_sum_of_which_a_part_is_not_known_is_unknown() -> None:
+    plan = many_plan(6)
+    impacts = {impact_key(each): Impact(10, 100, 5_000, (), 0) for each in plan.changes}
+    impacts[impact_key(plan.changes[0])] = Impact(None, 100, None, None, None, ("no permission",))
+    text = plan_text(add_impacts(plan, impacts), PLAIN_STYLE)
+    assert "KP2104 UNKNOWN records, 600 bytes in 6 topics" in text
+    assert "KP2105 which groups read them is UNKNOWN" in text
+    assert "KP2107 not read: no permission" in text
+
+
+def test_a_plan_to_destroy_without_a_state_says_first_that_there_is_none() -> None:
+    text = shown(make_plan([], replace(state(), serial=0), snapshot(), is_destroy=True))
+    first = text.index("No state found: kplan owns nothing here and will delete nothing.")
+    assert first < text.index("No changes.")
+    assert "its objects stay: take them over with kplan import" in " ".join(text.split())
 
 
 def test_few_that_are_alike_are_shown_each() -> None:
