@@ -22,6 +22,7 @@ from kplan.config.inputs import Inputs
 from kplan.fleet.access import REQUEST_COLUMNS, matching_acls
 from kplan.fleet.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.log_bytes import STATE_SCHEMA
 from kplan.fleet.log_part import LOG_SCHEMA
 from kplan.fleet.session import enable_codegen
 from kplan.fleet.tables import RUN_SCHEMA
@@ -50,6 +51,7 @@ SMALL_TABLES = [
     for table in (RUN_SCHEMA, OFFSET_SCHEMA, LOG_SCHEMA)
 ]
 SMALL_TABLES.append(FILES)
+STATES = {each.split()[0] for each in STATE_SCHEMA.split(", ")}
 ONE_CLUSTER = {"_save_snapshots", "seen", "_write_removals"}
 """Functions that take the rows of one cluster after another, as a stream."""
 
@@ -59,6 +61,8 @@ def is_bounded(node: Any) -> bool:  # noqa: ANN401 - of the JVM
     name, inner = node.nodeName(), list(each(node.children()))
     if name in {"GlobalLimit", "LocalRelation", "OneRowRelation", "LogicalRDD", "EmptyRelation"}:
         return True
+    if name == "MapInArrow" and {column(found) for found in each(node.output())} <= STATES:
+        return True  # a row for each log that changed
     if name == "Aggregate":
         keys = {column(found) for found in each(node.groupingExpressions())}
         return keys <= FEW or is_bounded(inner[0])
