@@ -1,8 +1,5 @@
-"""Authorizer logs as brokers write them: their files, and the requests in them."""
+"""What authorizer logs say: the requests in them, and what these use."""
 
-import hashlib
-import re
-from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,9 +7,6 @@ from kplan.fleet.access import REQUEST_COLUMNS, acl_rows, kafka_enum_name, match
 from kplan.fleet.audit_topic import KAFKA_SCHEME
 from kplan.fleet.inventory import topic_use
 from kplan.fleet.log_layout import MARK, PART_COUNT
-from kplan.fleet.session import failure_reason
-from kplan.model.dataclass import dataclass
-from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,15 +22,19 @@ _USAGE_SCHEMA = (
 _MALFORMED_LOGS = 20
 """Logs with malformed lines that one answer names."""
 AUDIT_SCHEMA = f"{_USAGE_SCHEMA}, line string, file string, stamp string"
-"""Rows of a log. `line` counts lines that are not the authorizer's."""
+"""Rows of logs. `line` counts lines that are not the authorizer's."""
+_SUM_SCHEMA = _USAGE_SCHEMA.removeprefix("cluster string, source string, ")
+REQUEST_SCHEMA = f"part int, cluster string, {_SUM_SCHEMA}, line string"
+"""Rows of logs as they are stored."""
+_PARSED = {"text", "is_whole", "is_utc", "count", "first_at", "last_at"}
 
 
-def line_sums(data_frame: "DataFrame", time_zone: str = "") -> "DataFrame":
-    """Aggregate whole lines by principal, resource, operation and host: count, first and last time.
+def line_sums(data_frame: "DataFrame", time_zone: "str | Column | None" = None) -> "DataFrame":
+    """Say of whole lines who did what to what from where, how often, first and last when.
 
     Resources of a kind that one request asked for are one line. Of other lines `line` is the text.
     Lines have the time of their broker, in `time_zone` where they name no zone, else UTC. In: what
-    `parsed` gives. Out: the columns of TABLE up to `line`.
+    `parse_lines` gives. Out: its keys, and the columns of the table up to `line`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -44,15 +42,17 @@ def line_sums(data_frame: "DataFrame", time_zone: str = "") -> "DataFrame":
     who, verdict, operation, host, kind, name, request = (
         F.get("parts", F.lit(n)) for n in range(PART_COUNT)
     )
+    zone = F.lit(time_zone) if isinstance(time_zone, str) and time_zone else time_zone
     first, last = (
-        F.when(F.col("is_utc"), F.col(each)).otherwise(F.to_utc_timestamp(each, time_zone))
-        if time_zone
+        F.when(F.col("is_utc") | (zone == ""), F.col(each)).otherwise(
+            F.to_utc_timestamp(each, zone)
+        )
+        if zone is not None and not isinstance(zone, str)
         else F.col(each)
         for each in ("first_at", "last_at")
     )
     return data_frame.withColumn("parts", F.when(is_whole, F.split(text, MARK))).select(
-        "cluster",
-        "source",
+        *(each for each in data_frame.columns if each not in _PARSED),
         who.alias("principal"),
         host.alias("host"),
         kafka_enum_name(operation).alias("operation"),
@@ -283,118 +283,3 @@ def _log_coverage(used: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     return used.where("is_allowed").groupBy("cluster").agg(F.min("first_at").alias("since"))
-
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-_READER_VERSION = 2
-"""It goes up when logs that were read before would be read otherwise today."""
-_COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
-_LOG_NAME = re.compile(r".*?[.]log(?=[.-][^/]*$|$)", re.DOTALL)
-_GLOB_CHARACTERS = re.compile(r"([\\*?\[\]{}])")
-"""What has a meaning in patterns of Hadoop's file systems."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogFile:
-    """One file. `source` is its name in rows; a changed `stamp` means that it is read again."""
-
-    path: str
-    source: str
-    stamp: str
-
-
-class LogStart(NamedTuple):
-    """What a log begins with: its first request with its time, None where it has none."""
-
-    cluster: str
-    source: str
-    first: str | None
-    lines: int
-
-
-def list_log_files(
-    spark: "SparkSession", cluster: str, patterns: Sequence[str], time_zone: str = ""
-) -> list[LogFile]:
-    """List the files that patterns fit, as Spark sees them, by name.
-
-    Raises:
-        FleetError: one fits nothing, or a folder cannot be read.
-
-    """
-    from pyspark.errors import AnalysisException
-    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
-
-    changed = F.unix_millis("modificationTime")
-    try:
-        rows = (
-            spark.read.format("binaryFile")
-            .load(list(patterns))
-            .select("path", "_metadata.file_path", "length", changed.alias("changed_ms"))
-            .collect()
-        )
-    except AnalysisException as failure:
-        path = (failure.getMessageParameters() or {}).get("path", "")
-        detail = f"there is no log {path}" if path else failure_reason(failure)
-        raise FleetError(f"Cluster {cluster}: {detail}.") from failure
-    except Exception as failure:
-        raise FleetError(f"Cluster {cluster}: {failure_reason(failure)}") from failure
-    found = (
-        LogFile(
-            row.path, row.file_path, f"{row.length} {row.changed_ms} {time_zone} {_READER_VERSION}"
-        )
-        for row in rows
-    )
-    return sorted(found, key=lambda each: each.source)
-
-
-def new_log_files(logs: Sequence[LogFile], known: Collection[tuple[str, str]]) -> list[LogFile]:
-    """Leave out the files that were read unchanged; `known` has their source and stamp."""
-    return [each for each in logs if (each.source, each.stamp) not in known]
-
-
-def read_lines(spark: "SparkSession", cluster: str, logs: Sequence[LogFile]) -> "DataFrame":
-    """Read log files, plain or packed: cluster, source, line."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    read = spark.read.text([_GLOB_CHARACTERS.sub(r"\\\1", each.path) for each in logs])
-    return read.select(
-        F.lit(cluster).alias("cluster"),
-        F.col("_metadata.file_path").alias("source"),
-        F.col("value").alias("line"),
-    )
-
-
-def log_starts(parsed: "DataFrame") -> list[LogStart]:
-    """Return the beginning and length of each log; input: the rows of `audit.parsed`."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    first = F.concat_ws("\n", F.col("first_at").cast("string"), "text")
-    rows = (
-        parsed.groupBy("cluster", "source")
-        .agg(F.min(F.when(F.col("is_whole"), first)), F.sum("count"))
-        .collect()
-    )
-    return [LogStart(*row) for row in rows]
-
-
-def log_file_ids(found: Sequence[LogStart]) -> dict[tuple[str, str], str]:
-    """Name each log by what survives growth, rotation and compression: by cluster and source.
-
-    That is its name up to `.log` and its first request: what `authorizer.log` began with is in
-    `authorizer.log.1.gz` the day after. Of two that are the same, as while one is packed, only the
-    longer one is there.
-    """
-    longest: dict[tuple[str, str], LogStart] = {}
-    for each in sorted(found, key=lambda each: (each.lines, each.source)):
-        longest[each.cluster, _log_id(each)] = each
-    return {(each.cluster, each.source): file for (_, file), each in longest.items()}
-
-
-def _log_id(start: LogStart) -> str:
-    name = start.source
-    if start.first is not None and not name.startswith(KAFKA_SCHEME):
-        stem = _LOG_NAME.match(_COMPRESSED_SUFFIX.sub("", name))
-        name = f"{stem[0] if stem else name}\n{start.first}"
-    return hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()

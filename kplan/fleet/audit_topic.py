@@ -44,7 +44,7 @@ class OffsetRange:
 
     @property
     def source(self) -> str:
-        """Name the partition; its lines add where they begin, so that no span counts twice."""
+        """Name the partition."""
         return f"{KAFKA_SCHEME}{self.topic}/{self.partition}"
 
 
@@ -64,20 +64,21 @@ def connector_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 
 
 def read_records(
-    spark: "SparkSession", cluster: str, spans: tuple[OffsetRange, ...], options: Mapping[str, str]
+    spark: "SparkSession", spans: Mapping[int, OffsetRange], options: Mapping[str, str]
 ) -> "DataFrame":
-    """Read the records of spans of one topic: cluster, source, line.
+    """Read the records of spans of one topic, by the number of each: part, line.
 
     `options` are those of Kafka's Java client, for how to connect. The spans are all partitions.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    topic = spans[0].topic
+    every = list(spans.values())
+    topic = every[0].topic
     starts, ends = (
         _offsets_json(
-            topic, {each.partition: bound for each, bound in zip(spans, bounds, strict=True)}
+            topic, {each.partition: bound for each, bound in zip(every, bounds, strict=True)}
         )
-        for bounds in ([each.start for each in spans], [each.end for each in spans])
+        for bounds in ([each.start for each in every], [each.end for each in every])
     )
     given = {
         **{f"kafka.{name}": value for name, value in options.items()},
@@ -86,11 +87,11 @@ def read_records(
         "endingOffsets": ends,
     }
     read = _load_records(spark, given)
-    known = {each.partition: f"{each.source}@{each.start}" for each in spans}
-    names = F.create_map(*(F.lit(part) for each in known.items() for part in each))
+    numbers = F.create_map(
+        *(F.lit(each) for number, span in spans.items() for each in (span.partition, number))
+    )
     return read.select(
-        F.lit(cluster).alias("cluster"),
-        names[F.col("partition")].alias("source"),
+        numbers[F.col("partition")].cast("int").alias("part"),
         authorizer_line(F.coalesce(F.col("value").cast("string"), F.lit(""))).alias("line"),
     )
 

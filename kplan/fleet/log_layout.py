@@ -1,7 +1,8 @@
 r"""Layouts of authorizer logs: how each is taken apart, in Spark's own expressions.
 
-Lines of Kafka's default layout (`[%d] %p %m (%c)%n`) match one regular expression. The others are
-read in steps, which default lines never reach:
+Lines that begin as Kafka's default layout does (`[%d] %p %m (%c)%n`) are added up without their
+time; what they say matches one regular expression. The others are read in steps, which default
+lines never reach:
 
     wrapped    JSON of Docker, log4j 2, ECS or CloudWatch, or an event of Confluent's audit log:
                its message, after its time
@@ -11,7 +12,7 @@ read in steps, which default lines never reach:
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from kplan.fleet.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
@@ -27,10 +28,7 @@ _MESSAGE = (
     rf" on resource = ([^\x01\s:]*):[^:]*:(?>{_TEXT} for request = ){_WORD}"
     r" with resourceRefCount = \d{1,18}"
 )
-_DEFAULT = (
-    r"(?s)^.\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\](?>.*?Principal = )"
-    rf"{_MESSAGE}\s*(?: based on rule .*)?\z"
-)
+_DEFAULT = rf"(?s)^(?>.*?Principal = ){_MESSAGE}\s*(?: based on rule .*)?\z"
 """Java's; what is in (?>...) is looked for once, so that no line takes long."""
 _LOGGER = r"(?:\s*[(\[][\w.$-]+[)\]])?\s*\z"
 """The name of the logger, where the pattern has it last."""
@@ -41,6 +39,7 @@ _OLDER = (
 )
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
 _BEGINS = "Principal = "
+_ANY_LENGTH = 1 << 30
 _LEVEL = r"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)"
 _TIME = (
     r"(?s)^.*(?<!\d)(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
@@ -75,35 +74,32 @@ def nearest_layout(lines: Iterable[str]) -> str:
 def parse_lines(lines: "DataFrame") -> "DataFrame":
     """Split lines and aggregate equal ones of a day; unrecognized lines stay unchanged.
 
-    In: cluster, source, line. Out: cluster, source, text, is_whole, is_utc, count, first_at,
-    last_at. A whole `text` has what a line says but for its time, between marks. Times are as lines
-    have them; `is_utc` where these name their zone. Lines of the default layout are added up
-    first, so that the steps of the other layouts cost them nothing.
+    In: line, and columns that say of what it is. Out: these, text, is_whole, is_utc, count,
+    first_at, last_at. A whole `text` has what a line says but for its time, between marks. Times
+    are as lines have them; `is_utc` where these name their zone. Lines that begin as Kafka's
+    default layout has it are added up first, without their time: only what differs is taken apart.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    found = _parse_others(_parse_default(lines))
-    other_at, is_other = (
-        F.col("other_at"),
-        F.col("other_at").isNotNull() & F.col("other").isNotNull(),
-    )
+    keys = [each for each in lines.columns if each != "line"]
+    found = _parse_others(_parse_default(_add_up(lines, keys)))
+    is_other = F.col("other").isNotNull() & F.coalesce("other_at", "first_at").isNotNull()
+    is_line = F.col("is_default") | is_other
     first, last = (
-        F.when(is_other, other_at).otherwise(F.col(each)) for each in ("first_at", "last_at")
+        F.when(is_other, F.coalesce("other_at", each)).otherwise(F.col(each))
+        for each in ("first_at", "last_at")
     )
     return (
         found.select(
-            "cluster",
-            "source",
-            F.when(is_other, F.col("other")).otherwise(F.col("line")).alias("text"),
-            (F.col("is_default") | is_other).alias("is_line"),
-            (is_other & F.col("is_utc")).alias("is_utc"),
+            *keys,
+            F.when(is_other, F.col("other")).otherwise(F.col("said")).alias("text"),
+            is_line.alias("is_line"),
+            (is_other & F.col("other_at").isNotNull() & F.col("is_utc")).alias("is_utc"),
             "count",
             first.alias("first_at"),
             last.alias("last_at"),
         )
-        .groupBy(
-            "cluster", "source", "text", "is_line", "is_utc", F.to_date("first_at").alias("day")
-        )
+        .groupBy(*keys, "text", "is_line", "is_utc", F.to_date("first_at").alias("day"))
         .agg(
             F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
             F.sum("count").alias("count"),
@@ -114,35 +110,55 @@ def parse_lines(lines: "DataFrame") -> "DataFrame":
     )
 
 
-def _parse_default(lines: "DataFrame") -> "DataFrame":
-    """Add up lines of the default layout: cluster, source, line, is_default, count, ...
+def _add_up(lines: "DataFrame", keys: Sequence[str]) -> "DataFrame":
+    """Add up lines that differ in their time only: keys, said, has_time, count, first_at, last_at.
 
-    Everything a line takes is done once, before anything is asked of it: what Spark can move or
-    copy, it computes again in each place.
+    `said` is what follows the time of Kafka's default layout, else the line. This is all that is
+    done to every line.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    line, said = F.make_valid_utf8("line"), F.col("said")  # others read nothing else
+    line = F.col("line")
     at = F.concat(F.substring(line, 2, 19), F.lit("."), F.substring(line, 22, 3))
-    read = lines.select(
-        "cluster",
-        "source",
-        line.alias("line"),
-        F.regexp_replace(line, _DEFAULT, _ALL_PARTS).alias("said"),
-        at.try_cast("timestamp").alias("at"),
-    )
-    fits = F.col("at").isNotNull() & (said != line)  # what does not fit is not replaced
-    text = F.when(fits, said).otherwise(line).alias("line")
+    is_timed = line.startswith("[") & (F.substring(line, 25, 1) == "]")
+    is_timed &= (F.substring(line, 21, 1) == ",") & (F.substring(line, 24, 1) != "Z")
+    read = lines.select(*keys, line, F.when(is_timed, at.try_cast("timestamp")).alias("at"))
+    has_time = F.col("at").isNotNull()
     return (
-        read.select("cluster", "source", text, fits.alias("fits"), "at")
-        .groupBy("cluster", "source", "line", "fits", F.to_date("at").alias("day"))
+        read.select(
+            *keys,
+            F.when(has_time, F.substring(line, 26, _ANY_LENGTH)).otherwise(line).alias("said"),
+            has_time.alias("is_timed"),
+            "at",
+        )
+        .groupBy(*keys, "said", "is_timed", F.to_date("at").alias("day"))
         .agg(
-            F.bool_and("fits").alias("is_default"),
+            F.bool_and("is_timed").alias("has_time"),
             F.count(F.lit(1)).alias("count"),
             F.min("at").alias("first_at"),
             F.max("at").alias("last_at"),
         )
-        .drop("fits", "day")
+        .drop("is_timed", "day")
+    )
+
+
+def _parse_default(found: "DataFrame") -> "DataFrame":
+    """Take apart what lines of the default layout say: said, is_default, and what is given.
+
+    `line` is as it was: of lines that say the same, the first one.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    has_time = F.col("has_time")
+    text = F.make_valid_utf8(F.rtrim(F.col("said"), F.lit("\r\n")))
+    time = F.date_format("first_at", "'['yyyy-MM-dd HH:mm:ss,SSS']'")
+    parsed = F.regexp_replace("text", _DEFAULT, _ALL_PARTS)
+    return (
+        found.withColumn("text", text)
+        .withColumn("parsed", F.when(has_time, parsed))
+        .withColumn("is_default", F.coalesce(F.col("parsed") != F.col("text"), F.lit(col=False)))
+        .withColumn("line", F.when(has_time, F.concat(time, "text")).otherwise(F.col("text")))
+        .withColumn("said", F.when(F.col("is_default"), F.col("parsed")).otherwise(F.col("line")))
     )
 
 
@@ -151,9 +167,9 @@ def _parse_others(read: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     plain, begins, time = F.col("plain"), F.lit(_BEGINS), F.col("time")
-    is_candidate = ~F.col("is_default") & F.col("line").contains("rincipal")
-    wrapped = F.regexp_extract("line", _WRAPPED, 1)
-    found = _unwrap(read.withColumn("plain", F.when(is_candidate, F.col("line"))), wrapped)
+    is_candidate = ~F.col("is_default") & F.col("text").contains("rincipal")
+    wrapped = F.regexp_extract("text", _WRAPPED, 1)
+    found = _unwrap(read.withColumn("plain", F.when(is_candidate, F.col("text"))), wrapped)
     found = _unwrap(found, F.regexp_extract("plain", _WRAPPED, 1))  # Docker wraps what log4j wrote
     head = F.substring_index(plain, _BEGINS, 1)
     message = F.substr(plain, F.length(head) + F.lit(len(_BEGINS) + 1))

@@ -4,18 +4,15 @@ Which rows count is not for them to say: that is what `kplan/fleet/store.py` kee
 """
 
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from importlib.metadata import version
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import unquote
 
 from kplan.fleet.snapshot import OBJECT_SCHEMA
 from kplan.model.errors import FleetError
-from kplan.sandbox.artifact import file_lock
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,13 +21,17 @@ PARQUET, DELTA = "parquet", "delta"
 RUN_SCHEMA = "run string, attempt string, at string, format int, kplan_version string, rows long"
 _ATTEMPT_SCHEMA = f"{OBJECT_SCHEMA}, attempt string"
 _ORPHAN_AGE = timedelta(days=1)
-_TABLE_NAMES = ("runs", "objects", "audit", "offsets")
+_LINES_OF = {"objects": "runs", "requests": "logs"}
 _MAX_ATTEMPTS = 3
 _CONFLICT_ERRORS = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT")
 
 
 class Tables(Protocol):
-    """The tables of a store. What does not exist yet raises PySpark's AnalysisException."""
+    """The tables of a store. What does not exist yet raises PySpark's AnalysisException.
+
+    Rows are of attempts, and only added: which count is in lines, `runs` for `objects` and `logs`
+    for `requests`.
+    """
 
     def add_objects(self, objects: "DataFrame", attempt: str) -> int:
         """Write the rows of one attempt at a run; returns how many there are."""
@@ -40,33 +41,33 @@ class Tables(Protocol):
         """Return the rows of some attempts, and `attempt`."""
         ...
 
-    def add_run(self, line: "DataFrame", attempt: str) -> None:
-        """Write the one line that makes an attempt count."""
+    def add_requests(self, requests: "DataFrame", attempt: str) -> None:
+        """Write the rows of one attempt at reading logs."""
         ...
 
-    def runs(self) -> "DataFrame":
+    def requests(self, attempts: Sequence[str], schema: str) -> "DataFrame":
+        """Return the rows of some attempts, and `attempt`."""
+        ...
+
+    def add_lines(self, name: str, lines: "DataFrame", attempt: str) -> None:
+        """Write the lines that make an attempt count, all at once."""
+        ...
+
+    def lines(self, name: str, schema: str) -> "DataFrame":
         """Return these lines."""
         ...
 
-    def replace_rows(self, name: str, rows: "DataFrame") -> None:
-        """Put rows in the place of those of the same `cluster` and `file`."""
-        ...
-
     def read(self, name: str, schema: str) -> "DataFrame":
-        """Return the rows that `replace` stored."""
+        """Return what earlier versions of kplan kept by `cluster` and `file`."""
         ...
 
     def remove_attempts(
-        self, kept: Collection[str], counted: Collection[str], now: datetime
+        self, name: str, kept: Collection[str], counted: Collection[str], now: datetime
     ) -> int:
-        """Remove all attempts that are not to be kept; returns how many went.
+        """Remove all attempts of a table that are not to be kept; returns how many went.
 
         One that does not count may still be at work: it goes when it is a day old.
         """
-        ...
-
-    def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
-        """Remove the rows that `replace` stored in `audit` under these `cluster` and `file`."""
         ...
 
 
@@ -80,7 +81,8 @@ class ParquetTables:
 
     ROOT/objects/attempt=ID/kind=KIND/*.parquet
     ROOT/runs/attempt=ID/*.json
-    ROOT/audit/cluster=C/file=F/*.parquet
+    ROOT/requests/attempt=ID/*.parquet
+    ROOT/logs/attempt=ID/*.json
     """
 
     def __init__(self, spark: "SparkSession", root: str) -> None:
@@ -98,82 +100,63 @@ class ParquetTables:
         seen = Observation()
         together = objects.hint("rebalance", F.col("kind"))
         counted = together.observe(seen, F.count(F.lit(1)).alias("rows"))
-        counted.write.partitionBy("kind").parquet(self._attempt_path(attempt))
+        counted.write.partitionBy("kind").parquet(self._path("objects", attempt))
         return int(seen.get["rows"])
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
         """Read these folders and no others."""
-        read = self._spark.read.schema(_ATTEMPT_SCHEMA).option("basePath", f"{self._root}/objects")
-        return read.parquet(*(self._attempt_path(each) for each in attempts))
+        return self._read_attempts("objects", _ATTEMPT_SCHEMA, attempts)
 
-    def add_run(self, line: "DataFrame", attempt: str) -> None:
-        """Write one file of one line."""
-        line.coalesce(1).write.json(f"{self._root}/runs/attempt={attempt}")
+    def add_requests(self, requests: "DataFrame", attempt: str) -> None:
+        """Write a folder of its own."""
+        requests.write.parquet(self._path("requests", attempt))
 
-    def runs(self) -> "DataFrame":
+    def requests(self, attempts: Sequence[str], schema: str) -> "DataFrame":
+        """Read these folders and no others."""
+        return self._read_attempts("requests", f"{schema}, attempt string", attempts)
+
+    def add_lines(self, name: str, lines: "DataFrame", attempt: str) -> None:
+        """Write one file: it is there in whole, or not at all."""
+        lines.drop("attempt").coalesce(1).write.json(self._path(name, attempt))
+
+    def lines(self, name: str, schema: str) -> "DataFrame":
         """Read all of these files."""
-        return self._spark.read.schema(RUN_SCHEMA).json(f"{self._root}/runs")
-
-    def replace_rows(self, name: str, rows: "DataFrame") -> None:
-        """Overwrite the folders of the logs that the rows are of, one writer at a time."""
-        write = rows.write.mode("overwrite").partitionBy("cluster", "file")
-        with _lock_writers(self._root):
-            write.parquet(f"{self._root}/{name}")
+        return self._spark.read.schema(schema).json(f"{self._root}/{name}")
 
     def read(self, name: str, schema: str) -> "DataFrame":
-        """Read all logs."""
+        """Read all of a table."""
         return self._spark.read.schema(schema).parquet(f"{self._root}/{name}")
 
     def remove_attempts(
-        self, kept: Collection[str], counted: Collection[str], now: datetime
+        self, name: str, kept: Collection[str], counted: Collection[str], now: datetime
     ) -> int:
         """Remove folders of this machine; raises FleetError where they are elsewhere."""
-        root = self._local_folder("attempt=... folders with the tools of that store, `runs` first.")
+        root = self._local_folder()
         gone = 0
-        for folder in sorted(root.glob("objects/attempt=*")):
+        for folder in sorted(root.glob(f"{name}/attempt=*")):
             attempt = folder.name.partition("=")[2]
             is_young = now.timestamp() - folder.stat().st_mtime < _ORPHAN_AGE.total_seconds()
             if attempt in kept or (attempt not in counted and is_young):
                 continue
-            shutil.rmtree(root / "runs" / folder.name, ignore_errors=True)
+            shutil.rmtree(root / _LINES_OF[name] / folder.name, ignore_errors=True)
             shutil.rmtree(folder)
             gone += 1
         return gone
 
-    def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
-        """Remove folders of this machine; raises FleetError where they are elsewhere."""
-        if logs:
-            root = self._local_folder(
-                "file=... folders below `audit` with the tools of that store."
-            )
-            for folder in sorted(root.glob("audit/cluster=*/file=*")):
-                cluster, file = (each.partition("=")[2] for each in folder.parts[-2:])
-                if (unquote(cluster), file) in logs:
-                    shutil.rmtree(folder)
-
-    def _local_folder(self, else_remove: str) -> Path:
+    def _local_folder(self) -> Path:
         root = Path(self._root.removeprefix("file://"))
         if "://" in str(root) or not root.is_dir():
             detail = f"{self._root} is not a folder of this machine."
-            raise FleetError(detail, f"Remove old {else_remove}")
+            hint = "attempt=... folders with the tools of that store, `runs` and `logs` first."
+            raise FleetError(detail, f"Remove old {hint}")
         return root
 
-    def _attempt_path(self, attempt: str) -> str:
-        return f"{self._root}/objects/attempt={attempt}"
+    def _read_attempts(self, name: str, schema: str, attempts: Sequence[str]) -> "DataFrame":
+        read = self._spark.read.schema(schema).option("basePath", f"{self._root}/{name}")
+        return read.parquet(*(self._path(name, each) for each in attempts))
 
-
-@contextmanager
-def _lock_writers(root: str) -> Iterator[None]:
-    """Keep other writers of this machine out: Spark would put the folder of one into the other's.
-
-    What is elsewhere cannot be locked so; Delta tables need no lock.
-    """
-    place = root.removeprefix("file://")
-    with ExitStack() as stack:
-        if "://" not in place:
-            with suppress(OSError):  # a folder that only the machine of a Connect server has
-                stack.enter_context(file_lock(Path(place, ".lock")))
-        yield
+    def _path(self, name: str, attempt: str) -> str:
+        return f"{self._root}/{name}/attempt={attempt}"
 
 
 class DeltaTables:
@@ -189,11 +172,7 @@ class DeltaTables:
 
     def add_objects(self, objects: "DataFrame", attempt: str) -> int:
         """Append; columns that the table has not are added to it."""
-        from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
-
-        rows = objects.withColumn("attempt", F.lit(attempt)).write.format(DELTA).mode("append")
-        wider = rows.option("mergeSchema", value=True).partitionBy("attempt", "kind")
-        _retry_on_conflict(lambda: wider.save(self._path("objects")))
+        self._append("objects", objects, attempt, ("attempt", "kind"))
         return self.objects([attempt]).count()
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
@@ -201,34 +180,35 @@ class DeltaTables:
         found = self._read_table("objects", _ATTEMPT_SCHEMA)
         return found.where(found["attempt"].isin(*attempts))
 
-    def add_run(self, line: "DataFrame", attempt: str) -> None:
-        """Append one line."""
-        del attempt  # the line has it
-        rows = line.coalesce(1).write.format(DELTA).mode("append")
-        _retry_on_conflict(lambda: rows.option("mergeSchema", value=True).save(self._path("runs")))
+    def add_requests(self, requests: "DataFrame", attempt: str) -> None:
+        """Append."""
+        self._append("requests", requests, attempt, ("attempt",))
 
-    def runs(self) -> "DataFrame":
+    def requests(self, attempts: Sequence[str], schema: str) -> "DataFrame":
+        """Read the partitions of these attempts."""
+        found = self._read_table("requests", f"{schema}, attempt string")
+        return found.where(found["attempt"].isin(*attempts))
+
+    def add_lines(self, name: str, lines: "DataFrame", attempt: str) -> None:
+        """Append them in one transaction."""
+        self._append(name, lines.coalesce(1), attempt, ())
+
+    def lines(self, name: str, schema: str) -> "DataFrame":
         """Read all lines."""
-        return self._read_table("runs", RUN_SCHEMA)
-
-    def replace_rows(self, name: str, rows: "DataFrame") -> None:
-        """Overwrite the partitions that the rows are of."""
-        over = rows.write.format(DELTA).mode("overwrite").partitionBy("cluster", "file")
-        only = over.option("partitionOverwriteMode", "dynamic")
-        _retry_on_conflict(lambda: only.save(self._path(name)))
+        return self._read_table(name, schema)
 
     def read(self, name: str, schema: str) -> "DataFrame":
-        """Read all logs."""
+        """Read all of a table."""
         return self._read_table(name, schema)
 
     def remove_attempts(
-        self, kept: Collection[str], counted: Collection[str], now: datetime
+        self, name: str, kept: Collection[str], counted: Collection[str], now: datetime
     ) -> int:
-        """Delete rows, those of `runs` first, then files that were deleted or replaced long ago."""
+        """Delete rows, those of lines first, then the files of what was deleted long ago."""
         from pyspark.errors import AnalysisException
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-        found = self._spark.read.format(DELTA).load(self._path("objects"))
+        found = self._spark.read.format(DELTA).load(self._path(name))
         age = F.max("_metadata.file_modification_time").cast("double").alias("at")
         gone = [
             attempt
@@ -237,22 +217,22 @@ class DeltaTables:
             and (attempt in counted or now.timestamp() - at >= _ORPHAN_AGE.total_seconds())
         ]
         names = ", ".join(f"'{each}'" for each in gone)  # Delta binds no parameters
-        for name in ("runs", "objects") if gone else ():
-            self._spark.sql(f"DELETE FROM {self._table_name(name)} WHERE attempt IN ({names})")  # noqa: S608 - names are uuid4 of ours
-        for name in _TABLE_NAMES:
+        both = (_LINES_OF[name], name)
+        for each in both if gone else ():
+            self._spark.sql(f"DELETE FROM {self._table_name(each)} WHERE attempt IN ({names})")  # noqa: S608 - names are ours
+        for each in both:
             with suppress(AnalysisException):  # not there yet
-                self._spark.sql(f"VACUUM {self._table_name(name)}")
+                self._spark.sql(f"VACUUM {self._table_name(each)}")
         return len(gone)
 
-    def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
-        """Delete rows; their files are removed as `remove` describes."""
-        for cluster, files in groupby(sorted(logs), key=lambda each: each[0]):
-            name = cluster.replace("\\", "\\\\").replace("'", "\\'")
-            named = ", ".join(f"'{file}'" for _, file in files)
-            self._spark.sql(
-                f"DELETE FROM {self._table_name('audit')} "  # noqa: S608 - escaped; Delta binds none
-                f"WHERE cluster = '{name}' AND file IN ({named})"
-            )
+    def _append(
+        self, name: str, rows: "DataFrame", attempt: str, partitions: Sequence[str]
+    ) -> None:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        told = rows.withColumn("attempt", F.lit(attempt))
+        write = told.write.format(DELTA).mode("append").option("mergeSchema", value=True)
+        _retry_on_conflict(lambda: write.partitionBy(*partitions).save(self._path(name)))
 
     def _read_table(self, name: str, schema: str) -> "DataFrame":
         """Read a table; columns that it has not yet are null."""

@@ -21,9 +21,7 @@ from kplan.fleet.access import (
 from kplan.fleet.audit import (
     last_usage,
     line_sums,
-    list_log_files,
     malformed_lines,
-    read_lines,
     unused_acls,
     unused_topics,
     usage,
@@ -41,6 +39,7 @@ from kplan.model.plan import Action, Change
 from kplan.policy.access_query import who_can as single_who_can
 from kplan.policy.authorizer import OPERATIONS, AccessRequest, AclIndex, AuthorizerRules
 from kplan.workflow.fleet.access import _changes_by_cluster
+from tests.fleet.log_lines import file_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -283,8 +282,7 @@ def test_the_lines_of_a_log_are_added_up_and_none_is_lost(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     (tmp_path / "authorizer.log").write_text("\n".join(LOG) + "\n")
-    logs = list_log_files(spark, "eu", [str(tmp_path / "authorizer.log")])
-    taken = line_sums(parse_lines(read_lines(spark, "eu", logs)))
+    taken = line_sums(parse_lines(file_lines(spark, tmp_path / "authorizer.log")))
     used = usage(taken).orderBy("principal").drop("source").collect()
     assert [tuple(each)[:9] for each in used] == [
         (

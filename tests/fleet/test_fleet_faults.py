@@ -14,13 +14,12 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
-from kplan.fleet.audit import list_log_files, read_lines
 from kplan.fleet.data_source import read_clusters
-from kplan.fleet.log_layout import parse_lines
 from kplan.fleet.reader import SnapshotSource
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store
 from kplan.model.errors import AuthError, FleetError, UnreachableError
+from tests.fleet.log_lines import ingest
 from tests.fleet.spark_target import STANDALONE, SparkTarget
 from tests.unit.state.state_faults import small_disk
 
@@ -168,9 +167,7 @@ def test_logs_that_are_read_by_two_at_once_count_once(
 
 
 def _keep(store: Store, cluster: str, log: Path) -> None:
-    spark = store._spark
-    logs = list_log_files(spark, cluster, [str(log)])
-    store.append_audit(parse_lines(read_lines(spark, cluster, logs)), logs)
+    ingest(store, log, cluster=cluster)
 
 
 def _kept(store: Store) -> dict[str, int]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.audit import last_usage, line_sums, list_log_files, read_lines, usage
+from kplan.fleet.audit import last_usage, line_sums, usage
 from kplan.fleet.log_layout import parse_lines
+from tests.fleet.log_lines import file_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,8 +37,7 @@ def test_every_layout_gives_the_rows_of_the_default_one(spark: "SparkSession") -
     """All files were written by one broker at once; it was one of UTC."""
     found: dict[str, Counter[tuple[object, ...]]] = {}
     times: dict[str, set[str]] = {}
-    logs = list_log_files(spark, "eu", [str(LOGS / "*.log")])
-    for row in line_sums(parse_lines(read_lines(spark, "eu", logs))).collect():
+    for row in line_sums(parse_lines(file_lines(spark, LOGS / "*.log"))).collect():
         name = row["source"].rpartition("/")[2]
         assert row["line"] is None, (name, row["line"])
         found.setdefault(name, Counter())[tuple(row[each] for each in WHAT)] += row["count"]

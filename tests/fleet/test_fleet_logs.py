@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.config.fleet_file import FleetCluster
-from kplan.fleet.audit import list_log_files, malformed_logs, new_log_files, read_lines, usage_since
+from kplan.fleet.audit import AUDIT_SCHEMA, line_sums, malformed_logs, usage_since
+from kplan.fleet.log_files import LogPatterns, list_log_files
 from kplan.fleet.log_layout import parse_lines
-from kplan.fleet.store import Store, UnreadableLog
-from kplan.model.diagnostic import SourceRange
+from kplan.fleet.log_part import live_logs, log_id
+from kplan.fleet.store import Store
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet.audit import WARNED_SHARE, _ingest_files, report_malformed
+from kplan.workflow.fleet.ingest import WARNED_SHARE, ingest_files, report_malformed
+from tests.fleet.log_lines import file_lines, ingest
 from tests.fleet.test_fleet_store import FORMS
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
+TEXT = "User:a\x01Allowed\x01READ\x0110.0.0.1\x01Topic\x01orders\x01FETCH"
 STRAY = "java.lang.IllegalStateException: something else\n"
 
 
@@ -33,17 +35,6 @@ def line(topic: str, at: str = "10:00:00,123", day: int = 1) -> str:
     )
 
 
-def ingest(store: Store, pattern: Path, zone: str = "", cluster: str = "eu") -> list[str]:
-    """Read what is new as `kplan fleet audit ingest` does; returns the names of what was read."""
-    spark = store._spark
-    new = new_log_files(
-        list_log_files(spark, cluster, [str(pattern)], zone), store.log_stamps(cluster)
-    )
-    if new:
-        store.append_audit(parse_lines(read_lines(spark, cluster, new)), new, zone)
-    return [Path(each.source).name for each in new]
-
-
 def requests(store: Store) -> Counter[str]:
     rows = store.usage().collect()
     found = Counter[str]()
@@ -52,23 +43,52 @@ def requests(store: Store) -> Counter[str]:
     return found
 
 
+def pack(log: Path) -> None:
+    Path(f"{log}.gz").write_bytes(gzip.compress(log.read_bytes()))
+    log.unlink()
+
+
+def parts_of(store: Store) -> list[tuple[str, int, int]]:
+    """Return of the parts that count the name, where they begin, and their lines."""
+    logs = live_logs(store.logs.parts())
+    return sorted(
+        (each.source.rpartition("/")[2], each.start, each.lines)
+        for log in logs
+        for each in log.parts
+    )
+
+
 def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     """It grows, is rotated and packed, a last line was half written, and its time zone is told."""
     store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "b[1].log"
     every = tmp_path / "*.log*"
-    log.write_text(STRAY + line("orders", "02:30:00,000") + line("stock")[:80])
-    assert ingest(store, every) == ["b%5B1%5D.log"]
+    begin = STRAY + line("orders", "02:30:00,000")
+    log.write_text(begin + line("stock")[:80])
+    assert ingest(store, every) == []
     assert store.malformed_lines().count() == 2
+    name = "b%5B1%5D.log"
+    assert parts_of(store) == [(name, 0, 2), (name, len(begin), 1)]
 
-    whole = STRAY + line("orders", "02:30:00,000") + line("stock")
-    with gzip.open(tmp_path / "b[1].log.1.gz", "wb") as packed:
-        packed.write(whole.encode())
+    log.write_text(begin + line("stock"))
+    assert ingest(store, every) == []
+    assert parts_of(store) == [(name, 0, 2), (name, len(begin), 1)]
+    assert requests(store) == {"orders": 1, "stock": 1}
+
+    log.rename(tmp_path / "b[1].log.1")
     log.write_text(line("bills"))
     (tmp_path / "b2.log").write_text(line("bills"))
-    assert len(ingest(store, every, "Europe/Berlin")) == 3
+    assert ingest(store, every) == []
+    before = store.logs.parts()
+    assert [each.lines for each in before if each.source.endswith(".log.1")] == [0]
+    assert requests(store) == {"orders": 1, "stock": 1, "bills": 2}
+
+    pack(tmp_path / "b[1].log.1")
     assert ingest(store, every, "Europe/Berlin") == []
+    assert len(store.logs.parts()) == len(before) + 3
+    assert ingest(store, every, "Europe/Berlin") == []
+    assert len(store.logs.parts()) == len(before) + 3, "nothing was read again"
     assert requests(store) == {"orders": 1, "stock": 1, "bills": 2}
     first = min(row["first_at"] for row in store.usage().collect())
     assert str(first) == "2026-11-01 01:30:00"
@@ -76,26 +96,99 @@ def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
     assert kept == [(STRAY.strip(), 1)]
 
 
-def test_a_log_that_is_cut_is_named_and_takes_nothing_from_the_others(
+def test_what_can_be_read_of_a_damaged_log_is_and_of_the_others_everything(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """And nothing is read again the next time."""
+    (tmp_path / "a.log").write_text(line("orders"))
+    packed = gzip.compress("".join(line(f"t{n}") for n in range(5_000)).encode())
+    (tmp_path / "b[1].log.gz").write_bytes(packed[: len(packed) // 2])
+    store, every = Store(spark, str(tmp_path / "tables")), tmp_path / "*.log*"
+    (told,) = ingest(store, every)
+    assert "b%5B1%5D.log.gz could not be read: it is damaged" in told
+    found = requests(store)
+    assert found["orders"] == found["t0"] == 1
+    assert len(found) > 1_000
+
+    (tmp_path / "c.log").write_text(line("late"))
+    assert ingest(store, every) == []
+    assert requests(store).total() == found.total() + 1
+    assert {name: start for name, start, _ in parts_of(store)}.keys() == {
+        *("a.log", "b%5B1%5D.log.gz", "c.log")
+    }
+    (tmp_path / "b[1].log.gz").write_bytes(packed)
+    assert ingest(store, every) == []
+    assert requests(store).total() == 5_002
+
+
+def test_a_pattern_that_fits_nothing_is_named_and_takes_nothing_from_other_clusters(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     (tmp_path / "a.log").write_text(line("orders"))
-    (tmp_path / "b[1].log.gz").write_bytes(gzip.compress(line("stock").encode())[:60])
-    place = SourceRange("fleet.hcl", 1, 1, 1, 1)
-    cluster = FleetCluster("eu", place, audit=(str(tmp_path / "*.log*"),))
     store = Store(spark, str(tmp_path / "tables"))
-    (left_out,) = _ingest_files(store, spark, cluster)
-    assert "b%5B1%5D.log.gz" in left_out.detail
+    given = [
+        LogPatterns(name, (str(tmp_path / f"{what}*.log"),))
+        for name, what in (("a", "a"), ("b", "none-"))
+    ]
+    assert list_log_files(spark, given)[0][0].source == f"file:{tmp_path}/a.log"
+    ((name, failure),), notes = ingest_files(store, spark, given)
+    assert (name, notes) == ("b", [])
+    assert "there is no log" in failure.detail
     assert requests(store) == {"orders": 1}
 
-    (tmp_path / "a.log").unlink()
-    with pytest.raises(UnreadableLog):
-        _ingest_files(store, spark, cluster)
+
+def test_logs_that_an_earlier_version_kept_count_until_they_are_read_again(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """It kept rows by cluster and log; a log that it read is not read again as it is."""
+    log = tmp_path / "x.log"
+    log.write_text(line("orders"))
+    state = log.stat()
+    stamp = f"{state.st_size} {state.st_mtime_ns // 1_000_000}  2"
+    sums = line_sums(parse_lines(file_lines(spark, log)))
+    file = log_id(f"file:{log}", f"2026-11-01 10:00:00.123\n{TEXT}")
+    kept = sums.selectExpr("*", f"'{file}' as file", f"'{stamp}' as stamp")
+    assert kept.columns == [each.split()[0] for each in AUDIT_SCHEMA.split(", ")]
+    kept.write.partitionBy("cluster", "file").parquet(str(tmp_path / "tables" / "audit"))
+
+    store = Store(spark, str(tmp_path / "tables"))
+    assert ingest(store, log) == []
+    assert requests(store) == {"orders": 1}
+    assert [each.attempt for each in store.logs.parts()] == [""]
+
+    with log.open("a") as more:
+        more.write(line("stock"))
+    log.rename(tmp_path / "x.log.1")
+    assert ingest(store, tmp_path / "x.log*") == []
+    assert requests(store) == {"orders": 1, "stock": 1}
+    store.logs.compact()
+    assert requests(store) == {"orders": 1, "stock": 1}
 
 
-def test_a_pattern_that_fits_nothing_is_named(spark: "SparkSession", tmp_path: Path) -> None:
-    with pytest.raises(FleetError, match=r"Cluster eu: there is no log \S*none-\*\.log"):
-        list_log_files(spark, "eu", [str(tmp_path / "none-*.log")])
+def test_rows_that_are_put_together_are_the_same_and_older_ones_go(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log"
+    for n in range(3):
+        with log.open("a") as more:
+            more.write(line("orders") + line(f"t{n}"))
+        assert ingest(store, log) == []
+    before = requests(store)
+    assert store.logs.compact() == 3
+    assert requests(store) == before
+    assert [name for name, _, _ in parts_of(store)] == ["x.log"]
+    assert store.usage().count() == 4
+    later = datetime.now(UTC) + timedelta(minutes=5)
+    assert store.logs.remove_merged(later) == 0, "someone may be reading them"
+    assert store.logs.remove_merged(later + timedelta(hours=1)) == 3
+    with log.open("a") as more:
+        more.write(line("late"))
+    assert ingest(store, log) == []
+    assert requests(store) == before + Counter(["late"])
+    assert sorted(each.start for each in store.logs.parts()) == [
+        0,
+        len(line("orders")) * 3 + 3 * len(line("t0")),
+    ]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -114,7 +207,9 @@ def test_logs_are_asked_by_days_and_kept_as_long_as_is_said(
     assert store.vacuum_logs(timedelta(0), second) == 1
     assert requests(store) == {"orders": 4}
     assert store.vacuum_logs(timedelta(0), second + timedelta(days=9)) == 1
-    assert not requests(store)
+    ingest(store, tmp_path / "*.log*", cluster="e'u:1")
+    with pytest.raises(FleetError, match="No authorizer log"):
+        store.usage()
 
 
 def test_a_log_of_malformed_lines_is_warned_of_or_an_error_that_names_the_nearest_layout(

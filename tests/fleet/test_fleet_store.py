@@ -139,8 +139,8 @@ def test_a_table_of_an_older_version_is_read_and_one_of_a_newer_is_refused(
     at_work = open_tables(spark, str(tmp_path), form)
     at_work.add_objects(objects([cluster(), topic("a")]).drop("uid"), "old")
     line = ("old", "old", MONDAY.isoformat(), 1)
-    at_work.add_run(
-        spark.createDataFrame([line], RUN_SCHEMA.partition(", kplan_version")[0]), "old"
+    at_work.add_lines(
+        "runs", spark.createDataFrame([line], RUN_SCHEMA.partition(", kplan_version")[0]), "old"
     )
     store = Store(spark, str(tmp_path), form)
     assert listed(store.objects(store.run()), "identity", "uid") == [("a", None), ("id-eu", None)]
@@ -148,7 +148,7 @@ def test_a_table_of_an_older_version_is_read_and_one_of_a_newer_is_refused(
     assert ("a", "uid-a") in listed(store.objects(store.run()), "identity", "uid")
 
     newer = ("new", "new", MONDAY.isoformat(), ROW_FORMAT + 1, "99.0", 1)
-    at_work.add_run(spark.createDataFrame([newer], RUN_SCHEMA), "new")
+    at_work.add_lines("runs", spark.createDataFrame([newer], RUN_SCHEMA), "new")
     with pytest.raises(FleetError, match=f"has format {ROW_FORMAT + 1}") as refused:
         store.run("now")
     assert "kplan 99.0" in refused.value.hint

@@ -127,7 +127,8 @@ def audit(
     Logs are files or kafka://TOPIC of the same cluster. Lines that were read before are skipped.
     Lines that are not from the authorizer are stored and shown.
     """
-    from kplan.workflow.fleet.audit import ingest_logs, read_usage  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet.audit import read_usage  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet.ingest import ingest_logs  # noqa: PLC0415
 
     removed, since = of_usage.removed, of_usage.since
     if work is AuditWork.INGEST and (removed or since):

@@ -14,11 +14,15 @@ BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
 BOUNDS = {"limit", "distinct", "groupBy"}
 KNOWN = {
     "audit.clusters_with_log": "a row for each cluster",
-    "audit.list_log_files": "a row for each log of a cluster",
-    "audit.log_starts": "a row for each log of a cluster",
+    "log_files._look": "a row for each log that is new or changed",
+    "log_files._changed_objects": "a row for each log",
+    "log_files.part_starts": "a row for each part of a log",
+    "log_store.parts": "a row for each part of a log",
+    "log_store._old_parts": "a row for each log",
+    "log_store.read": "the same",
+    "log_store.topic_ends": "a row for each partition of the topics with audit records",
     "dataframe.snapshot_times": "one row",
     "store.attempts": "a row for each attempt at a run",
-    "store.topic_offsets": "a row for each partition of the topics with audit records of a cluster",
     "store.old": "a row for each log",
     "store.vacuum_logs": "the same: what is in it counts too",
     "access._changes_by_cluster": "a row for each cluster",

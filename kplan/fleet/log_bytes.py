@@ -1,0 +1,345 @@
+"""The bytes of log files, read on the executors: what is new in each file, in whole lines.
+
+Spark's own reader of text tells neither where a file ended nor that a packed one is cut, and
+cannot begin inside of a file. What it must read is in `log_files.py`.
+"""
+
+import bz2
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast, get_type_hints
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HEAD_BYTES, BLOCK_BYTES = 4096, 4 << 20
+CUT, FAILED = "cut: ", "failed: "
+"""How the line of a part begins that says why not all of it was read."""
+LINE_SCHEMA = "part int, line string"
+PACKED_SUFFIXES = (".gz", ".bz2", ".zst")
+_PACKED_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+class KnownEnd(NamedTuple):
+    """Where the reading of a log ended, and how to see that a file is this log."""
+
+    end: int
+    head_length: int
+    head: str
+    tail: str
+
+
+class LogPath(NamedTuple):
+    """A file to look at. `stamp` is how it was (`stamp_of`), `ends` are those it may go on from."""
+
+    place: int
+    path: str
+    stamp: str
+    settings: str
+    ends: tuple[KnownEnd, ...]
+
+
+class FileState(NamedTuple):
+    """What is new in a file: from `start` up to `end`, the end of its last whole line.
+
+    `known` is the place of the end that it goes on from, -1 where it is read from its beginning.
+    With `failure` it could not be looked at.
+    """
+
+    place: int
+    length: int = 0
+    changed_ms: int = 0
+    start: int = 0
+    end: int = 0
+    known: int = -1
+    head_length: int = 0
+    head: str = ""
+    tail: str = ""
+    failure: str = ""
+
+
+STATE_SCHEMA = ", ".join(
+    f"{name} {'string' if kind is str else 'long'}"
+    for name, kind in get_type_hints(FileState).items()
+)
+
+
+class Span(NamedTuple):
+    """Bytes of a file to read: the lines that begin in them, and none that end after `limit`.
+
+    A part is read in several spans; the first one begins at `start`.
+    """
+
+    part: int
+    path: str
+    start: int
+    begin: int
+    end: int
+    limit: int
+    head_length: int
+    head: str
+
+
+def stamp_of(length: int, changed_ms: int, settings: str) -> str:
+    """Return what differs when a log is to be looked at again."""
+    return f"{length} {changed_ms} {settings}"
+
+
+def is_packed(path: str) -> bool:
+    """Whether a file is compressed, by its name."""
+    return path.endswith(PACKED_SUFFIXES)
+
+
+# ---- looking at files
+
+
+def file_states(
+    paths: Sequence[LogPath], tasks: int
+) -> Callable[[Any], Iterator["pa.RecordBatch"]]:
+    """Return the work of tasks that look at files: STATE_SCHEMA; unchanged ones are left out."""
+    hints = get_type_hints(FileState)
+
+    def work(batches: Any) -> Iterator["pa.RecordBatch"]:  # noqa: ANN401 - of Arrow
+        import pyarrow as pa  # noqa: PLC0415 - on the executor
+
+        kinds = [pa.string() if each is str else pa.int64() for each in hints.values()]
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                found = [_file_state(each) for each in paths[task::tasks]]
+                rows = [each for each in found if each is not None]
+                columns = zip(*rows, strict=True) if rows else [()] * len(hints)
+                arrays = [pa.array(each, k) for each, k in zip(columns, kinds, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, names=[*hints])
+
+    return work
+
+
+def _file_state(log: LogPath) -> FileState | None:
+    try:
+        with Path(log.path).open("rb") as file:
+            told = os.fstat(file.fileno())
+            length, changed_ms = told.st_size, told.st_mtime_ns // 1_000_000
+            if stamp_of(length, changed_ms, log.settings) == log.stamp:
+                return None
+            found = FileState(log.place, length, changed_ms, end=length)
+            if is_packed(log.path):
+                return found
+            known = _known_end(file, length, log.ends)
+            start = log.ends[known].end if known >= 0 else 0
+            end = _last_line_end(file, start, length)
+            head_length = min(HEAD_BYTES, end)
+            return found._replace(
+                start=start,
+                end=end,
+                known=known,
+                head_length=head_length,
+                head=_head(file, head_length),
+                tail=_tail(file, end),
+            )
+    except OSError as failure:
+        return FileState(log.place, failure=failure.strerror or str(failure))
+
+
+def _known_end(file: BinaryIO, length: int, ends: Sequence[KnownEnd]) -> int:
+    """Find the furthest end that the file has gone on from, by its place; -1 is none."""
+    fitting = sorted(
+        (each.end, at)
+        for at, each in enumerate(ends)
+        if 0 < each.head_length <= each.end <= length and _head(file, each.head_length) == each.head
+    )
+    for end, at in reversed(fitting):
+        if _tail(file, end) == ends[at].tail:
+            return at
+    return -1
+
+
+def _last_line_end(file: BinaryIO, start: int, length: int) -> int:
+    """Find where the last whole line ends; `start` where there is none."""
+    end = length
+    while end > start:
+        begin = max(start, end - (64 << 10))
+        file.seek(begin)
+        found = file.read(end - begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return start
+
+
+def _head(file: BinaryIO, length: int) -> str:
+    file.seek(0)
+    return _checksum(file.read(length))
+
+
+def _tail(file: BinaryIO, end: int) -> str:
+    begin = max(0, end - HEAD_BYTES)
+    file.seek(begin)
+    return _checksum(file.read(end - begin))
+
+
+def _checksum(held: bytes) -> str:
+    return hashlib.sha256(held).hexdigest()[:32]
+
+
+# ---- reading lines
+
+
+def span_lines(
+    spans: Mapping[int, Sequence[Span]],
+) -> Callable[[Any], Iterator["pa.RecordBatch"]]:
+    """Return the work of tasks that read spans, by the number of the task: LINE_SCHEMA.
+
+    A part that could not be read has a row of its own, numbered `-1 - part`, that says why.
+    """
+
+    def work(batches: Any) -> Iterator["pa.RecordBatch"]:  # noqa: ANN401 - of Arrow
+        for batch in batches:
+            for task in batch.column(0).to_pylist():
+                for span in spans[task]:
+                    yield from _read_span(span)
+
+    return work
+
+
+def _read_span(span: Span) -> Iterator["pa.RecordBatch"]:
+    try:
+        if is_packed(span.path):
+            yield from _packed_lines(span)
+        else:
+            yield from _plain_lines(span)
+    except OSError as failure:
+        yield _reason(span.part, FAILED + (failure.strerror or str(failure)))
+
+
+def _plain_lines(span: Span) -> Iterator["pa.RecordBatch"]:
+    with Path(span.path).open("rb") as file:
+        if _head(file, span.head_length) != span.head:
+            yield _reason(span.part, f"{FAILED}it was replaced while it was read")
+            return
+        begin = span.begin if span.begin == span.start else _line_start(file, span.begin, span)
+        end = span.end if span.end == span.limit else _line_start(file, span.end, span)
+        file.seek(begin)
+        yield from _batches(span.part, _exactly(file, end - begin))
+
+
+def _line_start(file: BinaryIO, at: int, span: Span) -> int:
+    """Find where the first line begins that does so at a place or after it."""
+    at -= 1
+    file.seek(at)
+    while at < span.limit and (block := file.read(64 << 10)):
+        found = block.find(b"\n")
+        if found >= 0:
+            return min(at + found + 1, span.limit)
+        at += len(block)
+    return span.limit
+
+
+def _exactly(file: BinaryIO, length: int) -> Iterator[bytes]:
+    while length > 0:
+        block = file.read(min(BLOCK_BYTES, length))
+        if not block:
+            raise OSError("it was cut while it was read")
+        length -= len(block)
+        yield block
+
+
+def _packed_lines(span: Span) -> Iterator["pa.RecordBatch"]:
+    """Read what can be read of a compressed file."""
+    failures: list[str] = []
+    with Path(span.path).open("rb") as file:
+        yield from _batches(span.part, _unpacked(span.path, file, failures), failures)
+    if failures:
+        yield _reason(span.part, CUT + failures[0])
+
+
+def _unpacked(path: str, file: BinaryIO, failures: list[str]) -> Iterator[bytes]:
+    try:
+        stream = _unpack(path, file)
+        while block := stream.read(BLOCK_BYTES):
+            yield block
+    except _PACKED_ERRORS as failure:
+        failures.append(str(failure).rstrip("."))
+    except OSError as failure:  # bz2 and Arrow have none of their own
+        if failure.errno is not None:
+            raise
+        failures.append(str(failure).rstrip("."))
+
+
+def _unpack(path: str, file: BinaryIO) -> BinaryIO:
+    if path.endswith(".gz"):
+        return cast("BinaryIO", _Gzip(file))
+    if path.endswith(".bz2"):
+        return cast("BinaryIO", bz2.open(file))
+    import pyarrow as pa  # noqa: PLC0415 - on the executor
+
+    return cast("BinaryIO", pa.CompressedInputStream(file, "zstd"))
+
+
+class _Gzip(io.RawIOBase):
+    """What a gzip file holds; unlike Python's own it gives all that is before a damage."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._codec = zlib.decompressobj(31)
+        self._is_begun = False
+
+    def read(self, size: int = -1) -> bytes:
+        """Return some bytes, none at the end; raises EOFError where the file is cut."""
+        del size  # as many as a block of the file holds
+        while True:
+            block = self._codec.unconsumed_tail or self._codec.unused_data
+            block = block or self._file.read(BLOCK_BYTES // 8)
+            if self._codec.eof:  # files that were put together, or filled up
+                self._codec, self._is_begun = zlib.decompressobj(31), False
+                block = block.lstrip(b"\0")
+            if not block:
+                if self._is_begun:
+                    raise EOFError("it ends before it is whole")
+                return b""
+            self._is_begun = True
+            if found := self._codec.decompress(block, BLOCK_BYTES):
+                return found
+
+
+def _batches(
+    part: int, blocks: Iterator[bytes], failures: Sequence[str] = ()
+) -> Iterator["pa.RecordBatch"]:
+    """Cut bytes into lines; what is cut off in the middle of one is left out."""
+    rest = b""
+    for block in blocks:
+        whole, newline, after = block.rpartition(b"\n")
+        if newline:
+            yield _batch(part, rest + whole + newline)
+            rest = after
+        else:
+            rest += block
+    if rest and not failures:
+        yield _batch(part, rest)
+
+
+def _batch(part: int, held: bytes) -> "pa.RecordBatch":
+    """Make a batch of lines, with their ends: nothing is copied."""
+    import numpy as np  # noqa: PLC0415 - heavy
+    import pyarrow as pa  # noqa: PLC0415
+
+    ends = np.flatnonzero(np.frombuffer(held, np.uint8) == ord("\n")) + 1
+    if not held.endswith(b"\n"):
+        ends = np.append(ends, len(held))
+    offsets = np.concatenate(([0], ends)).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(held)]
+    lines = pa.Array.from_buffers(pa.string(), len(ends), buffers)
+    parts = pa.array(np.full(len(ends), part, np.int32))
+    return pa.RecordBatch.from_arrays([parts, lines], names=["part", "line"])
+
+
+def _reason(part: int, text: str) -> "pa.RecordBatch":
+    import pyarrow as pa  # noqa: PLC0415
+
+    columns = [pa.array([-1 - part], pa.int32()), pa.array([text])]
+    return pa.RecordBatch.from_arrays(columns, names=["part", "line"])

@@ -1,0 +1,367 @@
+"""The files of authorizer logs: which there are, what is new in each, and the lines of that."""
+
+import heapq
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from kplan.fleet.dataframe import create_dataframe, open_query_pool
+from kplan.fleet.log_bytes import (
+    CUT,
+    FAILED,
+    LINE_SCHEMA,
+    STATE_SCHEMA,
+    FileState,
+    KnownEnd,
+    LogPath,
+    Span,
+    file_states,
+    is_packed,
+    span_lines,
+    stamp_of,
+)
+from kplan.fleet.log_part import (
+    READER_VERSION,
+    UNKNOWN_END,
+    Log,
+    LogPart,
+    known_stamps,
+    live_logs,
+    log_id,
+    log_stem,
+)
+from kplan.fleet.session import failure_reason
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TASK_BYTES = 32 << 20
+PACKED_RATIO = 8
+"""How much more a byte of a compressed file is to read."""
+LINE_BYTES = 300
+_STATES_PER_TASK = 2_000
+_SPARKS_OWN = re.compile(r"[.](lz4|snappy|deflate)$")
+_GLOB_CHARACTERS = re.compile(r"([\\*?\[\]{}])")
+"""What has a meaning in patterns of Hadoop's file systems."""
+
+
+class LogPatterns(NamedTuple):
+    """The files of one cluster, as patterns of Hadoop's file systems, and their time zone."""
+
+    cluster: str
+    patterns: tuple[str, ...]
+    time_zone: str = ""
+
+    @property
+    def settings(self) -> str:
+        """Return what makes a log be read otherwise."""
+        return f"{self.time_zone} {READER_VERSION}"
+
+
+class NamedFile(NamedTuple):
+    """A file that a pattern fits. `source` is what rows call it."""
+
+    cluster: str
+    source: str
+    settings: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewLines:
+    """What is to be read of logs: parts, their spans, and files that only Spark itself reads.
+
+    `failures` tells, by cluster and source, what cannot be read.
+    """
+
+    parts: tuple[LogPart, ...] = ()
+    spans: tuple[Span, ...] = ()
+    native: tuple[LogPart, ...] = ()
+    failures: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    size: int = 0
+
+
+def list_log_files(
+    spark: "SparkSession", given: Sequence[LogPatterns]
+) -> tuple[list[NamedFile], list[tuple[str, FleetError]]]:
+    """List the files that patterns fit, and by cluster what is wrong with patterns."""
+    found: list[NamedFile] = []
+    failures: list[tuple[str, FleetError]] = []
+    with open_query_pool() as pool:
+        asked = [(each, pool.submit(_listed, spark, each)) for each in given]
+        for each, listed in asked:
+            try:
+                sources = listed.result()
+            except FleetError as failure:
+                failures.append((each.cluster, failure))
+                continue
+            found += [NamedFile(each.cluster, source, each.settings) for source in sources]
+    return found, failures
+
+
+def _listed(spark: "SparkSession", given: LogPatterns) -> list[str]:
+    """List files by name; raises FleetError where a pattern fits nothing."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        listed = spark.read.format("binaryFile").load(list(given.patterns)).inputFiles()
+    except AnalysisException as failure:
+        path = (failure.getMessageParameters() or {}).get("path", "")
+        detail = f"there is no log {path}" if path else failure_reason(failure)
+        raise FleetError(f"Cluster {given.cluster}: {detail}.") from failure
+    except Exception as failure:
+        raise FleetError(f"Cluster {given.cluster}: {failure_reason(failure)}") from failure
+    return sorted({re.sub(r"^file:/+", "file:/", each) for each in listed})
+
+
+# ---- what is new
+
+
+def find_new_lines(
+    spark: "SparkSession", files: Sequence[NamedFile], parts: Sequence[LogPart]
+) -> NewLines:
+    """Look at files, and say what is to be read of them; `parts` are what was read before.
+
+    Raises:
+        FleetError: Spark could not look at files that only it reads.
+
+    """
+    stamps = known_stamps(parts)
+    here = [each for each in files if _is_read_here(each.source)]
+    elsewhere = [each for each in files if not _is_read_here(each.source)]
+    found = _grown_files(spark, here, stamps, live_logs(parts))
+    native = _changed_objects(spark, elsewhere, stamps)
+    first = 2 * len(found.parts)
+    numbered = tuple(replace(each, part=first + 2 * at) for at, each in enumerate(native))
+    return replace(found, native=numbered)
+
+
+def _is_read_here(source: str) -> bool:
+    """Whether executors open a file themselves: what is elsewhere does not grow."""
+    return urlsplit(source).scheme in {"", "file"} and not _SPARKS_OWN.search(source)
+
+
+def _grown_files(
+    spark: "SparkSession",
+    files: Sequence[NamedFile],
+    stamps: Mapping[tuple[str, str], str],
+    logs: Sequence[Log],
+) -> NewLines:
+    """Find where new lines begin and end in the files of this machine, or of a shared disk."""
+    ends = _ends_by_stem(logs)
+    paths = [
+        LogPath(
+            place,
+            _path(each.source),
+            stamps.get((each.cluster, each.source), ""),
+            each.settings,
+            tuple(
+                end for end, _ in ends.get((each.cluster, log_stem(each.source), each.settings), ())
+            ),
+        )
+        for place, each in enumerate(files)
+    ]
+    parts: list[LogPart] = []
+    spans: list[Span] = []
+    failures: dict[tuple[str, str], str] = {}
+    size = 0
+    for state in _look(spark, paths):
+        file, path = files[state.place], paths[state.place].path
+        if state.failure:
+            failures[file.cluster, file.source] = state.failure
+            continue
+        own = ends.get((file.cluster, log_stem(file.source), file.settings), ())
+        part = LogPart(
+            file.cluster,
+            file.source,
+            stamp_of(state.length, state.changed_ms, file.settings),
+            file=own[state.known][1] if state.known >= 0 else "",
+            part=2 * len(parts),
+            start=state.start,
+            end=UNKNOWN_END if is_packed(path) else state.end,
+            head_length=state.head_length,
+            head=state.head,
+            tail=state.tail,
+        )
+        parts.append(part)
+        spans += _spans(part, path, state.end, state.length)
+        size += (state.length - state.start) * (PACKED_RATIO if is_packed(path) else 1)
+    return NewLines(tuple(parts), tuple(spans), failures=failures, size=size)
+
+
+def _ends_by_stem(logs: Sequence[Log]) -> dict[tuple[str, str, str], list[tuple[KnownEnd, str]]]:
+    """Say, by cluster, what stays of a name, and settings, where logs ended and their ids.
+
+    One without a request is read from its beginning: its id is to come.
+    """
+    found: dict[tuple[str, str, str], list[tuple[KnownEnd, str]]] = {}
+    for log in logs:
+        last = log.last
+        is_named = last.file == log_id(last.source, None)
+        if last.end != UNKNOWN_END and last.head_length and not is_named and not last.is_topic:
+            end = KnownEnd(last.end, last.head_length, last.head, last.tail)
+            key = last.cluster, log_stem(last.source), last.settings
+            found.setdefault(key, []).append((end, last.file))
+    return found
+
+
+def _look(spark: "SparkSession", paths: Sequence[LogPath]) -> list[FileState]:
+    if not paths:
+        return []
+    tasks = 1 + len(paths) // _STATES_PER_TASK
+    looked = spark.range(0, tasks, 1, tasks).mapInArrow(file_states(paths, tasks), STATE_SCHEMA)
+    return [FileState(*each) for each in looked.collect()]
+
+
+def _path(source: str) -> str:
+    return unquote(urlsplit(source).path)
+
+
+def _spans(part: LogPart, path: str, end: int, length: int) -> Iterator[Span]:
+    """Cut what is new in a file into spans; a last line that is open is a part of its own."""
+    sums = part.head_length, part.head
+    if part.end == UNKNOWN_END:
+        yield Span(part.part, path, 0, 0, length, length, *sums)
+        return
+    begins = [*range(part.start, end, TASK_BYTES), end]
+    for begin, until in pairwise(begins):
+        yield Span(part.part, path, part.start, begin, until, end, *sums)
+    if end < length:
+        yield Span(part.part + 1, path, end, end, length, length, *sums)
+
+
+def _changed_objects(
+    spark: "SparkSession", files: Sequence[NamedFile], stamps: Mapping[tuple[str, str], str]
+) -> list[LogPart]:
+    """Find the files that differ from what was read, of those that only Spark itself reads."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    if not files:
+        return []
+    changed = F.unix_millis("modificationTime").alias("changed_ms")
+    read = spark.read.format("binaryFile").load([_escaped(each.source) for each in files])
+    try:
+        rows = read.select("_metadata.file_path", "length", changed).collect()
+    except Exception as failure:
+        raise FleetError(failure_reason(failure)) from failure
+    told = {row["file_path"]: (row["length"], row["changed_ms"]) for row in rows}
+    found = []
+    for each in files:
+        if each.source in told:
+            stamp = stamp_of(*told[each.source], each.settings)
+            if stamps.get((each.cluster, each.source)) != stamp:
+                found.append(LogPart(each.cluster, each.source, stamp))
+    return found
+
+
+def _escaped(source: str) -> str:
+    return _GLOB_CHARACTERS.sub(r"\\\1", unquote(source))
+
+
+# ---- lines
+
+
+def read_new_lines(
+    spark: "SparkSession", new: NewLines, *, are_cut_read: bool = False
+) -> "DataFrame":
+    """Read lines: part, line. With `are_cut_read` Spark takes what it can of damaged files."""
+    found = _read_spans(spark, new.spans)
+    for each in [_read_native(spark, new.native, are_cut_read=are_cut_read)] if new.native else []:
+        found = found.unionByName(each)
+    return found
+
+
+def _read_spans(spark: "SparkSession", spans: Sequence[Span]) -> "DataFrame":
+    if not spans:
+        return create_dataframe(spark, [], LINE_SCHEMA)
+    tasks = dict(enumerate(even_tasks(spans, _span_size)))
+    return spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(span_lines(tasks), LINE_SCHEMA)
+
+
+def _span_size(span: Span) -> int:
+    return (span.end - span.begin) * (PACKED_RATIO if is_packed(span.path) else 1)
+
+
+def even_tasks(spans: Sequence[Span], size: Callable[[Span], int]) -> list[list[Span]]:
+    """Spread spans over tasks of about the same size: the largest first, each to the smallest."""
+    total = sum(map(size, spans))
+    tasks: list[list[Span]] = [[] for _ in range(min(len(spans), 1 + total // TASK_BYTES))]
+    sizes = [(0, at) for at in range(len(tasks))]
+    for span in sorted(spans, key=size, reverse=True):
+        least, at = sizes[0]
+        tasks[at].append(span)
+        heapq.heapreplace(sizes, (least + size(span), at))
+    return tasks
+
+
+def _read_native(
+    spark: "SparkSession", parts: Sequence[LogPart], *, are_cut_read: bool
+) -> "DataFrame":
+    """Read files with Spark's own reader: what is elsewhere, and packed as only Hadoop does."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    reader = spark.read.option("ignoreCorruptFiles", value=are_cut_read)
+    read = reader.text([_escaped(each.source) for each in parts])
+    named = create_dataframe(
+        spark, [(each.source, each.part) for each in parts], "source string, part int"
+    )
+    lines = read.select(F.col("_metadata.file_path").alias("source"), F.col("value").alias("line"))
+    return lines.join(F.broadcast(named), "source").select("part", "line")
+
+
+class PartStart(NamedTuple):
+    """What a part begins with: its first request with its time, None where it has none."""
+
+    part: int
+    first: str | None
+    lines: int
+    reason: str | None
+
+
+def part_starts(parsed: "DataFrame") -> list[PartStart]:
+    """Return of each part what it begins with and how long it is; in: what `parse_lines` gives."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    first = F.concat_ws("\n", F.col("first_at").cast("string"), "text")
+    rows = (
+        parsed.groupBy("part")
+        .agg(
+            F.min(F.when(F.col("is_whole"), first)),
+            F.sum("count"),
+            F.min(F.when(F.col("part") < 0, F.col("text"))),
+        )
+        .collect()
+    )
+    return [PartStart(*row) for row in rows]
+
+
+def read_parts(new: NewLines, starts: Iterable[PartStart]) -> tuple[list[LogPart], dict[str, str]]:
+    """Say what was read of each part, and by `CLUSTER: SOURCE` what was not, or not all of it."""
+    found = {each.part: each for each in starts}
+    kept: list[LogPart] = []
+    reasons: dict[str, str] = {}
+    for part in (*new.parts, *new.native):
+        own = [found.get(-1 - n) for n in (part.part, part.part + 1)]
+        told = next((each.reason for each in own if each is not None and each.reason), "")
+        name = f"{part.cluster}: {part.source}"
+        if told.startswith(FAILED):
+            reasons[name] = told.removeprefix(FAILED)
+            continue
+        if told:
+            reasons[name] = f"it is damaged ({told.removeprefix(CUT)}); what is before is counted"
+        kept += _with_open_line(part, found)
+    return kept, reasons
+
+
+def _with_open_line(part: LogPart, found: Mapping[int, PartStart]) -> Iterator[LogPart]:
+    closed, last = found.get(part.part), found.get(part.part + 1)
+    firsts = [each.first for each in (closed, last) if each is not None and each.first is not None]
+    file = part.file or log_id(part.source, min(firsts, default=None))
+    whole = replace(part, file=file, lines=closed.lines if closed else 0)
+    yield whole
+    if last is not None:
+        yield replace(whole, part=part.part + 1, start=whole.end, lines=last.lines, is_open=True)

@@ -1,0 +1,212 @@
+"""Parts of logs that were read, and which of them count.
+
+An attempt at reading logs keeps one line for each part: from which byte (of topics: record) to
+which, and checksums by which the log is known again when it has grown or has another name. Parts
+that two readers kept at once, and logs that were read again as a whole, are sorted out here, so
+that no writer has to wait for another or to remove anything.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
+from itertools import groupby
+from typing import NamedTuple
+
+from kplan.fleet.audit_topic import KAFKA_SCHEME
+from kplan.model.dataclass import dataclass
+
+READER_VERSION = 2
+"""It goes up when logs that were read before would be read otherwise today."""
+LOG_FORMAT = 1
+_COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
+_LOG_NAME = re.compile(r".*?[.]log(?=[.-][^/]*$|$)", re.DOTALL)
+UNKNOWN_END, NO_ROWS = -1, -1
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """What was read of a log, from `start` up to but not `end`.
+
+    `part` numbers the rows of its attempt that are of it. `end` is UNKNOWN_END where it cannot be
+    read on from there; `start` is NO_ROWS where the log is only known, and nothing counts that was
+    kept of its `file` before. A last line without its end `is_open`, and counts until there is
+    more. `head` and `tail` are checksums of the first `head_length` bytes and of those before the
+    end.
+    """
+
+    cluster: str
+    source: str
+    stamp: str = ""
+    file: str = ""
+    part: int = 0
+    start: int = 0
+    end: int = UNKNOWN_END
+    lines: int = 0
+    is_open: bool = False
+    head_length: int = 0
+    head: str = ""
+    tail: str = ""
+    attempt: str = ""
+    at: str = ""
+    format: int = LOG_FORMAT
+
+    @property
+    def is_topic(self) -> bool:
+        """Whether it is of a partition of a topic."""
+        return self.source.startswith(KAFKA_SCHEME)
+
+    @property
+    def settings(self) -> str:
+        """Return the time zone and the reader that it was read with."""
+        return self.stamp.split(" ", 2)[-1]
+
+
+LOG_SCHEMA = ", ".join(
+    f"{each.name} {'boolean' if each.type is bool else 'long' if each.type is int else 'string'}"
+    for each in fields(LogPart)
+)
+
+
+class Log(NamedTuple):
+    """A log as its parts make it; `last` is the one that its name, stamp and end are of."""
+
+    parts: tuple[LogPart, ...]
+    last: LogPart
+
+    @property
+    def lines(self) -> int:
+        """Count its lines, all of them."""
+        return sum(each.lines for each in self.parts)
+
+
+def log_stem(source: str) -> str:
+    """Return what stays of the name of a log when it is rotated or packed: up to `.log`."""
+    name = _COMPRESSED_SUFFIX.sub("", source)
+    stem = _LOG_NAME.match(name)
+    return stem[0] if stem else name
+
+
+def log_id(source: str, first: str | None) -> str:
+    """Name a log by its name up to `.log` and its first request, by its name alone without one.
+
+    What `authorizer.log` began with is in `authorizer.log.1.gz` the day after.
+    """
+    is_named = first is None or source.startswith(KAFKA_SCHEME)
+    name = source if is_named else f"{log_stem(source)}\n{first}"
+    return hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+
+
+def live_logs(parts: Iterable[LogPart]) -> list[Log]:
+    """List the logs, each with the parts of it that count."""
+    parts = list(parts)
+    removed: dict[tuple[str, str], str] = {}
+    for each in parts:
+        if each.start == NO_ROWS:
+            place = each.cluster, each.file
+            removed[place] = max(removed.get(place, ""), each.at)
+    every = [
+        each
+        for each in parts
+        if each.start != NO_ROWS and each.at >= removed.get((each.cluster, each.file), "")
+    ]
+    latest: dict[tuple[str, str], LogPart] = {}
+    for each in sorted(every, key=_age):
+        latest[each.cluster, each.source] = each
+    ordered = sorted(every, key=lambda each: (each.cluster, each.file))
+    found = []
+    for (cluster, file), own in groupby(ordered, key=lambda each: (each.cluster, each.file)):
+        log = _live_log(list(own))
+        # Without a request a log had the name of its file; now there is more in that.
+        newest = latest[cluster, log.last.source]
+        is_other = newest.file != file and newest.start == 0 and _age(newest) > _age(log.last)
+        if not (is_other and file == log_id(log.last.source, None)):
+            found.append(log)
+    return found
+
+
+def known_stamps(parts: Iterable[LogPart]) -> dict[tuple[str, str], str]:
+    """Return how each log was when it was read last, by cluster and source."""
+    return {
+        (each.cluster, each.source): each.stamp for each in sorted(parts, key=_age) if each.stamp
+    }
+
+
+def topic_ends(logs: Iterable[Log]) -> dict[tuple[str, str], int]:
+    """Return how far each partition of a topic was read, by cluster and source."""
+    return {
+        (each.last.cluster, each.last.source): each.last.end for each in logs if each.last.is_topic
+    }
+
+
+def merge_log(log: Log, part: int) -> LogPart:
+    """Return the one part that says what all parts of a log do."""
+    closed = [each for each in log.parts if not each.is_open]
+    is_open = len(closed) < len(log.parts)
+    start = min(each.start for each in log.parts)
+    return replace(
+        log.last,
+        part=part,
+        start=start if log.last.is_topic else 0,
+        # What is open would be counted again: such a log is read from its beginning.
+        end=UNKNOWN_END if is_open else log.last.end,
+        lines=log.lines,
+        is_open=False,
+    )
+
+
+def removed_logs(parts: Sequence[LogPart]) -> list[LogPart]:
+    """List what says of logs that they were removed, as long as there is something of them."""
+    files = {(each.cluster, each.file) for each in parts if each.start != NO_ROWS}
+    return [
+        each
+        for each in parts
+        if each.start == NO_ROWS and each.file and (each.cluster, each.file) in files
+    ]
+
+
+def _age(part: LogPart) -> tuple[str, str, int]:
+    return part.at, part.attempt, part.part
+
+
+def _live_log(own: Sequence[LogPart]) -> Log:
+    """Choose, among what was kept of one log, what is longest; of equals the latest."""
+    own = sorted(own, key=_age)
+    if own[0].is_topic:
+        begins = [min(reversed(own), key=lambda each: (each.start, -each.end))]
+    else:
+        begins = [each for each in own if each.start == 0 and not each.is_open]
+    chains = [_chain(first, own) for first in begins]
+    found = max(chains, key=lambda each: (each.lines, _age(each.parts[0])), default=None)
+    return found or Log((), own[-1])
+
+
+def _chain(first: LogPart, own: Sequence[LogPart]) -> Log:
+    parts, last = [first], first
+    for each in _continuations(first, own):
+        if each.lines:
+            parts.append(each)
+        if not each.is_open:
+            last = each
+    return Log(tuple(parts), last)
+
+
+def _continuations(first: LogPart, own: Sequence[LogPart]) -> Iterator[LogPart]:
+    """Give the parts that follow each other, of two the longer one, and a last line that is open.
+
+    Of topics records may be gone before they were read. A part of no length is another name.
+    """
+    end = first.end
+    ahead = [each for each in own if each is not first and not each.is_open]
+    for each in sorted(ahead, key=lambda each: (each.start, -each.end)):
+        is_next = each.start == end or (each.is_topic and each.start > end)
+        if end != UNKNOWN_END and is_next and each.end > end:
+            yield each
+            end = each.end
+    yield from (each for each in ahead if each.start == each.end == end and each.start > 0)
+    still = [
+        each
+        for each in own
+        if each.is_open and each.start == end and each.settings == first.settings
+    ]
+    yield from still[-1:]

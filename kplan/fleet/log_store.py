@@ -1,0 +1,273 @@
+"""What a store keeps of authorizer logs: sums of requests, and lines that are none.
+
+requests     rows of attempts at reading logs; those of one part of a log have its number
+logs         a line for each part, written last: an attempt without counts for nothing
+audit        rows as kplan up to 0.3 kept them, by cluster and log; and `offsets` of topics
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import astuple, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+from kplan.fleet.audit import AUDIT_SCHEMA, REQUEST_SCHEMA, line_sums, malformed_lines, usage
+from kplan.fleet.audit_topic import OFFSET_SCHEMA
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.log_files import LINE_BYTES, NewLines, part_starts, read_parts
+from kplan.fleet.log_layout import parse_lines
+from kplan.fleet.log_part import (
+    LOG_FORMAT,
+    LOG_SCHEMA,
+    NO_ROWS,
+    Log,
+    LogPart,
+    known_stamps,
+    live_logs,
+    merge_log,
+    removed_logs,
+    topic_ends,
+)
+from kplan.fleet.session import enable_codegen, failure_reason, unreadable_file
+from kplan.fleet.tables import DELTA_VERSION, Tables
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Found = TypeVar("Found")
+COMPACT_GRACE = timedelta(hours=1)
+"""How long rows stay that were put together, for those who read them at that time."""
+MERGED = "merged-"
+"""How the attempts begin that put together what others kept."""
+_LIVE_SCHEMA = "attempt string, part int, cluster string, source string, file string, stamp string"
+_SUM_KEYS = (
+    *("cluster", "principal", "host", "operation", "resource_type", "resource_name"),
+    *("is_allowed", "request", "line"),
+)
+
+
+class UnreadableLog(FleetError):  # noqa: N818 - what it is of
+    """A log cannot be read by Spark: it is cut, or packed otherwise than its name says."""
+
+    def __init__(self, source: str, told: str) -> None:
+        super().__init__(f"A log cannot be read. {told}")
+        self.source = source
+
+
+class LogStore:
+    """The logs in the tables of a store; `root` is what messages call that."""
+
+    def __init__(self, spark: "SparkSession", tables: Tables, root: str) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._root = root
+        self._rows: DataFrame | None = None
+
+    def parts(self) -> list[LogPart]:
+        """List what was read of logs; raises FleetError where a later version wrote it."""
+        rows = read_if_exists(lambda: self._tables.lines("logs", LOG_SCHEMA).collect()) or ()
+        found = [
+            LogPart(**{k: v for k, v in row.asDict().items() if v is not None}) for row in rows
+        ]
+        if any(each.format > LOG_FORMAT for each in found):
+            raise FleetError(
+                f"Logs in {self._root} were stored by a later version of kplan.",
+                "Use that version.",
+            )
+        return [*self._old_parts(), *found]
+
+    def add(
+        self, lines: "DataFrame", new: NewLines, time_zones: Mapping[str, str], attempt: str = ""
+    ) -> dict[str, str]:
+        """Keep what lines say, in one job; no one sees any of it before all is there.
+
+        In: part, line; the parts that they are of; the time zones of clusters that have one.
+        Returns, by `CLUSTER: SOURCE`, what could not be read, or not to its end. An attempt that
+        was kept before is not kept again.
+
+        Raises:
+            UnreadableLog: Spark's own reader could not read a log; nothing was kept.
+            FleetError: the rows could not be written; nothing was kept.
+
+        """
+        from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+        attempt = attempt or uuid.uuid4().hex
+        places = [
+            (p.part + n, p.cluster, time_zones.get(p.cluster, ""))
+            for p in (*new.parts, *new.native)
+            for n in (0, 1)
+        ]
+        known = create_dataframe(self._spark, places, "part int, cluster string, zone string")
+        held = parse_lines(enable_codegen(lines, new.size // LINE_BYTES)).cache()
+        zone = F.col("zone") if any(time_zones.values()) else None
+        rows = line_sums(held.join(F.broadcast(known), "part"), zone)
+        try:
+            self._tables.add_requests(rows.drop("zone"), attempt)
+            kept, reasons = read_parts(new, part_starts(held))
+            self._commit(kept, attempt)
+        except Exception as failure:
+            if source := unreadable_file(failure):
+                raise UnreadableLog(source, failure_reason(failure)) from failure
+            raise FleetError(
+                f"The logs could not be stored in {self._root}: {failure_reason(failure)}"
+            ) from failure
+        finally:
+            held.unpersist()
+        return reasons
+
+    def _commit(self, parts: Sequence[LogPart], attempt: str) -> None:
+        at = datetime.now(UTC).isoformat(timespec="microseconds")
+        rows = [astuple(replace(each, attempt=attempt, at=at)) for each in parts]
+        if rows:
+            lines = create_dataframe(self._spark, rows, LOG_SCHEMA)
+            self._tables.add_lines("logs", lines, attempt)
+        self._rows = None
+
+    def topic_ends(self) -> dict[tuple[str, str], int]:
+        """Return how far topics were read, by cluster and partition (`OffsetRange.source`)."""
+        rows = read_if_exists(
+            lambda: self._tables.read("offsets", f"{OFFSET_SCHEMA}, file string").collect()
+        )
+        found = {(row["cluster"], row["source"]): row["end"] for row in rows or ()}
+        return found | topic_ends(live_logs(self.parts()))
+
+    def usage(self) -> "DataFrame":
+        """Return the sums of all requests kept; raises FleetError where there are none."""
+        return usage(self.rows())
+
+    def malformed_lines(self) -> "DataFrame":
+        """Return the lines of the logs that are none of the authorizer's; raises as `usage`."""
+        return malformed_lines(self.rows())
+
+    def rows(self) -> "DataFrame":
+        """Return all rows that count; raises FleetError where there are none."""
+        if self._rows is None:
+            self._rows = self._live_rows(live_logs(self.parts()))
+        return self._rows
+
+    def _live_rows(self, logs: Sequence[Log]) -> "DataFrame":
+        from pyspark.sql import functions as F  # noqa: N812
+
+        if not logs:
+            raise FleetError(
+                f"No authorizer log is stored in {self._root} yet.",
+                'Name logs in fleet.hcl (audit = ["..."]), then: kplan fleet audit ingest',
+            )
+        places = [
+            (part.attempt, part.part, part.cluster, log.last.source, log.last.file, log.last.stamp)
+            for log in logs
+            for part in log.parts
+        ]
+        live = F.broadcast(create_dataframe(self._spark, places, _LIVE_SCHEMA))
+        names = [each.split()[0] for each in AUDIT_SCHEMA.split(", ")]
+        attempts = sorted({place[0] for place in places} - {""})
+        found = []
+        if attempts:
+            read = enable_codegen(self._tables.requests(attempts, REQUEST_SCHEMA))
+            found.append(read.join(live.drop("cluster"), ["attempt", "part"]).select(*names))
+        if any(not place[0] for place in places):
+            own = live.where("attempt = ''").select("cluster", "source", "file")
+            read = enable_codegen(self._tables.read("audit", AUDIT_SCHEMA))
+            found.append(read.join(own, ["cluster", "source", "file"], "left_semi").select(*names))
+        return found[0] if len(found) == 1 else found[0].unionByName(found[1])
+
+    def _old_parts(self) -> list[LogPart]:
+        """List the logs that an earlier version kept."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        def read() -> list[LogPart]:
+            logs = self._tables.read("audit", AUDIT_SCHEMA)
+            counted = logs.groupBy("cluster", "source", "stamp", "file").agg(F.sum("count"))
+            return [
+                LogPart(cluster, source, stamp or "", file, lines=lines)
+                for cluster, source, stamp, file, lines in counted.collect()
+            ]
+
+        return read_if_exists(read) or []
+
+    # ---- putting together
+
+    def compact(self, dropped: Collection[tuple[str, str]] = ()) -> int:
+        """Put the rows of each log together, without those of some logs, by cluster and file.
+
+        What is left out stays known, and is not read again. Returns how many attempts there were.
+        Raises FleetError; nothing changed then.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        parts = self.parts()
+        logs = [each for each in live_logs(parts) if each.parts]
+        kept = [each for each in logs if (each.last.cluster, each.last.file) not in dropped]
+        merged = [merge_log(each, at) for at, each in enumerate(kept)]
+        attempt = MERGED + uuid.uuid4().hex
+        if kept:
+            numbers = [(each.cluster, each.file, each.part) for each in merged]
+            number = create_dataframe(self._spark, numbers, "cluster string, file string, part int")
+            rows = self._live_rows(kept).join(F.broadcast(number), ["cluster", "file"])
+            sums = rows.groupBy("part", *_SUM_KEYS, F.to_date("first_at").alias("day")).agg(
+                F.sum("count").alias("count"),
+                F.min("first_at").alias("first_at"),
+                F.max("last_at").alias("last_at"),
+            )
+            self._tables.add_requests(sums.select(*_names(REQUEST_SCHEMA)), attempt)
+        self._commit([*merged, *_known_logs(parts, logs, merged)], attempt)
+        return len({each.attempt for each in parts})
+
+    def remove_merged(self, now: datetime) -> int:
+        """Remove the attempts that were put together some time ago; returns how many went."""
+        parts = self.parts()
+        merged = {each.at for each in parts if each.attempt.startswith(MERGED)}
+        until = max((at for at in merged if now - _time(at) >= COMPACT_GRACE), default="")
+        live = {part.attempt for log in live_logs(parts) for part in log.parts}
+        kept = live | {each.attempt for each in parts if each.at >= until}
+        counted = {each.attempt for each in parts}
+        return self._tables.remove_attempts("requests", kept, counted, now)
+
+
+def _known_logs(
+    parts: Sequence[LogPart], logs: Sequence[Log], merged: Sequence[LogPart]
+) -> list[LogPart]:
+    """Say what stays known of logs without rows: how they were, and that they were removed."""
+    kept = {(each.cluster, each.file) for each in merged}
+    gone = [each.last for each in logs if (each.last.cluster, each.last.file) not in kept]
+    removed = [replace(each, start=NO_ROWS, lines=0) for each in gone]
+    ends = [replace(each, start=each.end, lines=0) for each in gone if each.is_topic]
+    known = known_stamps(parts)
+    for part in (*merged, *gone):
+        known.pop((part.cluster, part.source), None)
+    stamps = [LogPart(*place, stamp, start=NO_ROWS) for place, stamp in sorted(known.items())]
+    return [*removed_logs(parts), *removed, *ends, *stamps]
+
+
+def _time(at: str) -> datetime:
+    return datetime.fromisoformat(at) if at else datetime.min.replace(tzinfo=UTC)
+
+
+def _names(schema: str) -> list[str]:
+    return [each.split()[0] for each in schema.split(", ")]
+
+
+def read_if_exists(read: Callable[[], Found]) -> Found | None:
+    """Read a table; None is that it does not exist yet.
+
+    Raises:
+        FleetError: the Spark at work does not know its form, and would see none.
+
+    """
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
+    from pyspark.errors import AnalysisException, PySparkException
+
+    try:
+        return read()
+    except (PySparkException, Py4JJavaError) as failure:  # Spark Connect has another for it
+        if "DATA_SOURCE_NOT_FOUND" in str(failure):
+            raise FleetError(
+                "The Spark at work knows no Delta tables.",
+                "A Connect server is started with them: --packages io.delta:delta-spark_4.2_2.13:"
+                f"{DELTA_VERSION} and its settings; see https://docs.delta.io.",
+            ) from failure
+        if not isinstance(failure, AnalysisException):
+            raise
+        return None

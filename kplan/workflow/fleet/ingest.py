@@ -1,0 +1,267 @@
+"""Use case over many clusters: reading their authorizer logs, all of them in one job."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from kplan.cluster.usage import TopicUse
+from kplan.config.fleet_file import FleetCluster, FleetConfiguration
+from kplan.fleet import audit, audit_topic, dataframe
+from kplan.fleet.log_files import (
+    LINE_BYTES,
+    LogPatterns,
+    NewLines,
+    find_new_lines,
+    list_log_files,
+    read_new_lines,
+)
+from kplan.fleet.log_layout import nearest_layout
+from kplan.fleet.log_part import LogPart, log_id
+from kplan.fleet.log_store import UnreadableLog
+from kplan.fleet.session import open_session
+from kplan.fleet.store import Store
+from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
+from kplan.model.table import Figures
+from kplan.model.version import VERSION
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+from kplan.workflow.fleet.fleet import choose_engine, filter_clusters, read_fleet
+
+if TYPE_CHECKING:
+    from kplan.fleet.session import DataFrame, SparkSession
+
+WARNED_SHARE, FAILED_SHARE = 0.01, 0.5
+"""Shares of malformed lines of a log above which this is a warning, and an error."""
+EXAMPLE_LENGTH = 200
+"""Characters of a malformed line that a message shows."""
+_CONNECTIONS = 8
+"""Clusters that are asked at once how long their topics are."""
+
+
+def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
+    """Read the authorizer logs that the fleet file names, and keep their sums.
+
+    Of what was read before only what is new is read. What goes wrong with one cluster is a note,
+    unless it goes wrong with all.
+    """
+    fleet = read_fleet(options)
+    logging = [each for each in options.selected_clusters(fleet) if each.audit]
+    if not logging:
+        raise UsageError(
+            "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
+        )
+    engine = choose_engine(fleet, options.engine)
+    if any(map(_log_topics, logging)) and not engine.remote:
+        more = audit_topic.connector_settings(engine.conf, options.inputs.environ)
+        engine = replace(engine, conf={**engine.conf, **more})
+    ports.progress.stage("Starting Spark")
+    with open_session(engine, ports.progress.tasks) as spark:
+        store = Store(spark, fleet.store, fleet.store_format)
+        notes = _ingest_all(store, spark, (fleet, logging), ports)
+        history = filter_clusters(options, store.usage())
+        malformed = filter_clusters(options, store.malformed_lines())
+        lineage = {**audit.log_lineage(history), "answered_by": VERSION, "store": fleet.store}
+        notes += report_malformed(
+            audit.malformed_logs(history, malformed, WARNED_SHARE), ports.progress.note
+        )
+        dataframe.write_table(history, options.output, lineage)
+        dataframe.write_table(malformed, options.output, lineage, "malformed")
+        told = {
+            "requests": audit.request_counts(history),
+            "malformed_lines": audit.malformed_counts(malformed),
+            "malformed": malformed,
+        }
+        tables = dataframe.collect_tables(told, options.limit)
+        return Figures("Authorizer logs", tables, lineage, tuple(notes))
+
+
+def report_malformed(logs: Sequence[audit.MalformedLog], warn: Callable[[str], None]) -> list[str]:
+    """Warn of logs with malformed lines; returns those of which most lines are malformed."""
+    errors = []
+    for each in logs:
+        lines = "".join(f"\n    {line[:EXAMPLE_LENGTH]}" for line in each.examples)
+        text = (
+            f"{each.cluster}: {each.malformed:,} of {each.lines:,} lines ({each.share:.0%}) of "
+            f"{each.source} are malformed"
+        )
+        if each.share > FAILED_SHARE:
+            nearest = nearest_layout(each.examples)
+            layout = f"the nearest layout is {nearest}" if nearest else "no layout is near"
+            errors.append(f"{text}; {layout}:{lines}")
+        else:
+            warn(f"Warning: {text}:{lines}")
+    return errors
+
+
+Logging = tuple[FleetConfiguration, Sequence[FleetCluster]]
+
+
+def _ingest_all(
+    store: Store, spark: "SparkSession", logging: Logging, ports: FleetPorts
+) -> list[str]:
+    """Read all logs; returns what is to be reported of those that were not. Raises KplanError."""
+    clusters = logging[1]
+    given = [
+        LogPatterns(each.name, patterns, each.audit_time_zone)
+        for each in clusters
+        if (patterns := tuple(_log_files(each)))
+    ]
+    ports.progress.stage(f"Reading logs of {len(clusters):,} clusters")
+    failures, notes = ingest_files(store, spark, given) if given else ([], [])
+    if topics := [each for each in clusters if _log_topics(each)]:
+        ports.progress.stage(f"Reading topics of {len(topics):,} clusters")
+        failures += _ingest_topics(store, spark, (logging[0], topics), ports)
+    if failures and {name for name, _ in failures} == {each.name for each in clusters}:
+        raise failures[0][1]
+    told = [
+        f"{name}: not all of its logs were read: {failure.detail or failure.summary}"
+        for name, failure in failures
+    ]
+    return [*told, *notes]
+
+
+Failures = list[tuple[str, KplanError]]
+
+
+def ingest_files(
+    store: Store, spark: "SparkSession", given: Sequence[LogPatterns]
+) -> tuple[Failures, list[str]]:
+    """Read what is new in the files that patterns fit.
+
+    Returns what is wrong with the patterns of clusters, and a note for each file that could not be
+    read to its end. Raises FleetError.
+    """
+    files, failed = list_log_files(spark, given)
+    new = find_new_lines(spark, files, store.logs.parts())
+    zones = {each.cluster: each.time_zone for each in given if each.time_zone}
+    reasons = {f"{cluster}: {source}": why for (cluster, source), why in new.failures.items()}
+    if new.parts or new.native:
+        try:
+            reasons |= store.logs.add(read_new_lines(spark, new), new, zones)
+        except UnreadableLog as failure:  # of Spark's own reader, which tells of one only
+            lines = read_new_lines(spark, new, are_cut_read=True)
+            reasons |= store.logs.add(lines, new, zones)
+            reasons[failure.source] = f"it is damaged ({failure.detail}); some of it is counted"
+    told = [f"{name} could not be read: {why}." for name, why in sorted(reasons.items())]
+    return [*failed], told
+
+
+def _log_files(cluster: FleetCluster) -> list[str]:
+    return [each for each in cluster.audit if not each.startswith(audit_topic.KAFKA_SCHEME)]
+
+
+def _log_topics(cluster: FleetCluster) -> list[str]:
+    found = (each for each in cluster.audit if each.startswith(audit_topic.KAFKA_SCHEME))
+    return [each.removeprefix(audit_topic.KAFKA_SCHEME) for each in found]
+
+
+class _NewRecords(NamedTuple):
+    """What came into a topic: spans of its partitions, and how to connect to it."""
+
+    cluster: str
+    spans: Sequence[audit_topic.OffsetRange]
+    options: Mapping[str, str]
+
+
+def _ingest_topics(
+    store: Store, spark: "SparkSession", logging: Logging, ports: FleetPorts
+) -> Failures:
+    """Read what came into topics since they were last read, those of all clusters in one job."""
+    fleet, clusters = logging
+    known, failures = store.logs.topic_ends(), []
+    found: list[_NewRecords] = []
+    with ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="topics") as pool:
+        work = partial(_find_new_records, fleet, known=known, ports=ports)
+        asked = [(each.name, pool.submit(work, each)) for each in clusters]
+        for name, records in asked:
+            try:
+                found += records.result()
+            except KplanError as failure:
+                failures.append((name, failure))
+    if found:
+        try:
+            _add_records(store, spark, found)
+        except FleetError as failure:
+            if len(found) == 1:
+                return [*failures, (found[0].cluster, failure)]
+            failures += _add_each(store, spark, found)
+    return failures
+
+
+def _find_new_records(
+    fleet: FleetConfiguration,
+    cluster: FleetCluster,
+    *,
+    known: Mapping[tuple[str, str], int],
+    ports: FleetPorts,
+) -> list[_NewRecords]:
+    """Ask a cluster how long its topics are; raises KplanError."""
+    if cluster.provider is None:
+        topic = _log_topics(cluster)[0]
+        raise UsageError(
+            f"No file describes how topic {topic} of cluster {cluster.name} is read.",
+            'Give the cluster a provider "kafka" block.',
+        )
+    connect, problems = ports.connector(cluster)
+    if connect is None:
+        raise ConfigError(problems, fleet.sources)
+    own = {source: end for (name, source), end in known.items() if name == cluster.name}
+    found = []
+    with closing(connect()) as opened:
+        for topic, use in opened.topic_use(_log_topics(cluster)).items():
+            spans = tuple(_offset_ranges(topic, use, own))
+            if not spans:
+                detail = "; ".join(use.unread)
+                raise FleetError(f"Topic {topic} of cluster {cluster.name}: {detail}.")
+            if any(each.start < each.end for each in spans):
+                options = ports.java_client_settings(cluster)
+                found.append(_NewRecords(cluster.name, spans, options))
+    return found
+
+
+def _add_records(store: Store, spark: "SparkSession", found: Sequence[_NewRecords]) -> None:
+    """Add up new records of topics; raises FleetError."""
+    parts: list[LogPart] = []
+    lines: DataFrame | None = None
+    for records in found:
+        spans = {2 * (len(parts) + at): each for at, each in enumerate(records.spans)}
+        read = audit_topic.read_records(spark, spans, records.options)
+        lines = read if lines is None else lines.unionByName(read)
+        parts += [
+            LogPart(
+                records.cluster,
+                each.source,
+                file=log_id(each.source, None),
+                part=number,
+                start=each.start,
+                end=each.end,
+            )
+            for number, each in spans.items()
+        ]
+    size = sum(each.end - each.start for each in parts) * LINE_BYTES
+    if lines is not None:
+        store.logs.add(lines, NewLines(tuple(parts), size=size), {})
+
+
+def _add_each(store: Store, spark: "SparkSession", found: Sequence[_NewRecords]) -> Failures:
+    failures: Failures = []
+    for each in found:
+        try:
+            _add_records(store, spark, [each])
+        except FleetError as failure:
+            failures.append((each.cluster, failure))
+    return failures
+
+
+def _offset_ranges(
+    topic: str, use: TopicUse, known: Mapping[str, int]
+) -> Iterator[audit_topic.OffsetRange]:
+    """Say what is to be read of each partition; nothing where one of them cannot be seen."""
+    parts = sorted(use.partitions.items())
+    if any(each.start is None or each.end is None for _, each in parts):
+        return
+    for number, part in parts:
+        whole = audit_topic.OffsetRange(topic, number, part.start or 0, part.end or 0)
+        yield replace(whole, start=max(whole.start, known.get(whole.source, 0)))

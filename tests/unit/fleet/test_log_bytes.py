@@ -1,0 +1,141 @@
+"""What is new in a file, in whole lines, whatever it is cut into."""
+
+import bz2
+import gzip
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from kplan.fleet import log_bytes
+from kplan.fleet.log_bytes import (
+    FileState,
+    KnownEnd,
+    LogPath,
+    Span,
+    file_states,
+    span_lines,
+    stamp_of,
+)
+from kplan.fleet.log_files import even_tasks
+
+
+def tasks(*numbers: int) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_arrays([pa.array(numbers, pa.int64())], names=["id"])
+
+
+def look(path: Path, *ends: KnownEnd, stamp: str = "") -> FileState | None:
+    asked = [LogPath(7, str(path), stamp, "UTC 2", ends)]
+    rows = [row for batch in file_states(asked, 1)(tasks(0)) for row in batch.to_pylist()]
+    return FileState(**rows[0]) if rows else None
+
+
+def seen(path: Path, *ends: KnownEnd) -> FileState:
+    found = look(path, *ends)
+    assert found is not None
+    return found
+
+
+def end_of(state: FileState) -> KnownEnd:
+    return KnownEnd(state.end, state.head_length, state.head, state.tail)
+
+
+def read(*spans: Span) -> tuple[list[str], list[str]]:
+    """Return the lines of part 0, and what is said of parts that could not be read."""
+    rows = [
+        (part, line.as_py())
+        for batch in span_lines({0: spans})(tasks(0))
+        for part, line in zip(batch.column(0).to_pylist(), batch.column(1), strict=True)
+    ]
+    return [line for part, line in rows if part >= 0], [line for part, line in rows if part < 0]
+
+
+def whole(path: Path) -> Span:
+    state = seen(path)
+    return Span(0, str(path), 0, 0, state.end, state.end, state.head_length, state.head)
+
+
+def test_a_file_that_grew_is_read_from_where_it_ended(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("a\nb\nhalf")
+    first = seen(log)
+    assert (first.place, first.length, first.start, first.end, first.known) == (7, 8, 0, 4, -1)
+    log.write_text("a\nb\nhalf\nc\n")
+    more = seen(log, KnownEnd(2, 2, "other", "other"), end_of(first))
+    assert (more.start, more.end, more.known) == (4, 11, 1)
+    lines, _ = read(Span(0, str(log), 4, 4, 11, 11, more.head_length, more.head))
+    assert lines == ["half\n", "c\n"]
+
+
+def test_a_file_that_was_written_anew_is_read_from_its_beginning(tmp_path: Path) -> None:
+    """Also where only what is before the end, or nothing but the beginning, is the same."""
+    log = tmp_path / "x.log"
+    log.write_text("a\nb\n")
+    end = end_of(seen(log))
+    for text in ("c\nb\nd\n", "a\nc\nd\n", "a\n"):
+        log.write_text(text)
+        assert seen(log, end).start == 0
+
+
+def test_an_unchanged_file_is_not_opened_and_one_that_is_gone_is_told(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("a\n")
+    os.utime(log, ns=(0, 5_000_000))
+    assert look(log, stamp=stamp_of(2, 5, "UTC 2")) is None
+    assert look(log, stamp=stamp_of(2, 5, "Asia/Tokyo 2")) is not None
+    assert "No such file" in seen(tmp_path / "none.log").failure
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+def test_every_line_is_in_one_span_wherever_a_file_is_cut(
+    tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_bytes, "BLOCK_BYTES", 4)
+    text = "a\n\nbcdef\nghijklmnop\n\n\nq\n"
+    log = tmp_path / "x.log"
+    log.write_text(text)
+    state, begins = seen(log), [*range(0, len(text), size), len(text)]
+    spans = [
+        Span(0, str(log), 0, begin, end, len(text), state.head_length, state.head)
+        for begin, end in pairwise(begins)
+    ]
+    lines, told = read(*spans)
+    assert lines == text.splitlines(keepends=True)
+    assert told == []
+
+
+def test_the_readable_part_of_a_packed_file_is_read_and_its_damage_told(tmp_path: Path) -> None:
+    text = "".join(f"line {n} {os.urandom(8).hex()}\n" for n in range(2000))
+    packed = gzip.compress(text[:9].encode()) + gzip.compress(text[9:].encode()) + b"\0\0"
+    for name, held in (("x.gz", packed), ("x.bz2", bz2.compress(text.encode()))):
+        log = tmp_path / name
+        log.write_bytes(held)
+        assert read(whole(log)) == (text.splitlines(keepends=True), [])
+    for held in (packed[: len(packed) // 2], packed[:-40] + b"x" * 40, packed[:-2] + b"garbage"):
+        (tmp_path / "x.gz").write_bytes(held)
+        lines, (told,) = read(whole(tmp_path / "x.gz"))
+        assert lines[:900] == text.splitlines(keepends=True)[:900]
+        assert told.startswith("cut: ")
+
+
+def test_a_file_that_is_replaced_or_cut_while_it_is_read_counts_for_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("a\n" * 9_000)
+    span = whole(log)
+    log.write_text("a\n" * 8_000)
+    assert read(span)[1] == ["failed: it was cut while it was read"]
+    log.write_text("b\n" * 9_000)
+    assert read(span)[1] == ["failed: it was replaced while it was read"]
+    log.unlink()
+    assert read(span)[1] == ["failed: No such file or directory"]
+
+
+def test_tasks_are_even(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kplan.fleet.log_files.TASK_BYTES", 10)
+    spans = [Span(n, "x", 0, 0, size, size, 0, "") for n, size in enumerate((9, 1, 1, 1, 9, 9))]
+    found = even_tasks(spans, lambda each: each.end)
+    assert sorted(sum(each.end for each in task) for task in found) == [3, 9, 9, 9]
+    assert sorted(each.part for task in found for each in task) == [*range(6)]

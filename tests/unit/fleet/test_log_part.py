@@ -1,0 +1,135 @@
+"""Which parts of logs count, after logs grew, were rotated, packed, and read by two at once."""
+
+from dataclasses import replace
+
+from kplan.fleet.log_part import (
+    NO_ROWS,
+    UNKNOWN_END,
+    Log,
+    LogPart,
+    known_stamps,
+    live_logs,
+    log_id,
+    merge_log,
+    removed_logs,
+    topic_ends,
+)
+
+FIRST = "2026-11-01 10:00:00\na"
+
+
+def part(
+    attempt: str,
+    start: int = 0,
+    end: int = UNKNOWN_END,
+    lines: int = 1,
+    source: str = "file:/x.log",
+) -> LogPart:
+    return LogPart(
+        "eu",
+        source,
+        f"{end} 1  2",
+        log_id(source, FIRST),
+        start=start,
+        end=end,
+        lines=lines,
+        attempt=attempt,
+        at=attempt,
+    )
+
+
+def counted(*parts: LogPart) -> list[str]:
+    """Name the attempts that count, of one log."""
+    (log,) = live_logs(parts)
+    return [each.attempt for each in log.parts]
+
+
+def test_a_log_that_was_rotated_or_packed_is_the_same() -> None:
+    names = ("x.log", "x.log.1", "x.log.2.gz", "x.log-20261101", "x.log.2026-11-01-10.zst")
+    assert len({log_id(f"file:/logs/{name}", FIRST) for name in names}) == 1
+
+
+def test_other_logs_are_others() -> None:
+    """Of another broker, with another first request, of a topic, or without a request."""
+    names = ("x.log", "b1-x.log", "b1/x.log", "s.log/x.log")
+    found = [log_id(f"file:/logs/{name}", FIRST) for name in names]
+    found += [log_id("file:/logs/x.log.1", "later"), log_id("file:/logs/x.log.1", None)]
+    found += [log_id("kafka://x/0", None), log_id("kafka://x/1", None)]
+    assert len(set(found)) == len(found)
+
+
+def test_a_log_that_grows_is_all_that_was_read_of_it_one_after_another() -> None:
+    parts = part("3", 20, 30), part("1", 0, 10), part("2", 10, 20)
+    assert counted(*parts) == ["1", "2", "3"]
+    (log,) = live_logs(parts)
+    assert log.last.end == 30
+
+
+def test_of_what_two_read_at_once_one_counts() -> None:
+    """The longer one; and what went on from the other is read again."""
+    parts = part("1", 0, 10), part("2", 10, 20), part("3", 10, 30), part("4", 20, 40)
+    assert counted(*parts) == ["1", "3"]
+
+
+def test_of_equal_logs_the_longest_counts_and_of_equally_long_ones_the_latest() -> None:
+    half, whole = part("2", source="file:/x.log.1.gz", lines=2), part("1", lines=3)
+    assert counted(half, whole) == ["1"]
+    assert counted(replace(half, lines=3), whole) == ["2"]
+    grown = part("2", 0, 10, lines=2), part("3", 10, 20, lines=2), whole
+    assert counted(*grown) == ["2", "3"]
+
+
+def test_a_last_line_without_its_end_counts_until_there_is_more() -> None:
+    first, last = part("1", 0, 10), replace(part("1", 10, 10), is_open=True, part=1)
+    assert counted(first, last) == ["1", "1"]
+    assert counted(first, last, part("2", 10, 20)) == ["1", "2"]
+    (log,) = live_logs([first, last])
+    assert (log.last.end, log.lines) == (10, 2)
+
+
+def test_a_renamed_log_has_its_new_name() -> None:
+    renamed = part("2", 10, 10, lines=0, source="file:/x.log.1")
+    (log,) = live_logs([part("1", 0, 10), renamed])
+    assert log.last.source == "file:/x.log.1"
+    assert log.lines == 1
+
+
+def test_a_log_that_had_no_request_takes_its_own_place_when_it_has_one() -> None:
+    before = replace(part("1", 0, 10), file=log_id("file:/x.log", None))
+    assert counted(before) == ["1"]
+    assert counted(before, part("2", 0, 20)) == ["2"]
+
+
+def topic(attempt: str, start: int, end: int) -> LogPart:
+    found = part(attempt, start, end, lines=end - start, source="kafka://audit/0")
+    return replace(found, file=log_id("kafka://audit/0", None))
+
+
+def test_records_of_a_topic_count_once_and_may_be_gone_before_they_were_read() -> None:
+    parts = topic("1", 100, 200), topic("2", 200, 300), topic("3", 200, 250), topic("4", 400, 500)
+    assert counted(*parts) == ["1", "2", "4"]
+    assert topic_ends(live_logs(parts)) == {("eu", "kafka://audit/0"): 500}
+
+
+def test_what_is_put_together_takes_the_place_of_its_parts_and_grows_on() -> None:
+    parts = [part("1", 0, 10), part("2", 10, 20)]
+    (log,) = live_logs(parts)
+    merged = replace(merge_log(log, 5), attempt="3", at="3")
+    assert (merged.start, merged.end, merged.lines, merged.part) == (0, 20, 2, 5)
+    assert counted(*parts, merged) == ["3"]
+    assert counted(*parts, merged, part("4", 20, 30)) == ["3", "4"]
+    records = [topic("1", 100, 200), topic("2", 200, 300)]
+    both = replace(merge_log(live_logs(records)[0], 0), attempt="3", at="3")
+    assert counted(*records, both) == ["3"]
+    opened = Log((parts[0], replace(part("1", 10, 10), is_open=True)), parts[0])
+    assert merge_log(opened, 0).end == UNKNOWN_END
+
+
+def test_what_was_removed_stays_so_until_it_is_read_again() -> None:
+    old = part("1", 0, 10)
+    gone = replace(old, start=NO_ROWS, attempt="2", at="2")
+    assert live_logs([old, gone]) == []
+    assert removed_logs([old, gone]) == [gone]
+    assert removed_logs([gone]) == []
+    assert counted(old, gone, part("3", 0, 20)) == ["3"]
+    assert known_stamps([old, gone]) == {("eu", "file:/x.log"): gone.stamp}
