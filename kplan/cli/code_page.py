@@ -7,6 +7,8 @@ from kplan.model.dataclass import dataclass
 
 _PAGE_FOLDER = Path(__file__).parent / "help"
 _CODE = re.compile(r"^## (?P<code>KP\d+) (?P<title>.+)$", re.MULTILINE)
+_NOTE = re.compile(r"^<!--.*-->\n", re.MULTILINE)
+"""A line before a block of code: which file it is, or why it is not run."""
 FIX_PREFIX = "Fix: "
 
 
@@ -21,8 +23,8 @@ class CodePage:
 
 
 def read_page(name: str) -> str:
-    """Read a page of the manual by its name."""
-    return (_PAGE_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    """Read a page of the manual by its name, without the notes for its tests."""
+    return _NOTE.sub("", (_PAGE_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
 
 
 def code_pages() -> dict[str, CodePage]:

@@ -1,5 +1,6 @@
 """The environment variables that kplan reads, and warnings about unknown ones."""
 
+import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -21,7 +22,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_COMMAND_CONFIG": "a Java properties file with connection settings",
     "KPLAN_CONNECTION": "environment: no provider block may set any of the connection",
     "KPLAN_DISABLE_CI_DETECTION": "true: ignore that this is a CI job",
-    "KPLAN_DOCS_URL": "where the manual is, for links to the pages of codes in SARIF",
+    "KPLAN_DOCS_URL": "where the manual is (`poe site` builds it), for links from diagnostics",
     "KPLAN_INPUT": "false: never ask for approval",
     "KPLAN_IN_AUTOMATION": "true: omit hints about the next command (also TF_IN_AUTOMATION)",
     "KPLAN_LOCK_TIMEOUT": "how long to wait for the lock of the state, for example 5m",
@@ -51,6 +52,16 @@ def signature_check(environ: Mapping[str, str]) -> "SignatureCheck":
 
     signers = environ.get("KPLAN_PLAN_SIGNERS", "")
     return SignatureCheck(environ.get("KPLAN_PLAN_KEY", ""), Path(signers) if signers else None)
+
+
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9._~:/?@!$&*+,;=%\[\]-]+")
+"""What may be put into a link: nothing that ends one in Markdown or HTML."""
+
+
+def docs_url(environ: Mapping[str, str]) -> str:
+    """Return the address of the manual, "" if there is none or it is no address."""
+    found = environ.get("KPLAN_DOCS_URL", "")
+    return found if _ADDRESS.fullmatch(found) else ""
 
 
 def unknown_variable_warnings(environ: Mapping[str, str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kplan.cli.ci_links import ci_links
 from kplan.cli.code_page import code_pages
+from kplan.cli.environment import docs_url
 from kplan.cli.report_target import ReportTarget
 from kplan.cli.terminal import Session
 from kplan.model.ci_job import is_ci, is_enabled
@@ -87,9 +88,9 @@ def report_setting(session: Session) -> FormatOptions:
     return FormatOptions(
         limit=comment_limit(environ),
         folder=folder,
-        links=ci_links(environ, folder),
+        links=replace(ci_links(environ, folder), docs_url=docs_url(environ)),
         rule_texts=_rule_texts,
-        docs_url=environ.get("KPLAN_DOCS_URL", ""),
+        docs_url=docs_url(environ),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TextIO
 
+from kplan.cli.environment import docs_url
 from kplan.cli.signals import SignalInterrupt, Signals
 from kplan.model.ci_job import is_ci, is_enabled
 from kplan.model.dataclass import dataclass
@@ -25,6 +26,7 @@ def text_style(environ: Mapping[str, str], stream: TextIO, *, no_color: bool = F
         colour=not no_color and _has_color(environ, stream),
         unicode=_can_encode(stream, "╷│→"),
         accessible=is_enabled(environ, "KPLAN_A11Y"),
+        docs_url=docs_url(environ),
     )
 
 

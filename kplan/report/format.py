@@ -35,12 +35,14 @@ class TextStyle:
     """How text is to look. `width` is in columns.
 
     Without `unicode` only ASCII is written. `accessible` writes words instead of symbols.
+    `docs_url` is where the manual is, "" if nowhere.
     """
 
     width: int = 80
     colour: bool = False
     unicode: bool = True
     accessible: bool = False
+    docs_url: str = ""
 
 
 PLAIN_STYLE = TextStyle()

@@ -7,13 +7,18 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 
 
+def code_address(docs_url: str, code: str) -> str:
+    """Return the address of the page of a code in a manual, "" if it is nowhere."""
+    return f"{docs_url.rstrip('/')}/codes/#{code.lower()}" if docs_url and code else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Links:
     """Where the run, its commit, its page and the lines of its files are; "" is not known.
 
     `line` is a pattern with `{path}` and `{line}` for a line of a file of the repository, and
     `folder` leads from the top of that to the configuration, "" or ending in a slash. `apply_hint`
-    says how the plan is applied, or who may.
+    says how the plan is applied, or who may. `docs_url` is where the manual is.
     """
 
     run: str = ""
@@ -23,6 +28,7 @@ class Links:
     line: str = ""
     folder: str = ""
     apply_hint: str = ""
+    docs_url: str = ""
 
     def line_address(self, place: SourceRange | None) -> str:
         """Return the address of the line where something is declared, "" if it has none."""
@@ -30,6 +36,10 @@ class Links:
             return ""
         path = quote(f"{self.folder}{place.file}")
         return self.line.replace("{path}", path).replace("{line}", str(place.line))
+
+    def code_address(self, code: str) -> str:
+        """Return the address of the page of a code, "" if there is no manual."""
+        return code_address(self.docs_url, code)
 
     def named(self) -> Iterator[tuple[str, str]]:
         """Return name and address of all that concerns the run as a whole."""

@@ -116,7 +116,12 @@ def test_a_page_keeps_to_the_width_of_the_terminal(
     """Code keeps its lines, and no word is lost."""
     source, text = help_page(name), shown(capsys, columns, "help", name)
     assert too_long(text, columns, source) == []
-    assert name == "attributes" or text.split() == source.split()
+    if "|---" in source or name == "attributes":
+        headings = " ".join(re.findall(r"^(\|.*)\n\|\s*---", source, re.MULTILINE))
+        words = set(re.findall(r"\w+", source)) - set(re.findall(r"\w+", headings))
+        assert words <= set(re.findall(r"\w+", text))
+    else:
+        assert text.split() == source.split()
 
 
 @pytest.mark.parametrize("columns", [40, 80])

@@ -18,8 +18,10 @@ FENCED = re.compile(r"^```hcl\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def blocks(page: Path) -> list[str]:
     text = page.read_text(encoding="utf-8")
+    fenced = FENCED.findall(text)
+    text = FENCED.sub("", text)  # the blocks inside of a block are not blocks of the page
     found = [dedent(each).lstrip("\n") for each in INDENTED.findall(text) if BLOCK.search(each)]
-    return [*FENCED.findall(text), *found]
+    return [*fenced, *found]
 
 
 PAGES = [(page.name, each) for page in sorted(HELP.glob("*.md")) for each in blocks(page)]

@@ -7,27 +7,65 @@ from kplan.cli.code_page import code_pages, read_page
 from kplan.cli.environment import PREFIXES, VARIABLES
 from kplan.model.errors import UsageError
 
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Guides": (
+        "tutorial",
+        "ci",
+        "migrating",
+        "states",
+        "policies",
+        "python-policies",
+        "security",
+        "placement",
+        "watching",
+        "reports",
+        "clusters",
+        "fleets",
+        "incidents",
+        "library",
+    ),
+    "Reference": (
+        "commands",
+        "attributes",
+        "codes",
+        "environment",
+        "exit-codes",
+        "fleet-tables",
+        "versions",
+    ),
+    "Explanation": ("planning",),
+}
+"""The topics in the order of the manual."""
+
+_SUMMARIES: Mapping[str, str] = {
+    "tutorial": "Declare, plan, apply and watch a cluster, step by step.",
+    "ci": "Pipelines: plans of pull requests, applies of merges, drift.",
+    "migrating": "Migrate from Terraform, other tools or an existing cluster.",
+    "states": "Where the state is, and how to move, change and lock it.",
+    "policies": "Policies that check a plan, and their tests.",
+    "python-policies": "Policies in Python: methods, arguments and packaging.",
+    "security": "Who is trusted with what, credentials, approval, and what files hold.",
+    "placement": "Placement of replicas, reassignments and leader elections.",
+    "watching": "Detect drift, ignore accepted drift, and send notifications.",
+    "reports": "Formats of -report and kplan show -format.",
+    "clusters": "Several clusters in one configuration.",
+    "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
+    "incidents": "Brokers that are down, reassignments that do not end, lost states.",
+    "library": "Use kplan from Python: plan, apply and drift as functions.",
+    "commands": "All commands.",
+    "attributes": "All kinds of resources and their attributes.",
+    "codes": "All diagnostic codes; kplan explain CODE explains one.",
+    "environment": "All environment variables.",
+    "exit-codes": "The exit codes of all commands.",
+    "fleet-tables": "The tables that kplan fleet stores, for queries of your own.",
+    "versions": "What is stable, what a version may change, and what a release has.",
+    "planning": "How a plan is made: what is compared, order, and when changes count.",
+}
+
 
 def help_topics() -> Mapping[str, str]:
-    """Return every topic with its summary."""
-    return {
-        "tutorial": "Declare, plan, apply and watch a cluster, step by step.",
-        "migrating": "Migrate from Terraform, other tools or an existing cluster.",
-        "reports": "Formats of -report and kplan show -format.",
-        "watching": "Detect drift, ignore accepted drift, and send notifications.",
-        "library": "Use kplan from Python: plan, apply and drift as functions.",
-        "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
-        "placement": "Placement of replicas, reassignments and leader elections.",
-        "policies": "Policies that check a plan, and their tests.",
-        "python-policies": "Policies in Python: methods, arguments and packaging.",
-        "security": "Who is trusted with what, credentials, approval, and what files hold.",
-        "versions": "What is stable, what a version may change, and what a release has.",
-        "commands": "All commands.",
-        "attributes": "All kinds of resources and their attributes.",
-        "environment": "All environment variables.",
-        "exit-codes": "The exit codes of all commands.",
-        "codes": "All diagnostic codes; kplan explain CODE explains one.",
-    }
+    """Return every topic with its summary, in the order of the manual."""
+    return {name: _SUMMARIES[name] for names in SECTIONS.values() for name in names}
 
 
 def help_page(name: str) -> str:
@@ -46,6 +84,7 @@ def help_page(name: str) -> str:
         "environment": _environment_page,
         "exit-codes": lambda: _EXIT_CODES,
         "codes": _codes_page,
+        "fleet-tables": _fleet_tables_page,
     }
     return made[name]() if name in made else read_page(name)
 
@@ -74,6 +113,89 @@ def _attributes_page() -> str:
 
     return schema.reference_page()
 
+
+def _fleet_tables_page() -> str:
+    from kplan.fleet.audit import AUDIT_SCHEMA  # noqa: PLC0415 - only this page needs them
+    from kplan.fleet.audit_topic import OFFSET_SCHEMA  # noqa: PLC0415
+    from kplan.fleet.snapshot import OBJECT_SCHEMA  # noqa: PLC0415
+    from kplan.fleet.tables import RUN_SCHEMA  # noqa: PLC0415
+
+    schemas = {
+        "runs": RUN_SCHEMA,
+        "objects": f"{OBJECT_SCHEMA}, attempt string",
+        "audit": AUDIT_SCHEMA,
+        "offsets": OFFSET_SCHEMA,
+    }
+    lines = [_FLEET_TABLES]
+    for table, schema in schemas.items():
+        meanings = _FLEET_COLUMNS[table]
+        lines += [
+            f"## {table}",
+            "",
+            meanings[""],
+            "",
+            "| Column | Type | Meaning |",
+            "|---|---|---|",
+        ]
+        for column in schema.split(", "):
+            name, _, type_ = column.partition(" ")
+            lines.append(f"| `{name}` | {type_} | {meanings[name]} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+_FLEET_TABLES = """# Tables of a fleet
+
+`store { path = "..." }` in fleet.hcl names the folder of these tables: Parquet, or Delta with
+`format = "delta"`. They are for queries of your own; only kplan writes them. A run counts once its
+row in `runs` exists, so join `objects` to `runs` by `attempt`.
+"""
+_FLEET_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "runs": {
+        "": "One row for each run of kplan fleet snapshot.",
+        "run": "Name of the run.",
+        "attempt": "Id of the attempt whose rows in `objects` count.",
+        "at": "When the run began, ISO 8601 in UTC.",
+        "format": "Format of the rows.",
+        "kplan_version": "Version that wrote them.",
+        "rows": "Number of rows in `objects`.",
+    },
+    "objects": {
+        "": "One row for each object of each cluster.",
+        "cluster": "Name of the cluster in fleet.hcl.",
+        "kind": "Kind such as kafka_topic; cluster, use, group, hidden and unread are no kinds of "
+        "resources.",
+        "identity": "Name on the cluster; for unread the kind that could not be read.",
+        "uid": "Id of a topic.",
+        "value": "The object as JSON under the attributes of its kind.",
+        "attributes": "The same flat, for example config.retention.ms.",
+        "attempt": "Id of the attempt.",
+    },
+    "audit": {
+        "": "One row for each principal, operation, resource, host and request type of a log.",
+        "cluster": "Name of the cluster in fleet.hcl.",
+        "source": "The audit source in fleet.hcl: a pattern of files, or a topic.",
+        "principal": "Who, as User:name.",
+        "host": "Address of the client.",
+        "operation": "Operation as Kafka's authorizer names it.",
+        "resource_type": "Type of the resource.",
+        "resource_name": "Name of the resource.",
+        "is_allowed": "Whether the authorizer allowed it.",
+        "request": "Type of the request, null before Kafka 2.4.",
+        "count": "How many requests.",
+        "first_at": "First request.",
+        "last_at": "Last request.",
+        "line": "Text of a line that is not the authorizer's.",
+        "file": "File of the log.",
+        "stamp": "Which contents of the file were read.",
+    },
+    "offsets": {
+        "": "One row for each topic of audit events.",
+        "cluster": "Name of the cluster in fleet.hcl.",
+        "source": "The audit source in fleet.hcl.",
+        "end": "Where the next reading continues.",
+    },
+}
 
 _EXIT_CODES = """# Exit codes
 

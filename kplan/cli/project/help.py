@@ -1,10 +1,6 @@
-"""`kplan help` and `kplan explain`: the pages, and their layout on a terminal."""
+"""`kplan help` and `kplan explain`."""
 
-import re
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +8,7 @@ import typer
 
 from kplan.cli.code_page import FIX_PREFIX, CodePage, code_pages
 from kplan.cli.exit_code import ExitCode
+from kplan.cli.manual.layout import format_page
 from kplan.cli.manual.topics import help_page, help_topics
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
@@ -83,133 +80,6 @@ def explain(
     text = "\n".join(explain_code(each) for each in code)
     session.terminal.write_stdout(format_page(text, session.terminal.stdout_style.width))
     return ExitCode.DONE
-
-
-_MAX_WIDTH = 100
-"""Lines longer than this are hard to read, however wide the terminal is."""
-_MIN_WIDTH = 16
-"""Columns that a text takes beside others; where there are fewer it is below."""
-_INDENT = " " * 8
-_BULLET = re.compile(r"(- |\d+\. )")
-
-
-def format_page(text: str, width: int) -> str:
-    """Break prose into lines of at most `width` columns; code stays as it is.
-
-    Indented lines in two columns are broken in the second one. Tables of Markdown become lists
-    where one of them is too wide.
-    """
-    room = min(width, _MAX_WIDTH)
-    classified = list(_line_kinds(text))
-    has_lists = any(sort == "table" and len(line) > room for sort, line in classified)
-    written: list[str] = []
-    for sort, pairs in groupby(classified, key=itemgetter(0)):
-        lines = [line for _, line in pairs]
-        written += (
-            _format_rows(lines, room)
-            if sort == "table" and has_lists
-            else _format_lines(sort, lines, room)
-        )
-    return "\n".join(written) + "\n"
-
-
-def _line_kinds(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each line with the construct it belongs to."""
-    is_fenced = False
-    for line in text.rstrip("\n").split("\n"):
-        if line.startswith("```"):
-            is_fenced = not is_fenced
-            yield "code", line
-        elif is_fenced:
-            yield "code", line
-        else:
-            yield _line_kind(line), line
-
-
-def _line_kind(line: str) -> str:
-    match line[:1]:
-        case "" | "#":
-            return "code"
-        case " ":
-            return "columns"
-        case "|":
-            return "table"
-        case _:
-            return "prose"
-
-
-def _format_lines(sort: str, lines: Sequence[str], room: int) -> Iterable[str]:
-    match sort:
-        case "prose":
-            return _format_prose(lines, room)
-        case "columns":
-            return _format_columns(lines, room)
-        case _:
-            return lines
-
-
-def _format_prose(lines: Sequence[str], room: int) -> Iterator[str]:
-    paragraphs: list[str] = []
-    for line in lines:
-        if paragraphs and not _BULLET.match(line):
-            paragraphs[-1] += f" {line.strip()}"
-        else:
-            paragraphs.append(line.strip())
-    for each in paragraphs:
-        bullet = _BULLET.match(each)
-        yield from _wrap_text(each, "", " " * len(bullet[0]) if bullet else "", room)
-
-
-def _format_columns(lines: Sequence[str], room: int) -> Iterator[str]:
-    """Wrap the second column if all lines share its position; otherwise treat the lines as code."""
-    at = _second_column(lines)
-    if not at or all(len(each) <= room for each in lines):
-        yield from lines
-        return
-    rows: list[tuple[str, str]] = []
-    for line in lines:
-        head, said = line[:at], line[at:]
-        if head.isspace() and rows:
-            rows[-1] = (rows[-1][0], f"{rows[-1][1]} {said}")
-        else:
-            rows.append((head, said))
-    for head, said in rows:
-        if at + _MIN_WIDTH <= room:
-            yield from _wrap_text(said, head, " " * at, room)
-        else:
-            yield head.rstrip()
-            yield from _wrap_text(said, _INDENT, _INDENT, room)
-
-
-def _second_column(lines: Sequence[str]) -> int:
-    """Find where the second column begins, 0 where there is none."""
-    if len(lines) == 1:
-        return 0
-    found = re.finditer(r"(?<=\S)\s{2,}(?=\S)", lines[0])
-    return next((each.end() for each in found if _fits_column(lines, each.end())), 0)
-
-
-def _fits_column(lines: Sequence[str], at: int) -> bool:
-    return all(each[at - 2 : at] == "  " and each[at : at + 1].strip() for each in lines)
-
-
-def _format_rows(lines: Sequence[str], room: int) -> Iterator[str]:
-    """Write each row as a line of its short cells, and its last cell below."""
-    for line in lines[2:]:
-        *short, said = [each.strip() for each in re.split(r"(?<!\\)\|", line)[1:-1]]
-        yield from _wrap_text("  ".join(each for each in short if each), "    ", "    ", room)
-        yield from _wrap_text(said, _INDENT, _INDENT, room)
-
-
-def _wrap_text(text: str, first: str, others: str, room: int) -> list[str]:
-    return textwrap.wrap(
-        text,
-        max(room, len(others) + _MIN_WIDTH),
-        initial_indent=first,
-        subsequent_indent=others,
-        break_long_words=False,
-        break_on_hyphens=False,
-    ) or [first.rstrip()]
 
 
 def explain_code(code: str) -> str:

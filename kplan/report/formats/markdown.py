@@ -144,7 +144,7 @@ def markdown_piece(block: Block, fence: str, links: Links = NO_LINKS) -> TextPie
                 (*(f"{title}{fence_text(fence, each, 'diff')}" for each in ways), name)
             )
         case Problem():
-            return TextPiece(("\n\n".join(_problem(block, links)), f"- {_headline(block)}"))
+            return TextPiece(("\n\n".join(_problem(block, links)), f"- {_headline(block, links)}"))
         case Heading() | Paragraph() | Totals():
             return TextPiece(("",))
         case _:
@@ -189,7 +189,7 @@ def _table(table: Table) -> str:
 
 
 def _problem(block: Problem, links: Links) -> Iterator[str]:
-    yield f"**{_headline(block)}**"
+    yield f"**{_headline(block, links)}**"
     for each in block.excerpts:
         place = prose_markdown(f"{each.label}: {each.place}" if each.label else each.place)
         yield link_markdown(place, links.line_address(each.source_range))
@@ -208,9 +208,10 @@ def _problem(block: Problem, links: Links) -> Iterator[str]:
         yield f"Hint: {prose_markdown(block.hint)}"
 
 
-def _headline(block: Problem) -> str:
+def _headline(block: Problem, links: Links) -> str:
+    code = link_markdown(block.code, links.code_address(block.code))
     at = f" with {code_markdown(block.address)}" if block.address else ""
-    return f"{block.severity}: {prose_markdown(block.summary)} ({block.code}){at}"
+    return f"{block.severity}: {prose_markdown(block.summary)} ({code}){at}"
 
 
 def _longest_run(text: str) -> int:

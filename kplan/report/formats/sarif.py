@@ -10,6 +10,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 from kplan.model.version import VERSION
 from kplan.report.data import Case, Data, Finding, Level
+from kplan.report.links import code_address
 
 MAX_RESULTS = 25_000
 """Results of a run that GitHub's code scanning takes; it refuses a file with more of them."""
@@ -85,8 +86,8 @@ def _rule(rule: str, finding: Finding, texts: RuleTexts) -> Data:
         "help": {"text": fix or f"kplan explain {finding.code}"},
         "defaultConfiguration": {"level": finding.level.value},
     }
-    if texts.docs_url and explanation:
-        found["helpUri"] = f"{texts.docs_url.rstrip('/')}/codes/#{finding.code.lower()}"
+    if finding.code in texts.texts and texts.docs_url:
+        found["helpUri"] = code_address(texts.docs_url, finding.code)
     return found
 
 

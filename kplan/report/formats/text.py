@@ -26,6 +26,7 @@ from kplan.report.document import (
     strong_span,
 )
 from kplan.report.format import TextStyle
+from kplan.report.links import code_address
 
 
 def clean_text(text: str, *, unicode: bool = True) -> str:
@@ -233,6 +234,8 @@ def _problem(block: Problem, look: TextStyle) -> Iterator[str]:
         if said:
             yield ""
             yield from _prose_lines(said.rstrip("\n"), look, room=2)
+    if address := code_address(look.docs_url, block.code):
+        yield from ("", f"docs: {address}")
 
 
 def _excerpt(excerpt: Excerpt, address: str, look: TextStyle) -> Iterator[str]:
