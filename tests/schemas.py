@@ -93,6 +93,7 @@ def _pip(requirement: str, *options: str) -> Callable[[Path], Path]:
 BY_PIP = {
     "junit_schema": ("junit.tar.gz", _pip(JUNIT, "--no-binary=:all:")),
     "cronjob_schema": ("kubernetes.whl", _pip(KUBERNETES, "--only-binary=:all:")),
+    "deployment_schema": ("kubernetes.whl", _pip(KUBERNETES, "--only-binary=:all:")),
 }
 """What fixtures are made of: the name it is kept by, and how it is fetched."""
 
@@ -121,11 +122,21 @@ def junit_schema() -> Schema:
 @pytest.fixture(scope="session")
 def cronjob_schema() -> Schema:
     """Kubernetes' CronJob, strictly: a key that the API does not know is an error."""
+    return _kubernetes("cronjob_schema", "io.k8s.api.batch.v1.CronJob")
+
+
+@pytest.fixture(scope="session")
+def deployment_schema() -> Schema:
+    """Kubernetes' Deployment, as strictly."""
+    return _kubernetes("deployment_schema", "io.k8s.api.apps.v1.Deployment")
+
+
+def _kubernetes(fixture: str, definition: str) -> Schema:
     from jsonschema import Draft202012Validator
     from referencing import Registry, Resource
 
-    with zipfile.ZipFile(_fetch_in_background("cronjob_schema").result()) as wheel:
+    with zipfile.ZipFile(_fetch_in_background(fixture).result()) as wheel:
         definitions = Resource.from_contents(json.loads(wheel.read(_STRICT)))
     registry = Registry().with_resource("definitions", definitions)
-    whole = {"$ref": "definitions#/$defs/io.k8s.api.batch.v1.CronJob"}
+    whole = {"$ref": f"definitions#/$defs/{definition}"}
     return Draft202012Validator(whole, registry=registry)

@@ -16,6 +16,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "plan": ("plan.plan:plan", "Show the changes that apply would make."),
     "apply": ("apply.apply:apply", "Make the planned changes to the cluster."),
     "destroy": ("apply.destroy:destroy", "Delete every object that the state owns."),
+    "reconcile": (
+        "apply.reconcile:reconcile_",
+        "Keep the cluster as declared, as a service.",
+    ),
     "wait": ("apply.wait:wait", "Wait until every broker serves the applied changes."),
     "drift": ("plan.drift:drift", "Detect changes made outside kplan."),
     "show": ("state.show:show", "Show the state or a saved plan."),
@@ -219,6 +223,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "show",
         "output",
         "import",
+        "reconcile",
         "wait",
         "state",
         "workspace",

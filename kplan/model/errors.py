@@ -224,6 +224,14 @@ class Refusal:
         return f"{self.error}: {self.message}" if self.message else self.error
 
 
+class RefusedError(ClusterError):
+    """One item of a request was refused; `refusal` has Kafka's error."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(f"{refusal}.")
+        self.refusal = refusal
+
+
 @dataclass(frozen=True, slots=True)
 class InProgress(Refusal):
     """A requested action is still in progress: `left` of `total` items remain."""

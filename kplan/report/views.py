@@ -8,7 +8,7 @@ from kplan.model.outcome import Outcome
 from kplan.model.plan import Change, Plan
 from kplan.model.state import ObjectStatus, OutputValue, OwnedObject, State, StateDiff, StateVersion
 from kplan.model.table import Figures
-from kplan.report.data import as_data
+from kplan.report.data import Gauge, as_data
 from kplan.report.documents import drift, message, table
 from kplan.report.documents.diagnostic import (
     diagnostics_data,
@@ -249,3 +249,10 @@ def output_text(output: OutputValue, look: TextStyle) -> str:
 def output_raw(output: OutputValue) -> str:
     """Write a string, number or bool bare and without line break; UsageError for all else."""
     return raw_output(output)
+
+
+def gauges_text(gauges: Iterable[Gauge]) -> str:
+    """Write metrics as Prometheus reads them."""
+    from kplan.report.formats.prometheus import prometheus_text  # noqa: PLC0415 - few need it
+
+    return prometheus_text(gauges)

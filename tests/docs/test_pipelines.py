@@ -132,6 +132,14 @@ def test_the_cronjob_holds_before_the_schema_of_kubernetes(cronjob_schema: Schem
         cronjob_schema.validate(cronjob)
 
 
+def test_the_deployment_holds_before_the_schema_of_kubernetes(deployment_schema: Schema) -> None:
+    deployment = read(CI / "kubernetes" / "reconcile-deployment.yaml")
+    deployment_schema.validate(deployment)
+    deployment["spec"]["replica"] = 2
+    with pytest.raises(ValidationError, match="replica"):
+        deployment_schema.validate(deployment)
+
+
 @pytest.mark.parametrize(("code", "told"), [(0, 0), (1, 1), (2, 0), (7, 1)])
 def test_a_drift_does_not_fail_the_cronjob_and_what_cannot_be_told_does(
     code: int, told: int, tmp_path: Path
@@ -178,10 +186,8 @@ def test_units_of_systemd_have_sections_and_a_command() -> None:
         unit.optionxform = str  # type: ignore[assignment,method-assign] # keys keep their case
         unit.read_string(path.read_text(encoding="utf-8"))
         assert unit.has_section("Unit"), path
-    drifting = {
-        parse(line) for path, line in COMMANDS if path.parent.name in {"systemd", "kubernetes"}
-    }
-    assert drifting == {"drift"}
+    run = {parse(line) for path, line in COMMANDS if path.parent.name in {"systemd", "kubernetes"}}
+    assert run == {"drift", "reconcile"}
 
 
 def test_every_variable_of_a_pipeline_is_one_that_kplan_reads() -> None:

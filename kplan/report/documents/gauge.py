@@ -1,9 +1,11 @@
 """The metrics of a run."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from datetime import datetime
 
+from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.report.data import Gauge
@@ -144,3 +146,51 @@ def _drift_type(change: Change) -> str:
     if change.action is Action.DELETE:
         return "deleted"
     return "recreated" if change.reason is Reason.RECREATED_OUTSIDE else "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileCounts:
+    """What a service has done so far: rounds by result (led, standby, failed), and changes.
+
+    `left` are those of the last round that it led, `last` is the result of the last round.
+    """
+
+    rounds: Mapping[str, int] = field(default_factory=dict)
+    last: str = ""
+    applied: int = 0
+    failed: int = 0
+    left: int = 0
+
+
+def reconcile_gauges(counts: ReconcileCounts, at: str) -> tuple[Gauge, ...]:
+    """Return the metrics of a service that reconciles; `at` is the end of its last round."""
+    changes = {"applied": counts.applied, "failed": counts.failed}
+    ended = datetime.fromisoformat(at).timestamp()
+    return (
+        *(
+            Gauge(
+                "kplan_reconcile_rounds",
+                "Rounds since the start, by result.",
+                counts.rounds.get(result, 0),
+                {"result": result},
+            )
+            for result in ("led", "standby", "failed")
+        ),
+        *(
+            Gauge(
+                "kplan_reconcile_changes",
+                "Changes since the start, by outcome.",
+                count,
+                {"outcome": outcome},
+            )
+            for outcome, count in changes.items()
+        ),
+        Gauge("kplan_reconcile_left", "Changes that wait for a person.", counts.left, {}),
+        Gauge(
+            "kplan_reconcile_leader",
+            "Whether this instance led the last round.",
+            counts.last != "standby",
+            {},
+        ),
+        Gauge("kplan_reconcile_timestamp_seconds", "When the last round ended.", ended, {}),
+    )

@@ -3,10 +3,13 @@
 import subprocess
 import sys
 from inspect import isfunction
+from types import ModuleType
 
 import pytest
 
 import kplan
+import kplan.admin
+import kplan.testing
 
 
 def in_a_fresh_process(code: str) -> str:
@@ -54,3 +57,15 @@ def test_using_the_library_loads_no_command_line() -> None:
         "import sys, kplan; kplan.apply, kplan.drift, kplan.import_; print('typer' in sys.modules)"
     )
     assert in_a_fresh_process(code) == "False"
+
+
+@pytest.mark.parametrize("module", [kplan, kplan.admin, kplan.testing])
+def test_every_public_module_lists_its_names_in_order(module: ModuleType) -> None:
+    assert list(module.__all__) == sorted(module.__all__, key=_ruff_order)
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+    assert module.__doc__
+
+
+def _ruff_order(name: str) -> tuple[int, str]:
+    """Constants, then classes, then the rest."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
