@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from kplan.cli.run import run
-from kplan.cli.wiring import remote_state_store
 from kplan.config.inputs import Inputs, Trust
 from kplan.fleet.plan import FleetPlanRequest
 from kplan.model.errors import UsageError
+from kplan.workflow.connection import remote_state_store
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, load_desired, read_owned
 from kplan.workflow.fleet.fleet import read_fleet
 
