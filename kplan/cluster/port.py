@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from kplan.cluster.registry import SchemaRegistry
 from kplan.cluster.request import (
     AclBinding,
     AuthorizedOperations,
@@ -367,6 +368,13 @@ class Cluster(Protocol):
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Return which of these methods of the port the cluster cannot serve, and why (KIP-97)."""
+        ...
+
+    def schema_registry(self) -> SchemaRegistry | None:
+        """Give access to the schema registry of the connection, None where none is configured.
+
+        Nothing is connected by asking for it. It is closed with the cluster.
+        """
         ...
 
     def close(self) -> None:

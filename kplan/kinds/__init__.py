@@ -7,6 +7,7 @@ from kplan.kinds.feature import FeatureKind
 from kplan.kinds.logger import LoggerKind
 from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG
 from kplan.kinds.quota import QuotaKind
+from kplan.kinds.schema_subject import SchemaKind
 from kplan.kinds.scram import ScramKind
 from kplan.kinds.topic import TopicKind
 
@@ -18,6 +19,7 @@ KINDS: tuple[ResourceKind, ...] = (
     GROUP_CONFIG,
     LoggerKind(),
     QuotaKind(),
+    SchemaKind(),
     ScramKind(),
     TopicKind(),
 )

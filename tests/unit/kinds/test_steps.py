@@ -10,6 +10,7 @@ from kplan.kinds.feature import Feature
 from kplan.kinds.logger import Logger
 from kplan.kinds.named_config import ClientMetrics, GroupConfig
 from kplan.kinds.quota import Quota
+from kplan.kinds.schema_subject import SchemaSubject
 from kplan.kinds.scram import ScramCredential
 from kplan.kinds.topic import TopicKind
 from kplan.model.plan import Action, Change, Step
@@ -38,6 +39,9 @@ ORDER = """\
 40 create_topics        kafka_topic create
 50 alter_topic_configs  kafka_topic update
 60 create_partitions    kafka_topic update
+64 register_schemas     kafka_schema update
+65 register_schemas     kafka_schema replace
+66 delete_subjects      kafka_schema replace
 70 alter_configs        kafka_group_config update
 71 alter_configs        kafka_group_config replace
 72 alter_configs        kafka_group_config replace
@@ -46,6 +50,7 @@ ORDER = """\
 76 alter_configs        kafka_client_metrics replace
 77 alter_configs        kafka_logger replace
 78 alter_configs        kafka_logger replace
+88 delete_subjects      kafka_schema delete
 90 delete_topics        kafka_topic delete
 91 alter_configs        kafka_logger delete
 92 alter_quotas         kafka_quota delete
@@ -65,6 +70,7 @@ PAIRS: Mapping[str, tuple[object, object]] = {
     "kafka_group_config": (GroupConfig("a"), GroupConfig("b")),
     "kafka_logger": (Logger(1, "root", "INFO"), Logger(2, "root", "INFO")),
     "kafka_quota": (Quota("user", "a"), Quota("user", "b")),
+    "kafka_schema": (SchemaSubject("a", "{}"), SchemaSubject("b", "{}")),
     "kafka_user_scram_credential": (ScramCredential("a", "x"), ScramCredential("b", "x")),
     "kafka_topic": (topic(), topic(partitions=6, config={"retention.ms": "1"})),
 }
