@@ -54,6 +54,7 @@ CLIENT_NOT_SENT = "CLIENT_NOT_SENT"
 CLIENT_INVALID = "CLIENT_INVALID"
 CLIENT_STALE = "CLIENT_STALE"
 CLIENT_CANCELLED = "CLIENT_CANCELLED"
+CONNECTOR_INVALID = "CONNECTOR_INVALID"
 SCHEMA_INCOMPATIBLE = "SCHEMA_INCOMPATIBLE"
 SCHEMA_INVALID = "SCHEMA_INVALID"
 SCHEMA_IS_OLD = "SCHEMA_IS_OLD"
@@ -102,6 +103,7 @@ _TABLE = (
         "It is an older version of the subject, which a registry does not register again.",
         "Change it in some way, as in its doc, to make it a new version.",
     ),
+    KafkaError(-210, CONNECTOR_INVALID, Handling.REJECTED, "The worker does not take the config."),
     KafkaError(-206, "REST_DENIED", Handling.DENIED, "The service denied the request."),
     KafkaError(-207, "REST_NOT_FOUND", Handling.COMPARE, "The service does not know the object."),
     KafkaError(-208, "REST_UNAVAILABLE", Handling.RETRY, "The service cannot answer now."),

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from kplan.cluster.connect import Connect
 from kplan.cluster.registry import SchemaRegistry
 from kplan.cluster.request import (
     AclBinding,
@@ -374,6 +375,13 @@ class Cluster(Protocol):
         """Give access to the schema registry of the connection, None where none is configured.
 
         Nothing is connected by asking for it. It is closed with the cluster.
+        """
+        ...
+
+    def kafka_connect(self) -> Connect | None:
+        """Give access to the Kafka Connect of the connection, None where none is configured.
+
+        As for the schema registry.
         """
         ...
 

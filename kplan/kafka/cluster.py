@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kplan.cluster.authorization import name_missing_operations
+from kplan.cluster.connect import Connect
 from kplan.cluster.port import Cluster
 from kplan.cluster.registry import SchemaRegistry
 from kplan.cluster.request import (
@@ -96,6 +97,7 @@ class KafkaCluster:
     create_token           wire      confluent-kafka has no such call
     renew_token            wire      confluent-kafka has no such call
     expire_token           wire      confluent-kafka has no such call
+    kafka_connect          wire      HTTP, connected when it is first asked
     schema_registry        wire      HTTP, connected when it is first asked
     missing_apis           wire      the versions are those of the wire driver's own connections
     ====================== ========= =======================================================
@@ -327,6 +329,10 @@ class KafkaCluster:
     def schema_registry(self) -> SchemaRegistry | None:
         """Give access to the schema registry."""
         return self._wire.schema_registry()
+
+    def kafka_connect(self) -> Connect | None:
+        """Give access to Kafka Connect."""
+        return self._wire.kafka_connect()
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Return which of these methods the cluster cannot serve."""

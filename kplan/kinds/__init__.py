@@ -3,6 +3,7 @@
 from kplan.kinds.acl import AclKind
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.broker_config import BROKER_CONFIG
+from kplan.kinds.connector import ConnectorKind
 from kplan.kinds.feature import FeatureKind
 from kplan.kinds.logger import LoggerKind
 from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG
@@ -15,6 +16,7 @@ KINDS: tuple[ResourceKind, ...] = (
     AclKind(),
     BROKER_CONFIG,
     CLIENT_METRICS,
+    ConnectorKind(),
     FeatureKind(),
     GROUP_CONFIG,
     LoggerKind(),

@@ -17,7 +17,7 @@ def help_topics() -> Mapping[str, str]:
         "watching": "Detect drift, ignore accepted drift, and send notifications.",
         "library": "Use kplan from Python: plan, apply and drift as functions.",
         "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
-        "services": "Schemas in a schema registry.",
+        "services": "Schemas in a schema registry, and connectors of Kafka Connect.",
         "placement": "Placement of replicas, reassignments and leader elections.",
         "policies": "Policies that check a plan, and their tests.",
         "python-policies": "Policies in Python: methods, arguments and packaging.",

@@ -6,6 +6,7 @@ from threading import RLock
 from typing import Generic, TypeVar
 
 from kplan.cluster.authorization import REQUIRED_OPERATIONS, missing_operation_message
+from kplan.cluster.connect import Connector
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal, refusal
 from kplan.cluster.memory.faults import Call, CallFaults, Faults, Item
 from kplan.cluster.registry import RegisteredSchema
@@ -69,6 +70,8 @@ class Contents:
     levels: Mapping[str, str] = field(default_factory=dict)
     deleted_versions: Mapping[str, int] = field(default_factory=dict)
     schema_count: int = 0
+    connectors: Mapping[str, Connector] = field(default_factory=dict)
+    connect_offsets: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,7 @@ class MemoryConnection(Faults):
         self._lag: ReadDelay | None = None
         self._lacking: dict[str, MissingApi] = {}
         self._has_registry = True
+        self._has_connect = True
         self.is_closed = False
 
     def _read(self, call: Call) -> tuple[Contents, CallFaults]:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
 from kplan.cluster.authorization import ItemT, ResponseT, name_missing_operations
+from kplan.cluster.connect import Connect
 from kplan.cluster.registry import SchemaRegistry
 from kplan.cluster.request import (
     AclBinding,
@@ -334,6 +335,10 @@ class WireCluster(UsageRequests):
     def schema_registry(self) -> SchemaRegistry | None:
         """Give access to the schema registry."""
         return self._services.schema_registry()
+
+    def kafka_connect(self) -> Connect | None:
+        """Give access to Kafka Connect."""
+        return self._services.kafka_connect()
 
     def close(self) -> None:
         """Close all connections; waiting readers get no answer."""

@@ -364,6 +364,7 @@ def _refusal_diagnostic(change: Change, refused: Refusal) -> Diagnostic:
 
 
 _CODES = {
+    "CONNECTOR_INVALID": "KP532",
     "SCHEMA_INCOMPATIBLE": "KP522",
     "SCHEMA_INVALID": "KP523",
     "SCHEMA_IS_OLD": "KP523",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from kplan.kinds import KINDS
 from kplan.kinds.acl import AclKind
 from kplan.kinds.broker_config import BrokerConfig
+from kplan.kinds.connector import KafkaConnector
 from kplan.kinds.feature import Feature
 from kplan.kinds.logger import Logger
 from kplan.kinds.named_config import ClientMetrics, GroupConfig
@@ -18,6 +19,7 @@ from tests.values import acl, address, identity, topic
 
 ORDER = """\
 4 update_features      kafka_feature update
+6 delete_connectors    kafka_connector delete
 8 alter_scram_users    kafka_user_scram_credential delete
 10 delete_acls          kafka_acl delete
 20 delete_acls          kafka_acl replace
@@ -42,6 +44,8 @@ ORDER = """\
 64 register_schemas     kafka_schema update
 65 register_schemas     kafka_schema replace
 66 delete_subjects      kafka_schema replace
+67 configure_connectors kafka_connector update
+68 rename_connectors    kafka_connector replace
 70 alter_configs        kafka_group_config update
 71 alter_configs        kafka_group_config replace
 72 alter_configs        kafka_group_config replace
@@ -66,6 +70,7 @@ PAIRS: Mapping[str, tuple[object, object]] = {
     "kafka_acl": (acl(acl_operation="Write"), acl()),
     "kafka_broker_config": (BrokerConfig(1), BrokerConfig(2)),
     "kafka_client_metrics": (ClientMetrics("a"), ClientMetrics("b")),
+    "kafka_connector": (KafkaConnector("a"), KafkaConnector("b")),
     "kafka_feature": (Feature("metadata.version", 1), Feature("metadata.version", 2)),
     "kafka_group_config": (GroupConfig("a"), GroupConfig("b")),
     "kafka_logger": (Logger(1, "root", "INFO"), Logger(2, "root", "INFO")),

@@ -9,6 +9,7 @@ import pytest
 
 from kplan.kinds.acl import Acl
 from kplan.kinds.broker_config import BrokerConfig
+from kplan.kinds.connector import KafkaConnector
 from kplan.kinds.feature import Feature
 from kplan.kinds.quota import Quota
 from kplan.kinds.schema_subject import SchemaSubject
@@ -236,6 +237,28 @@ def test_schemas_have_their_risks(
     at = address("kafka_schema.s")
     value = SchemaSubject("orders-value", "{}")
     given = Change(at, at.kind, Identity("s"), action, value, value, attributes)
+    (found,) = add_risks(replace(make_plan([], state(), snapshot()), changes=(given,))).changes
+    assert found.risk is worst
+    assert [note[:6] for note in found.notes] == codes
+
+
+@pytest.mark.parametrize(
+    ("action", "path", "after", "worst", "codes"),
+    [
+        (Action.DELETE, (), None, Risk.REVIEW, ["KP2451"]),
+        (Action.REPLACE, (), None, Risk.REVIEW, ["KP2454"]),
+        (Action.UPDATE, ("config", "file"), "b", Risk.SAFE, ["KP2452"]),
+        (Action.UPDATE, ("state",), "paused", Risk.REVIEW, ["KP2453"]),
+        (Action.UPDATE, ("state",), "running", Risk.SAFE, []),
+    ],
+)
+def test_connectors_have_their_risks(
+    action: Action, path: tuple[str, ...], after: str | None, worst: Risk, codes: list[str]
+) -> None:
+    at = address("kafka_connector.c")
+    value = KafkaConnector("c")
+    attributes = (AttributeChange(path, "a", after),) if path else ()
+    given = Change(at, at.kind, Identity("c"), action, value, value, attributes)
     (found,) = add_risks(replace(make_plan([], state(), snapshot()), changes=(given,))).changes
     assert found.risk is worst
     assert [note[:6] for note in found.notes] == codes
