@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["tests.brokers", "tests.schemas"]
+pytest_plugins = ["tests.brokers", "tests.registry_server", "tests.connect_worker", "tests.schemas"]
 
 # A shared machine has slow moments: the time of one example says nothing about the code. In CI the
 # examples are always the same ones, so that a red run can be run again.

@@ -41,7 +41,9 @@ VARIABLES: Mapping[str, str] = {
 PREFIXES: Mapping[str, str] = {
     "KPLAN_VAR_": "the value of an input variable (also TF_VAR_name)",
     "KPLAN_CLI_ARGS_": "arguments for one command",
+    "KPLAN_CONNECT_": "URL, USERNAME, PASSWORD and CA_CERT of Kafka Connect's REST API",
     "KPLAN_SASL_": "SASL settings of the connection",
+    "KPLAN_SCHEMA_REGISTRY_": "URL, USERNAME, PASSWORD and CA_CERT of the schema registry",
     "KPLAN_TLS_": "TLS settings of the connection; KPLAN_TLS_ENABLED is true by default",
 }
 

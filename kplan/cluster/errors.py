@@ -54,6 +54,11 @@ CLIENT_NOT_SENT = "CLIENT_NOT_SENT"
 CLIENT_INVALID = "CLIENT_INVALID"
 CLIENT_STALE = "CLIENT_STALE"
 CLIENT_CANCELLED = "CLIENT_CANCELLED"
+CONNECTOR_INVALID = "CONNECTOR_INVALID"
+SCHEMA_INCOMPATIBLE = "SCHEMA_INCOMPATIBLE"
+SCHEMA_INVALID = "SCHEMA_INVALID"
+SCHEMA_IS_OLD = "SCHEMA_IS_OLD"
+SCHEMA_REFERENCED = "SCHEMA_REFERENCED"
 
 _TABLE = (
     KafkaError(-185, CLIENT_TIMED_OUT, Handling.IN_DOUBT, "No answer within the request timeout."),
@@ -76,6 +81,33 @@ _TABLE = (
         "Another client took the request back.",
         "kplan reassign status shows what moves now; apply again if the move is still wanted.",
     ),
+    KafkaError(
+        -201,
+        SCHEMA_INCOMPATIBLE,
+        Handling.REJECTED,
+        "The schema is not compatible with the versions of its subject.",
+        "Change the schema, or declare another compatibility_level.",
+    ),
+    KafkaError(-202, SCHEMA_INVALID, Handling.REJECTED, "The registry does not take the schema."),
+    KafkaError(
+        -203,
+        SCHEMA_REFERENCED,
+        Handling.REJECTED,
+        "Another schema refers to it.",
+        "Delete the schemas that refer to it first.",
+    ),
+    KafkaError(
+        -204,
+        SCHEMA_IS_OLD,
+        Handling.REJECTED,
+        "It is an older version of the subject, which a registry does not register again.",
+        "Change it in some way, as in its doc, to make it a new version.",
+    ),
+    KafkaError(-210, CONNECTOR_INVALID, Handling.REJECTED, "The worker does not take the config."),
+    KafkaError(-206, "REST_DENIED", Handling.DENIED, "The service denied the request."),
+    KafkaError(-207, "REST_NOT_FOUND", Handling.COMPARE, "The service does not know the object."),
+    KafkaError(-208, "REST_UNAVAILABLE", Handling.RETRY, "The service cannot answer now."),
+    KafkaError(-209, "REST_REFUSED", Handling.REJECTED, "The service refused the request."),
     KafkaError(
         -1,
         "UNKNOWN_SERVER_ERROR",

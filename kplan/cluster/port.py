@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from kplan.cluster.connect import Connect
+from kplan.cluster.registry import SchemaRegistry
 from kplan.cluster.request import (
     AclBinding,
     AuthorizedOperations,
@@ -367,6 +369,20 @@ class Cluster(Protocol):
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Return which of these methods of the port the cluster cannot serve, and why (KIP-97)."""
+        ...
+
+    def schema_registry(self) -> SchemaRegistry | None:
+        """Give access to the schema registry of the connection, None where none is configured.
+
+        Nothing is connected by asking for it. It is closed with the cluster.
+        """
+        ...
+
+    def kafka_connect(self) -> Connect | None:
+        """Give access to the Kafka Connect of the connection, None where none is configured.
+
+        As for the schema registry.
+        """
         ...
 
     def close(self) -> None:

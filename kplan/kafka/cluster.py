@@ -6,7 +6,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kplan.cluster.authorization import name_missing_operations
+from kplan.cluster.connect import Connect
 from kplan.cluster.port import Cluster
+from kplan.cluster.registry import SchemaRegistry
 from kplan.cluster.request import (
     AclBinding,
     AuthorizedOperations,
@@ -95,6 +97,8 @@ class KafkaCluster:
     create_token           wire      confluent-kafka has no such call
     renew_token            wire      confluent-kafka has no such call
     expire_token           wire      confluent-kafka has no such call
+    kafka_connect          wire      HTTP, connected when it is first asked
+    schema_registry        wire      HTTP, connected when it is first asked
     missing_apis           wire      the versions are those of the wire driver's own connections
     ====================== ========= =======================================================
 
@@ -321,6 +325,14 @@ class KafkaCluster:
     def expire_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
         """Let a token end sooner."""
         return self._wire.expire_token(hmac, span_ms)
+
+    def schema_registry(self) -> SchemaRegistry | None:
+        """Give access to the schema registry."""
+        return self._wire.schema_registry()
+
+    def kafka_connect(self) -> Connect | None:
+        """Give access to Kafka Connect."""
+        return self._wire.kafka_connect()
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Return which of these methods the cluster cannot serve."""

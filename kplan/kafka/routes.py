@@ -62,6 +62,8 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "create_token": (Driver.WIRE, "confluent-kafka has no such call"),
     "renew_token": (Driver.WIRE, "confluent-kafka has no such call"),
     "expire_token": (Driver.WIRE, "confluent-kafka has no such call"),
+    "kafka_connect": (Driver.WIRE, "HTTP, connected when it is first asked"),
+    "schema_registry": (Driver.WIRE, "HTTP, connected when it is first asked"),
     "missing_apis": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
 """The driver of each method, and why."""

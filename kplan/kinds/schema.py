@@ -1,6 +1,6 @@
 """How a kind declares its attributes: the dataclass is the schema."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
@@ -16,7 +16,8 @@ class Attribute:
     `type` is the type in HCL's own notation ("string", "number", "map(string)",
     "list(list(number))"). `replaces` marks what names the object: another value is another object.
     `choices` lists the allowed words, compared without regard to case. One that `is_later` was
-    not always there: files leave it out where it is not declared.
+    not always there: files leave it out where it is not declared. `outline` turns text that has a
+    structure of its own into a map, so that a difference is shown where it is.
     """
 
     doc: str
@@ -25,6 +26,7 @@ class Attribute:
     is_sensitive: bool = False
     choices: tuple[str, ...] = ()
     is_omitted_if_unset: bool = False
+    outline: Callable[[str], Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,21 @@ def _annotation(hint: object) -> Attribute | InternalField:
 def to_document(value: object) -> dict[str, object]:
     """Write a kind's value as plain JSON-able data under its attribute names."""
     return {each.name: _to_json(getattr(value, each.name)) for each in schema_fields(type(value))}
+
+
+def to_outlined_document(value: object) -> dict[str, object]:
+    """Write a value as `to_document` does, but text that has an outline as that."""
+    found = to_document(value)
+    for each in _outlined_fields(cast("Hashable", type(value))):
+        text = found[each.name]
+        if isinstance(text, str) and each.attribute.outline is not None:
+            found[each.name] = each.attribute.outline(text)
+    return found
+
+
+@cache
+def _outlined_fields(key: Hashable) -> tuple[SchemaField, ...]:
+    return tuple(each for each in _schema_fields(key) if each.attribute.outline is not None)
 
 
 def to_stored_document(value: object) -> dict[str, object]:

@@ -230,6 +230,14 @@ SUMMARIES: Mapping[str, str] = {
     "KP509": "Value of another provider is not known",
     "KP510": "Data source is read during apply",
     # tests
+    # services beside the brokers
+    "KP520": "Invalid schema",
+    "KP521": "Schema is in use",
+    "KP522": "Schema is not compatible",
+    "KP523": "Registry would refuse this change",
+    "KP530": "Invalid connector",
+    "KP531": "Secret in the config of a connector",
+    "KP532": "Worker would refuse this connector",
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",
     "KP703": "Invalid command keyword",

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from kplan.kinds.base import HIDDEN_VALUE, ResourceKind
-from kplan.kinds.schema import schema_fields, secret_paths, to_document
+from kplan.kinds.schema import schema_fields, secret_paths, to_outlined_document
 from kplan.model.plan import AttributeChange
 from kplan.model.resource import Path
 
@@ -20,7 +20,7 @@ def attribute_changes(
     """
     if before == after:
         return ()
-    old, new = to_document(before), to_document(after)
+    old, new = to_outlined_document(before), to_outlined_document(after)
     replacing = {
         each.name for each in schema_fields(kind.schema) if each.attribute.forces_replacement
     }

@@ -18,7 +18,7 @@ from kplan.policy.authorizer import (
     AuthorizerRules,
 )
 
-ACCEPTABLE_CODES = frozenset({"KP441", "KP442", "KP443"})
+ACCEPTABLE_CODES = frozenset({"KP441", "KP442", "KP443", "KP521"})
 """Codes that `-accept` lets through."""
 
 CLUSTER_NAME = "kafka-cluster"

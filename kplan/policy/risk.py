@@ -7,15 +7,16 @@ from types import MappingProxyType
 from kplan.cluster.usage import TopicUse
 from kplan.kinds.acl import Acl, acl_binding
 from kplan.kinds.broker_config import RETENTION_KEYS, BrokerConfig
+from kplan.kinds.connector import KafkaConnector
 from kplan.kinds.feature import Feature
 from kplan.kinds.quota import Quota
+from kplan.kinds.schema_subject import SchemaSubject
 from kplan.kinds.scram import ScramCredential
 from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.model.impact import GroupImpact, Impact
 from kplan.model.plan import Action, AttributeChange, Change, ObjectKey, Plan, Risk
-
-Finding = tuple[Risk, str]
+from kplan.policy.service_risk import Finding, connector_findings, schema_findings
 
 
 def setting_findings(change: Change, in_force: Mapping[str, str]) -> Iterator[Finding]:
@@ -29,6 +30,10 @@ def setting_findings(change: Change, in_force: Mapping[str, str]) -> Iterator[Fi
             yield Risk.REVIEW, "KP2431 not every level of a feature can be left again"
         case ScramCredential() as credential:
             yield from _credential_findings(change, credential)
+        case KafkaConnector():
+            yield from connector_findings(change)
+        case SchemaSubject():
+            yield from schema_findings(change)
         case _:
             pass
 

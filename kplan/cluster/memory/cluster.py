@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from kplan.cluster.errors import refusal
 from kplan.cluster.memory import controller
+from kplan.cluster.memory.connect import ConnectRequests
 from kplan.cluster.memory.faults import Call
+from kplan.cluster.memory.registry import RegistryRequests
 from kplan.cluster.memory.settings import TokenRequests
 from kplan.cluster.memory.store import (
     CLUSTER_NAME,
@@ -42,7 +44,9 @@ INTERNAL_TOPICS = frozenset(("__consumer_offsets", "__transaction_state", "__sha
 """Topics that Kafka itself marks internal."""
 
 
-class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
+class MemoryCluster(
+    ReassignmentRequests, QuorumRequests, TokenRequests, RegistryRequests, ConnectRequests
+):
     """One administrator's connection to a cluster in memory.
 
     Implements the `Cluster` port; every fault that `Faults` offers can be asked of it, and `calls`

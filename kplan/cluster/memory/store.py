@@ -6,8 +6,10 @@ from threading import RLock
 from typing import Generic, TypeVar
 
 from kplan.cluster.authorization import REQUIRED_OPERATIONS, missing_operation_message
+from kplan.cluster.connect import Connector
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal, refusal
 from kplan.cluster.memory.faults import Call, CallFaults, Faults, Item
+from kplan.cluster.registry import RegisteredSchema
 from kplan.cluster.request import AclBinding, Assignment, ItemResult
 from kplan.cluster.settings import (
     DEFAULT_FEATURE_LEVELS,
@@ -64,6 +66,12 @@ class Contents:
     features: Mapping[str, int] = field(default_factory=lambda: dict(DEFAULT_FEATURE_LEVELS))
     reassignments: Mapping[TopicPartition, tuple[Reassignment, int]] = field(default_factory=dict)
     leaders: Mapping[TopicPartition, int] = field(default_factory=dict)
+    schemas: Mapping[str, tuple[RegisteredSchema, ...]] = field(default_factory=dict)
+    levels: Mapping[str, str] = field(default_factory=dict)
+    deleted_versions: Mapping[str, int] = field(default_factory=dict)
+    schema_count: int = 0
+    connectors: Mapping[str, Connector] = field(default_factory=dict)
+    connect_offsets: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +194,8 @@ class MemoryConnection(Faults):
         self._hidden: set[str] = set()
         self._lag: ReadDelay | None = None
         self._lacking: dict[str, MissingApi] = {}
+        self._has_registry = True
+        self._has_connect = True
         self.is_closed = False
 
     def _read(self, call: Call) -> tuple[Contents, CallFaults]:
@@ -240,6 +250,8 @@ class MemoryConnection(Faults):
             lag.record_write(contents)
 
     def _check_right(self, call: Call, item: Item) -> Refusal | None:
+        if call.method not in REQUIRED_OPERATIONS:
+            return None  # what services beside the brokers allow is not for brokers to say
         operation, resource_type = REQUIRED_OPERATIONS[call.method]
         if resource_type == "TOPIC":
             rights = {(operation, "TOPIC", "*"), (operation, "TOPIC", str(item))}

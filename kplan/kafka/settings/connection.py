@@ -210,13 +210,26 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
+class RestService:
+    """Where a service beside the brokers is, and the basic login to it, "" for none.
+
+    `url` begins with http:// or https://; `ca` is PEM text ("": the system's).
+    """
+
+    url: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    ca: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectionSettings:
     """All that is needed to connect.
 
     With `bootstrap_controllers` controllers are asked, and no broker at all (KIP-919); changes are
     executed there only where `allows_direct`. A login without TLS goes over a network only where
     `allows_plaintext_login`. `librdkafka` holds settings that concern only
-    librdkafka, under its own names.
+    librdkafka, under its own names. `schema_registry` and `connect` are services beside brokers.
     """
 
     bootstrap_servers: tuple[Endpoint, ...]
@@ -229,6 +242,8 @@ class ConnectionSettings:
     bootstrap_controllers: tuple[Endpoint, ...] = ()
     allows_direct: bool = False
     allows_plaintext_login: bool = False
+    schema_registry: RestService | None = None
+    connect: RestService | None = None
 
     @property
     def is_direct(self) -> bool:

@@ -50,6 +50,15 @@ class Setting(StrEnum):
     SEND_BUFFER = "send buffer in bytes"
     RECEIVE_BUFFER = "receive buffer in bytes"
     CLIENT_ID = "client id"
+    REGISTRY_URL = "URL of the schema registry"
+    REGISTRY_USER = "user name at the schema registry"
+    REGISTRY_PASSWORD = "password at the schema registry"  # noqa: S105
+    REGISTRY_LOGIN = "login at the schema registry"
+    REGISTRY_CA = "certificate authority of the schema registry"
+    CONNECT_URL = "URL of Kafka Connect"
+    CONNECT_USER = "user name at Kafka Connect"
+    CONNECT_PASSWORD = "password at Kafka Connect"  # noqa: S105
+    CONNECT_CA = "certificate authority of Kafka Connect"
 
 
 def _split_words(text: str) -> frozenset[str]:
@@ -71,6 +80,10 @@ ARGUMENT_SETTINGS: Mapping[str, Setting | None] = {
     "client_key_file": Setting.KEY,
     "client_key_passphrase": Setting.KEY_PASSWORD,
     "config": None,
+    "connect_ca_cert": Setting.CONNECT_CA,
+    "connect_password": Setting.CONNECT_PASSWORD,
+    "connect_url": Setting.CONNECT_URL,
+    "connect_username": Setting.CONNECT_USER,
     "kafka_version": None,
     "name": None,
     "properties_file": None,
@@ -90,6 +103,10 @@ ARGUMENT_SETTINGS: Mapping[str, Setting | None] = {
     "sasl_password": Setting.PASSWORD,
     "sasl_token_url": Setting.TOKEN_URL,
     "sasl_username": Setting.USERNAME,
+    "schema_registry_ca_cert": Setting.REGISTRY_CA,
+    "schema_registry_password": Setting.REGISTRY_PASSWORD,
+    "schema_registry_url": Setting.REGISTRY_URL,
+    "schema_registry_username": Setting.REGISTRY_USER,
     "super_users": None,
     "skip_tls_verify": Setting.SKIP_VERIFY,
     "timeout": Setting.TIMEOUT_S,
@@ -102,6 +119,7 @@ None: read elsewhere, or of no use. Versions are negotiated, so `kafka_version` 
 """
 
 KEY_SETTINGS: Mapping[str, Setting] = {
+    "basic.auth.user.info": Setting.REGISTRY_LOGIN,
     "bootstrap.controllers": Setting.CONTROLLERS,
     "bootstrap.servers": Setting.SERVERS,
     "client.id": Setting.CLIENT_ID,
@@ -128,6 +146,8 @@ KEY_SETTINGS: Mapping[str, Setting] = {
     "sasl.oauthbearer.token.endpoint.url": Setting.TOKEN_URL,
     "sasl.password": Setting.PASSWORD,
     "sasl.username": Setting.USERNAME,
+    "schema.registry.basic.auth.user.info": Setting.REGISTRY_LOGIN,
+    "schema.registry.url": Setting.REGISTRY_URL,
     "security.protocol": Setting.PROTOCOL,
     "send.buffer.bytes": Setting.SEND_BUFFER,
     "socket.connection.setup.timeout.ms": Setting.CONNECT_TIMEOUT_MS,
@@ -178,6 +198,7 @@ UNSUPPORTED_KEYS = _split_words(
 """Settings that change whom we trust: not honoured by both drivers, so not taken in silence."""
 
 IGNORED_PREFIXES = (
+    "basic.auth.credentials.source",
     "sasl.kerberos.",
     "sasl.login.",
     "sasl.oauthbearer.assertion.",
@@ -228,12 +249,20 @@ VARIABLE_SETTINGS: Mapping[str, Setting] = {
     "KPLAN_ALLOW_PLAINTEXT_SASL": Setting.ALLOW_PLAINTEXT,
     "KPLAN_BOOTSTRAP_CONTROLLERS": Setting.CONTROLLERS,
     "KPLAN_BOOTSTRAP_SERVERS": Setting.SERVERS,
+    "KPLAN_CONNECT_CA_CERT": Setting.CONNECT_CA,
+    "KPLAN_CONNECT_PASSWORD": Setting.CONNECT_PASSWORD,
+    "KPLAN_CONNECT_URL": Setting.CONNECT_URL,
+    "KPLAN_CONNECT_USERNAME": Setting.CONNECT_USER,
     "KPLAN_SASL_AWS_REGION": Setting.AWS_REGION,
     "KPLAN_SASL_MECHANISM": Setting.MECHANISM,
     "KPLAN_SASL_OAUTH_SCOPES": Setting.SCOPES,
     "KPLAN_SASL_PASSWORD": Setting.PASSWORD,
     "KPLAN_SASL_TOKEN_URL": Setting.TOKEN_URL,
     "KPLAN_SASL_USERNAME": Setting.USERNAME,
+    "KPLAN_SCHEMA_REGISTRY_CA_CERT": Setting.REGISTRY_CA,
+    "KPLAN_SCHEMA_REGISTRY_PASSWORD": Setting.REGISTRY_PASSWORD,
+    "KPLAN_SCHEMA_REGISTRY_URL": Setting.REGISTRY_URL,
+    "KPLAN_SCHEMA_REGISTRY_USERNAME": Setting.REGISTRY_USER,
     "KPLAN_TLS_CA_CERT": Setting.CA,
     "KPLAN_TLS_CLIENT_CERT": Setting.CERTIFICATE,
     "KPLAN_TLS_CLIENT_KEY": Setting.KEY,
@@ -245,16 +274,22 @@ VARIABLE_SETTINGS: Mapping[str, Setting] = {
     "KAFKA_CLIENT_CERT": Setting.CERTIFICATE,
     "KAFKA_CLIENT_KEY": Setting.KEY,
     "KAFKA_CLIENT_KEY_PASSPHRASE": Setting.KEY_PASSWORD,
+    "KAFKA_CONNECT_BASIC_AUTH_PASSWORD": Setting.CONNECT_PASSWORD,
+    "KAFKA_CONNECT_BASIC_AUTH_USERNAME": Setting.CONNECT_USER,
+    "KAFKA_CONNECT_URL": Setting.CONNECT_URL,
     "KAFKA_ENABLE_TLS": Setting.TLS,
     "KAFKA_SASL_IAM_AWS_REGION": Setting.AWS_REGION,
     "KAFKA_SASL_MECHANISM": Setting.MECHANISM,
     "KAFKA_SASL_PASSWORD": Setting.PASSWORD,
     "KAFKA_SASL_USERNAME": Setting.USERNAME,
     "KAFKA_SKIP_VERIFY": Setting.SKIP_VERIFY,
+    "SCHEMA_REGISTRY_PASSWORD": Setting.REGISTRY_PASSWORD,
+    "SCHEMA_REGISTRY_URL": Setting.REGISTRY_URL,
+    "SCHEMA_REGISTRY_USERNAME": Setting.REGISTRY_USER,
 }
-"""Environment variables: ours first, then those of Terraform's provider."""
+"""Environment variables: ours first, then those of Terraform's providers."""
 
-VARIABLE_PREFIXES = ("KPLAN_SASL_", "KPLAN_TLS_")
+VARIABLE_PREFIXES = ("KPLAN_CONNECT_", "KPLAN_SASL_", "KPLAN_SCHEMA_REGISTRY_", "KPLAN_TLS_")
 CONNECTION_VARIABLE = "KPLAN_CONNECTION"
 """The variable that reserves the connection for the environment: no block may set any of it."""
 COMMAND_CONFIG_VARIABLE = "KPLAN_COMMAND_CONFIG"
@@ -288,6 +323,12 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
     "config": Attribute(
         "Further settings under the names of librdkafka or of Java clients.", "map(string)"
     ),
+    "connect_ca_cert": Attribute(
+        "Certificate authority of Kafka Connect, as PEM text or a file. Default: the system's."
+    ),
+    "connect_password": Attribute("Password for Kafka Connect.", is_sensitive=True),
+    "connect_url": Attribute("URL of Kafka Connect's REST API, for kafka_connector."),
+    "connect_username": Attribute("User name for Kafka Connect (basic authentication)."),
     "kafka_version": Attribute("Accepted for Terraform; kplan reads it from the brokers."),
     "name": Attribute(
         "Name of the cluster in titles of reports and in metrics. Default: alias or address."
@@ -311,6 +352,17 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
     ),
     "sasl_token_url": Attribute("URL of the token endpoint, for oauthbearer."),
     "sasl_username": Attribute("User name for SASL; with oauthbearer the id of the client."),
+    "schema_registry_ca_cert": Attribute(
+        "Certificate authority of the schema registry, as PEM text or a file. Default: the "
+        "system's."
+    ),
+    "schema_registry_password": Attribute(
+        "Password for the schema registry, or the secret of an API key.", is_sensitive=True
+    ),
+    "schema_registry_url": Attribute("URL of the schema registry, for kafka_schema."),
+    "schema_registry_username": Attribute(
+        "User name for the schema registry (basic authentication), or an API key."
+    ),
     "skip_tls_verify": Attribute("Trust any certificate. For trying only.", "bool"),
     "super_users": Attribute(
         "Principals in super.users of the brokers, such as User:admin; brokers do not return them.",

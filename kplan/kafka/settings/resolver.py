@@ -24,6 +24,7 @@ from kplan.kafka.settings.safety import (
     check_plaintext_login,
 )
 from kplan.kafka.settings.sasl import MECHANISMS_WITHOUT_USER, mechanism_name, resolve_mechanism
+from kplan.kafka.settings.service import CONNECT, SCHEMA_REGISTRY, resolve_service
 from kplan.kafka.settings.source import (
     Precedence,
     ProviderBlock,
@@ -138,6 +139,8 @@ def resolve_settings(
         bootstrap_controllers=direct,
         allows_direct=allowed is not None and found.read_flag(allowed[1]),
         allows_plaintext_login=allows_plaintext_login(found),
+        schema_registry=resolve_service(found, SCHEMA_REGISTRY),
+        connect=resolve_service(found, CONNECT),
     )
     diagnostics = sort_diagnostics(found.diagnostics)
     return ResolvedSettings(None if has_errors(diagnostics) else settings, diagnostics)

@@ -69,13 +69,48 @@ def check_plaintext_login(
 
 def allows_plaintext_login(settings: RawSettings) -> bool:
     """Whether a login without TLS is allowed; for credentials of the environment, only there."""
+    return _is_plaintext_allowed(settings, is_environment=_environment_secret(settings) is not None)
+
+
+def _is_plaintext_allowed(settings: RawSettings, *, is_environment: bool) -> bool:
     allowed = settings.find(Setting.ALLOW_PLAINTEXT)
     if allowed is None:
         return False
-    if allowed[1].is_block and _environment_secret(settings):
+    if allowed[1].is_block and is_environment:
         own = _environment_settings(settings, Setting.ALLOW_PLAINTEXT)
         return bool(own) and settings.read_flag(own[0])
     return settings.read_flag(allowed[1])
+
+
+def check_service_login(
+    settings: RawSettings, url: RawSetting, secret: RawSetting, endpoint: Endpoint
+) -> None:
+    """Refuse to send a password to a service over a network without TLS, unless that is allowed."""
+    is_allowed = _is_plaintext_allowed(settings, is_environment=not secret.is_block)
+    if not endpoint.is_loopback and not is_allowed:
+        settings.report(
+            "KP309",
+            url,
+            f"The password would go to {endpoint.host} without TLS, where others can read it.",
+            "Use an https URL; in a network where that is acceptable set "
+            "KPLAN_ALLOW_PLAINTEXT_SASL=true.",
+        )
+
+
+def check_service_binding(
+    settings: RawSettings, url: RawSetting, secret: RawSetting, setting: Setting
+) -> None:
+    """Refuse a block that takes a password of the environment to another service."""
+    own = _environment_settings(settings, setting)
+    if secret.is_block or not url.is_block or not own or own[0].text == url.text:
+        return
+    settings.report(
+        "KP310",
+        url,
+        f"It is another address than that of {own[0].name}. The credentials are those of "
+        f"{secret.name}.",
+        _MOVE_HINT,
+    )
 
 
 def check_lock(settings: RawSettings, environ: Mapping[str, str]) -> None:

@@ -53,6 +53,8 @@ CONTROLLER_READS: Mapping[str, str] = {
     "versions": "as brokers do",
     "quorum": "as brokers do; the active controller returns it",
     "missing_apis": "everything that is not among the changes above",
+    "kafka_connect": "as with brokers: it is beside them",
+    "schema_registry": "as with brokers: it is beside them",
 }
 """Methods that read, with what controllers tell."""
 

@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
 from kplan.cluster.authorization import ItemT, ResponseT, name_missing_operations
+from kplan.cluster.connect import Connect
+from kplan.cluster.registry import SchemaRegistry
 from kplan.cluster.request import (
     AclBinding,
     AuthorizedOperations,
@@ -35,6 +37,7 @@ from kplan.cluster.settings import (
 )
 from kplan.cluster.topology import ElectionType, Quorum, Reassignment, TargetReplicas, Voter
 from kplan.cluster.usage import TopicPartition
+from kplan.kafka.rest.services import RestServices
 from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
 from kplan.kafka.token import TokenCache
 from kplan.kafka.wire import (
@@ -71,6 +74,7 @@ class WireCluster(UsageRequests):
         self._settings = settings
         self._gateway = Gateway(settings)
         self._addresses: Mapping[int, Endpoint] = {}
+        self._services = RestServices(settings)
 
     @property
     def tokens(self) -> TokenCache | None:
@@ -328,8 +332,17 @@ class WireCluster(UsageRequests):
         """Return which of these methods the cluster cannot serve."""
         return cluster.unsupported_methods(self._gateway, methods) if methods else {}
 
+    def schema_registry(self) -> SchemaRegistry | None:
+        """Give access to the schema registry."""
+        return self._services.schema_registry()
+
+    def kafka_connect(self) -> Connect | None:
+        """Give access to Kafka Connect."""
+        return self._services.kafka_connect()
+
     def close(self) -> None:
         """Close all connections; waiting readers get no answer."""
+        self._services.close()
         self._gateway.close()
 
     def _name_missing_rights(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, assert_never, cast
 
 from kplan.kinds.base import HIDDEN_VALUE
-from kplan.kinds.schema import schema_fields, to_document
+from kplan.kinds.schema import schema_fields, to_outlined_document
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, AttributeChange, Change, Reason, Risk
 from kplan.model.resource import Path, connection_name
@@ -298,7 +298,7 @@ def all_entries(change: Change) -> Iterator[AttributeEntry]:
     """List added or removed values; attributes that were left out stay out."""
     is_new = change.before is None
     value = change.after if is_new else change.before
-    for name, each in to_document(value).items():
+    for name, each in to_outlined_document(value).items():
         if each not in (None, {}):
             shown = hide_sensitive(each, (name,), change.sensitive)
             before, after = (ABSENT, shown) if is_new else (shown, ABSENT)
@@ -325,7 +325,7 @@ def _update_rows(change: Change) -> Iterator[Row]:
 
 def update_entries(change: Change) -> tuple[list[AttributeEntry], int]:
     """Return the differing and identifying attributes, and the number of omitted ones."""
-    before, after = to_document(change.before), to_document(change.after)
+    before, after = to_outlined_document(change.before), to_outlined_document(change.after)
     by_name: dict[str, list[AttributeChange]] = {}
     for each in change.attributes:
         by_name.setdefault(each.path[0], []).append(each)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.cluster.authorization import REQUIRED_OPERATIONS
-from kplan.cluster.errors import Handling, handling, is_policy_violation
+from kplan.cluster.errors import Handling, handling, is_policy_violation, remedy_for
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import AuthorizedOperations
 from kplan.kinds.base import ResolvedAttributes, ResourceKind, redact_refusal
@@ -351,16 +351,26 @@ def _refusal_diagnostics(refused: Sequence[tuple[Change, Refusal]]) -> Iterator[
 
 def _refusal_diagnostic(change: Change, refused: Refusal) -> Diagnostic:
     unknown = handling(refused) in {Handling.IN_DOUBT, Handling.RETRY, Handling.THROTTLED}
+    code = "KP242" if unknown else _CODES.get(refused.error, "KP241")
     return Diagnostic(
-        "KP242" if unknown else "KP241",
+        code,
         Severity.WARNING if unknown else Severity.ERROR,
-        SUMMARIES["KP242" if unknown else "KP241"],
+        SUMMARIES[code],
         f"{change.identity}: {redact_refusal(refused, change)}",
-        _HINTS.get(refused.error, ""),
+        _HINTS.get(refused.error, "") or (remedy_for(refused) if code in _CODES.values() else ""),
         change.address,
         change.declared_at,
     )
 
+
+_CODES = {
+    "CONNECTOR_INVALID": "KP532",
+    "SCHEMA_INCOMPATIBLE": "KP522",
+    "SCHEMA_INVALID": "KP523",
+    "SCHEMA_IS_OLD": "KP523",
+    "SCHEMA_REFERENCED": "KP523",
+}
+"""Refusals of services beside the brokers; all others are those of a broker."""
 
 _HINTS = {
     "INVALID_REPLICATION_FACTOR": "Declare no more replicas than there are brokers.",

@@ -50,6 +50,7 @@ from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.plan.saved import check_signature_required
+from kplan.workflow.plan.schema_use import check_schema_use
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project
@@ -221,6 +222,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         )
         made = add_moves(made, project.clusters)
     made = add_impact(made, project.clusters, options, ports)
+    made = check_schema_use(made, project.clusters, options, int(ports.now().timestamp() * 1000))
     hearing = PolicyInput(project.configuration, snapshots, project.clusters.open)
     made, configuration = apply_policies(made, hearing, options.policies, ports)
     for key, connection in project.clusters.connections.items():

@@ -6,10 +6,12 @@ from dataclasses import replace
 from kplan.kinds import KINDS
 from kplan.kinds.acl import AclKind
 from kplan.kinds.broker_config import BrokerConfig
+from kplan.kinds.connector import KafkaConnector
 from kplan.kinds.feature import Feature
 from kplan.kinds.logger import Logger
 from kplan.kinds.named_config import ClientMetrics, GroupConfig
 from kplan.kinds.quota import Quota
+from kplan.kinds.schema_subject import SchemaSubject
 from kplan.kinds.scram import ScramCredential
 from kplan.kinds.topic import TopicKind
 from kplan.model.plan import Action, Change, Step
@@ -17,6 +19,7 @@ from tests.values import acl, address, identity, topic
 
 ORDER = """\
 4 update_features      kafka_feature update
+6 delete_connectors    kafka_connector delete
 8 alter_scram_users    kafka_user_scram_credential delete
 10 delete_acls          kafka_acl delete
 20 delete_acls          kafka_acl replace
@@ -38,6 +41,11 @@ ORDER = """\
 40 create_topics        kafka_topic create
 50 alter_topic_configs  kafka_topic update
 60 create_partitions    kafka_topic update
+64 register_schemas     kafka_schema update
+65 register_schemas     kafka_schema replace
+66 delete_subjects      kafka_schema replace
+67 configure_connectors kafka_connector update
+68 rename_connectors    kafka_connector replace
 70 alter_configs        kafka_group_config update
 71 alter_configs        kafka_group_config replace
 72 alter_configs        kafka_group_config replace
@@ -46,6 +54,7 @@ ORDER = """\
 76 alter_configs        kafka_client_metrics replace
 77 alter_configs        kafka_logger replace
 78 alter_configs        kafka_logger replace
+88 delete_subjects      kafka_schema delete
 90 delete_topics        kafka_topic delete
 91 alter_configs        kafka_logger delete
 92 alter_quotas         kafka_quota delete
@@ -61,10 +70,12 @@ PAIRS: Mapping[str, tuple[object, object]] = {
     "kafka_acl": (acl(acl_operation="Write"), acl()),
     "kafka_broker_config": (BrokerConfig(1), BrokerConfig(2)),
     "kafka_client_metrics": (ClientMetrics("a"), ClientMetrics("b")),
+    "kafka_connector": (KafkaConnector("a"), KafkaConnector("b")),
     "kafka_feature": (Feature("metadata.version", 1), Feature("metadata.version", 2)),
     "kafka_group_config": (GroupConfig("a"), GroupConfig("b")),
     "kafka_logger": (Logger(1, "root", "INFO"), Logger(2, "root", "INFO")),
     "kafka_quota": (Quota("user", "a"), Quota("user", "b")),
+    "kafka_schema": (SchemaSubject("a", "{}"), SchemaSubject("b", "{}")),
     "kafka_user_scram_credential": (ScramCredential("a", "x"), ScramCredential("b", "x")),
     "kafka_topic": (topic(), topic(partitions=6, config={"retention.ms": "1"})),
 }

@@ -9,13 +9,15 @@ import pytest
 
 from kplan.kinds.acl import Acl
 from kplan.kinds.broker_config import BrokerConfig
+from kplan.kinds.connector import KafkaConnector
 from kplan.kinds.feature import Feature
 from kplan.kinds.quota import Quota
+from kplan.kinds.schema_subject import SchemaSubject
 from kplan.kinds.scram import ScramCredential
 from kplan.kinds.topic_rules import Topic
 from kplan.model.plan import Action, AttributeChange, Change, Risk
 from kplan.model.resource import Identity
-from kplan.policy import risk
+from kplan.policy import risk, service_risk
 from kplan.policy.risk import add_risks
 from tests.values import acl, address, make_plan, owned, resource, snapshot, state, topic
 
@@ -216,11 +218,57 @@ def test_moved_and_fewer_replicas_have_their_risks(
     assert [note[:6] for note in found.notes] == codes
 
 
+@pytest.mark.parametrize(
+    ("action", "attributes", "worst", "codes"),
+    [
+        (Action.DELETE, (), Risk.REVIEW, ["KP2441"]),
+        (Action.REPLACE, (), Risk.REVIEW, ["KP2441"]),
+        (Action.UPDATE, (AttributeChange(("compatibility_level",), "FULL", "NONE"),),
+         Risk.REVIEW, ["KP2442"]),
+        (Action.UPDATE, (AttributeChange(("compatibility_level",), None, "FULL"),
+                         AttributeChange(("schema", "a"), "int", "long")),
+         Risk.REVIEW, ["KP2443"]),
+        (Action.UPDATE, (AttributeChange(("schema", "a"), "int", "long"),), Risk.SAFE, []),
+    ],
+)  # fmt: skip
+def test_schemas_have_their_risks(
+    action: Action, attributes: tuple[AttributeChange, ...], worst: Risk, codes: list[str]
+) -> None:
+    at = address("kafka_schema.s")
+    value = SchemaSubject("orders-value", "{}")
+    given = Change(at, at.kind, Identity("s"), action, value, value, attributes)
+    (found,) = add_risks(replace(make_plan([], state(), snapshot()), changes=(given,))).changes
+    assert found.risk is worst
+    assert [note[:6] for note in found.notes] == codes
+
+
+@pytest.mark.parametrize(
+    ("action", "path", "after", "worst", "codes"),
+    [
+        (Action.DELETE, (), None, Risk.REVIEW, ["KP2451"]),
+        (Action.REPLACE, (), None, Risk.REVIEW, ["KP2454"]),
+        (Action.UPDATE, ("config", "file"), "b", Risk.SAFE, ["KP2452"]),
+        (Action.UPDATE, ("state",), "paused", Risk.REVIEW, ["KP2453"]),
+        (Action.UPDATE, ("state",), "running", Risk.SAFE, []),
+    ],
+)
+def test_connectors_have_their_risks(
+    action: Action, path: tuple[str, ...], after: str | None, worst: Risk, codes: list[str]
+) -> None:
+    at = address("kafka_connector.c")
+    value = KafkaConnector("c")
+    attributes = (AttributeChange(path, "a", after),) if path else ()
+    given = Change(at, at.kind, Identity("c"), action, value, value, attributes)
+    (found,) = add_risks(replace(make_plan([], state(), snapshot()), changes=(given,))).changes
+    assert found.risk is worst
+    assert [note[:6] for note in found.notes] == codes
+
+
 def test_every_code_of_a_risk_is_shown_by_a_test_here_or_of_what_is_destroyed() -> None:
     """Issue 7, item 7: a class and a code on every change."""
     folder = Path(__file__).parent
     shown = "".join((folder / name).read_text() for name in ("test_risk.py", "test_impact.py"))
-    sources = "".join(inspect.getsource(each) for each in (risk, risk))
+    sources = "".join(inspect.getsource(each) for each in (risk, service_risk))
     codes = set(re.findall(r"KP2\d{3}", sources))
     assert len(codes) > 20
     assert sorted(each for each in codes if each not in shown) == []

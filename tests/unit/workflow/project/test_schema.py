@@ -122,9 +122,11 @@ def test_terraforms_tools_find_their_own_form() -> None:
     assert [name for name, each in arguments.items() if each.get("sensitive")] == [
         "client_key",
         "client_key_passphrase",
+        "connect_password",
         "sasl_aws_secret_key",
         "sasl_aws_token",
         "sasl_password",
+        "schema_registry_password",
     ]
 
 

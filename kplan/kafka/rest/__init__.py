@@ -1,0 +1,1 @@
+"""REST services beside the brokers: the Schema Registry and Kafka Connect."""

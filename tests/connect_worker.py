@@ -1,0 +1,126 @@
+"""A real Kafka Connect worker for tests, with Kafka's file connectors, from Maven Central."""
+
+import http.client
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kplan.sandbox.artifact import MAVEN_CENTRAL, file_lock
+from kplan.sandbox.layout import DEFAULT_KAFKA_VERSION
+from kplan.sandbox.runtime import find_java, java_flags
+from kplan.sandbox.sandbox import Sandbox
+from tests.registry_server import CACHE
+
+_ARTIFACTS = ("connect-runtime", "connect-file", "connect-json")
+_START_S = 240
+
+
+def install_worker() -> tuple[Path, ...]:
+    """Return the class path of a worker, fetched unless it is in the cache."""
+    listed = CACHE / f"connect-{DEFAULT_KAFKA_VERSION}.txt"
+    with file_lock(CACHE / "connect.lock"):
+        if not listed.exists():
+            listed.write_text("\n".join(map(str, _fetch_jars())))
+    return tuple(Path(each) for each in listed.read_text().split("\n"))
+
+
+def _fetch_jars() -> Iterator[Path]:
+    from jgo.maven import MavenContext, PythonResolver
+
+    resolver = PythonResolver()
+    maven = MavenContext(
+        resolver=resolver,
+        repo_cache=CACHE / "maven",
+        remote_repos={"central": os.environ.get("KPLAN_MAVEN_REPOSITORY", MAVEN_CENTRAL)},
+        timeout=120,
+    )
+    found = {}
+    for name in _ARTIFACTS:
+        wanted = maven.create_dependency(f"org.apache.kafka:{name}:{DEFAULT_KAFKA_VERSION}")
+        mine, others = resolver.resolve([wanted])
+        for each in (*mine, *others):
+            found[each.artifact.groupId, each.artifact.artifactId] = each.artifact
+    for artifact in found.values():
+        yield artifact.resolve()
+
+
+@contextmanager
+def connect_worker(bootstrap: str, folder: Path) -> Iterator[str]:
+    """Run a distributed worker on a broker; gives the URL of its REST API."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+    group = f"connect-{port}"
+    properties = {
+        "bootstrap.servers": bootstrap,
+        "group.id": group,
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "config.storage.topic": f"{group}-configs",
+        "offset.storage.topic": f"{group}-offsets",
+        "status.storage.topic": f"{group}-status",
+        "config.storage.replication.factor": "1",
+        "offset.storage.replication.factor": "1",
+        "offset.storage.partitions": "1",
+        "status.storage.replication.factor": "1",
+        "status.storage.partitions": "1",
+        "offset.flush.interval.ms": "500",
+        "plugin.discovery": "only_scan",
+        "scheduled.rebalance.max.delay.ms": "0",
+        "listeners": f"http://127.0.0.1:{port}",
+    }
+    file = folder / "connect.properties"
+    file.write_text("".join(f"{key}={each}\n" for key, each in properties.items()))
+    java = find_java()
+    line = [str(java.launcher), *java_flags(java, heap_mb=256, archive=None)]
+    jars = ":".join(map(str, install_worker()))
+    log = folder / "connect.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*line, "-cp", jars, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_until_ready(process, port, log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_until_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    until = time.monotonic() + _START_S
+    while not _answers(port):
+        assert process.poll() is None, f"the worker ended: {log.read_text()[-2000:]}"
+        assert time.monotonic() < until, f"the worker did not start: {log.read_text()[-2000:]}"
+        time.sleep(0.2)
+
+
+def _answers(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/connectors")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def connect_url(broker: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Run Kafka Connect on the broker of a file of tests."""
+    bootstrap = broker.properties["bootstrap.servers"]
+    with connect_worker(bootstrap, tmp_path_factory.mktemp("connect")) as url:
+        yield url
