@@ -178,7 +178,15 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "fleet lint": ("fleet.access:lint", "Find ACLs without effect and violations of policies."),
     "fleet audit": ("fleet.access:audit", "Read authorizer logs and report what was used."),
     "fleet replay": ("fleet.access:replay", "List logged requests that a saved plan would deny."),
+    "fleet recommend": (
+        "fleet.recommend:recommend",
+        "Recommend ACLs to remove or narrow, from the requests in authorizer logs.",
+    ),
     "fleet report": ("fleet.fleet:report", "Write an HTML report about the fleet."),
+    "fleet spark": (
+        "fleet.spark:spark",
+        "Keep a Spark Connect server on this machine for fleet commands.",
+    ),
     "fleet vacuum": ("fleet.fleet:vacuum", "Delete old runs and logs."),
     "completion": (
         "project.completion:completion",

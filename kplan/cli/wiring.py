@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from threading import Lock
@@ -127,6 +127,13 @@ def build_ports(
         ci=ci_facts(environ),
         cluster_name=environ.get("KPLAN_CLUSTER_NAME", ""),
     )
+
+
+def with_replay(ports: Ports, tables: str, progress: Progress) -> Ports:
+    """Let plans be compared with the logged requests in the tables of a fleet."""
+    from kplan.workflow.fleet.plan_replay import replay_plan  # noqa: PLC0415 - few plans need it
+
+    return replace(ports, replay=partial(replay_plan, tables, progress.tasks))
 
 
 def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:

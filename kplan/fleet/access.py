@@ -127,8 +127,10 @@ def _verdict(side: str) -> "Column":
     return F.col("is_super") | (F.col("is_open") & ~known) | (granted & ~denied)
 
 
-def matching_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
-    """Pair every request with the ACLs that speak for or against it: REQUEST and `identity`.
+def matching_acls(
+    requests: "DataFrame", acls: "DataFrame", more: Sequence[str] = ()
+) -> "DataFrame":
+    """Pair every request with the ACLs that speak for or against it: REQUEST, `more`, `identity`.
 
     Of a left join Spark can only hash the right side, the ACLs. It does not see that requests are
     repeated: it would take them for few, and send all of them to the driver to be hashed.
@@ -136,11 +138,11 @@ def matching_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     who = F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL))
-    looking = _lookup_rows(requests.select(*REQUEST_COLUMNS), acls, who)
+    looking = _lookup_rows(requests.select(*REQUEST_COLUMNS, *more), acls, who)
     found = looking.join(_acl_lookup_rows(acls, ["identity"]), _LOOKUP_COLUMNS, "left")
     is_meant = F.col("acl_host").isin(WILDCARD_HOST, F.col("host"))
     speaks = _grants(F.col("operation")) | _denies(F.col("operation"))
-    return found.where(is_meant & speaks).select(*REQUEST_COLUMNS, "identity")
+    return found.where(is_meant & speaks).select(*REQUEST_COLUMNS, *more, "identity")
 
 
 def requests_on_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":

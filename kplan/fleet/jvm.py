@@ -215,8 +215,13 @@ def spark_command(
     options: Mapping[str, str],
     environ: Mapping[str, str],
     work: Sequence[str] = ("pyspark-shell",),
+    *,
+    is_brief: bool = True,
 ) -> list[str]:
-    """Return the command that has Spark do some work, as spark-submit takes it."""
+    """Return the command that has Spark do some work, as spark-submit takes it.
+
+    What `is_brief` ends with one command of kplan, and is compiled for that.
+    """
     settings = dict(options)
     master = settings.pop("spark.master")
     heap = settings.get("spark.driver.memory", "1g")
@@ -227,7 +232,7 @@ def spark_command(
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-XX:-UsePerfData",
         "-XX:+UseSerialGC",
-        *_COMPILER_THRESHOLDS,
+        *(_COMPILER_THRESHOLDS if is_brief else ()),
         "-Djava.awt.headless=true",
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",

@@ -1,12 +1,13 @@
 """Which real requests a plan would have denied: the audit history against the ACLs as planned."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.access import (
     REQUEST_COLUMNS,
     acl_rows,
     authorizer_rules,
+    kafka_enum_name,
     requests_on_acls,
     verdicts,
 )
@@ -14,9 +15,10 @@ from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.snapshot import OBJECT_SCHEMA, object_row
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.plan import Change
+from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 _ACL_KIND = AclKind()
 
@@ -43,16 +45,95 @@ def replay_requests(
     asked = (
         used.join(F.broadcast(touched), "cluster", "left_semi")
         .groupBy(*REQUEST_COLUMNS)
-        .agg(F.sum("count").alias("count"), F.max("last_at").alias("last_at"))
+        .agg(
+            F.sum("count").alias("count"),
+            F.max("last_at").alias("last_at"),
+            F.bool_and(is_any_topic()).alias("is_any_topic"),
+        )
     )
     concerned = requests_on_acls(asked, acls.where("was <> will_be"))
-    weighed = verdicts(concerned, acls, authorizer_rules(objects), ("was", "will_be"))
+    weighed = _allow_other_topics(
+        verdicts(concerned, acls, authorizer_rules(objects), ("was", "will_be")), acls
+    )
     effect = F.when(F.col("was"), F.lit("denied")).otherwise(F.lit("allowed"))
     at = F.date_format("last_at", "yyyy-MM-dd'T'HH:mm:ss'Z'")
     return (
         weighed.where("was <> will_be")
         .select(effect.alias("effect"), *REQUEST_COLUMNS, "count", at.alias("last_at"))
         .orderBy(F.desc("effect"), F.desc("count"), *REQUEST_COLUMNS)
+    )
+
+
+class ReplaySummary(NamedTuple):
+    """Sums of a replay: requests newly denied and allowed, and those compared since a day."""
+
+    denied: int
+    allowed: int
+    requests: int
+    since: str
+    principals: tuple[tuple[str, int], ...]
+
+
+def replay_summary(replayed: "DataFrame", used: "DataFrame") -> ReplaySummary:
+    """Add up a replay; in: what `replay_requests` gives, and the usage that it is of."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sums = replayed.groupBy("effect", "principal").agg(F.sum("count").alias("count")).collect()
+    denied = {each["principal"]: each["count"] for each in sums if each["effect"] == "denied"}
+    day = F.date_format(F.min("first_at"), "yyyy-MM-dd")
+    (row,) = used.agg(F.sum("count").alias("count"), day.alias("since")).collect()
+    return ReplaySummary(
+        sum(denied.values()),
+        sum(each["count"] for each in sums if each["effect"] == "allowed"),
+        row["count"] or 0,
+        row["since"] or "",
+        tuple(sorted(denied.items(), key=lambda each: (-each[1], each[0]))),
+    )
+
+
+def is_any_topic() -> "Column":
+    """Whether a request asks for Write on any topic: InitProducerId of an idempotent producer.
+
+    Kafka logs it as a topic with the name `hardcode` (KIP-679, Authorizer.authorizeByResourceType).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    asks = kafka_enum_name(F.col("request")).isin("INIT_PRODUCER_ID", "INITPRODUCERID")
+    name = (F.col("resource_type") == "TOPIC") & (F.col("resource_name") == "hardcode")
+    return F.coalesce(asks & name & (F.col("operation") == "WRITE"), F.expr("false"))
+
+
+def _allow_other_topics(weighed: "DataFrame", acls: "DataFrame") -> "DataFrame":
+    """Allow what asks for any topic where some topic may be written in the end.
+
+    As Kafka does, unless a Deny is on all topics; narrower ones that rule out every topic that may
+    be written are not looked for.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    writes = F.col("operation").isin("WRITE", "ALL") & (F.col("resource_type") == "TOPIC")
+    is_all = (F.col("resource_name") == WILDCARD_RESOURCE) & (F.col("pattern_type") == "LITERAL")
+    hosts = {
+        "may": F.collect_set(F.when(F.col("permission") == "ALLOW", F.col("host"))),
+        "may_not": F.collect_set(F.when((F.col("permission") == "DENY") & is_all, F.col("host"))),
+    }
+    writers = acls.where(F.col("will_be") & writes).groupBy("cluster", "principal")
+    told = writers.agg(*(each.alias(name) for name, each in hosts.items()))
+    everyone = told.where(F.col("principal") == WILDCARD_PRINCIPAL).select(
+        "cluster", *(F.col(name).alias(f"all_{name}") for name in hosts)
+    )
+
+    def holds(name: str) -> "Column":
+        at = (F.array_contains(name, each) for each in (F.lit(WILDCARD_HOST), F.col("host")))
+        return F.coalesce(next(at) | next(at), F.expr("false"))
+
+    may, may_not = (holds(name) | holds(f"all_{name}") for name in hosts)
+    spared = F.col("is_any_topic") & F.col("was") & may & ~may_not
+    return (
+        weighed.join(told, ["cluster", "principal"], "left")
+        .join(everyone, "cluster", "left")
+        .withColumn("will_be", F.col("will_be") | spared)
+        .select(*weighed.columns)
     )
 
 

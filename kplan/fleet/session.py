@@ -61,13 +61,15 @@ class SparkSettings:
 
     `master` is as for spark-submit, "" for this machine; `remote` the `sc://` address of a Spark
     Connect server, which wins. `conf` holds Spark's own settings. `tables` is the form of the
-    tables it works on; a Connect server must know Delta by itself.
+    tables it works on; a Connect server must know Delta by itself. One that `has_package` imports
+    this very kplan, and need not be sent it.
     """
 
     master: str = ""
     remote: str = ""
     conf: Mapping[str, str] = field(default_factory=dict)
     table_format: str = PARQUET
+    has_package: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -107,7 +109,7 @@ def open_session(
             )
         _silence_pyspark()
         with _translate_errors():
-            if not engine.is_local:
+            if not engine.is_local and not engine.has_package:
                 folder = stack.enter_context(TemporaryDirectory(prefix="kplan-package-"))
                 send_package(spark, Path(folder), is_remote=bool(engine.remote))
             yield spark
@@ -121,14 +123,17 @@ def enable_codegen(read: "DataFrame", rows: int = 0) -> "DataFrame":
     """
     conf = read.sparkSession.conf
     if conf.get(_CODEGEN_SETTING, "false") == "true" and (
-        rows >= CODEGEN_MIN_ROWS or _size_bytes(read) >= CODEGEN_MIN_BYTES
+        rows >= CODEGEN_MIN_ROWS or _size_bytes(read, rows) >= CODEGEN_MIN_BYTES
     ):
         for name, value in _WITH_CODEGEN.items():
             conf.set(name, value)
     return read
 
 
-def _size_bytes(read: "DataFrame") -> int:
+def _size_bytes(read: "DataFrame", rows: int) -> int:
+    """Estimate what will be read; Spark Connect tells no sizes, so that unknown ones are large."""
+    if not hasattr(read, "_jdf"):
+        return 0 if rows else CODEGEN_MIN_BYTES
     plan = read._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - nothing public tells
     return int(plan.stats().sizeInBytes())
 
@@ -222,6 +227,7 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
     here = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": tasks,
         # Folders of many runs are listed by a job, of up to 10,000 tasks.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": tasks,
@@ -232,7 +238,6 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         here |= {**_WITHOUT_CODEGEN, _CODEGEN_SETTING: "true"}
     return {
         "spark.app.name": "kplan",
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.redaction.regex": _REDACTION_PATTERN,
         "spark.sql.session.timeZone": "UTC",
@@ -242,6 +247,17 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         **engine.conf,
         **(delta_settings(engine.conf, os.environ) if engine.table_format == DELTA else {}),
         "spark.master": engine.master or f"{_LOCAL}[*,{_MAX_FAILURES}]",
+    }
+
+
+def server_options(conf: Mapping[str, str], port: int) -> dict[str, str]:
+    """Return the settings of a Spark Connect server for this machine alone."""
+    return {
+        **_spark_options(SparkSettings(conf=conf)),
+        "spark.app.name": "kplan server",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.log.level": "ERROR",
     }
 
 

@@ -188,6 +188,9 @@ SUMMARIES: Mapping[str, str] = {
     "KP342": "Invalid version constraint",
     "KP343": "Invalid quoted type constraints",
     "KP344": "Setting is not supported",
+    # replay of logged requests
+    "KP370": "Logged requests would be denied",
+    "KP371": "Logged requests are unknown",
     # lint of ACLs
     "KP401": "ACL that Kafka never evaluates",
     "KP402": "Duplicate ACL",

@@ -204,6 +204,22 @@ class BrokerTransfer:
 
 
 @dataclass(frozen=True, slots=True)
+class Replay:
+    """What the requests of authorizer logs would meet under a plan.
+
+    `denied` were allowed and would not be, None where it is not known; `allowed` is the reverse.
+    `requests` is the number of those compared, `since` the day of the first one (ISO 8601, "" where
+    there is none). `principals` are those of the denied ones with their numbers, most first.
+    """
+
+    denied: int | None
+    allowed: int
+    requests: int = 0
+    since: str = ""
+    principals: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PolicySource:
     """A place policies were loaded from: its path as given, and a digest of its files.
 
@@ -228,6 +244,7 @@ class Plan:
     `moves` sums up what moves of replicas mean for each broker. `policy_sources` are the places
     of the policies that evaluated the plan, beside those written in the configuration;
     `policy_principal` is the principal they evaluated it for where that is not the one connected.
+    `replay` compares it with logged requests, None where that was not asked for.
     """
 
     based_on: PlanBasis
@@ -248,6 +265,7 @@ class Plan:
     moves: tuple[BrokerTransfer, ...] = ()
     policy_sources: tuple[PolicySource, ...] = ()
     policy_principal: str = ""
+    replay: Replay | None = None
 
     @property
     def refused_keys(self) -> frozenset[ObjectKey]:

@@ -115,6 +115,7 @@ class Question:
     `assignments`, `generated_replica_assignments`, `internal` and `topic_id`. `cluster` works its
     members out when asked for and raises `Unknowable` for what could not be read. `offsets` are
     those of a deletion of records, by partition. `sensitive` are paths in `requested`.
+    `replay` says what logged requests would meet under the plan, None where no one asked.
     """
 
     operation: Operation
@@ -130,6 +131,7 @@ class Question:
     declared_at: SourceRange | None = None
     offsets: Mapping[int, int] = field(default_factory=dict)
     sensitive: frozenset[Path] = frozenset()
+    replay: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class QuestionContext:
     cluster: ClusterFacts
     principal: str = ""
     ci: Mapping[str, str] = field(default_factory=dict)
+    replay: Mapping[str, object] | None = None
 
     def kind(self, name: str) -> ResourceKind:
         """Return a kind by its name."""
@@ -126,6 +127,7 @@ def _question(
         change.address,
         at,
         sensitive=change.sensitive,
+        replay=context.replay,
     )
 
 

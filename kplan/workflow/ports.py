@@ -14,7 +14,7 @@ from kplan.kinds.reassignment import ReassignmentLimits
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
 from kplan.model.place import link_target_outside
-from kplan.model.plan import Change, ObjectKey
+from kplan.model.plan import Change, ObjectKey, Plan
 from kplan.model.workspace import base_path
 from kplan.state.file_store import FileStore
 from kplan.state.lock_holder import LockHolder
@@ -113,12 +113,26 @@ class PolicyOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayBasis:
+    """The live ACLs of a cluster, for a replay; rules of its brokers are None where not known."""
+
+    cluster_id: str
+    acls: tuple[object, ...]
+    super_users: frozenset[str] | None = None
+    allow_everyone: bool | None = None
+
+
+PlanReplay = Callable[[Plan, Mapping[str, ReplayBasis]], Plan]
+"""Adds to a plan what logged requests would meet; in: the clusters by key. Raises FleetError."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """The outside world of a use case, built by the command line or by a test.
 
     `holder` describes who takes the lock; None works without a lock (`-lock=false`). `ci` is what
     is known of the CI job, {} outside of one. `cluster_name` is what the environment calls the
-    cluster of the connection without alias.
+    cluster of the connection without alias. `replay` compares plans with logged requests.
     """
 
     connect: ClusterConnector
@@ -130,6 +144,7 @@ class Ports:
     lock_timeout_s: float = 0.0
     ci: Mapping[str, str] = field(default_factory=dict)
     cluster_name: str = ""
+    replay: PlanReplay | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,14 @@ class SavedPlanOptions(TrustOptions):
     destroy: Annotated[
         bool, typer.Option("--destroy", help="Plan to delete every object that the state owns.")
     ] = False
+    replay: Annotated[
+        str,
+        typer.Option(
+            "--replay",
+            metavar="TABLES",
+            help="Compare with the logged requests in these tables of kplan fleet.",
+        ),
+    ] = ""
 
     def time_to_live(self) -> timedelta:
         """Return how long the plan may be applied. Raises UsageError."""
@@ -63,6 +71,10 @@ class SavedPlanOptions(TrustOptions):
     (
         "kplan plan -report=md=plan.md -report=html=plan.html",
         "Also write a pull request comment and a page.",
+    ),
+    (
+        "kplan plan -replay=../fleet/tables",
+        "Also show which logged requests the plan would have denied.",
     ),
     ("kplan plan -json", "One message a line, as terraform plan -json writes them."),
     ("kplan plan -target='kafka_topic.events[\"orders\"]'", "Plan one resource."),
@@ -97,6 +109,8 @@ def plan(
     project = wiring.build_project(session, states, inputs, what)
     with reports.report_errors(), show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "plan", states, progress)
+        if what.replay:
+            ports = wiring.with_replay(ports, what.replay, progress)
         made = make_plan(project, options, ports)
     if answer.json:
         display.stream_plan(session, made, whole=True)

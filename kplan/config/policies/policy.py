@@ -28,7 +28,7 @@ from kplan.model.resource import Path
 
 CLUSTER = "cluster"
 OBJECTS = ("requested", "current")
-FACT_ROOTS = frozenset({*OBJECTS, CLUSTER, "change", "principal", "ci"})
+FACT_ROOTS = frozenset({*OBJECTS, CLUSTER, "change", "principal", "ci", "plan"})
 
 FACT_MEMBERS: Mapping[str, tuple[str, ...]] = {
     CLUSTER: (
@@ -39,6 +39,7 @@ FACT_MEMBERS: Mapping[str, tuple[str, ...]] = {
         "reason", "risk",
     ),
     "ci": ("actor", "branch", "commit", "name", "pull_request", "run"),
+    "plan": ("replay",),
 }  # fmt: skip
 """The members of what has the same ones always; `cluster` has every kind by its name too."""
 
@@ -116,6 +117,7 @@ def fact_values(question: Question) -> Mapping[str, Value]:
         "change": _to_value(change),
         "principal": question.principal,
         "ci": _to_value(ci),
+        "plan": _to_value({"replay": question.replay}),
     }
 
 

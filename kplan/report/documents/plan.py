@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 
 from kplan.model.plan import (
     Action,
@@ -10,6 +11,7 @@ from kplan.model.plan import (
     OutputChange,
     Plan,
     Reason,
+    Replay,
     Risk,
 )
 from kplan.model.resource import connection_name
@@ -261,9 +263,31 @@ def _broker_facts(plan: Plan) -> Iterator[str]:
     """Summarize the findings of brokers."""
     if plan.moves:
         yield transfers_text(plan.moves)
+    if plan.replay is not None:
+        yield replay_text(plan.replay)
     if asked := int(plan.cluster.get("asked", "0")):
         accepted = asked - int(plan.cluster.get("refused", "0"))
         yield f"broker dry run: {accepted:,} of {asked:,} accepted"
+
+
+def replay_text(replay: Replay) -> str:
+    """Say what logged requests would have met: `would have denied 4 requests of User:a`."""
+    if replay.denied is None:
+        return "logged requests UNKNOWN"
+    since = f" since {day_text(replay.since)}" if replay.since else ""
+    if not replay.denied:
+        return f"would have denied none of {count_text(replay.requests, 'logged request')}{since}"
+    who = names_text([f"{name} ({count:,})" for name, count in replay.principals])
+    who = replay.principals[0][0] if len(replay.principals) == 1 else who
+    return f"would have denied {count_text(replay.denied, 'request')} of {who}{since}"
+
+
+def day_text(day: str) -> str:
+    """Write a day with its name: `Monday, 2026-11-16`."""
+    return f"{_DAYS[date.fromisoformat(day).weekday()]}, {day}"
+
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def transfers_text(moves: Sequence[BrokerTransfer]) -> str:

@@ -7,7 +7,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.schema import to_document
 from kplan.model.address import Address
 from kplan.model.impact import Impact
-from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Reason
+from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Reason, Replay
 from kplan.model.resource import Path, connection_name
 from kplan.model.version import LANGUAGE_VERSION
 from kplan.report.data import Data, as_data
@@ -331,6 +331,17 @@ def _clusters_data(plan: Plan) -> Data:
     return {connection_name(key): dict(each) for key, each in plan.clusters.items()}
 
 
+def _replay_data(replay: Replay) -> Data:
+    """Write what logged requests would meet; null is not known."""
+    return {
+        "denied": replay.denied,
+        "allowed": replay.allowed,
+        "requests": replay.requests,
+        "since": replay.since or None,
+        "principals": dict(replay.principals),
+    }
+
+
 def _transfers_data(moves: Sequence[BrokerTransfer]) -> Data:
     """Write the bytes that moves copy in all, and per broker; null is unknown."""
     gains = [each.gains for each in moves if each.gains is not None]
@@ -373,6 +384,7 @@ def _kplan_data(plan: Plan) -> Data:
         "unread": dict(sorted(plan.unread.items())),
         "diagnostics": diagnostics_data(plan.diagnostics, {}),
         **({"moves": _transfers_data(plan.moves)} if plan.moves else {}),
+        **({"replay": _replay_data(plan.replay)} if plan.replay else {}),
         **({"access": access_data(plan.access)} if plan.access else {}),
         **({"policies": policies_data(plan.violations)} if plan.violations else {}),
         **({"policy_principal": plan.policy_principal} if plan.policy_principal else {}),

@@ -1,5 +1,6 @@
 """Use cases over many clusters: taking and querying snapshots of a fleet."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -8,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted_fleet
-from kplan.fleet import dataframe, inventory, plan
+from kplan.fleet import audit_topic, dataframe, inventory, plan
 from kplan.fleet.audit import usage_since
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource
+from kplan.fleet.server import find_server
 from kplan.fleet.session import SparkSettings, open_session
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, Row, write_snapshot
 from kplan.fleet.store import Run, Store
+from kplan.fleet.tables import DELTA, delta_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
@@ -96,14 +99,45 @@ def read_fleet(options: FleetOptions) -> FleetConfiguration:
 
 
 def choose_engine(fleet: FleetConfiguration, engine: SparkSettings) -> SparkSettings:
-    """Say which Spark works; the command line wins over the fleet file."""
+    """Say which Spark works; the command line wins over the fleet file.
+
+    Where neither names one, that is the server of `kplan fleet spark start`, if it has the settings
+    of the fleet, else a Spark of this command alone.
+    """
     is_named = engine.master or engine.remote
-    return SparkSettings(
+    chosen = SparkSettings(
         engine.master if is_named else fleet.spark_master,
         engine.remote if is_named else fleet.spark_remote,
         {**fleet.spark_conf, **engine.conf},
         fleet.store_format,
     )
+    if chosen.master or chosen.remote:
+        return chosen
+    return _find_server(server_settings(fleet, chosen.conf), fleet.store_format) or chosen
+
+
+def choose_local_engine(form: str) -> SparkSettings:
+    """Say which Spark works where there is no fleet file."""
+    wanted = delta_settings({}, os.environ) if form == DELTA else {}
+    return _find_server(wanted, form) or SparkSettings(table_format=form)
+
+
+def _find_server(wanted: Mapping[str, str], form: str) -> SparkSettings | None:
+    running = find_server()
+    if running is None or not running.suits(wanted):
+        return None
+    return replace(running.settings, table_format=form)
+
+
+def server_settings(fleet: FleetConfiguration, conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that a Spark must be started with for a fleet. Raises FleetError."""
+    found = dict(conf)
+    if fleet.store_format == DELTA:
+        found |= delta_settings(found, os.environ)
+    logs = (log for each in fleet.clusters for log in each.audit)
+    if any(log.startswith(audit_topic.KAFKA_SCHEME) for log in logs):
+        found |= audit_topic.connector_settings(found, os.environ)
+    return found
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError, UnsupportedError
 from kplan.model.impact import Impact
-from kplan.model.plan import Change, Plan
+from kplan.model.plan import Change, Plan, Replay
 from kplan.model.resource import connection_name
 from kplan.model.state import OutputValue, Snapshot, State
 from kplan.plan.build import build_plans
@@ -37,11 +37,13 @@ from kplan.state.plan_file import (
     plan_metadata,
     write_plan,
 )
+from kplan.workflow.access import KIND as ACL_KIND
 from kplan.workflow.access import (
     AccessContext,
     add_access,
     add_deny_risks,
     add_first_connections,
+    read_authorizer_rules,
 )
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.moves.moves import add_moves, check_move_targets
@@ -53,7 +55,7 @@ from kplan.workflow.plan.saved import check_signature_required
 from kplan.workflow.plan.schema_use import check_schema_use
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
-from kplan.workflow.ports import PlanOptions, Ports, Project
+from kplan.workflow.ports import PlanOptions, Ports, Project, ReplayBasis
 
 
 def check_plan_apis(plan: Plan, clusters: Clusters) -> Plan:
@@ -223,6 +225,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         made = add_moves(made, project.clusters)
     made = add_impact(made, project.clusters, options, ports)
     made = check_schema_use(made, project.clusters, options, int(ports.now().timestamp() * 1000))
+    made = add_replay(made, project, snapshots, ports)
     hearing = PolicyInput(project.configuration, snapshots, project.clusters.open)
     made, configuration = apply_policies(made, hearing, options.policies, ports)
     for key, connection in project.clusters.connections.items():
@@ -231,6 +234,25 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         odd = lint_plan(made, ground)
         made = replace(made, diagnostics=sort_diagnostics([*made.diagnostics, *odd]))
     return PlanResult(with_checksum(made), configuration, project.state, snapshots)
+
+
+def add_replay(
+    plan: Plan, project: OpenProject, snapshots: Mapping[str, Snapshot], ports: Ports
+) -> Plan:
+    """Compare a plan that changes ACLs with the logged requests, where that is asked for."""
+    if ports.replay is None:
+        return plan
+    bases: dict[str, ReplayBasis] = {}
+    for key in sorted({each.provider for each in plan.batches if each.kind == ACL_KIND}):
+        cluster, snapshot = project.clusters.connections[key].cluster, snapshots[key]
+        context = AccessContext(cluster, snapshot, project.configuration, key)
+        rules = read_authorizer_rules(context)
+        acls = tuple(each.value for each in snapshot.readings[ACL_KIND].objects.values())
+        bases[key] = ReplayBasis(snapshot.cluster_id, acls, rules.super_users, rules.allow_everyone)
+    if not bases:  # no request would meet anything else
+        return replace(plan, replay=Replay(0, 0))
+    ports.progress.stage("Replaying logged requests")
+    return ports.replay(plan, bases)
 
 
 def output_values(configuration: Configuration) -> dict[str, OutputValue]:

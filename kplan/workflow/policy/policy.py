@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 
 from kplan.apply.limits import Watcher
@@ -219,7 +219,9 @@ def _question_context(
     for change in _ordered_changes(plan):
         cluster.planned = cluster.planned.add_change(change.kind, change.before, change.after)
     principal = options.principal or snapshot.principal or plan.cluster.get("principal", "")
-    return QuestionContext(snapshot, KINDS, cluster, principal, ports.ci)
+    replay = None if plan.replay is None else asdict(plan.replay)
+    told = None if replay is None else {**replay, "principals": dict(replay["principals"])}
+    return QuestionContext(snapshot, KINDS, cluster, principal, ports.ci, told)
 
 
 def _ordered_changes(plan: Plan) -> list[Change]:

@@ -26,6 +26,10 @@ KNOWN = {
     "store.old": "a row for each log",
     "store.vacuum_logs": "the same: what is in it counts too",
     "access._changes_by_cluster": "a row for each cluster",
+    "plan_replay.compare_plan": "a row for each cluster",
+    "recommend.recommend_privileges": "a row for each cluster",
+    "recommend._write_hcl": "a line of the files that are written",
+    "replay.replay_summary": "one row",
 }
 """Functions that bring rows over without one of BOUNDS, and what bounds them."""
 

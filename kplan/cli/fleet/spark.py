@@ -1,0 +1,106 @@
+"""`kplan fleet spark start|stop|status`: a Spark that stays, for fleet commands."""
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.fleet import command
+from kplan.cli.fleet.command import RunOptions, SparkOptions
+from kplan.cli.options import InputOptions, Json
+from kplan.cli.progress import show_progress
+from kplan.cli.terminal import Session
+from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from kplan.workflow.fleet.spark import ServerStatus
+
+
+class ServerWork(StrEnum):
+    """What to do with the server."""
+
+    START = "start"
+    STOP = "stop"
+    STATUS = "status"
+
+
+@verb(
+    ("kplan fleet spark start", "Start Spark once; fleet commands then use it."),
+    ("kplan fleet spark start -conf=spark.driver.memory=4g", "Start it with more memory."),
+    ("kplan fleet spark stop", "Stop it."),
+    ("kplan fleet spark status -json", "Show its address and settings for scripts."),
+)
+def spark(
+    session: Session,
+    *,
+    inputs: InputOptions,
+    work: Annotated[ServerWork, typer.Argument(metavar="start|stop|status", help="The command.")],
+    conf: Annotated[
+        list[str] | None,
+        typer.Option("--conf", metavar="KEY=VALUE", help="Set a property of Spark (repeatable)."),
+    ] = None,
+    json_: Json = False,
+) -> int:
+    """Keep a Spark Connect server on this machine for fleet commands.
+
+    Fleet commands find it by themselves, so that they do not start Spark. It has the settings of
+    fleet.hcl, if there is one here, and of -conf. Commands with other settings, -master or -remote
+    do not use it. It listens on loopback and requires a token that only you can read.
+    """
+    from kplan.workflow.fleet.spark import (  # noqa: PLC0415 - help needs none of these
+        spark_status,
+        start_spark,
+        stop_spark,
+    )
+
+    if conf and work is not ServerWork.START:
+        raise UsageError(f"kplan fleet spark {work} does not support -conf.")
+    options = command.build_options(session, SparkOptions(conf=conf or []), RunOptions(), inputs)
+    if work is ServerWork.STOP:
+        stopped = stop_spark()
+        told: dict[str, object] = {"stopped": stopped is not None}
+        text = "No Spark is running." if stopped is None else f"Stopped {stopped.address}."
+    else:
+        if work is ServerWork.START:
+            with show_progress(session.terminal) as progress:
+                found = start_spark(options, command.build_ports(session, progress))
+        else:
+            found = spark_status(options)
+        told, text = _status_data(found), _status_text(found)
+    session.terminal.write_stdout(json.dumps(told, sort_keys=True) if json_ else text)
+    return ExitCode.DONE
+
+
+def _status_data(found: "ServerStatus") -> dict[str, object]:
+    """Return what is known of the server, without its token."""
+    server = found.server
+    if server is None:
+        return {"running": False}
+    return {
+        "running": True,
+        "address": server.address,
+        "pid": server.process.pid,
+        "spark": server.spark,
+        "started_at": server.began_at,
+        "conf": dict(server.conf),
+        "used": found.is_suitable,
+    }
+
+
+def _status_text(found: "ServerStatus") -> str:
+    server = found.server
+    if server is None:
+        return "No Spark is running. Start one with: kplan fleet spark start"
+    what = f"Spark {server.spark} at {server.address}, process {server.process.pid}"
+    head = f"Started {what}." if found.is_new else f"{what}, started at {server.began_at}."
+    use = (
+        "Fleet commands use it."
+        if found.is_suitable
+        else "Fleet commands do not use it here: it was started with other settings. Start it "
+        "again: kplan fleet spark stop, kplan fleet spark start."
+    )
+    conf = "".join(f"\n  {name} = {value}" for name, value in sorted(server.conf.items()))
+    return f"{head} {use}{conf}"

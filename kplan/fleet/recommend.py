@@ -1,0 +1,303 @@
+"""Least privilege from usage: which ACLs of a fleet can go or be narrower, and the evidence."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from kplan.cluster.request import AclBinding
+from kplan.fleet.access import REQUEST_COLUMNS, acl_rows, authorizer_rules, matching_acls
+from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.replay import is_any_topic
+from kplan.fleet.snapshot import Row, object_row
+from kplan.kinds.acl import AclKind, acl_from_binding
+from kplan.model.dataclass import dataclass
+from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL
+from kplan.policy.least_privilege import MAX_NAMES, AclUse, narrow_acl
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_ACL_KIND = AclKind()
+_PLACE = ("cluster", "identity")
+_BINDING_COLUMNS = (
+    *("resource_type", "resource_name", "pattern_type"),
+    *("principal", "host", "operation", "permission"),
+)
+_EVIDENCE = ("requests", "first_at", "last_at", "days_watched")
+NEW_ACL_SCHEMA = (
+    "cluster string, identity string, requests long, first_at string, last_at string, "
+    "days_watched long, new_identity string, new_value string, new_attributes string"
+)
+"""One row for each ACL that takes the place of `identity`, or one without any."""
+CONFIDENCE_DAYS = {"high": 90, "medium": 30}
+"""Days of logs from which on the confidence in a recommendation is so."""
+REMOVE, NARROW = "remove", "narrow"
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendRequest:
+    """What to recommend: nothing about ACLs that were watched for fewer days than `window_days`.
+
+    With `by_host` ACLs for any host are narrowed to the addresses that were used.
+    """
+
+    window_days: int
+    by_host: bool = False
+
+
+def recommend_acls(
+    objects: "DataFrame", used: "DataFrame", seen: "DataFrame", request: RecommendRequest
+) -> "DataFrame":
+    """Return what should take the place of each ACL that is wider than its use.
+
+    In: the rows of a run, usage, and `seen`: cluster, identity, at (when the ACL was first in a
+    run). Out: NEW_ACL_SCHEMA. A Deny is always kept, and so are all ACLs of clusters whose log has
+    no allowed requests, or that allow everyone what has no ACL: less ACLs would open resources.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    closed = authorizer_rules(objects).where("not allow_everyone").select("cluster")
+    days = _log_days(used).join(F.broadcast(closed), "cluster", "left_semi")
+    acls = (
+        acl_rows(objects)
+        .where("permission = 'ALLOW'")
+        .join(F.broadcast(days.select("cluster")), "cluster", "left_semi")
+    )
+    uses = _acl_uses(used.where("is_allowed"), acls, request)
+    watched = (
+        acls.join(uses, [*_PLACE], "left")
+        .join(seen, [*_PLACE], "left")
+        .join(F.broadcast(days), "cluster")
+        .withColumn("days_watched", _days_watched())
+        .where(F.col("days_watched") >= request.window_days)
+    )
+    told = watched.select(
+        *_PLACE,
+        *_BINDING_COLUMNS,
+        F.coalesce("requests", F.lit(0)).cast("long").alias("requests"),
+        *(_time_text(F.col(each)).alias(each) for each in ("first_at", "last_at")),
+        "days_watched",
+        F.to_json("uses").alias("uses"),
+    )
+    by_host = request.by_host
+
+    def narrower(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
+        for batch in batches:
+            rows = (one for row in batch.to_pylist() for one in _new_rows(row, by_host=by_host))
+            yield from arrow_table(list(rows), NEW_ACL_SCHEMA).to_batches()
+
+    return told.mapInArrow(narrower, NEW_ACL_SCHEMA)
+
+
+def recommendation_table(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
+    """List the recommendations, one for each ACL.
+
+    In: what `recommend_acls` gives. Out: cluster, action (`remove` or `narrow`), identity, instead
+    (the new ACLs), requests, first_at, last_at, days_watched, confidence.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    confidence = F.lit("low")
+    for name, days in sorted(CONFIDENCE_DAYS.items(), key=lambda each: each[1]):
+        confidence = F.when(F.col("days_watched") >= days, F.lit(name)).otherwise(confidence)
+    new = F.when(F.col("is_there").isNull(), F.col("new_identity"))
+    return (
+        _with_existing(found, objects)
+        .groupBy(*_PLACE)
+        .agg(
+            F.concat_ws(", ", F.sort_array(F.collect_set("new_identity"))).alias("instead"),
+            F.count(new).alias("new"),
+            *(F.first(each).alias(each) for each in _EVIDENCE),
+        )
+        .select(
+            "cluster",
+            F.when(F.col("new") > 0, F.lit(NARROW)).otherwise(F.lit(REMOVE)).alias("action"),
+            "identity",
+            "instead",
+            *_EVIDENCE,
+            confidence.alias("confidence"),
+        )
+        .orderBy("cluster", F.desc("action"), "identity")
+    )
+
+
+def new_acl_rows(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
+    """Return the ACLs to create as rows of a run, without those that exist already."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return (
+        _with_existing(found, objects)
+        .where("is_there is null and new_identity is not null")
+        .select(
+            "cluster",
+            F.lit(_ACL_KIND.name).alias("kind"),
+            F.col("new_identity").alias("identity"),
+            F.lit("").alias("uid"),
+            F.col("new_value").alias("value"),
+            F.from_json("new_attributes", "map<string,string>").alias("attributes"),
+        )
+        .dropDuplicates(["cluster", "identity"])
+    )
+
+
+def replay_proof(found: "DataFrame", replayed: "DataFrame", used: "DataFrame") -> "DataFrame":
+    """Say what the recommendation would have done to the requests of the logs.
+
+    In: `recommend_acls`, what `replay_requests` says of it, usage. Out: cluster, requests (allowed
+    ones that were replayed), denied and allowed (those whose answer would be another).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    concerned = found.select("cluster").distinct()
+    effects = replayed.groupBy("cluster").agg(
+        *(
+            F.sum(F.when(F.col("effect") == each, F.col("count"))).alias(each)
+            for each in ("denied", "allowed")
+        )
+    )
+    counts = used.where("is_allowed").groupBy("cluster").agg(F.sum("count").alias("requests"))
+    none = F.lit(0)
+    return (
+        concerned.join(counts, "cluster", "left")
+        .join(effects, "cluster", "left")
+        .select(
+            "cluster",
+            *(F.coalesce(each, none).alias(each) for each in ("requests", "denied", "allowed")),
+        )
+        .orderBy("cluster")
+    )
+
+
+def first_seen(objects: "DataFrame") -> "DataFrame":
+    """Return when each ACL was first in a run: cluster, identity, at; in: rows of several runs."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    acls = objects.where(F.col("kind") == _ACL_KIND.name)
+    return acls.groupBy(*_PLACE).agg(F.min("at").alias("at"))
+
+
+def left_out_clusters(objects: "DataFrame") -> "DataFrame":
+    """List clusters that allow everyone what has no ACL: cluster, reason."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    reason = "allow_everyone is true: fewer ACLs would open resources to everyone"
+    rules = authorizer_rules(objects).where("allow_everyone")
+    return rules.select("cluster", F.lit(reason).alias("reason"))
+
+
+def _with_existing(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
+    """Mark new ACLs that the cluster has already, and keeps: they need not be created."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    goes = found.select(*_PLACE).distinct()
+    kept = (
+        objects.where(F.col("kind") == _ACL_KIND.name)
+        .select(*_PLACE)
+        .join(goes, [*_PLACE], "left_anti")
+        .select(
+            "cluster", F.col("identity").alias("new_identity"), F.expr("true").alias("is_there")
+        )
+    )
+    return found.join(kept, ["cluster", "new_identity"], "left")
+
+
+def _log_days(used: "DataFrame") -> "DataFrame":
+    """Return the days on which the log of a cluster has allowed requests: cluster, days."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    days = F.collect_set(F.to_date("first_at")).alias("days")
+    return used.where("is_allowed").groupBy("cluster").agg(days)
+
+
+def _days_watched() -> "Column":
+    """Count the days of the log on which the ACL is known to have existed.
+
+    That is after the day of the first run that has it, or from its first request on.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    seen, first = F.to_date(F.to_timestamp("at")), F.to_date("first_at")
+    in_run = F.size(F.filter("days", lambda day: day > seen))
+    in_log = F.size(F.filter("days", lambda day: day >= first))
+    none = F.lit(0)
+    return F.greatest(
+        F.when(seen.isNull(), none).otherwise(in_run),
+        F.when(first.isNull(), none).otherwise(in_log),
+    ).cast("long")
+
+
+def _acl_uses(allowed: "DataFrame", acls: "DataFrame", request: RecommendRequest) -> "DataFrame":
+    """Add up what ACLs were used for: cluster, identity, requests, first_at, last_at, uses."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sums = F.sum("count").alias("count"), F.min("first_at").alias("first_at")
+    last = F.max("last_at").alias("last_at")
+    asked = (
+        allowed.withColumn("is_any_topic", is_any_topic())
+        .groupBy(*REQUEST_COLUMNS, "is_any_topic")
+        .agg(*sums, last)
+    )
+    more = ("is_any_topic", "count", "first_at", "last_at")
+    own = acls.select(
+        *_PLACE,
+        (F.col("principal") == WILDCARD_PRINCIPAL).alias("is_everyone"),
+        ((F.col("host") == WILDCARD_HOST) & F.lit(request.by_host)).alias("is_by_host"),
+    )
+    # What is not narrowed is not told apart.
+    who = F.when(F.col("is_everyone"), F.col("principal")).otherwise(F.lit(""))
+    where = F.when(F.col("is_by_host"), F.col("host")).otherwise(F.lit(""))
+    scope = [*_PLACE, "operation", "principal", "host", "is_any_topic"]
+    met = (
+        matching_acls(asked, acls, more)
+        .join(own, [*_PLACE])
+        .withColumns({"principal": who, "host": where})
+    )
+    name = F.when(~F.col("is_any_topic"), F.col("resource_name"))
+    names = F.sort_array(F.collect_set(name))
+    few = F.when(F.size(names) <= MAX_NAMES, names).otherwise(
+        F.concat(F.slice(names, 1, MAX_NAMES), F.slice(names, -1, 1))
+    )
+    by_operation = met.groupBy(*scope).agg(few.alias("names"), *sums, last)
+    use = F.struct("operation", "principal", "host", "names", "is_any_topic")
+    return by_operation.groupBy(*_PLACE).agg(
+        F.collect_list(use).alias("uses"),
+        F.sum("count").alias("requests"),
+        F.min("first_at").alias("first_at"),
+        F.max("last_at").alias("last_at"),
+    )
+
+
+def _time_text(at: "Column") -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.coalesce(F.date_format(at, "yyyy-MM-dd'T'HH:mm:ss'Z'"), F.lit(""))
+
+
+def _new_rows(row: Mapping[str, Any], *, by_host: bool) -> Iterator[dict[str, Any]]:
+    """Return the rows of one ACL; none where it stays as it is."""
+    kept = {name: row[name] for name in (*_PLACE, *_EVIDENCE)}
+    nothing = dict.fromkeys(("new_identity", "new_value", "new_attributes"))
+    uses = [_acl_use(each) for each in json.loads(row["uses"] or "[]")]
+    if not uses:
+        yield {**kept, **nothing}
+        return
+    acl = AclBinding(**{name: row[name] for name in _BINDING_COLUMNS})
+    narrower = narrow_acl(acl, uses, by_host=by_host)
+    for each in () if narrower == (acl,) else narrower:
+        made: Row = object_row(row["cluster"], _ACL_KIND, acl_from_binding(each))
+        yield {
+            **kept,
+            "new_identity": made.identity,
+            "new_value": made.value,
+            "new_attributes": json.dumps(dict(made.attributes)),
+        }
+
+
+def _acl_use(told: Mapping[str, Any]) -> AclUse:
+    return AclUse(
+        told["operation"],
+        told["principal"],
+        told["host"],
+        tuple(told.get("names") or ()),
+        told["is_any_topic"],
+    )

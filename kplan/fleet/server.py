@@ -1,0 +1,229 @@
+"""A Spark Connect server on this machine that fleet commands share, so that Spark starts once."""
+
+import json
+import os
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from dataclasses import asdict, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import kplan
+from kplan.fleet.jvm import find_java, spark_command
+from kplan.fleet.session import SparkSettings, open_session, server_options, spark_home
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import FleetError
+from kplan.sandbox.artifact import cache_folder, file_lock
+from kplan.sandbox.process import Process, end_processes, hold_signals, is_alive, spawn
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+START_TIMEOUT_S = 180.0
+STOP_TIMEOUT_S = 10.0
+_POLL_INTERVAL_S = 0.1
+_FORMAT = 1
+_TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - the name of a variable
+_LOG_TAIL_LINES = 15
+_CLASS = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal")
+_PRIVATE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class SparkServer:
+    """A server as its file records it. `conf` are the settings that it was started with.
+
+    `package` identifies the kplan that its Python workers import.
+    """
+
+    process: Process
+    port: int
+    token: str = field(repr=False)
+    conf: Mapping[str, str]
+    spark: str
+    python: str
+    package: str
+    began_at: str
+
+    @property
+    def address(self) -> str:
+        """The address of the server, without its token."""
+        return f"sc://localhost:{self.port}"
+
+    @property
+    def settings(self) -> SparkSettings:
+        """How a session on it is opened."""
+        remote = f"{self.address}/;use_ssl=false;token={self.token}"
+        return SparkSettings(remote=remote, has_package=self.package == package_stamp())
+
+    def suits(self, wanted: Mapping[str, str]) -> bool:
+        """Whether it has these settings, and runs this Spark and this Python."""
+        return (
+            all(self.conf.get(name) == value for name, value in wanted.items())
+            and self.spark == version("pyspark")
+            and self.python == _python_version()
+        )
+
+
+def server_folder() -> Path:
+    """Return the folder of the record and the log of the server."""
+    return cache_folder() / "spark-server"
+
+
+def find_server() -> SparkServer | None:
+    """Return the server of this user that runs."""
+    try:
+        found = json.loads(_record_file().read_text(encoding="utf-8"))
+        if found.pop("format") != _FORMAT:
+            return None
+        server = SparkServer(**{**found, "process": Process(**found["process"])})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return server if is_alive(server.process) else None
+
+
+def start_server(conf: Mapping[str, str], began_at: str) -> tuple[SparkServer, bool]:
+    """Return the server that runs, starting one with these settings where there is none.
+
+    The second value is whether it was started now. It listens on loopback, and asks for a token
+    that only its owner can read.
+
+    Raises:
+        FleetError: one with other settings runs, or Spark does not start.
+
+    """
+    folder = server_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with file_lock(folder / "lock"):
+            if (running := find_server()) is not None:
+                if not running.suits(conf):
+                    raise FleetError(
+                        f"A Spark with other settings runs at {running.address}.",
+                        "Stop it first: kplan fleet spark stop",
+                    )
+                return running, False
+            return _launch_server(folder, conf, began_at), True
+    except OSError as failure:
+        raise FleetError(f"{folder}: {failure.strerror or failure}.") from failure
+
+
+def stop_server() -> SparkServer | None:
+    """Stop the server and return it; None where none runs."""
+    running = find_server()
+    if running is not None:
+        end_processes([running.process], STOP_TIMEOUT_S)
+    _record_file().unlink(missing_ok=True)
+    return running
+
+
+def package_stamp() -> str:
+    """Identify the modules of this kplan by their place and the time of their last change."""
+    top = Path(*kplan.__path__)
+    newest = max(each.stat().st_mtime_ns for each in top.rglob("*.py"))
+    return f"{top} {newest}"
+
+
+def _launch_server(folder: Path, conf: Mapping[str, str], began_at: str) -> SparkServer:
+    port, token = _free_port(), secrets.token_hex(32)
+    java, home, log = find_java(os.environ), spark_home(), folder / "spark.log"
+    log.unlink(missing_ok=True)
+    options = server_options(conf, port)
+    command = spark_command(java, home, options, os.environ, _CLASS, is_brief=False)
+    given = {_TOKEN_VARIABLE: token, "SPARK_HOME": str(home), "PYSPARK_PYTHON": _python(conf)}
+    with hold_signals():
+        process = _spawn_with(given, tuple(command), log)
+    server = SparkServer(
+        process,
+        port,
+        token,
+        dict(conf),
+        version("pyspark"),
+        _python_version(),
+        package_stamp(),
+        began_at,
+    )
+    try:
+        _await_server(server, log)
+        with open_session(server.settings) as spark:
+            _warm_up(spark, folder)
+        _write_record(server)  # no command may find it before
+    except BaseException:
+        end_processes([process], 0)
+        raise
+    return server
+
+
+def _spawn_with(given: Mapping[str, str], command: tuple[str, ...], log: Path) -> Process:
+    """Start it with some variables in its environment, which no other process can see."""
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        return spawn(command, log)
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _await_server(server: SparkServer, log: Path) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and is_alive(server.process):
+        with suppress(OSError):
+            socket.create_connection(("localhost", server.port), timeout=1).close()
+            return
+        time.sleep(_POLL_INTERVAL_S)
+    said = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    raise FleetError("Spark did not start. Its last words:\n" + "\n".join(said[-_LOG_TAIL_LINES:]))
+
+
+def _warm_up(spark: "SparkSession", folder: Path) -> None:
+    """Let Spark load and compile what most answers take, so that the first one has it."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    place = str(folder / "warm-up")
+    rows = spark.range(100).select(
+        F.col("id").cast("string").alias("name"),
+        F.create_map(F.lit("key"), F.col("id").cast("string")).alias("attributes"),
+        (F.col("id") % 5).alias("kind"),
+    )
+    rows.write.mode("overwrite").partitionBy("kind").parquet(place)
+    read = spark.read.parquet(place)
+    counts = read.groupBy("kind").agg(
+        F.countDistinct(F.col("attributes")["key"]), F.collect_set("name").alias("names")
+    )
+    read.join(F.broadcast(counts), "kind").orderBy("name").limit(10).collect()
+
+
+def _python(conf: Mapping[str, str]) -> str:
+    return conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON") or sys.executable
+
+
+def _python_version() -> str:
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _record_file() -> Path:
+    return server_folder() / "server.json"
+
+
+def _write_record(server: SparkServer) -> None:
+    file = _record_file()
+    fresh = file.with_suffix(f".{os.getpid()}.new")
+    told: dict[str, Any] = {"format": _FORMAT, **asdict(replace(server, conf=dict(server.conf)))}
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "w") as out:
+        json.dump(told, out, sort_keys=True)
+    fresh.replace(file)

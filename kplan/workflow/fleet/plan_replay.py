@@ -1,0 +1,133 @@
+"""Use case: what a plan would have done to the requests in the tables of a fleet."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.fleet.audit import clusters_with_log
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.progress import ProgressCallback
+from kplan.fleet.replay import acl_changes, replay_requests, replay_summary
+from kplan.fleet.session import open_session
+from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row, object_row
+from kplan.fleet.store import Store
+from kplan.fleet.tables import DELTA, PARQUET
+from kplan.kinds.acl import AclKind
+from kplan.model.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
+from kplan.model.errors import UsageError
+from kplan.model.plan import Change, Plan, Replay
+from kplan.report.documents.plan import replay_text
+from kplan.workflow.fleet.fleet import choose_local_engine
+from kplan.workflow.ports import ReplayBasis
+
+if TYPE_CHECKING:
+    from kplan.fleet.session import DataFrame, SparkSession
+
+DENIED, UNKNOWN = "KP370", "KP371"
+_EXAMPLES = 5
+_ACL_KIND = AclKind()
+
+
+def replay_plan(
+    tables: str, on_tasks: ProgressCallback, plan: Plan, bases: Mapping[str, ReplayBasis]
+) -> Plan:
+    """Add to a plan what the logged requests of its clusters would meet.
+
+    `tables` is the store of a fleet, `bases` are the live ACLs of the clusters whose ACLs the plan
+    changes, by the key of their connection. Names of clusters are those of the latest run.
+
+    Raises:
+        FleetError: there are no such tables, or Spark does not answer.
+        UsageError: the latest run has no such cluster.
+
+    """
+    root = tables if "://" in tables else str(Path(tables).absolute())
+    form = DELTA if "://" not in root and Path(root, DELTA).is_dir() else PARQUET
+    with open_session(choose_local_engine(form), on_tasks) as spark:
+        return compare_plan(spark, Store(spark, root, form), plan, bases)
+
+
+def compare_plan(
+    spark: "SparkSession", store: Store, plan: Plan, bases: Mapping[str, ReplayBasis]
+) -> Plan:
+    """Do the same on a Spark that is open."""
+    objects = store.objects(store.run())
+    known = objects.where(objects["kind"] == CLUSTER).select(*Row._fields).collect()
+    clusters = [Row(*each) for each in known]
+    placed = {key: _names(clusters, basis, store.root) for key, basis in bases.items()}
+    changes = {
+        name: [each for each in plan.changes if each.provider == key]
+        for key, names in placed.items()
+        for name in names
+    }
+    rows = [
+        row
+        for key, names in placed.items()
+        for each in clusters
+        if each.cluster in names
+        for row in _live_rows(each, bases[key])
+    ]
+    used = store.usage()
+    return _with_replay(plan, spark, used.where(used["cluster"].isin(*changes)), (rows, changes))
+
+
+def _names(clusters: Sequence[Row], basis: ReplayBasis, tables: str) -> list[str]:
+    names = [each.cluster for each in clusters if each.identity == basis.cluster_id]
+    if not names:
+        raise UsageError(
+            f"The latest run in {tables} has no cluster {basis.cluster_id}.",
+            "Add the cluster to fleet.hcl and take a run: kplan fleet snapshot",
+        )
+    return names
+
+
+def _live_rows(known: Row, basis: ReplayBasis) -> list[Row]:
+    """Return the ACLs of now; rules that brokers do not show are those of the fleet file."""
+    told = dict(known.attributes)
+    if basis.super_users is not None:
+        told["super_users"] = json.dumps(sorted(basis.super_users))
+    if basis.allow_everyone is not None:
+        told["allow_everyone"] = json.dumps(basis.allow_everyone)
+    acls = (object_row(known.cluster, _ACL_KIND, each) for each in basis.acls)
+    return [known._replace(attributes=told), *acls]
+
+
+def _with_replay(
+    plan: Plan,
+    spark: "SparkSession",
+    used: "DataFrame",
+    given: tuple[Sequence[Row], Mapping[str, Sequence[Change]]],
+) -> Plan:
+    rows, changes = given
+    objects = create_dataframe(spark, [tuple(each) for each in rows], OBJECT_SCHEMA)
+    gone, coming = acl_changes(spark, changes)
+    found = replay_requests(used, objects, gone, coming).cache()
+    summary = replay_summary(found, used)
+    unheard = sorted(changes.keys() - clusters_with_log(used))
+    replay = Replay(
+        None if unheard else summary.denied,
+        summary.allowed,
+        summary.requests,
+        summary.since,
+        summary.principals,
+    )
+    told: list[Diagnostic] = []
+    if unheard:
+        detail = f"The tables have no allowed requests of {', '.join(unheard)}."
+        hint = "Ingest the logs of its brokers: kplan fleet audit ingest"
+        told.append(Diagnostic(UNKNOWN, Severity.WARNING, SUMMARIES[UNKNOWN], detail, hint))
+    if summary.denied:
+        shown = found.where("effect = 'denied'").limit(_EXAMPLES).collect()
+        examples = "; ".join(
+            f"{each.principal} {each.operation} on {each.resource_type} {each.resource_name} "
+            f"({each['count']:,}, last {each.last_at})"
+            for each in shown
+        )
+        sentence = replay_text(replace(replay, denied=summary.denied))
+        detail = f"The plan {sentence}: {examples}."
+        hint = "kplan fleet replay lists all of them for a saved plan."
+        told.append(Diagnostic(DENIED, Severity.WARNING, SUMMARIES[DENIED], detail, hint))
+    return replace(plan, replay=replay, diagnostics=sort_diagnostics([*plan.diagnostics, *told]))

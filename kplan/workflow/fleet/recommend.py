@@ -1,0 +1,215 @@
+"""Use case over many clusters: least privilege from usage, with a replay as its proof."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kplan.fleet import recommend
+from kplan.fleet.audit import log_lineage
+from kplan.fleet.inventory import clusters_without_log
+from kplan.fleet.replay import replay_requests
+from kplan.fleet.store import Run, Store
+from kplan.kinds import KINDS
+from kplan.kinds.acl import Acl, AclKind
+from kplan.kinds.schema import from_document
+from kplan.model.dataclass import dataclass
+from kplan.model.resource import Identity
+from kplan.model.state import State
+from kplan.model.table import Figures
+from kplan.report.documents.notation import count_text
+from kplan.workflow.adopt.block import generate_blocks
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
+from kplan.workflow.fleet.fleet import (
+    OpenSnapshot,
+    filter_clusters,
+    open_snapshot,
+    read_audit,
+    render_figures,
+)
+
+if TYPE_CHECKING:
+    from kplan.fleet.session import DataFrame
+
+_ACL_KIND = AclKind()
+_AGES = tuple(timedelta(days=days) for days in (0, 7, 30, 90, 365))
+"""Ages of runs that are asked whether they have an ACL; all of a long history are too many."""
+_REMOVE_HEADER = """\
+# ACLs that were not used, or wider than their use. Delete their resource blocks, add this file, and
+# plan: the plan deletes them. Of a block with for_each delete only the key.
+
+"""
+_NEW_HEADER = """\
+# ACLs as narrow as what was used. Add this file together with the removals. With
+# acl_order = "add_first" no permission is missing while ACLs are replaced.
+
+"""
+_FOREIGN_HEADER = """\
+# ACLs that were not used, or wider than their use, and that kplan does not own. Add these blocks
+# and apply: that changes nothing but makes kplan their owner. Then delete the blocks and plan.
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendOptions:
+    """What to recommend. ACLs that were watched for less than `window` are kept.
+
+    With `by_host` hosts are narrowed, too; `hcl` is a folder for configurations.
+    """
+
+    window: timedelta
+    by_host: bool = False
+    hcl: Path | None = None
+
+
+def recommend_privileges(
+    options: FleetOptions, ports: FleetPorts, asked: RecommendOptions
+) -> Figures:
+    """Recommend ACLs to remove or narrow, and replay the logs with what would be left.
+
+    A recommendation that would deny a request is a fault of kplan: no HCL is written for its
+    cluster then, and `findings` holds `denied`.
+    """
+    with open_snapshot(options, ports) as found:
+        history = read_audit(options, ports, found.store)
+        ports.progress.stage("Comparing ACLs with usage")
+        request = recommend.RecommendRequest(-(-asked.window // timedelta(days=1)), asked.by_host)
+        objects = found.objects
+        made = recommend.recommend_acls(
+            objects, history, _first_seen(options, ports, found), request
+        ).cache()
+        replayed = replay_requests(
+            history,
+            objects,
+            made.select("cluster", "identity").distinct(),
+            recommend.new_acl_rows(made, objects),
+        )
+        proof = recommend.replay_proof(made, replayed, history).cache()
+        silent = clusters_without_log(objects, history)
+        told = {
+            "recommendations": recommend.recommendation_table(made, objects),
+            "replay": proof,
+            "left_out": silent.unionByName(recommend.left_out_clusters(objects)),
+        }
+        figures = render_figures(
+            "Least privilege of the fleet", told, (options, found), log_lineage(history)
+        )
+        denied = {row["cluster"] for row in proof.where("denied > 0").collect()}
+        if asked.hcl is not None:
+            sound = made.where(~made["cluster"].isin(*denied)) if denied else made
+            _write_hcl(found, sound, asked.hcl, (options, ports))
+        notes = tuple(
+            f"{name}: the recommendation would deny requests (a bug of kplan); no HCL is written."
+            for name in sorted(denied)
+        )
+        return replace(
+            figures,
+            notes=(*figures.notes, *notes),
+            findings=frozenset({"denied"} if denied else ()),
+        )
+
+
+def _first_seen(options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> "DataFrame":
+    """Return when each ACL was first in one of some runs: cluster, identity, at."""
+    runs = _runs_by_age(found.store, found.run, ports.now())
+    return recommend.first_seen(filter_clusters(options, found.store.objects_of_runs(runs)))
+
+
+def _runs_by_age(store: Store, run: Run, now: datetime) -> list[Run]:
+    """Choose the run itself, the oldest, and the latest before each age."""
+    runs = [each for each in store.runs() if each.at <= run.at]
+    chosen = {run.attempt: run, runs[0].attempt: runs[0]} if runs else {run.attempt: run}
+    for age in _AGES:
+        older = [each for each in runs if datetime.fromisoformat(each.at) <= now - age]
+        if older:
+            chosen[older[-1].attempt] = older[-1]
+    return list(chosen.values())
+
+
+def _write_hcl(
+    found: OpenSnapshot, made: "DataFrame", folder: Path, given: tuple[FleetOptions, FleetPorts]
+) -> None:
+    options, ports = given
+    clusters = {each.name: each for each in found.fleet.clusters if each.configuration is not None}
+    if not clusters:
+        ports.progress.note("No cluster has a configuration: there is nothing to write HCL for.")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    table = recommend.recommendation_table(made, found.objects)
+    evidence = {
+        (each["cluster"], each["identity"]): _evidence_text(each.asDict())
+        for each in table.collect()
+    }
+    goes = made.select("cluster", "identity").distinct()
+    old = found.objects.where(found.objects["kind"] == _ACL_KIND.name)
+    held = _acls_by_cluster(old.join(goes, ["cluster", "identity"], "left_semi"))
+    new = _acls_by_cluster(recommend.new_acl_rows(made, found.objects))
+    for name in sorted(held.keys() & clusters.keys()):
+        state = read_owned(clusters[name], options, ports)
+        told = {Identity(key): text for (cluster, key), text in evidence.items() if cluster == name}
+        for ending, text in render_recommendation(
+            state, held[name], new.get(name, ()), told
+        ).items():
+            file = folder / f"{name}.{ending}.tf"
+            file.write_text(text, encoding="utf-8")
+            ports.progress.note(f"Written: {file}")
+
+
+def _acls_by_cluster(rows: "DataFrame") -> dict[str, list[Acl]]:
+    found: dict[str, list[Acl]] = {}
+    for row in rows.select("cluster", "value").orderBy("cluster", "identity").toLocalIterator():
+        acl: Acl = from_document(Acl, json.loads(row["value"]))
+        found.setdefault(row["cluster"], []).append(acl)
+    return found
+
+
+def _evidence_text(row: Mapping[str, Any]) -> str:
+    """Write the evidence for a recommendation on one line."""
+    used = count_text(row["requests"], "request")
+    when = f", {row['first_at']} to {row['last_at']}" if row["requests"] else ""
+    days = count_text(row["days_watched"], "day")
+    return f"{row['identity']}: {used} in {days}{when}; confidence: {row['confidence']}"
+
+
+def render_recommendation(
+    state: State, old: Sequence[Acl], new: Sequence[Acl], evidence: Mapping[Identity, str]
+) -> Mapping[str, str]:
+    """Write a recommendation for one cluster as HCL, by the ending of a file.
+
+    `remove` has `removed` blocks for owned ACLs, `narrow` blocks for the new ones, and `unmanaged`
+    blocks by which ACLs that kplan does not own become its own. `evidence` is by identity.
+    """
+    owned = {
+        each.identity: each.address
+        for each in state.owned.values()
+        if each.address.kind == _ACL_KIND.name
+    }
+    names = [_ACL_KIND.identify(each) for each in old]
+    places = sorted(
+        ((owned[each], each) for each in names if each in owned),
+        key=lambda each: each[0].sort_key,
+    )
+    removals = [
+        f"# {evidence[name]}\nremoved {{\n  from = {address}\n  lifecycle {{\n    destroy = true\n"
+        "  }\n}\n"
+        for address, name in places
+    ]
+    foreign = [acl for acl, name in zip(old, names, strict=True) if name not in owned]
+    comments = {name: (evidence[name],) for name in names}
+    taken = [each.address.name for each in state.owned.values() if each.identity in owned]
+    texts = {
+        "remove": _REMOVE_HEADER + "\n".join(removals) if removals else "",
+        "narrow": _NEW_HEADER + _render_acls(new, taken, {}) if new else "",
+        "unmanaged": _FOREIGN_HEADER + _render_acls(foreign, taken, comments) if foreign else "",
+    }
+    return {ending: text for ending, text in texts.items() if text}
+
+
+def _render_acls(
+    acls: Sequence[Acl], taken: Sequence[str], comments: Mapping[Identity, Sequence[str]]
+) -> str:
+    name = _ACL_KIND.name
+    return generate_blocks({name: acls}, KINDS, {name: taken}, "acls.tf", {name: comments})

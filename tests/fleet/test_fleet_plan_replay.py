@@ -1,0 +1,66 @@
+"""`plan -replay`: a plan beside the logged requests of its cluster, on Spark."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.fleet.log_layout import parse_lines
+from kplan.fleet.snapshot import Row
+from kplan.fleet.store import Store
+from kplan.fleet.tables import PARQUET
+from kplan.kinds.acl import AclKind
+from kplan.model.address import Address
+from kplan.model.errors import UsageError
+from kplan.model.plan import Action, Change, Plan, PlanBasis
+from kplan.workflow.fleet.plan_replay import compare_plan
+from kplan.workflow.ports import ReplayBasis
+from tests.fleet.test_fleet_access import Make, about, acl
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+LINE = (
+    "[2026-11-{day:02} 08:15:02,123] DEBUG Principal = User:{who} is Allowed operation = READ from "
+    "host = 10.0.0.1 on resource = Topic:LITERAL:orders for request = Fetch with resourceRefCount "
+    "= 1 based on rule x (kafka.authorizer.logger)"
+)
+
+
+def delete(name: str) -> Change:
+    held = acl(name)
+    identity = AclKind().identify(held)
+    return Change(Address("kafka_acl", name), "kafka_acl", identity, Action.DELETE, held, None)
+
+
+def test_a_plan_is_told_what_it_would_have_denied(
+    spark: "SparkSession", objects: Make, tmp_path: Path
+) -> None:
+    """Issue 19, 4.5: the ACLs of the live cluster, the requests of the tables."""
+    store = Store(spark, str(tmp_path), PARQUET)
+    rows = [about("eu"), Row("us", "cluster", "id-us", attributes={"super_users": "[]"})]
+    store.add_run(objects(rows), "now", datetime(2026, 11, 20, tzinfo=UTC))
+    lines = [("eu", "a.log", LINE.format(day=day, who="a")) for day in (16, 16, 17)]
+    lines += [("eu", "a.log", LINE.format(day=16, who="root"))]
+    store.append_audit(parse_lines(spark.createDataFrame(lines, ["cluster", "source", "line"])))
+    basis = ReplayBasis("id-eu", (acl("orders"), acl("other")))
+    plan = Plan(PlanBasis("", "", 0, "id-eu"), (delete("orders"), delete("other")), ())
+
+    told = compare_plan(spark, store, plan, {"": basis})
+    assert told.replay is not None
+    assert (told.replay.denied, told.replay.requests, told.replay.since) == (3, 4, "2026-11-16")
+    assert told.replay.principals == (("User:a", 3),)  # User:root is a super user of the fleet
+    (said,) = told.diagnostics
+    assert said.code == "KP370"
+    assert "would have denied 3 requests of User:a since Monday, 2026-11-16" in said.detail
+    assert "User:a READ on TOPIC orders (3, last 2026-11-17T08:15:02Z)" in said.detail
+
+    blind = compare_plan(spark, store, plan, {"": ReplayBasis("id-us", basis.acls)})
+    assert blind.replay is not None
+    assert blind.replay.denied is None
+    assert [each.code for each in blind.diagnostics] == ["KP371"]
+    with pytest.raises(UsageError, match="has no cluster id-ap"):
+        compare_plan(spark, store, plan, {"": ReplayBasis("id-ap", basis.acls)})
