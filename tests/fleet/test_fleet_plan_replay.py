@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.log_layout import parse_lines
+from kplan.fleet.log_files import LogPatterns
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store
 from kplan.fleet.tables import PARQUET
@@ -14,6 +14,7 @@ from kplan.kinds.acl import AclKind
 from kplan.model.address import Address
 from kplan.model.errors import UsageError
 from kplan.model.plan import Action, Change, Plan, PlanBasis
+from kplan.workflow.fleet.ingest import ingest_files
 from kplan.workflow.fleet.plan_replay import compare_plan
 from kplan.workflow.ports import ReplayBasis
 from tests.fleet.test_fleet_access import Make, about, acl
@@ -43,9 +44,10 @@ def test_a_plan_is_told_what_it_would_have_denied(
     store = Store(spark, str(tmp_path), PARQUET)
     rows = [about("eu"), Row("us", "cluster", "id-us", attributes={"super_users": "[]"})]
     store.add_run(objects(rows), "now", datetime(2026, 11, 20, tzinfo=UTC))
-    lines = [("eu", "a.log", LINE.format(day=day, who="a")) for day in (16, 16, 17)]
-    lines += [("eu", "a.log", LINE.format(day=16, who="root"))]
-    store.append_audit(parse_lines(spark.createDataFrame(lines, ["cluster", "source", "line"])))
+    lines = [LINE.format(day=day, who="a") for day in (16, 16, 17)]
+    log = tmp_path / "a.log"
+    log.write_text("".join(f"{each}\n" for each in (*lines, LINE.format(day=16, who="root"))))
+    assert ingest_files(store, spark, [LogPatterns("eu", (str(log),), "")]) == ([], [])
     basis = ReplayBasis("id-eu", (acl("orders"), acl("other")))
     plan = Plan(PlanBasis("", "", 0, "id-eu"), (delete("orders"), delete("other")), ())
 
