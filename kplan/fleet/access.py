@@ -20,14 +20,7 @@ from kplan.policy.authorizer import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-REQUEST_COLUMNS: tuple[str, ...] = (
-    "cluster",
-    "principal",
-    "host",
-    "operation",
-    "resource_type",
-    "resource_name",
-)
+REQUEST_COLUMNS = ("cluster", "principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a request, in Kafka's own words: `READ`, `TOPIC`."""
 _RESOURCE_COLUMNS = ("cluster", "resource_type", "resource_name")
 WHO_CAN_SCHEMA = "cluster string, principal string, host string, allowed boolean, because string"

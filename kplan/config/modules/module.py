@@ -323,23 +323,20 @@ class Module:
         return self._resource_node(kind, name)
 
     def _foreign_value(self, kind: str, name: str) -> ReferenceValue:
-        if self.foreign.is_computed(kind, name):
-            return self._value_node(kind, name)
-        return self.foreign.value(kind, name)
+        is_computed = self.foreign.is_computed(kind, name)
+        return self._value_node(kind, name) if is_computed else self.foreign.value(kind, name)
 
     def _value_node(self, kind: str, name: str) -> ValueBlockNode:
         is_data = kind.startswith("data.")
         declared = self.declarations.data if is_data else self.declarations.resources
-        return ValueBlockNode(
-            self, self._context.results, declared[kind.removeprefix("data."), name]
-        )
+        block = declared[kind.removeprefix("data."), name]
+        return ValueBlockNode(self, self._context.results, block)
 
     def _resource_node(self, kind: str, name: str) -> ResourceNode:
         plan = self._resource_blocks.get((kind, name))
         if plan is None:
-            plan = prepare_resource_block(
-                self._context.kinds[kind], self.declarations.resources[kind, name]
-            )
+            declared = self.declarations.resources[kind, name]
+            plan = prepare_resource_block(self._context.kinds[kind], declared)
             self._resource_blocks[kind, name] = plan
         return ResourceNode(self, self._context.results, plan)
 
@@ -348,9 +345,8 @@ class Module:
         found = self.declarations.data.get((kind, name))
         if found is None or found.is_broken or kind not in DATA_SCHEMAS:
             raise EvaluationError
-        return DataNode(
-            self, self._context.results, found, self._context.kinds, self._context.reader
-        )
+        run = self._context
+        return DataNode(self, run.results, found, run.kinds, run.reader)
 
     def _data_nodes(self) -> Iterator[DataNode]:
         for (kind, name), found in self.declarations.data.items():
