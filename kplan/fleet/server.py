@@ -13,7 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import kplan
 from kplan.fleet.jvm import find_java, spark_command
 from kplan.fleet.session import SparkSettings, open_session, server_options, spark_home
 from kplan.model.dataclass import dataclass
@@ -124,7 +123,7 @@ def stop_server() -> SparkServer | None:
 
 def package_stamp() -> str:
     """Identify the modules of this kplan by their place and the time of their last change."""
-    top = Path(*kplan.__path__)
+    top = Path(__file__).parents[1]
     newest = max(each.stat().st_mtime_ns for each in top.rglob("*.py"))
     return f"{top} {newest}"
 
