@@ -83,13 +83,13 @@ def reconcile_(
     states: StateOptions,
     planning: PlanningOptions,
 ) -> int:
-    """Keep the cluster as declared, until a signal.
+    """Keep the cluster as declared, as a service.
 
-    Each round plans under the lock of the state, with guards and policies, applies the changes
-    without risk, and reports the others, which wait for kplan apply. Of several instances the one
-    that holds the lock leads a round; the others skip it. SIGTERM finishes the requests in flight
-    and exits with 0. With -once kplan exits with 0 if the cluster is as declared, 2 if changes are
-    left, and 1 on errors.
+    Until a signal, each round plans under the lock of the state, with guards and policies, applies
+    the changes without risk, and reports the others, which wait for kplan apply. Of several
+    instances the one that holds the lock leads a round; the others skip it. SIGTERM finishes the
+    requests in flight and exits with 0. With -once kplan exits with 0 if the cluster is as
+    declared, 2 if changes are left, and 1 on errors.
     """
     session.signals.defer()  # a signal never ends a round in the middle of a request
     interval_s = duration_s("-interval", what.interval)

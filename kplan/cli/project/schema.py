@@ -35,10 +35,10 @@ def schema(
         ),
     ] = "",
 ) -> int:
-    """Describe the blocks and attributes of the configuration, or a document of kplan.
+    """Describe the blocks and attributes of the configuration.
 
     Without an option kplan writes a JSON Schema (draft 2020-12) for files in JSON syntax; its $defs
-    has one schema for each kind.
+    has one schema for each kind. With -document it writes the schema of what kplan writes.
     """
     from kplan.workflow.project import schema as described  # noqa: PLC0415 - help needs it not
 
