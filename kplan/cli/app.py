@@ -175,6 +175,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "fleet audit": ("fleet.access:audit", "Read authorizer logs and report what was used."),
     "fleet replay": ("fleet.access:replay", "List logged requests that a saved plan would deny."),
     "fleet report": ("fleet.fleet:report", "Write an HTML report about the fleet."),
+    "fleet maintain": (
+        "fleet.fleet:maintain",
+        "Merge the stored ingests, and delete old runs and logs.",
+    ),
     "fleet vacuum": ("fleet.fleet:vacuum", "Delete old runs and logs."),
     "completion": (
         "project.completion:completion",
