@@ -187,6 +187,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "fleet.spark:spark",
         "Keep a Spark Connect server on this machine for fleet commands.",
     ),
+    "fleet maintain": (
+        "fleet.fleet:maintain",
+        "Merge the stored ingests, and delete old runs and logs.",
+    ),
     "fleet vacuum": ("fleet.fleet:vacuum", "Delete old runs and logs."),
     "completion": (
         "project.completion:completion",

@@ -40,6 +40,7 @@ COMPACT_GRACE = timedelta(hours=1)
 """How long rows stay that were put together, for those who read them at that time."""
 MERGED = "merged-"
 """How the attempts begin that put together what others kept."""
+_MIN_ATTEMPTS = 2
 _LIVE_SCHEMA = "attempt string, part int, cluster string, source string, file string, stamp string"
 _SUM_KEYS = (
     *("cluster", "principal", "host", "operation", "resource_type", "resource_name"),
@@ -198,6 +199,9 @@ class LogStore:
         from pyspark.sql import functions as F  # noqa: N812
 
         parts = self.parts()
+        attempts = {each.attempt for each in parts}
+        if not dropped and len(attempts) < _MIN_ATTEMPTS:
+            return 0
         logs = [each for each in live_logs(parts) if each.parts]
         kept = [each for each in logs if (each.last.cluster, each.last.file) not in dropped]
         merged = [merge_log(each, at) for at, each in enumerate(kept)]
@@ -213,11 +217,13 @@ class LogStore:
             )
             self._tables.add_requests(sums.select(*_names(REQUEST_SCHEMA)), attempt)
         self._commit([*merged, *_known_logs(parts, logs, merged)], attempt)
-        return len({each.attempt for each in parts})
+        return len(attempts)
 
     def remove_merged(self, now: datetime) -> int:
         """Remove the attempts that were put together some time ago; returns how many went."""
         parts = self.parts()
+        if all(not each.attempt for each in parts):
+            return 0
         merged = {each.at for each in parts if each.attempt.startswith(MERGED)}
         until = max((at for at in merged if now - _time(at) >= COMPACT_GRACE), default="")
         live = {part.attempt for log in live_logs(parts) for part in log.parts}

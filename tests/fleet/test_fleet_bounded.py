@@ -192,6 +192,19 @@ def replayed(options: FleetOptions, ports: FleetPorts) -> Figures:
         return access.replay_audit(options, ports, [Path("plan")])
 
 
+def maintained(options: FleetOptions, ports: FleetPorts) -> Figures:
+    """Merge ingests: no answer changes."""
+    store = fleet.read_fleet(options).store
+    runs = len(list(Path(store, "runs").glob("attempt=*")))
+    before = ingest.ingest_logs(options, ports)
+    done = fleet.maintain_store(options, ports, timedelta(days=9_999), None)
+    assert (done.removed.runs, done.replaced) == (0, 0)
+    assert len(list(Path(store, "runs").glob("attempt=*"))) == runs
+    after = ingest.ingest_logs(options, ports)
+    assert after.tables == before.tables
+    return after
+
+
 Asked = Callable[[FleetOptions, FleetPorts], Figures]
 VERBS: dict[str, Asked] = {
     "snapshot": lambda o, p: fleet.take_snapshot(o, p, o.folder / "saved"),
@@ -208,6 +221,7 @@ VERBS: dict[str, Asked] = {
     "usage": lambda o, p: audit.read_usage(o, p, o.folder / "removed"),
     "replay": replayed,
     "report": report.build_report,
+    "maintain": maintained,
 }
 
 

@@ -1,5 +1,6 @@
 """`kplan fleet ...`: many clusters at once, on Spark."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,17 @@ from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
+
+Keep = Annotated[
+    str,
+    typer.Option("--keep", metavar="SPAN", help="Keep runs for this time, for example 720h."),
+]
+KeepLogs = Annotated[
+    str,
+    typer.Option(
+        "--keep-logs", metavar="SPAN", help="Keep logs for this time.", show_default="keep all"
+    ),
+]
 
 
 @verb(
@@ -199,35 +211,19 @@ def vacuum(
     spark: SparkOptions,
     inputs: InputOptions,
     *,
-    keep: Annotated[
-        str,
-        typer.Option("--keep", metavar="SPAN", help="Keep runs for this time, for example 720h."),
-    ] = "2160h",
-    keep_logs: Annotated[
-        str,
-        typer.Option(
-            "--keep-logs",
-            metavar="SPAN",
-            help="Keep logs for this time.",
-            show_default="keep all",
-        ),
-    ] = "",
+    keep: Keep = "2160h",
+    keep_logs: KeepLogs = "",
 ) -> int:
     """Delete old runs and logs.
 
     The latest run is always kept. kplan also deletes the remains of interrupted runs. A log is
-    deleted if its last request is older than -keep-logs; the next ingest reads it again if its file
-    still exists.
+    deleted if its last request is older than -keep-logs; the next ingest reads it again only if its
+    file has changed.
     """
     from kplan.cli.progress import show_progress  # noqa: PLC0415 - as above
     from kplan.workflow.fleet import fleet  # noqa: PLC0415
 
-    runs, logs = (
-        command.parse_duration("-keep", keep),
-        command.parse_duration("-keep-logs", keep_logs),
-    )
-    if runs is None:
-        raise UsageError("-keep is empty.", "Write it as 720h.")
+    runs, logs = _periods(keep, keep_logs)
     chosen = command.build_options(session, spark, RunOptions(), inputs)
     with show_progress(session.terminal) as progress:
         deleted = fleet.vacuum_store(chosen, command.build_ports(session, progress), runs, logs)
@@ -235,6 +231,47 @@ def vacuum(
     if logs is not None:
         session.terminal.write_stdout(f"Deleted {deleted.logs:,} logs.\n")
     return ExitCode.DONE
+
+
+@verb(
+    ("kplan fleet maintain", "Merge the stored ingests, and delete runs older than 90 days."),
+    ("kplan fleet maintain -keep-logs=8760h", "Also delete logs older than one year."),
+)
+def maintain(
+    session: Session,
+    spark: SparkOptions,
+    inputs: InputOptions,
+    *,
+    keep: Keep = "2160h",
+    keep_logs: KeepLogs = "",
+) -> int:
+    """Merge the stored ingests, and delete old runs and logs.
+
+    Each ingest adds files to the store. kplan merges the rows of each log, which makes queries
+    faster and changes no answer. What this replaces is deleted by a later run, at least one hour
+    afterwards, because queries may still read it. Ingests may run meanwhile.
+    """
+    from kplan.cli.progress import show_progress  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet import fleet  # noqa: PLC0415
+
+    runs, logs = _periods(keep, keep_logs)
+    chosen = command.build_options(session, spark, RunOptions(), inputs)
+    with show_progress(session.terminal) as progress:
+        done = fleet.maintain_store(chosen, command.build_ports(session, progress), runs, logs)
+    write = session.terminal.write_stdout
+    write(f"Merged {done.merged:,} ingests. Deleted {done.replaced:,} ingests merged before.\n")
+    write(f"Deleted {done.removed.runs:,} runs.\n")
+    if logs is not None:
+        write(f"Deleted {done.removed.logs:,} logs.\n")
+    return ExitCode.DONE
+
+
+def _periods(keep: str, keep_logs: str) -> tuple[timedelta, timedelta | None]:
+    """Parse how long runs and logs are kept. Raises UsageError."""
+    runs = command.parse_duration("-keep", keep)
+    if runs is None:
+        raise UsageError("-keep is empty.", "Write it as 720h.")
+    return runs, command.parse_duration("-keep-logs", keep_logs)
 
 
 def _show_plan(

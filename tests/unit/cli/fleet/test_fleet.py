@@ -15,6 +15,7 @@ REFUSED: Mapping[tuple[str, ...], str] = {
     ("audit", "usage", "-since=30d"): "-since=30d is not a duration.",
     ("replay", "-since=9999999h", "x"): "-since=9999999h is longer than 100 years.",
     ("vacuum", "-keep="): "-keep is empty. hint: Write it as 720h.",
+    ("maintain", "-keep="): "-keep is empty. hint: Write it as 720h.",
 }
 
 
