@@ -101,7 +101,7 @@ _TABLE = (
         SCHEMA_IS_OLD,
         Handling.REJECTED,
         "It is an older version of the subject, which a registry does not register again.",
-        "Change it in some way, as in its doc, to make it a new version.",
+        "Change it in some way, as in its doc, or delete the later versions at the registry.",
     ),
     KafkaError(-210, CONNECTOR_INVALID, Handling.REJECTED, "The worker does not take the config."),
     KafkaError(-206, "REST_DENIED", Handling.DENIED, "The service denied the request."),

@@ -155,10 +155,10 @@ class ConnectorKind:
         secret = {*desired.config_sensitive, *desired.marks}
         before = _split(live, {*live.config_sensitive, *live.marks, *secret})
         values, marks = _desired_secrets(before, desired)
+        before = _with_known_values(before, desired)
         if ("config_sensitive",) in ignored:
             values, marks = before.config_sensitive, before.marks
         is_known = {*before.config_sensitive} >= secret
-        before = replace(before, marks={key: before.marks.get(key, "") for key in before.marks})
         is_same = is_known and values == before.config_sensitive
         is_idle = desired.state == RUNNING and live.state == UNASSIGNED
         after = replace(
@@ -278,10 +278,20 @@ def _desired_secrets(live: KafkaConnector, desired: KafkaConnector) -> tuple[Con
     marks: dict[str, str] = {}
     for key in sorted({*desired.config_sensitive, *desired.marks}):
         is_held = _is_held(key, live, desired)
-        held = live.config_sensitive.get(key, "")
-        values[key] = held if is_held else desired.config_sensitive.get(key, "")
+        held = live.config_sensitive.get(key, "") if is_held else ""
+        values[key] = desired.config_sensitive.get(key, held)
         marks[key] = desired.marks.get(key, "")
     return values, marks
+
+
+def _with_known_values(live: KafkaConnector, desired: KafkaConnector) -> KafkaConnector:
+    """Put what is declared in the place of the mask of a service, which must not be sent back."""
+    known = {
+        key: each
+        for key, each in desired.config_sensitive.items()
+        if key in live.config_sensitive and _is_held(key, live, desired)
+    }
+    return replace(live, config_sensitive={**live.config_sensitive, **known})
 
 
 def _is_held(key: str, live: KafkaConnector, desired: KafkaConnector) -> bool:
@@ -312,7 +322,7 @@ def _has_secrets(change: Change) -> bool:
     after = _after(change)
     return all(
         (value := after.config_sensitive.get(key)) is not None
-        and (not mark or bool(_MASK.fullmatch(value)) or is_marked(mark, value, ""))
+        and (not mark or is_marked(mark, value, ""))
         for key, mark in after.marks.items()
     )
 
