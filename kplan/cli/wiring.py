@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from itertools import takewhile

@@ -169,7 +169,10 @@ def execute_plan(
         )
         journal.end()
         outcomes = (*outcomes, *report_refused(result.plan, hands.watcher))
-        outputs = {**_final_outputs(result), **late_outputs(found, result.configuration, ports)}
+        outputs = {
+            **_final_outputs(result),
+            **late_outputs(found, result.configuration, result.plan, ports),
+        }
         state = checkpoints.next_state(outcomes, outputs)
         state = replace(state, applied_plans=_applied_plans(result, ports))
         write(state)

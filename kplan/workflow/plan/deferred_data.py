@@ -8,7 +8,7 @@ from kplan.config.modules.deferral import DeferredData
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import ConfigError, KplanError
-from kplan.model.plan import Action, Change
+from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.model.state import OutputValue
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.ports import Ports
@@ -74,10 +74,12 @@ def kept_outputs(configuration: Configuration, project: OpenProject) -> dict[str
 
 
 def late_outputs(
-    project: OpenProject, configuration: Configuration, ports: Ports
+    project: OpenProject, configuration: Configuration, plan: Plan, ports: Ports
 ) -> dict[str, OutputValue]:
-    """Read what was left for later, and return the outputs that need it."""
-    names = configuration.deferred.outputs if configuration.deferred else ()
+    """Read what was left for later, and return the outputs that need it and stay."""
+    deferred = configuration.deferred
+    is_destroy = any(each.reason is Reason.DESTROY for each in plan.changes)
+    names = deferred.outputs if deferred and not is_destroy else ()
     if not names or project.load_all_data is None:
         return {}
     try:

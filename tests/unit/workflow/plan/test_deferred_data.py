@@ -49,6 +49,8 @@ def test_outputs_are_known_after_the_apply_and_then_stay(desk: MemoryCommand) ->
     told = desk.run("plan", "-detailed-exitcode", code=2)
     assert "1 to change" in told
     assert "- names" not in told
+    assert "names" not in desk.run("destroy", "-auto-approve").partition("Destroy complete")[2]
+    assert desk.run("output", "-json").strip() == "{}"
 
 
 def test_a_resource_that_needs_it_is_an_error_until_the_targets_are_applied(
