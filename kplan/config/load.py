@@ -11,6 +11,7 @@ from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import deep_recursion
 from kplan.config.inputs import Inputs
 from kplan.config.modules.data_source import DataSourceReader
+from kplan.config.modules.deferral import DeferredData
 from kplan.config.modules.module import Module
 from kplan.config.modules.provider import Provider, evaluate_providers
 from kplan.config.modules.result_cache import ResultCache
@@ -49,7 +50,8 @@ class Configuration:
     text of each file, for showing the line of a problem. `digest` is the same for the same
     configuration files and values of variables, wherever those come from; sensitive ones are not in
     it. With `lacks_data` there are data sources, and nothing was there to read them from: what
-    depends on them is left out. With `requires_signature` saved plans are signed.
+    depends on them is left out. `deferred` are data sources that are read after an apply. With
+    `requires_signature` saved plans are signed.
     """
 
     resources: tuple[Resource, ...]
@@ -63,6 +65,7 @@ class Configuration:
     policies: tuple[Policy, ...] = ()
     policy_settings: PolicySettings = field(default_factory=PolicySettings)
     lacks_data: bool = False
+    deferred: DeferredData | None = None
     requires_signature: bool = False
 
 
@@ -74,15 +77,18 @@ def load_configuration(
     inputs: Inputs,
     kinds: Sequence[ResourceKind],
     reader: DataSourceReader | None = None,
+    *,
+    defers: bool = False,
 ) -> Configuration:
     """Load the configuration in a folder. What a user can fix is among the diagnostics.
 
     Without a `reader` data sources, and all that depends on them, have no values: this is for
-    checking, and for finding out which connections there are.
+    checking, and for finding out which connections there are. With `defers` those that depend on
+    resources are not read.
     """
     with deep_recursion():
         root = open_folder(folder, inputs, kinds)
-        root = root if reader is None else root.with_reader(reader)
+        root = root if reader is None else root.with_reader(reader, defers=defers)
     return evaluate_configuration(root, inputs, kinds)
 
 
@@ -104,19 +110,35 @@ def evaluate_configuration(
         judging = evaluate_policy_settings(module, ledger)
         requires_signature = _requires_signature(module, ledger)
     variables = _variable_values(module)
+    deferred, problems = _deferred_data(root, ledger.diagnostics)
     return Configuration(
         merge_shared_objects(resources, kinds),
         evaluated,
         shown,
         variables,
-        sort_diagnostics(ledger.diagnostics),
+        sort_diagnostics(problems),
         root.sources,
         _digest(root.context.folders.sources, variables, inputs),
         refactored,
         judges,
         judging,
         lacks_data,
+        deferred,
         requires_signature,
+    )
+
+
+def _deferred_data(
+    root: RootModule, found: Sequence[Diagnostic]
+) -> tuple[DeferredData | None, Sequence[Diagnostic]]:
+    """Part the problems of data sources that are read later from the others."""
+    deferral = root.context.deferral
+    if deferral is None or not deferral.waits:
+        return None, found
+    later = tuple(each for each in found if each.code == "KP510")
+    return (
+        DeferredData(deferral.waits, tuple(deferral.outputs), sort_diagnostics(later)),
+        [each for each in found if each.code != "KP510"],
     )
 
 

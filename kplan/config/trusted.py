@@ -32,6 +32,8 @@ def load_restricted(
     inputs: Inputs,
     kinds: Sequence[ResourceKind],
     reader: DataSourceReader | None = None,
+    *,
+    defers: bool = False,
 ) -> Configuration:
     """Load the configuration in a folder within the limits of `inputs.trust`.
 
@@ -39,7 +41,7 @@ def load_restricted(
         ConfigError: the trusted configuration has errors.
 
     """
-    found = load_configuration(folder, inputs, kinds, reader)
+    found = load_configuration(folder, inputs, kinds, reader, defers=defers)
     trust = inputs.trust
     if trust is None:
         return found

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
@@ -69,22 +70,29 @@ class OpenProject:
     """What every use case that meets the clusters starts from.
 
     `journal` is that of an apply that was killed; what it had done is folded into `state` already,
-    but not yet written.
+    but not yet written. `load_all_data` loads the configuration with every data source read, where
+    some have been left for later.
     """
 
     configuration: Configuration
     state: State
     clusters: Clusters
     journal: Journal | None = None
+    load_all_data: Callable[[], Configuration] | None = None
 
 
 @contextmanager
 def open_project(
-    project: Project, ports: Ports, also: frozenset[str] = frozenset()
+    project: Project,
+    ports: Ports,
+    also: frozenset[str] = frozenset(),
+    *,
+    defers: bool = False,
 ) -> Iterator[OpenProject]:
     """Load, lock, read the state and connect: checks without network come first.
 
-    `also` are keys of connections that are opened if declared, even where nothing uses them.
+    `also` are keys of connections that are opened if declared, even where nothing uses them. With
+    `defers` data sources that depend on resources are left for later.
 
     Raises:
         ConfigError: the configuration has errors.
@@ -94,7 +102,7 @@ def open_project(
 
     """
     ports.progress.stage("Reading configuration")
-    configuration = load_with_data(project, ports)
+    configuration = load_with_data(project, ports, defers=defers)
     with lock_state(project, ports):
         journal = project.store.read_journal()
         state = read_or_create_state(project)
@@ -103,10 +111,11 @@ def open_project(
             ports.progress.note(_interruption_note(journal, len(unsettled)))
         ports.progress.stage("Connecting")
         with connect_clusters(configuration, state, ports, also) as (clusters, state):
-            yield OpenProject(configuration, state, clusters, journal)
+            later = partial(load_with_data, project, ports)
+            yield OpenProject(configuration, state, clusters, journal, later)
 
 
-def load_with_data(project: Project, ports: Ports) -> Configuration:
+def load_with_data(project: Project, ports: Ports, *, defers: bool = False) -> Configuration:
     """Load the configuration with its data sources, read over connections of their own.
 
     Raises:
@@ -123,17 +132,19 @@ def load_with_data(project: Project, ports: Ports) -> Configuration:
         def connect(key: str) -> Cluster:
             return stack.enter_context(closing(ports.connect(configuration, key)))
 
-        return load_checked(project, ClusterReader(connect))
+        return load_checked(project, ClusterReader(connect), defers=defers)
 
 
-def load_checked(project: Project, reader: DataSourceReader | None = None) -> Configuration:
+def load_checked(
+    project: Project, reader: DataSourceReader | None = None, *, defers: bool = False
+) -> Configuration:
     """Load the configuration; data sources have values only where there is a reader.
 
     Raises:
         ConfigError: with every diagnostic, warnings included, if one of them is an error.
 
     """
-    configuration = load_restricted(project.folder, project.inputs, KINDS, reader)
+    configuration = load_restricted(project.folder, project.inputs, KINDS, reader, defers=defers)
     problems = sort_diagnostics([*configuration.diagnostics, *acl_order_diagnostics(configuration)])
     if has_errors(problems):
         raise ConfigError(problems, configuration.sources)

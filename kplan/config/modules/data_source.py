@@ -17,6 +17,7 @@ from kplan.config.declarations.declaration import Declaration
 from kplan.config.diagnostic import EvaluationError, OperandError, error, suggestion
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Scope
+from kplan.config.modules.deferral import Deferral, dependencies, is_deferred
 from kplan.config.modules.instance import InstanceKey, Instances, evaluate_instances, find_instance
 from kplan.config.modules.resource import EnclosingModule, object_attributes
 from kplan.config.modules.result_cache import ResultCache, ResultName
@@ -57,24 +58,52 @@ DataQuery = tuple[str, Mapping[str, Value]]
 """Key of the connection, and the arguments of one instance."""
 
 
+class ReadContext(Protocol):
+    """What data sources share in one load."""
+
+    @property
+    def results(self) -> ResultCache:
+        """Results so far."""
+        ...
+
+    @property
+    def kinds(self) -> Mapping[str, ResourceKind]:
+        """The kinds of objects by name."""
+        ...
+
+    @property
+    def reader(self) -> DataSourceReader | None:
+        """Reads clusters; None where nothing is read."""
+        ...
+
+    @property
+    def deferral(self) -> Deferral | None:
+        """Notes what is read later; None where nothing is."""
+        ...
+
+
 class DataNode(Deferred):
     """A `data` block as references see it. All of its instances are read together."""
 
-    __slots__ = ("_found", "_kinds", "_ledger", "_module", "_reader", "kind", "name")
+    __slots__ = (
+        *("_deferral", "_found", "_kinds", "_ledger", "_module", "_reader", "_waits_for"),
+        *("kind", "name"),
+    )
 
     def __init__(
         self,
         module: EnclosingModule,
-        ledger: ResultCache,
+        run: "ReadContext",
         declaration: Declaration,
-        kinds: Mapping[str, ResourceKind],
-        reader: DataSourceReader | None,
+        waits_for: tuple[str, ...] = (),
     ) -> None:
         self._module = module
-        self._ledger = ledger
+        self._ledger = run.results
         self._found = declaration
-        self._kinds = kinds
-        self._reader = reader
+        self._kinds = run.kinds
+        self._reader = run.reader
+        self._deferral = run.deferral
+        self._waits_for = (*waits_for, *dependencies(declaration, module.label("")))
         kind, name = declaration.block.labels
         self.kind = kind.text
         self.name = name.text
@@ -86,7 +115,15 @@ class DataNode(Deferred):
     def evaluate_all(self) -> None:
         """Compute every instance; an error in one does not hide the others."""
         for key in self._ledger.attempt(self.instances) or ():
-            self._ledger.attempt(partial(self.instance, key))
+            self._ledger.attempt(partial(self._read_now, key))
+
+    def _read_now(self, key: InstanceKey) -> None:
+        """Read an instance; one that is read later is a problem of what needs it."""
+        try:
+            self.instance(key)
+        except EvaluationError as failure:
+            if not is_deferred(failure):
+                raise
 
     def instances(self) -> Instances:
         """Evaluate the keys of the instances, with their `each` and `count`."""
@@ -112,6 +149,8 @@ class DataNode(Deferred):
         asked = self._query(key)
         if self._reader is None:
             raise EvaluationError  # whatever depends on it has no value yet
+        if self._deferral is not None and self._waits_for:
+            raise self._deferred_error(self._deferral)
         try:
             return self._value(asked, self._reader)
         except NoClusterError as fault:
@@ -119,6 +158,17 @@ class DataNode(Deferred):
             raise EvaluationError(
                 [error("KP167", self._found.declared_at, detail, hint=str(fault))]
             ) from None
+
+    def _deferred_error(self, deferral: Deferral) -> EvaluationError:
+        label = self._module.label(self._label)
+        deferral.waits[label] = self._waits_for
+        names = ", ".join(self._waits_for)
+        detail = f"{label} depends on {names}, with changes pending, so it is read after them."
+        targets = " ".join(f"-target={each}" for each in self._waits_for)
+        hint = f"Apply what it depends on first: kplan apply {targets}"
+        return EvaluationError(
+            [error("KP510", self._found.declared_at, detail, hint=hint)], is_final=True
+        )
 
     def _query(self, key: InstanceKey) -> DataQuery:
         """Compute the arguments of an instance once."""

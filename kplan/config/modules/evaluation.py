@@ -9,6 +9,7 @@ from kplan.config.foreign_values import NO_FOREIGN_VALUES, ForeignValues
 from kplan.config.functions.function import Function, Host
 from kplan.config.modules.connection import Connections
 from kplan.config.modules.data_source import DataSourceReader
+from kplan.config.modules.deferral import Deferral
 from kplan.config.modules.result_cache import ResultCache, ResultName, SizeCounter
 from kplan.config.packages.installed import InstalledModules
 from kplan.config.syntax.source import Origin
@@ -19,7 +20,10 @@ from kplan.model.diagnostic import SourceRange
 
 @dataclass(frozen=True, slots=True)
 class EvaluationContext:
-    """What all modules of one load share."""
+    """What all modules of one load share.
+
+    With a `deferral` data sources that depend on resources are not read, and are noted in it.
+    """
 
     kinds: Mapping[str, ResourceKind]
     functions: Mapping[str, Function]
@@ -33,6 +37,7 @@ class EvaluationContext:
     workspace: str
     reader: DataSourceReader | None = None
     foreign: ForeignValues = NO_FOREIGN_VALUES
+    deferral: Deferral | None = None
 
     def constant_scope(self, origin: Origin) -> Scope:
         """Make the scope of an expression that may refer to nothing."""
@@ -45,7 +50,7 @@ class ModulePlace:
 
     `callers` are the folders of the modules that lead here. `connections` are those that were
     handed on by the module that calls; the root module declares its own. `called_at` is the block
-    of the call.
+    of the call. `waits_for` are the addresses that calls around it depend on.
     """
 
     path: tuple[str, ...] = ()
@@ -53,6 +58,7 @@ class ModulePlace:
     callers: tuple[str, ...] = ()
     connections: Connections | None = None
     called_at: SourceRange | None = None
+    waits_for: tuple[str, ...] = ()
 
 
 class HasDeclaredAt(Protocol):

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from kplan.config.declarations.body_schema import DATA_SCHEMAS, MODULE_SCHEMA, body_problems
+from kplan.config.declarations.body_schema import DATA_SCHEMAS, MODULE_SCHEMA
 from kplan.config.declarations.declaration import Declaration, Local, ModuleDeclarations
 from kplan.config.declarations.reference import (
     ephemeral_argument_problems,
     ephemeral_problems,
     module_argument_problems,
-    undeclared_references,
 )
 from kplan.config.diagnostic import EvaluationError, error, warning
 from kplan.config.evaluation.evaluate import evaluate
@@ -27,10 +26,10 @@ from kplan.config.modules.connection import (
     Connections,
     ProviderBlock,
     evaluate_provider_block,
-    misplaced_providers,
     root_connections,
 )
 from kplan.config.modules.data_source import DataKindNode, DataNode
+from kplan.config.modules.deferral import dependencies, is_deferred
 from kplan.config.modules.evaluation import (
     EvaluationContext,
     HasDeclaredAt,
@@ -44,9 +43,9 @@ from kplan.config.modules.resource import ResourceNode
 from kplan.config.modules.resource_block import (
     ResourceBlock,
     prepare_resource_block,
-    resource_problems,
 )
 from kplan.config.modules.result_cache import MAX_VALUE_PARTS, ResultName
+from kplan.config.modules.static_checks import static_problems
 from kplan.config.modules.value_block import ValueBlockNode
 from kplan.config.modules.variable import (
     InputValue,
@@ -59,7 +58,7 @@ from kplan.config.modules.variable import (
 from kplan.config.syntax.source import Origin
 from kplan.config.values.value import Value
 from kplan.model.address import instance_key
-from kplan.model.diagnostic import Diagnostic, SourceRange
+from kplan.model.diagnostic import SourceRange
 
 _NOT_COMPUTED = object()
 
@@ -132,7 +131,7 @@ class Module:
     def evaluate_all(self) -> None:
         """Compute all there is; every problem ends up in the ledger."""
         ledger = self._context.results
-        ledger.report(self._static_problems())
+        ledger.report(static_problems(self.declarations, self._context.kinds, self.path))
         ledger.report(ephemeral_problems(self.declarations, is_root=not self.path))
         lost: dict[str, SourceRange] = {}
         for name in self.declarations.variables:
@@ -167,6 +166,9 @@ class Module:
         except EvaluationError as failure:
             if not failure.is_unknown:
                 self._context.results.report(failure.diagnostics)
+            elif self._context.deferral and is_deferred(failure):
+                if name.startswith("output.") and not self.path:
+                    self._context.deferral.outputs.append(name.removeprefix("output."))
             elif declared is not None:
                 lost[name] = declared.declared_at
 
@@ -183,19 +185,6 @@ class Module:
         yield self
         for name in self.declarations.modules:
             yield from self._call_node(name).modules()
-
-    # ---- checks of the text
-
-    def _static_problems(self) -> Iterator[Diagnostic]:
-        for (kind, _), found in self.declarations.resources.items():
-            if kind in self._context.kinds and not found.is_broken:
-                yield from resource_problems(self._context.kinds[kind], found)
-        for (kind, _), found in self.declarations.data.items():
-            if kind in DATA_SCHEMAS and not found.is_broken:
-                yield from body_problems(found.block, found.origin, DATA_SCHEMAS[kind])
-        yield from undeclared_references(self.declarations)
-        if self.path:
-            yield from misplaced_providers(self.declarations.providers)
 
     # ---- connections
 
@@ -329,8 +318,7 @@ class Module:
     def _value_node(self, kind: str, name: str) -> ValueBlockNode:
         is_data = kind.startswith("data.")
         declared = self.declarations.data if is_data else self.declarations.resources
-        block = declared[kind.removeprefix("data."), name]
-        return ValueBlockNode(self, self._context.results, block)
+        return ValueBlockNode(self, self._context, declared[kind.removeprefix("data."), name])
 
     def _resource_node(self, kind: str, name: str) -> ResourceNode:
         plan = self._resource_blocks.get((kind, name))
@@ -345,8 +333,7 @@ class Module:
         found = self.declarations.data.get((kind, name))
         if found is None or found.is_broken or kind not in DATA_SCHEMAS:
             raise EvaluationError
-        run = self._context
-        return DataNode(self, run.results, found, run.kinds, run.reader)
+        return DataNode(self, self._context, found, self._place.waits_for)
 
     def _data_nodes(self) -> Iterator[DataNode]:
         for (kind, name), found in self.declarations.data.items():
@@ -396,5 +383,6 @@ class Module:
         path = (*self.path, f"{declaration.name}{instance_key(key)}")
         callers = (*self._place.callers, self._place.folder)
         passed = self._passed_connections(declaration, scope)
-        place = ModulePlace(path, folder, callers, passed, declaration.declared_at)
+        waits = (*self._place.waits_for, *dependencies(declaration, self.label("")))
+        place = ModulePlace(path, folder, callers, passed, declaration.declared_at, waits)
         return Module(self._context, declared, place, given)

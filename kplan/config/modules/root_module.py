@@ -13,6 +13,7 @@ from kplan.config.functions.file_access import OWN_FOLDERS, FileAccess
 from kplan.config.functions.registry import FUNCTIONS
 from kplan.config.inputs import Inputs
 from kplan.config.modules.data_source import DataSourceReader
+from kplan.config.modules.deferral import Deferral
 from kplan.config.modules.evaluation import EvaluationContext, ModulePlace
 from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache, SizeCounter
@@ -55,9 +56,14 @@ class RootModule:
         """Text of every file read so far, by the name it is shown under."""
         return {**self.context.folders.sources, **self._variable_files}
 
-    def with_reader(self, reader: DataSourceReader) -> "RootModule":
-        """Return the same, with clusters to read data sources from."""
-        return replace(self, context=replace(self.context, reader=reader)).fresh_copy()
+    def with_reader(self, reader: DataSourceReader, *, defers: bool = False) -> "RootModule":
+        """Return the same, with clusters to read data sources from.
+
+        With `defers` those that depend on resources are left for later.
+        """
+        deferral = Deferral() if defers else None
+        context = replace(self.context, reader=reader, deferral=deferral)
+        return replace(self, context=context).fresh_copy()
 
     def fresh_copy(self, given: Mapping[str, InputValue] | None = None) -> "RootModule":
         """Return the same with nothing computed yet; `given` replaces values of the same name."""

@@ -8,7 +8,6 @@ import posixpath
 from collections.abc import Mapping
 from typing import Final
 
-from kplan.config.declarations.declaration import Declaration
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Scope
@@ -16,8 +15,6 @@ from kplan.config.foreign_values import parse_state_outputs
 from kplan.config.functions.file_access import FileRefused
 from kplan.config.modules.data_source import DataNode, attribute_value
 from kplan.config.modules.instance import InstanceKey
-from kplan.config.modules.resource import EnclosingModule
-from kplan.config.modules.result_cache import ResultCache
 from kplan.config.syntax.source import Spot
 from kplan.config.values.value import Value, is_null
 
@@ -37,11 +34,6 @@ class ValueBlockNode(DataNode):
     """A block that holds values, as references see it."""
 
     __slots__ = ()
-
-    def __init__(
-        self, module: EnclosingModule, ledger: ResultCache, declaration: Declaration
-    ) -> None:
-        super().__init__(module, ledger, declaration, {}, None)
 
     @property
     def _label(self) -> str:

@@ -17,6 +17,7 @@ from kplan.state.plan_file import journal_plan_metadata
 from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.moves.moves import describe_moves, kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.deferred_data import late_outputs
 from kplan.workflow.plan.plan import (
     PlanResult,
     output_values,
@@ -168,7 +169,11 @@ def execute_plan(
         )
         journal.end()
         outcomes = (*outcomes, *report_refused(result.plan, hands.watcher))
-        state = checkpoints.next_state(outcomes, _final_outputs(result))
+        outputs = {
+            **_final_outputs(result),
+            **late_outputs(found, result.configuration, result.plan, ports),
+        }
+        state = checkpoints.next_state(outcomes, outputs)
         state = replace(state, applied_plans=_applied_plans(result, ports))
         write(state)
     done = ApplyResult(result, outcomes, state, is_approved=True)
@@ -258,7 +263,7 @@ def apply(
 
     """
     check_state_is_kept(project, ports)
-    with open_project(project, ports) as found:
+    with open_project(project, ports, defers=True) as found:
         check_plan_is_saved(found.configuration)
         made = plan_open_project(found, replace(options, is_for_apply=True), ports)
         if not made.plan.is_applyable:

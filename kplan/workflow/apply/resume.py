@@ -19,6 +19,7 @@ from kplan.workflow.adopt.import_ import merge_owned
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply_context, execute_plan
 from kplan.workflow.apply.wait import pending_change
 from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.plan import PlanResult, plan_open_project
 from kplan.workflow.policy.policy import check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
@@ -46,14 +47,14 @@ def resume_apply(
         raise UsageError(_NOTHING_TO_RESUME)
     values = {**journal.header.variables, **project.inputs.values}
     project = replace(project, inputs=replace(project.inputs, values=values))
-    with open_project(project, ports) as opened:
+    with open_project(project, ports, defers=True) as opened:
         if opened.journal is None:  # another run has finished it meanwhile
             raise UsageError(_NOTHING_TO_RESUME)
         check_policy_principal(opened.configuration, options.policies)
         journal = opened.journal
-        resources = tuple(_approved_resources(opened.configuration, journal.changes))
-        configuration = replace(opened.configuration, resources=resources)
-        found = replace(opened, configuration=configuration)
+        found = settle_data(opened, journal.changes, is_narrow=True)
+        resources = tuple(_approved_resources(found.configuration, journal.changes))
+        found = replace(found, configuration=replace(found.configuration, resources=resources))
         options = replace(
             keep_replacements(options, journal.changes),
             only=_approved_keys(journal.changes, found.state),

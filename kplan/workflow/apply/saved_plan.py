@@ -26,6 +26,7 @@ from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.apply.staleness import Staleness, find_stale_changes
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.plan import (
     PlanResult,
     check_plan_controller_access,
@@ -129,7 +130,8 @@ def apply_reviewed(
     check_not_expired(saved.metadata, ports.now())
     inputs = replace(project.inputs, values=saved.metadata.variables)
     project = replace(project, inputs=inputs)
-    with open_project(project, ports) as found:
+    with open_project(project, ports, defers=True) as opened:
+        found = settle_data(opened, saved.plan.changes, is_narrow=not saved.plan.is_complete)
         check_signature_required(found.configuration, approval.signature)
         options = replace(options, policies=_planned_policies(saved.plan, options.policies))
         check_policy_principal(found.configuration, options.policies)

@@ -49,6 +49,7 @@ from kplan.workflow.clusters import Clusters
 from kplan.workflow.moves.moves import add_moves, check_move_targets
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import check_with_brokers
+from kplan.workflow.plan.deferred_data import kept_outputs, settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.plan.saved import check_signature_required
@@ -191,10 +192,22 @@ class PlanResult:
 
 def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResult:
     """Compare configuration, state and cluster; changes nothing anywhere."""
-    with open_project(project, ports) as found:
+    with open_project(project, ports, defers=True) as found:
         if found.journal is not None:
             ports.progress.note("To finish it: kplan apply -resume")
         return plan_open_project(found, options, ports)
+
+
+def _build_with_data(
+    project: OpenProject, options: PlanOptions, ports: Ports, snapshots: Mapping[str, Snapshot]
+) -> tuple[OpenProject, Plan]:
+    """Build the plan; again where only now data sources can be read that wait for resources."""
+    made = build_plans(plan_request(project, options, ports), snapshots, KINDS)
+    is_narrow = bool(options.targets) or options.only is not None or options.is_destroy
+    settled = settle_data(project, made.changes, is_narrow=is_narrow)
+    if settled.configuration.deferred is None and settled is not project:
+        made = build_plans(plan_request(settled, options, ports), snapshots, KINDS)
+    return settled, made
 
 
 def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) -> PlanResult:
@@ -205,7 +218,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     snapshots = read_settled_snapshots(project, options, ports)
     project = replace(project, state=settle_state(project, snapshots))
     ports.progress.stage("Planning")
-    made = build_plans(plan_request(project, options, ports), snapshots, KINDS)
+    project, made = _build_with_data(project, options, ports, snapshots)
     made = add_risks(made, read_fallbacks(made, project.clusters))
     warnings = project.configuration.diagnostics
     made = replace(made, diagnostics=sort_diagnostics([*warnings, *made.diagnostics]))
@@ -286,7 +299,7 @@ def plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> Pl
     clusters = _cluster_facts(project.clusters)
     return PlanRequest(
         resources=() if options.is_destroy else configuration.resources,
-        outputs=output_values(configuration),
+        outputs={**output_values(configuration), **kept_outputs(configuration, project)},
         state=project.state,
         config_digest=configuration.digest,
         targets=options.targets,

@@ -1,0 +1,55 @@
+"""Data sources that wait for resources: `depends_on` of the block or of a call around it."""
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from kplan.config.declarations.declaration import Declaration
+from kplan.config.diagnostic import EvaluationError
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic
+
+_KINDS_PREFIX = "kafka_"
+
+
+@dataclass(slots=True)
+class Deferral:
+    """What is read later in one load.
+
+    `waits` has the addresses of blocks and modules by the data source that waits for them,
+    `outputs` the names of outputs of the root module that need one.
+    """
+
+    waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    outputs: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class DeferredData:
+    """Data sources that have not been read, because resources that they depend on may change.
+
+    `problems` are the errors of resources that cannot be planned without them.
+    """
+
+    waits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def dependencies(declaration: Declaration, prefix: str) -> tuple[str, ...]:
+    """Return the addresses that `depends_on` of a block names: resources of Kafka, and modules.
+
+    `prefix` is before the names of the module that the block is in.
+    """
+    attribute = declaration.arguments.get("depends_on")
+    found = []
+    for each in attribute.references if attribute else ():
+        if each.root == "module" and each.steps:
+            found.append(f"{prefix}module.{each.steps[0]}")
+        elif each.root.startswith(_KINDS_PREFIX) and each.steps:
+            found.append(f"{prefix}{each.root}.{each.steps[0]}")
+    return tuple(found)
+
+
+def is_deferred(failure: EvaluationError) -> bool:
+    """Whether a value waits for a data source that is read later."""
+    return any(each.code == "KP510" for each in failure.diagnostics)

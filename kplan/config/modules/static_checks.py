@@ -1,0 +1,26 @@
+"""What is wrong with the declarations of a module before anything is evaluated."""
+
+from collections.abc import Iterator, Mapping
+
+from kplan.config.declarations.body_schema import DATA_SCHEMAS, body_problems
+from kplan.config.declarations.declaration import ModuleDeclarations
+from kplan.config.declarations.reference import undeclared_references
+from kplan.config.modules.connection import misplaced_providers
+from kplan.config.modules.resource_block import resource_problems
+from kplan.kinds.base import ResourceKind
+from kplan.model.diagnostic import Diagnostic
+
+
+def static_problems(
+    declared: ModuleDeclarations, kinds: Mapping[str, ResourceKind], path: tuple[str, ...]
+) -> Iterator[Diagnostic]:
+    """Find arguments that do not belong, undeclared names, and providers in a called module."""
+    for (kind, _), found in declared.resources.items():
+        if kind in kinds and not found.is_broken:
+            yield from resource_problems(kinds[kind], found)
+    for (kind, _), found in declared.data.items():
+        if kind in DATA_SCHEMAS and not found.is_broken:
+            yield from body_problems(found.block, found.origin, DATA_SCHEMAS[kind])
+    yield from undeclared_references(declared)
+    if path:
+        yield from misplaced_providers(declared.providers)
