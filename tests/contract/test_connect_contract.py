@@ -135,6 +135,8 @@ def test_the_worker_says_of_each_key_what_is_wrong_and_creates_nothing(
     (problem,) = [each for each in site.plan().plan.diagnostics if each.is_error]
     assert problem.code == "KP532"
     assert "tasks.max" in problem.detail
+    assert problem.subject is not None
+    assert problem.subject.line == 9  # that of tasks.max
     declare(site, name, plugin="com.example.Missing")
     (problem,) = [each for each in site.plan().plan.diagnostics if each.is_error]
     assert "com.example.Missing" in problem.detail

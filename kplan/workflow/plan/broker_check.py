@@ -236,15 +236,19 @@ def _validate_changes(
         return {change.identity: refused for change in changes}
 
 
+_LOCATED = frozenset({"KP241", "KP532"})
+"""Refusals that name the key of a config."""
+
+
 def _locate_values(plan: Plan, resources: Iterable[Resource]) -> Plan:
     """Point at the value of a config that a broker refuses by its key."""
-    refused = {each.address for each in plan.diagnostics if each.code == "KP241"}
+    refused = {each.address for each in plan.diagnostics if each.code in _LOCATED}
     ranges = {each.address: each.ranges for each in resources if each.address in refused}
     return replace(
         plan,
         diagnostics=tuple(
             replace(each, subject=_config_range(each.detail, ranges[each.address]) or each.subject)
-            if each.code == "KP241" and each.address in ranges
+            if each.code in _LOCATED and each.address in ranges
             else each
             for each in plan.diagnostics
         ),
