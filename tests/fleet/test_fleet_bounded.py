@@ -30,7 +30,7 @@ from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change
 from kplan.model.table import Figures
-from kplan.workflow.fleet import access, audit, fleet, ingest, report
+from kplan.workflow.fleet import access, audit, fleet, ingest, maintain, report
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from tests.fleet.spark_target import CONNECT, SparkTarget
 from tests.project_harness import SilentProgress
@@ -197,7 +197,7 @@ def maintained(options: FleetOptions, ports: FleetPorts) -> Figures:
     store = fleet.read_fleet(options).store
     runs = len(list(Path(store, "runs").glob("attempt=*")))
     before = ingest.ingest_logs(options, ports)
-    done = fleet.maintain_store(options, ports, timedelta(days=9_999), None)
+    done = maintain.maintain_store(options, ports, timedelta(days=9_999), None)
     assert (done.removed.runs, done.replaced) == (0, 0)
     assert len(list(Path(store, "runs").glob("attempt=*"))) == runs
     after = ingest.ingest_logs(options, ports)

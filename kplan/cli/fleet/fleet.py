@@ -221,12 +221,12 @@ def vacuum(
     file has changed.
     """
     from kplan.cli.progress import show_progress  # noqa: PLC0415 - as above
-    from kplan.workflow.fleet import fleet  # noqa: PLC0415
+    from kplan.workflow.fleet import maintain as work  # noqa: PLC0415
 
     runs, logs = _periods(keep, keep_logs)
     chosen = command.build_options(session, spark, RunOptions(), inputs)
     with show_progress(session.terminal) as progress:
-        deleted = fleet.vacuum_store(chosen, command.build_ports(session, progress), runs, logs)
+        deleted = work.vacuum_store(chosen, command.build_ports(session, progress), runs, logs)
     session.terminal.write_stdout(f"Deleted {deleted.runs:,} runs.\n")
     if logs is not None:
         session.terminal.write_stdout(f"Deleted {deleted.logs:,} logs.\n")
@@ -252,12 +252,12 @@ def maintain(
     afterwards, because queries may still read it. Ingests may run meanwhile.
     """
     from kplan.cli.progress import show_progress  # noqa: PLC0415 - as above
-    from kplan.workflow.fleet import fleet  # noqa: PLC0415
+    from kplan.workflow.fleet import maintain as work  # noqa: PLC0415
 
     runs, logs = _periods(keep, keep_logs)
     chosen = command.build_options(session, spark, RunOptions(), inputs)
     with show_progress(session.terminal) as progress:
-        done = fleet.maintain_store(chosen, command.build_ports(session, progress), runs, logs)
+        done = work.maintain_store(chosen, command.build_ports(session, progress), runs, logs)
     write = session.terminal.write_stdout
     write(f"Merged {done.merged:,} ingests. Deleted {done.replaced:,} ingests merged before.\n")
     write(f"Deleted {done.removed.runs:,} runs.\n")

@@ -4,9 +4,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted_fleet
 from kplan.fleet import audit_topic, dataframe, inventory, plan
@@ -311,54 +310,6 @@ def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures
         spans = inventory.history(every.where(meant))
         ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from", "uid", "value")
         return render_figures(f"History of {what}", {"history": ordered}, (options, found))
-
-
-class VacuumResult(NamedTuple):
-    """How much a vacuum removed."""
-
-    runs: int
-    logs: int
-
-
-def vacuum_store(
-    options: FleetOptions, ports: FleetPorts, runs: timedelta, logs: timedelta | None
-) -> VacuumResult:
-    """Remove older runs and logs, and leftovers of broken runs.
-
-    None keeps all logs. Raises FleetError.
-    """
-    fleet = read_fleet(options)
-    with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
-        store, now = Store(spark, fleet.store, fleet.store_format), ports.now()
-        gone = 0 if logs is None else store.vacuum_logs(logs, now)
-        return VacuumResult(store.vacuum(runs, now), gone)
-
-
-class MaintainResult(NamedTuple):
-    """How much maintenance changed: `merged` are stored ingests that are one now."""
-
-    merged: int
-    replaced: int
-    removed: VacuumResult
-
-
-def maintain_store(
-    options: FleetOptions, ports: FleetPorts, runs: timedelta, logs: timedelta | None
-) -> MaintainResult:
-    """Merge the rows of all ingests, and remove what that replaced, and older runs and logs.
-
-    None keeps all logs. Raises FleetError.
-    """
-    fleet = read_fleet(options)
-    ports.progress.stage("Starting Spark")
-    with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
-        store, now = Store(spark, fleet.store, fleet.store_format), ports.now()
-        ports.progress.stage("Merging the rows of logs")
-        gone = 0 if logs is None else store.vacuum_logs(logs, now)
-        merged = store.logs.compact()
-        replaced = store.logs.remove_merged(now)
-        removed = store.vacuum(runs, now) if store.attempts() else 0
-        return MaintainResult(merged, replaced, VacuumResult(removed, gone))
 
 
 def render_figures(
