@@ -180,12 +180,12 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "fleet replay": ("fleet.access:replay", "List logged requests that a saved plan would deny."),
     "fleet recommend": (
         "fleet.recommend:recommend",
-        "Recommend ACLs to remove or narrow, from the requests in authorizer logs.",
+        "Recommend ACLs to remove or narrow, from logged requests.",
     ),
     "fleet report": ("fleet.fleet:report", "Write an HTML report about the fleet."),
     "fleet spark": (
         "fleet.spark:spark",
-        "Keep a Spark Connect server on this machine for fleet commands.",
+        "Keep a Spark Connect server for fleet commands.",
     ),
     "fleet maintain": (
         "fleet.fleet:maintain",

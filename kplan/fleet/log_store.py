@@ -84,8 +84,8 @@ class LogStore:
         """Keep what lines say, in one job; no one sees any of it before all is there.
 
         In: part, line; the parts that they are of; the time zones of clusters that have one.
-        Returns, by `CLUSTER: SOURCE`, what could not be read, or not to its end. An attempt that
-        was kept before is not kept again.
+        Returns, by `CLUSTER: SOURCE`, what could not be read, or not to its end. An `attempt` that
+        may have been kept before must be looked up in `parts` first.
 
         Raises:
             UnreadableLog: Spark's own reader could not read a log; nothing was kept.

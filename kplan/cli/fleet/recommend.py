@@ -49,7 +49,7 @@ def recommend(
     *,
     since: command.Since = "",
 ) -> int:
-    """Recommend ACLs to remove or narrow, from the requests in authorizer logs.
+    """Recommend ACLs to remove or narrow, from logged requests.
 
     An unused ACL is removed. `*`, prefixes, All and User:* become the names, operations and
     principals that were used. kplan keeps Deny ACLs, ACLs that it has not known for -window, and

@@ -44,11 +44,12 @@ def spark(
     ] = None,
     json_: Json = False,
 ) -> int:
-    """Keep a Spark Connect server on this machine for fleet commands.
+    """Keep a Spark Connect server for fleet commands.
 
-    Fleet commands find it by themselves, so that they do not start Spark. It has the settings of
-    fleet.hcl, if there is one here, and of -conf. Commands with other settings, -master or -remote
-    do not use it. It listens on loopback and requires a token that only you can read.
+    It runs on this machine. Fleet commands find it by themselves, so that they do not start Spark.
+    It has the settings of fleet.hcl, if there is one here, and of -conf. Commands with other
+    settings, -master or -remote do not use it. It listens on loopback and requires a token that
+    only you can read.
     """
     from kplan.workflow.fleet.spark import (  # noqa: PLC0415 - help needs none of these
         spark_status,

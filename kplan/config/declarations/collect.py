@@ -103,7 +103,7 @@ def _is_of_other_provider(
     if kind in CONVERTIBLE_TYPES or provider == "kafka":
         return False
     known = [*DATA_SCHEMAS] if declaration.block.type == "data" else kinds
-    return provider in providers or not suggestion(kind, known)
+    return provider in providers | _OTHER_PROVIDERS or not suggestion(kind, known)
 
 
 def _provisioner_problems(declaration: Declaration) -> Iterator[Diagnostic]:
@@ -173,6 +173,9 @@ CONVERTIBLE_TYPES = frozenset(
     )
 )
 """Resources of other providers that `kplan convert` reads."""
+
+_OTHER_PROVIDERS = frozenset({"aiven", "aws", "azurerm", "confluent", "google", "kafka-connect"})
+"""Providers with types that are named much like kinds of kplan, such as `aiven_kafka_connector`."""
 
 _SKIP_HINT = "To plan without resources of other providers, add -skip-foreign."
 
