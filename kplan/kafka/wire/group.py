@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment  # noqa: TID253
 
@@ -13,7 +14,7 @@ from kplan.cluster.usage import LATEST, GroupDescription, GroupListing, GroupMem
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import MalformedResponse, Message, broker_refusal, define_api
+from kplan.kafka.wire.messages import Api, MalformedResponse, Message, broker_refusal, define_api
 from kplan.kafka.wire.metadata import find_leaders
 from kplan.kafka.wire.usage import committed_offsets, fetch_offsets, read_offsets
 from kplan.model.errors import ClusterError, Refusal
@@ -175,9 +176,9 @@ def _describe_at(
     shared = [each.name for each in listed if each.type == "share"]
     told = [each.name for each in listed if each.type != "share"]
     asked = (
-        (_describe_consumer_groups, newer),
+        (partial(_describe_typed_groups, kind=(CONSUMER_GROUP_DESCRIBE, "consumer")), newer),
         (_describe_classic_groups, classic),
-        (_describe_share_groups, shared),
+        (partial(_describe_typed_groups, kind=(SHARE_GROUP_DESCRIBE, "share")), shared),
         (_read_committed, told),
         (_read_share_offsets, shared),
     )
@@ -218,10 +219,18 @@ def _without_offsets(
 _GroupResults = dict[str, GroupDescription | Refusal]
 
 
-def _describe_consumer_groups(
-    gateway: Gateway, at: Endpoint, names: Sequence[str], found: _GroupResults
+def _describe_typed_groups(
+    gateway: Gateway,
+    at: Endpoint,
+    names: Sequence[str],
+    found: _GroupResults,
+    kind: tuple[Api, str],
 ) -> None:
-    api = CONSUMER_GROUP_DESCRIBE
+    """Describe groups of one type by its own request, `kind`: the request and the protocol.
+
+    Members of share groups have no partitions for themselves (KIP-932).
+    """
+    api, protocol = kind
     request = api.request(group_ids=list(names), include_authorized_operations=False)
     for each in gateway.ask(api, request, at=at).groups:
         held = found[each.group_id]
@@ -230,27 +239,7 @@ def _describe_consumer_groups(
         elif isinstance(held, GroupDescription):
             found[each.group_id] = replace(
                 held,
-                protocol=held.protocol or "consumer",
-                state=each.group_state,
-                assignor=each.assignor_name,
-                members=tuple(sorted(map(_member, each.members))),
-            )
-
-
-def _describe_share_groups(
-    gateway: Gateway, at: Endpoint, names: Sequence[str], found: _GroupResults
-) -> None:
-    """Describe share groups: members have no partitions for themselves (KIP-932)."""
-    api = SHARE_GROUP_DESCRIBE
-    request = api.request(group_ids=list(names), include_authorized_operations=False)
-    for each in gateway.ask(api, request, at=at).groups:
-        held = found[each.group_id]
-        if each.error_code:
-            found[each.group_id] = broker_refusal(each.error_code, each.error_message)
-        elif isinstance(held, GroupDescription):
-            found[each.group_id] = replace(
-                held,
-                protocol=held.protocol or "share",
+                protocol=held.protocol or protocol,
                 state=each.group_state,
                 assignor=each.assignor_name,
                 members=tuple(sorted(map(_member, each.members))),
