@@ -213,12 +213,6 @@ SUMMARIES: Mapping[str, str] = {
     "KP452": "Too large a share would change",
     "KP461": "Offset is not in the partition",
     "KP462": "Partition contents are unknown",
-    # offsets of groups
-    "KP540": "Group is live",
-    "KP541": "Group does not exist",
-    "KP542": "Partition cannot be reset",
-    "KP543": "Offset file is invalid",
-    "KP544": "Group has no committed offsets",
     # modules that are fetched
     "KP500": "Module not installed",
     "KP501": "Module source has changed",
@@ -232,7 +226,6 @@ SUMMARIES: Mapping[str, str] = {
     # values that are not known in a run
     "KP509": "Value of another provider is not known",
     "KP510": "Data source is read during apply",
-    # tests
     # services beside the brokers
     "KP520": "Invalid schema",
     "KP521": "Schema is in use",
@@ -241,6 +234,13 @@ SUMMARIES: Mapping[str, str] = {
     "KP530": "Invalid connector",
     "KP531": "Secret in the config of a connector",
     "KP532": "Worker would refuse this connector",
+    # offsets of groups
+    "KP540": "Group is live",
+    "KP541": "Group does not exist",
+    "KP542": "Partition cannot be reset",
+    "KP543": "Offset file is invalid",
+    "KP544": "Group has no committed offsets",
+    # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",
     "KP703": "Invalid command keyword",
