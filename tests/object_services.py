@@ -43,19 +43,25 @@ def install_gcs() -> Path | None:
 
 def install_azurite() -> Path | None:
     """Return the server, installed if it is not there; None without Node or network."""
-    folder = CACHE / "azurite"
+    folder = CACHE / AZURITE
     program = folder / "node_modules" / ".bin" / "azurite-blob"
     if not program.exists() and shutil.which("npm"):
-        _install(["npm", "install", "--silent", "--no-fund", "--no-audit", AZURITE], folder)
+        made = CACHE / f"{AZURITE}.{os.getpid()}"  # an install that is stopped leaves parts behind
+        if _install(["npm", "install", "--silent", "--no-fund", "--no-audit", AZURITE], made):
+            with suppress(OSError):  # another process was faster
+                made.rename(folder)
+        shutil.rmtree(made, ignore_errors=True)
     return program if program.exists() else None
 
 
-def _install(line: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None) -> None:
+def _install(line: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None) -> bool:
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(
+        done = subprocess.run(
             line, cwd=folder, env=environ, capture_output=True, check=False, timeout=_INSTALL_S
         )
+        return done.returncode == 0
+    return False
 
 
 def _free_port() -> int:

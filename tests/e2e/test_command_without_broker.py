@@ -248,15 +248,14 @@ def test_version_and_help_are_quick(folder: Path) -> None:
     ("typed", "offered"),
     [
         ("kplan pl", ["plan"]),
-        ("kplan sandbox st", ["start", "stop", "status"]),
-        ("kplan plan --detailed", ["-detailed-exitcode"]),
+        ("kplan sandbox st", ["start", "status", "stop"]),
+        ("kplan plan -detailed", ["-detailed-exitcode"]),
     ],
 )
 def test_the_shell_completes_verbs_and_options(
     tmp_path: Path, typed: str, offered: list[str]
 ) -> None:
-    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
-    ran = kplan(tmp_path, env={"_KPLAN_COMPLETE": "complete_bash", **words})
+    ran = kplan(tmp_path, typed, env={"_KPLAN_COMPLETE": "bash"})
     assert (ran.code, ran.out.split()) == (0, offered)
 
 
