@@ -5,16 +5,17 @@
 """
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from kplan.sandbox.credential import MECHANISMS
-from kplan.sandbox.layout import SandboxSpec, Security
+from kplan.sandbox.layout import DEFAULT_KAFKA_VERSION, SandboxSpec, Security
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
 from tests.token_endpoint import AUDIENCE, ISSUER, TokenEndpoint, token_endpoint
@@ -33,6 +34,26 @@ class _RunningSandbox:
     used: float
 
 
+KAFKA_VARIABLE = "KPLAN_TEST_KAFKA"
+"""The version of Kafka that shapes without one have: 3.9.1, or 3.9.1+zookeeper."""
+
+
+def wanted_version() -> tuple[str, bool]:
+    """Return the version under test, and whether it stores metadata in ZooKeeper."""
+    version, _, mode = os.environ.get(KAFKA_VARIABLE, DEFAULT_KAFKA_VERSION).partition("+")
+    return version, mode == "zookeeper" or version.startswith("2.")
+
+
+def of_wanted_version(spec: SandboxSpec) -> SandboxSpec:
+    """Return the shape with the version under test; one that has a version or KRaft's own stays."""
+    is_own = spec.kafka_version != DEFAULT_KAFKA_VERSION
+    if is_own or spec.metadata_version or spec.dynamic_quorum:
+        return spec
+    version, has_zookeeper = wanted_version()
+    controllers = None if has_zookeeper else spec.controllers
+    return replace(spec, kafka_version=version, zookeeper=has_zookeeper, controllers=controllers)
+
+
 class SandboxPool:
     """The sandboxes of a session."""
 
@@ -41,6 +62,7 @@ class SandboxPool:
 
     def take(self, spec: SandboxSpec) -> Sandbox:
         """Return the sandbox of a shape, started unless it is up."""
+        spec = of_wanted_version(spec)
         up = next((each for each in self._started if each.sandbox.spec == spec), None)
         if up is None:
             stack = ExitStack()

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from kplan.sandbox.artifact import MAVEN_CENTRAL, file_lock
+from kplan.sandbox.java import find_java
 from kplan.sandbox.layout import DEFAULT_KAFKA_VERSION
-from kplan.sandbox.runtime import find_java, java_flags
+from kplan.sandbox.runtime import java_flags
 from kplan.sandbox.sandbox import Sandbox
 from tests.registry_server import CACHE
 

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from kplan.sandbox.artifact import MAVEN_CENTRAL, file_lock
-from kplan.sandbox.runtime import find_java, java_flags
+from kplan.sandbox.java import find_java
+from kplan.sandbox.runtime import java_flags
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kplan-tests"
 VERSION = "3.3.3"

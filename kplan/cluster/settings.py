@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import IntEnum, StrEnum
 
+from kplan.cluster.releases import first_release
 from kplan.cluster.request import ConfigEntry
 from kplan.cluster.topic import ConfigDefinition, ConfigType
 from kplan.model.dataclass import dataclass
@@ -171,7 +172,9 @@ class MissingApi:
         offers = (
             "offers none" if self.offered is None else f"offers {_version_range(*self.offered)}"
         )
-        return f"kplan needs {self.api} in {_version_range(*self.needed)}; the cluster {offers}"
+        needs = f"kplan needs {self.api} in {_version_range(*self.needed)}; the cluster {offers}"
+        since = first_release(self.api).rstrip(".")
+        return f"{needs}. {since}" if since and self.offered is None else needs
 
 
 def _version_range(oldest: int, newest: int) -> str:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, UsageError
 from kplan.sandbox.artifact import cache_folder
-from kplan.sandbox.runtime import MIN_JAVA, MIN_JAVA_WITH_AOT, Java, read_java_version
+from kplan.sandbox.java import MIN_JAVA, read_java_version
+from kplan.sandbox.runtime import MIN_JAVA_WITH_AOT, Java
 
 ARCHIVE_TIMEOUT_S = 60.0
 """What the first Java may take to make it when its work is done: someone waits for that."""

@@ -11,11 +11,11 @@ from kplan.cluster.request import (
     ItemResult,
     NewTopic,
     TopicDescription,
-    TopicRef,
 )
 from kplan.cluster.topic import name_collision_key
 from kplan.kinds.base import Problem, ResolvedAttributes, config_changes
 from kplan.kinds.reassignment import Reassigner, ReassignmentLimits, TopicTargets
+from kplan.kinds.topic_deletion import delete_topics
 from kplan.kinds.topic_layout import (
     align_topic,
     check_unknown_layout,
@@ -175,9 +175,7 @@ class TopicKind:
         if step.name == CREATE.name:
             answers = cluster.create_topics([_new_topic(each) for each in changes])
         elif step.name == DELETE.name:
-            going = {str(_deleted_name(each)): each for each in changes}
-            answers = cluster.delete_topics([TopicRef(name, going[name].uid) for name in going])
-            return {going[name].identity: answer for name, answer in answers.items()}
+            return delete_topics(cluster, changes, _deleted_name)
         elif step == GROW:
             answers = cluster.create_partitions([new_partitions(*_pair(each)) for each in changes])
         elif step == REASSIGN:

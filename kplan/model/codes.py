@@ -240,6 +240,8 @@ SUMMARIES: Mapping[str, str] = {
     "KP542": "Partition cannot be reset",
     "KP543": "Offset file is invalid",
     "KP544": "Group has no committed offsets",
+    # versions of Kafka
+    "KP545": "Topic is deleted by name",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

@@ -54,7 +54,7 @@ def _delete_change(
         before,
         None,
         reason=reason,
-        uid=live.uid if live else "",
+        uid=(live.uid or owned.uid) if live else "",
         sensitive=secret_paths(kind.schema),
         is_protected=owned.is_protected,
         previous=owned.address if owned.address != address else None,
@@ -72,7 +72,7 @@ def _delete_action(
 ) -> tuple[Action, Reason]:
     if live is None:
         return Action.FORGET, Reason.ALREADY_DELETED
-    if owned.uid and live.uid != owned.uid:
+    if owned.uid and live.uid and live.uid != owned.uid:
         return Action.FORGET, Reason.RECREATED_OUTSIDE
     if any(address_names(each) & set(request.removed) for each in addresses):
         return Action.FORGET, Reason.REMOVED
@@ -90,6 +90,18 @@ def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[D
                 "Declare it with prevent_destroy = false, apply, and then remove it.",
                 change,
             )
+        if change.kind == _KIND_WITH_UID and not change.uid and _deletes(change):
+            yield Diagnostic(
+                "KP545",
+                Severity.WARNING,
+                SUMMARIES["KP545"],
+                f"The cluster shows no topic id of {change.identity}. Right before the request "
+                "kplan compares its partitions, replicas and configs with the plan; a topic that "
+                "was created again with the same ones is not told apart.",
+                "Let no other tool create the topic meanwhile. Kafka has topic ids since 2.8.",
+                change.address,
+                change.declared_at,
+            )
     if not request.resources and not request.is_destroy and (lost := _undeclared_count(request)):
         yield _error(
             "KP235",
@@ -97,7 +109,7 @@ def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[D
             "this looks like a lost configuration.",
             "Run kplan destroy to delete everything, or check the folder.",
         )
-    deletes = sum(1 for each in changes if each.action is Action.DELETE or each.is_recreated)
+    deletes = sum(1 for each in changes if _deletes(each))
     most = _max_deletes(request)
     if most is not None and deletes > most:
         is_given = request.max_deletes is not None
@@ -107,6 +119,13 @@ def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[D
             f"{deletes} objects would be deleted, and at most {most}{why} may be.",
             "Review the deletes; a higher -max-deletes allows them.",
         )
+
+
+_KIND_WITH_UID = "kafka_topic"
+
+
+def _deletes(change: Change) -> bool:
+    return change.action is Action.DELETE or change.is_recreated
 
 
 def _undeclared_count(request: PlanRequest) -> int:

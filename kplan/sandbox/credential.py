@@ -40,8 +40,8 @@ def make_open_credentials() -> Credentials:
     return Credentials("PLAINTEXT", (anonymous,), (anonymous.principal,), {})
 
 
-def make_sasl_credentials() -> Credentials:
-    """Make users with new passwords."""
+def make_sasl_credentials(*, has_scram: bool = True) -> Credentials:
+    """Make users with new passwords; without SCRAM all of them log in by PLAIN."""
     passwords = {name: secrets.token_urlsafe(12) for name in (*USERS, BROKER)}
     plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
     known = " ".join(f'user_{name}="{password}"' for name, password in passwords.items())
@@ -64,15 +64,24 @@ def make_sasl_credentials() -> Credentials:
         }
     return Credentials(
         "SASL_PLAINTEXT",
-        tuple(_sasl_user(name, mechanism, passwords[name]) for name, mechanism in USERS.items()),
+        tuple(
+            _sasl_user(name, mechanism if has_scram else "PLAIN", passwords[name])
+            for name, mechanism in USERS.items()
+        ),
         (f"User:{ADMIN}", f"User:{BROKER}"),
         server,
         tuple(
             f"{mechanism}=[name={name},password={passwords[name]}]"
             for name in USERS
             for mechanism in MECHANISMS[1:]
+            if has_scram
         ),
     )
+
+
+def scram_config(password: str) -> str:
+    """Return the SCRAM credentials of one password as kafka-configs.sh takes them."""
+    return ",".join(f"{mechanism}=[password={password}]" for mechanism in MECHANISMS[1:])
 
 
 def _sasl_user(name: str, mechanism: str, password: str) -> User:

@@ -2,13 +2,14 @@
 
 import base64
 import random
+import re
 import shutil
 import socket
 import subprocess
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from kplan.sandbox.credential import (
     Credentials,
     make_open_credentials,
     make_sasl_credentials,
+    scram_config,
 )
 from kplan.sandbox.layout import (
     Node,
@@ -29,6 +31,7 @@ from kplan.sandbox.layout import (
     make_nodes,
     port_count,
     server_properties,
+    zookeeper_address,
 )
 from kplan.sandbox.process import Process, end_processes, hold_signals, is_alive, spawn
 from kplan.sandbox.runtime import (
@@ -36,9 +39,11 @@ from kplan.sandbox.runtime import (
     format_command,
     format_properties,
     node_folder,
+    scram_command,
     server_command,
     write_private_file,
     write_settings,
+    zookeeper_command,
 )
 from kplan.sandbox.sandbox import (
     Progress,
@@ -78,7 +83,7 @@ def _bind(listener: socket.socket, port: int) -> bool:
     return True
 
 
-def make_credentials(security: Security, folder: Path) -> Credentials:
+def make_credentials(security: Security, folder: Path, *, has_scram: bool = True) -> Credentials:
     """Make new throw-away credentials; certificates are written to `folder`.
 
     Raises:
@@ -89,7 +94,7 @@ def make_credentials(security: Security, folder: Path) -> Credentials:
         case Security.NONE:
             return make_open_credentials()
         case Security.SASL:
-            return make_sasl_credentials()
+            return make_sasl_credentials(has_scram=has_scram)
         case Security.TLS:
             return _make_tls_credentials(folder)
         case _:
@@ -108,7 +113,13 @@ def _make_tls_credentials(folder: Path) -> Credentials:
 
 
 MAX_ATTEMPTS = 3
-STARTED_LINE = b"Kafka Server started"
+STARTED_LINES = (
+    re.compile(rb"Kafka Server started"),
+    re.compile(rb"\[KafkaServer id=\d+\] started"),
+    re.compile(rb"binding to port"),
+)
+"""What says that a node serves: one with KRaft, one with ZooKeeper, and ZooKeeper itself."""
+LONGEST_STARTED_LINE = 40
 PORT_IN_USE = b"Address already in use"
 LOG_TAIL_LINES = 25
 POLL_S = 0.03
@@ -137,7 +148,9 @@ def _launch_once(
     folder: Path, spec: SandboxSpec, kit: KafkaRuntime, progress: Progress, timeout_s: float
 ) -> Sandbox:
     sandbox, made = _write_files(folder, spec)
-    _format_storage(sandbox, kit, made, progress)
+    sandbox = replace(sandbox, java=str(kit.java))
+    if not spec.has_zookeeper:
+        _format_storage(sandbox, kit, made, progress)
     with end_on_failure() as processes:
         with hold_signals():
             for node in sandbox.nodes:
@@ -145,7 +158,39 @@ def _launch_once(
             sandbox = replace(sandbox, processes=processes)
             write_sandbox(sandbox)
         wait_until_started(sandbox, dict.fromkeys(processes, 0), progress, timeout_s)
+        if spec.has_zookeeper:
+            sandbox = replace(sandbox, cluster_id=_read_cluster_id(sandbox))
+            write_sandbox(sandbox)
+            _store_scram(sandbox, kit, made)
     return sandbox
+
+
+def _read_cluster_id(sandbox: Sandbox) -> str:
+    """Read the id that brokers have agreed on in ZooKeeper."""
+    file = node_folder(sandbox.folder, sandbox.nodes[0]) / "data" / "meta.properties"
+    found = re.search(r"^cluster\.id=(.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def _store_scram(sandbox: Sandbox, kit: KafkaRuntime, credentials: Credentials) -> None:
+    """Write the SCRAM credentials of all users to ZooKeeper, at the same time."""
+    home = node_folder(sandbox.folder, sandbox.nodes[0])
+    address = zookeeper_address(sandbox.nodes)
+    passwords = {each.split("=", 1)[1] for each in credentials.scram}
+    _run_tools(
+        {
+            f"The credentials of {name} were not stored": scram_command(
+                kit, sandbox.spec, home, address, name, scram_config(password)
+            )
+            for name, password in map(_parse_scram, sorted(passwords))
+        },
+        lambda _: None,
+    )
+
+
+def _parse_scram(text: str) -> tuple[str, str]:
+    name, password = text.strip("[]").split(",", 1)
+    return name.partition("=")[2], password.partition("=")[2]
 
 
 @contextmanager
@@ -165,7 +210,7 @@ def _write_files(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]
     sandbox = Sandbox(folder, spec, _new_uuid(), laid_out, ())
     write_sandbox(sandbox)  # from here on the folder is known as ours, whatever happens
     _remove_old_files(folder)
-    made = make_credentials(spec.security, folder)
+    made = make_credentials(spec.security, folder, has_scram=spec.has_scram)
     sandbox = replace(sandbox, users=made.users)
     write_sandbox(sandbox)
     for node in laid_out:
@@ -201,20 +246,38 @@ def _format_storage(
     """Format the storage of all nodes, at the same time."""
     scram = tuple(f"--add-scram={each}" for each in credentials.scram)
     voters = _initial_controllers(sandbox)
+    commands = {}
+    for node in sandbox.nodes:
+        home = node_folder(sandbox.folder, node)
+        options = (*scram, *_format_options(node, voters))
+        command = format_command(kit, sandbox.spec, home, sandbox.cluster_id, options)
+        commands[f"The storage of node {node.id} was not formatted"] = command
+    _run_tools(
+        commands,
+        lambda done: progress(
+            ProgressStep(Stage.FORMAT, f"node {sandbox.nodes[done].id}", done, len(commands))
+        ),
+    )
+
+
+def _run_tools(commands: Mapping[str, tuple[str, ...]], report: Callable[[int], None]) -> None:
+    """Run tools of Kafka at the same time, by the error of each; `report` gets how many are done.
+
+    Raises:
+        SandboxError: a tool fails; with what it says.
+
+    """
     with ExitStack() as stack:
-        runs: dict[Node, subprocess.Popen[str]] = {}
-        for node in sandbox.nodes:
-            home = node_folder(sandbox.folder, node)
-            options = (*scram, *_format_options(node, voters))
-            command = format_command(kit, sandbox.spec, home, sandbox.cluster_id, options)
+        runs: dict[str, subprocess.Popen[str]] = {}
+        for error, command in commands.items():
             run = stack.enter_context(_start_tool(command))
             stack.callback(run.kill)
-            runs[node] = run
-        for number, (node, run) in enumerate(runs.items()):
-            progress(ProgressStep(Stage.FORMAT, f"node {node.id}", number, len(runs)))
+            runs[error] = run
+        for done, (error, run) in enumerate(runs.items()):
+            report(done)
             told, _ = run.communicate()
             if run.returncode != 0:
-                raise SandboxError(f"The storage of node {node.id} was not formatted:\n{told}")
+                raise SandboxError(f"{error}:\n{told}")
 
 
 def _initial_controllers(sandbox: Sandbox) -> str:
@@ -245,7 +308,8 @@ def _start_tool(command: tuple[str, ...]) -> subprocess.Popen[str]:
 def start_node(sandbox: Sandbox, node: Node, kit: KafkaRuntime) -> Process:
     """Start the process of one node, without waiting for it to serve."""
     home = node_folder(sandbox.folder, node)
-    return spawn(server_command(kit, sandbox.spec, home), home / "console.log")
+    build = zookeeper_command if node.zookeeper_port else server_command
+    return spawn(build(kit, sandbox.spec, home), home / "console.log")
 
 
 def wait_until_started(
@@ -278,9 +342,9 @@ def _read_log(log: Path, old: int) -> tuple[int, bool]:
     """Return how far the log was read, and whether the new part says that the server started."""
     try:
         with log.open("rb") as handle:
-            handle.seek(max(0, old - len(STARTED_LINE) + 1))
+            handle.seek(max(0, old - LONGEST_STARTED_LINE))
             fresh = handle.read()
-            return handle.tell(), STARTED_LINE in fresh
+            return handle.tell(), any(each.search(fresh) for each in STARTED_LINES)
     except FileNotFoundError:
         return old, False
 

@@ -11,7 +11,10 @@ from kplan.model.errors import SandboxError
 from kplan.sandbox.credential import Credentials
 
 DEFAULT_KAFKA_VERSION = "4.3.0"
-SUPPORTED_VERSIONS = re.compile(r"(3\.9|4\.\d+)\.\d+")
+SUPPORTED_VERSIONS = re.compile(r"(2\.8|3\.\d+|4\.\d+)\.\d+")
+FIRST_KRAFT_VERSION, FIRST_VERSION_WITHOUT_ZOOKEEPER = (3, 3), (4, 0)
+FIRST_VERSION_WITH_SCRAM_IN_KRAFT = (3, 5)
+"""KRaft is ready for production since Kafka 3.3 (KIP-833), and has SCRAM since 3.5 (KIP-900)."""
 
 
 class Security(StrEnum):
@@ -47,10 +50,29 @@ class SandboxSpec:
     heap_mb: int = 1024
     logs_allowed: bool = False
     dynamic_quorum: bool = False
+    zookeeper: bool = False
+
+    @property
+    def release(self) -> tuple[int, int]:
+        """The release of Kafka, as (3, 9)."""
+        major, minor, *_ = self.kafka_version.split(".")
+        return int(major), int(minor)
+
+    @property
+    def has_zookeeper(self) -> bool:
+        """Whether ZooKeeper stores the metadata: asked for, or the release has no KRaft yet."""
+        return self.zookeeper or self.release < FIRST_KRAFT_VERSION
+
+    @property
+    def has_scram(self) -> bool:
+        """Whether users can have SCRAM credentials."""
+        return self.has_zookeeper or self.release >= FIRST_VERSION_WITH_SCRAM_IN_KRAFT
 
     @property
     def own_controllers(self) -> int:
         """How many nodes are controllers only; 0 means that the brokers are controllers too."""
+        if self.has_zookeeper:
+            return 0
         if self.controllers is not None:
             return self.controllers
         return 0 if self.brokers == 1 else 3
@@ -65,7 +87,15 @@ def check_spec(spec: SandboxSpec) -> None:
     if not SUPPORTED_VERSIONS.fullmatch(spec.kafka_version):
         raise SandboxError(
             f"Kafka {spec.kafka_version} cannot be started here.",
-            hint="Give 3.9.x or 4.x.",
+            hint="Give 2.8.x, 3.x or 4.x.",
+        )
+    if spec.zookeeper and spec.release >= FIRST_VERSION_WITHOUT_ZOOKEEPER:
+        raise SandboxError(
+            f"Kafka {spec.kafka_version} has no ZooKeeper mode.", hint="Give 3.9.x or older."
+        )
+    if spec.has_zookeeper and (spec.controllers or spec.metadata_version or spec.dynamic_quorum):
+        raise SandboxError(
+            "A cluster with ZooKeeper has no controllers of its own and no metadata.version."
         )
     if relative := [str(entry) for entry in spec.class_path if not entry.is_absolute()]:
         raise SandboxError(f"Class path entries are absolute paths; {relative[0]} is not.")
@@ -81,21 +111,23 @@ CLIENT, CONTROLLER = "CLIENT", "CONTROLLER"
 
 
 class Role(StrEnum):
-    """What a KRaft node does; a node may do both."""
+    """What a node does; one with KRaft may be broker and controller."""
 
     BROKER = "broker"
     CONTROLLER = "controller"
+    ZOOKEEPER = "zookeeper"
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One Kafka process: brokers are numbered from 1, nodes that are controllers only from 101."""
+    """One Kafka process: brokers are numbered from 1, controllers and ZooKeeper from 101."""
 
     id: int
     roles: tuple[Role, ...]
     rack: str | None
     broker_port: int | None
     controller_port: int | None
+    zookeeper_port: int | None = None
 
     @property
     def is_broker(self) -> bool:
@@ -105,13 +137,15 @@ class Node:
 
 def port_count(spec: SandboxSpec) -> int:
     """Count the ports of a sandbox."""
+    if spec.has_zookeeper:
+        return spec.brokers + 1
     return spec.brokers + (spec.own_controllers or spec.brokers)
 
 
 def make_nodes(spec: SandboxSpec, ports: tuple[int, ...]) -> tuple[Node, ...]:
     """Lay out the nodes: brokers first, each in a rack when there are several."""
     free = iter(ports)
-    combined = spec.own_controllers == 0
+    combined = spec.own_controllers == 0 and not spec.has_zookeeper
     both = (Role.BROKER, Role.CONTROLLER) if combined else (Role.BROKER,)
     brokers = [
         Node(
@@ -123,6 +157,8 @@ def make_nodes(spec: SandboxSpec, ports: tuple[int, ...]) -> tuple[Node, ...]:
         )
         for number in range(spec.brokers)
     ]
+    if spec.has_zookeeper:
+        return (*brokers, Node(101, (Role.ZOOKEEPER,), None, None, None, next(free)))
     controllers = [
         Node(101 + number, (Role.CONTROLLER,), None, None, next(free))
         for number in range(spec.own_controllers)
@@ -148,7 +184,26 @@ def server_properties(
     folder: Path,
 ) -> Mapping[str, str]:
     """Return the properties of one node; `spec.server_properties` take precedence."""
+    if node.zookeeper_port:
+        return _zookeeper_properties(node.zookeeper_port, folder)
     protocol = credentials.protocol
+    by_zookeeper = spec.has_zookeeper
+    own = _zookeeper_mode if by_zookeeper else _kraft_mode
+    authorizer = _ZOOKEEPER_AUTHORIZER if by_zookeeper else _AUTHORIZER
+    return {
+        **own(node, laid_out, spec, protocol),
+        "listeners": ",".join(_listeners(node)),
+        "log.dirs": str(folder / "data"),
+        **(_broker_properties(node, spec) if node.is_broker else {}),
+        **(_authorizer_properties(credentials, authorizer) if spec.authorizer else {}),
+        **credentials.server,
+        **spec.server_properties,
+    }
+
+
+def _kraft_mode(
+    node: Node, laid_out: tuple[Node, ...], spec: SandboxSpec, protocol: str
+) -> Mapping[str, str]:
     return {
         "node.id": str(node.id),
         "process.roles": ",".join(node.roles),
@@ -158,13 +213,37 @@ def server_properties(
         "metadata.max.idle.interval.ms": "5000",
         "controller.listener.names": CONTROLLER,
         "listener.security.protocol.map": f"{CLIENT}:{protocol},{CONTROLLER}:{protocol}",
-        "listeners": ",".join(_listeners(node)),
-        "log.dirs": str(folder / "data"),
-        **(_broker_properties(node, spec) if node.is_broker else {}),
-        **(_authorizer_properties(credentials) if spec.authorizer else {}),
-        **credentials.server,
-        **spec.server_properties,
     }
+
+
+def _zookeeper_mode(
+    node: Node, laid_out: tuple[Node, ...], _: SandboxSpec, protocol: str
+) -> Mapping[str, str]:
+    return {
+        "broker.id": str(node.id),
+        "zookeeper.connect": zookeeper_address(laid_out),
+        "listener.security.protocol.map": f"{CLIENT}:{protocol}",
+    }
+
+
+def zookeeper_address(laid_out: tuple[Node, ...]) -> str:
+    """Return `host:port` of ZooKeeper, "" where there is none."""
+    return ",".join(f"{HOST}:{each.zookeeper_port}" for each in laid_out if each.zookeeper_port)
+
+
+def _zookeeper_properties(port: int, folder: Path) -> Mapping[str, str]:
+    return {
+        "dataDir": str(folder / "data"),
+        "clientPort": str(port),
+        "clientPortAddress": HOST,
+        "tickTime": "2000",
+        "maxClientCnxns": "0",
+        "admin.enableServer": "false",
+    }
+
+
+_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_ZOOKEEPER_AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
 
 
 def _quorum_properties(laid_out: tuple[Node, ...], spec: SandboxSpec) -> Mapping[str, str]:
@@ -209,8 +288,8 @@ def _broker_properties(node: Node, spec: SandboxSpec) -> Mapping[str, str]:
     }
 
 
-def _authorizer_properties(credentials: Credentials) -> Mapping[str, str]:
+def _authorizer_properties(credentials: Credentials, name: str) -> Mapping[str, str]:
     return {
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "authorizer.class.name": name,
         "super.users": ";".join(credentials.super_users),
     }

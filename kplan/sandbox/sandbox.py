@@ -30,7 +30,8 @@ FORMAT = 1
 class Sandbox:
     """One sandbox. `processes` maps node id to process; empty when it was stopped.
 
-    With `is_kept` the next start brings up the same cluster with its data.
+    With `is_kept` the next start brings up the same cluster with its data. `java` says which Java
+    it was started with.
     """
 
     folder: Path
@@ -40,6 +41,7 @@ class Sandbox:
     users: tuple[User, ...]
     processes: Mapping[int, Process] = field(default_factory=dict)
     is_kept: bool = False
+    java: str = ""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -95,6 +97,7 @@ def write_sandbox(sandbox: Sandbox) -> None:
         "users": [_fields(user) for user in sandbox.users],
         "processes": {str(key): _fields(each) for key, each in sandbox.processes.items()},
         "is_kept": sandbox.is_kept,
+        "java": sandbox.java,
     }
     fresh = sandbox.folder / f"{SANDBOX_FILE}.new"
     write_private_file(fresh, json.dumps(document, indent=2, default=str) + "\n")
@@ -137,6 +140,7 @@ def _from_json(folder: Path, document: Mapping[str, Any]) -> Sandbox:
         users=tuple(User(**each) for each in document["users"]),
         processes={int(key): Process(**each) for key, each in document["processes"].items()},
         is_kept=bool(document.get("is_kept", False)),
+        java=document.get("java", ""),
     )
 
 

@@ -50,6 +50,10 @@ class ClusterOptions:
     security: Annotated[Security, typer.Option("--security", help="Authentication of clients.")] = (
         Security.NONE
     )
+    zookeeper: Annotated[
+        bool,
+        typer.Option("--zookeeper", help="Store metadata in ZooKeeper; Kafka 2.8 always does."),
+    ] = False
     log_allowed: Annotated[
         bool,
         typer.Option("--log-allowed", help="Log allowed requests too, not only denied ones."),
@@ -62,6 +66,7 @@ class ClusterOptions:
         "kplan sandbox start -brokers=3 -security=sasl",
         "Start three brokers in three racks, with SASL.",
     ),
+    ("kplan sandbox start -kafka-version=2.8.2", "Start an older Kafka, with ZooKeeper."),
     ("kplan sandbox start -json", "Write the connection settings as JSON."),
 )
 def start(
@@ -81,6 +86,7 @@ def start(
         shape.kafka_version,
         shape.security,
         logs_allowed=shape.log_allowed,
+        zookeeper=shape.zookeeper,
     )
     with show_progress(session.terminal) as progress:
         sandbox = start_sandbox(_sandbox_folder(folder), spec, SandboxWatcher(progress))
@@ -207,7 +213,8 @@ def _connection_text(sandbox: "Sandbox") -> str:
         f"export {settings}",
         f"# Apache Kafka {spec.kafka_version}, cluster {sandbox.cluster_id}, "
         + _node_summary(sandbox),
-        f"# controllers at {sandbox.bootstrap_controllers}",
+        _controller_line(sandbox),
+        *([f"# {sandbox.java}"] if sandbox.java else ()),
         *(
             f"# {user.principal}: {properties_file(sandbox.folder, user.name)}"
             for user in sandbox.users
@@ -216,11 +223,19 @@ def _connection_text(sandbox: "Sandbox") -> str:
     return "\n".join(lines)
 
 
+def _controller_line(sandbox: "Sandbox") -> str:
+    from kplan.sandbox.layout import zookeeper_address  # noqa: PLC0415
+
+    if address := zookeeper_address(sandbox.nodes):
+        return f"# ZooKeeper at {address}"
+    return f"# controllers at {sandbox.bootstrap_controllers}"
+
+
 def _node_summary(sandbox: "Sandbox") -> str:
     from kplan.report.documents.notation import count_text  # noqa: PLC0415 - help needs it not
 
     brokers = sum(1 for node in sandbox.nodes if node.is_broker)
-    others = len(sandbox.nodes) - brokers
+    others = sum(1 for node in sandbox.nodes if node.controller_port and not node.is_broker)
     own = f" and {count_text(others, 'controller')}" if others else ""
     return f"{count_text(brokers, 'broker')}{own}, security {sandbox.spec.security}"
 

@@ -6,6 +6,7 @@ import struct
 import time
 from collections.abc import Mapping
 
+from kplan.cluster.releases import first_release
 from kplan.kafka.settings.connection import (
     AwsMskIam,
     ClientCredentials,
@@ -63,7 +64,8 @@ class Connection:
             raise UnsupportedError(
                 f"kplan needs {api.name} in a version of {api.oldest} to {api.newest}; "
                 f"{self.endpoint} {offered}.",
-                hint="kplan works with Kafka 2.4 and later; see: kplan cluster versions",
+                hint=f"{first_release(api.name)} kplan works with Kafka 2.4 and later; see: kplan "
+                "cluster versions",
             )
         return agreed
 

@@ -320,15 +320,15 @@ def _classic_member(group: Message, message: Message) -> GroupMember:
 def _read_committed(
     gateway: Gateway, at: Endpoint, names: Sequence[str], found: _GroupResults
 ) -> None:
-    for each in fetch_offsets(gateway, at, names):
-        held = found[each.group_id]
+    for name, each in fetch_offsets(gateway, at, names).items():
+        held = found[name]
         if not isinstance(held, GroupDescription):
             continue
         if each.error_code:
             why = f"offsets: {broker_refusal(each.error_code, None)}"
-            found[each.group_id] = replace(held, unread=(*held.unread, why), has_offsets=False)
+            found[name] = replace(held, unread=(*held.unread, why), has_offsets=False)
         else:
-            found[each.group_id] = replace(held, committed_offsets=committed_offsets(each))
+            found[name] = replace(held, committed_offsets=committed_offsets(each))
 
 
 def _add_end_offsets(gateway: Gateway, found: _GroupResults) -> _GroupResults:

@@ -289,33 +289,33 @@ def _read_groups_at(gateway: Gateway, at: Endpoint) -> list[GroupOffsets]:
     live = [name for name in sorted(states) if states[name] in _LIVE_STATES]
     members = _member_counts(gateway, at, live)
     found = []
-    for group in offsets:
+    for name, group in offsets.items():
         if group.error_code:
-            raise ClusterError(f"group {group.group_id}: {broker_refusal(group.error_code, None)}")
-        name = group.group_id
+            raise ClusterError(f"group {name}: {broker_refusal(group.error_code, None)}")
         count = members.get(name) if name in live else 0
         found.append(GroupOffsets(name, name in live, count, committed_offsets(group)))
     return found
 
 
-def fetch_offsets(gateway: Gateway, at: Endpoint, names: Sequence[str]) -> list[Message]:
+def fetch_offsets(gateway: Gateway, at: Endpoint, names: Sequence[str]) -> Mapping[str, Message]:
     """Read what groups have committed: in one request, or one each before Kafka 3.0 (KIP-709)."""
     return gateway.read(lambda node, left: _fetch_offsets(node, left, names), at=at)
 
 
-def _fetch_offsets(node: Connection, deadline: Deadline, names: Sequence[str]) -> list[Message]:
+def _fetch_offsets(
+    node: Connection, deadline: Deadline, names: Sequence[str]
+) -> Mapping[str, Message]:
     api = apis.OFFSET_FETCH
     if node.versions.get(api.key, (0, 0))[1] >= _FIRST_VERSION_FOR_GROUPS:
         part = api.request.OffsetFetchRequestGroup
         wanted = [part(group_id=name, topics=None) for name in names]
-        return list(node.ask(api, api.request(groups=wanted), deadline).groups)
+        answer = node.ask(api, api.request(groups=wanted), deadline)
+        return {each.group_id: each for each in answer.groups}
     single = apis.OFFSET_FETCH_OF_GROUP
-    found = []
-    for name in names:
-        answer = node.ask(single, single.request(group_id=name, topics=None), deadline)
-        answer.group_id = name
-        found.append(answer)
-    return found
+    return {
+        name: node.ask(single, single.request(group_id=name, topics=None), deadline)
+        for name in names
+    }
 
 
 def _member_counts(gateway: Gateway, at: Endpoint, names: list[str]) -> Mapping[str, int]:

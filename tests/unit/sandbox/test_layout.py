@@ -141,7 +141,9 @@ def test_sasl_serves_all_mechanisms_on_both_listeners() -> None:
         (SandboxSpec(brokers=10), "1 to 9 brokers, not 10"),
         (SandboxSpec(controllers=-1), "0 to 9 controllers, not -1"),
         (SandboxSpec(controllers=10), "0 to 9 controllers, not 10"),
-        (SandboxSpec(kafka_version="2.8.0"), "Kafka 2.8.0 cannot be started"),
+        (SandboxSpec(kafka_version="2.7.2"), "Kafka 2.7.2 cannot be started"),
+        (SandboxSpec(zookeeper=True), "has no ZooKeeper mode"),
+        (SandboxSpec(kafka_version="2.8.2", controllers=1), "no controllers of its own"),
         (SandboxSpec(kafka_version="4.0.0/../../x"), "cannot be started"),
         (SandboxSpec(heap_mb=64), "64 MiB is too small"),
         (SandboxSpec(class_path=(Path("my.jar"),)), "my.jar is not"),
@@ -157,3 +159,32 @@ def test_what_cannot_be_started_is_refused_before_anything_is_done(
 @pytest.mark.parametrize("version", ["3.9.1", "4.0.0", "4.3.0"])
 def test_supported_versions_pass(version: str) -> None:
     check_spec(SandboxSpec(kafka_version=version, class_path=(Path("/policies"),)))
+
+
+def test_an_older_kafka_has_zookeeper_as_its_last_node() -> None:
+    """Kafka 2.8 always, a 3.x where it is asked for; brokers find it, and no controller is told."""
+    spec = SandboxSpec(brokers=2, kafka_version="2.8.2")
+    all_nodes = laid_out(spec)
+    assert [(node.id, node.roles) for node in all_nodes] == [
+        (1, (Role.BROKER,)),
+        (2, (Role.BROKER,)),
+        (101, (Role.ZOOKEEPER,)),
+    ]
+    assert bootstrap_controllers(all_nodes) == ""
+    found = properties_of(1, spec)
+    assert found["zookeeper.connect"] == f"127.0.0.1:{all_nodes[-1].zookeeper_port}"
+    assert found["authorizer.class.name"] == "kafka.security.authorizer.AclAuthorizer"
+    assert "process.roles" not in found
+    assert properties_of(101, spec)["clientPort"] == str(all_nodes[-1].zookeeper_port)
+    assert laid_out(SandboxSpec(kafka_version="3.9.1", zookeeper=True))[-1].zookeeper_port
+    assert not laid_out(SandboxSpec(kafka_version="3.9.1"))[-1].zookeeper_port
+
+
+def test_kraft_has_scram_users_since_3_5() -> None:
+    """KIP-900: before, all users of a sandbox log in by PLAIN."""
+    assert not SandboxSpec(kafka_version="3.4.1").has_scram
+    assert SandboxSpec(kafka_version="3.5.2").has_scram
+    assert SandboxSpec(kafka_version="2.8.2").has_scram
+    made = make_credentials(Security.SASL, FOLDER, has_scram=False)
+    assert {each.client["sasl.mechanism"] for each in made.users} == {"PLAIN"}
+    assert made.scram == ()
