@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from kplan.cli.environment import docs_url
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, ReportOptions, StateOptions
 from kplan.cli.progress import show_progress
@@ -40,7 +41,9 @@ def lint(
         found = lint_project(project, wiring.build_ports(session, "lint", states, progress))
     sources = found.configuration.sources
     if answer.json:
-        session.terminal.write_stdout(views.validation_json(found.diagnostics, sources))
+        session.terminal.write_stdout(
+            views.validation_json(found.diagnostics, sources, docs_url(session.environ))
+        )
     else:
         show_diagnostics(found.diagnostics, session.terminal, sources=sources)
         count = len(found.diagnostics)
