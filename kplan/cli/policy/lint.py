@@ -41,13 +41,11 @@ def lint(
         found = lint_project(project, wiring.build_ports(session, "lint", states, progress))
     sources = found.configuration.sources
     if answer.json:
-        session.terminal.write_stdout(
-            views.validation_json(found.diagnostics, sources, docs_url(session.environ))
-        )
+        text = views.validation_json(found.diagnostics, sources, docs_url(session.environ))
+        session.terminal.write_stdout(text)
     else:
         show_diagnostics(found.diagnostics, session.terminal, sources=sources)
-        count = len(found.diagnostics)
-        findings = f"{count:,} need review" if count else "no findings"
+        findings = f"{len(found.diagnostics):,} need review" if found.diagnostics else "no findings"
         if not answer.has_report_on_stdout:
             session.terminal.write_stdout(
                 f"{found.acl_count:,} ACLs on {found.topic_count:,} topics: {findings}.\n"
