@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
+from kplan.cli.environment import docs_url
 from kplan.cli.terminal import Terminal
 from kplan.model.diagnostic import Diagnostic
 
@@ -25,8 +26,10 @@ def show_diagnostics(
 
     files = sources or {}
     if is_stream:
-        at = timestamp()
-        terminal.write_stdout("".join(views.diagnostic_line(each, files, at) for each in found))
+        at, manual = timestamp(), docs_url(terminal.environ)
+        terminal.write_stdout(
+            "".join(views.diagnostic_line(each, files, at, manual) for each in found)
+        )
     else:
         terminal.write_stderr(views.diagnostics_text(found, files, terminal.stderr_style))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
-from kplan.cli.environment import signature_check
+from kplan.cli.environment import docs_url, signature_check
 from kplan.cli.options import PlanningOptions
 from kplan.cli.terminal import Session
 from kplan.model.ci_job import is_ci
@@ -51,7 +51,9 @@ def stream_plan(session: Session, result: PlanResult, *, whole: bool = False) ->
     at = timestamp()
     session.terminal.write_stdout(views.version_line(at) + views.plan_stream(result.plan, at))
     if whole:
-        session.terminal.write_stdout(views.plan_message_line(result.plan, at))
+        session.terminal.write_stdout(
+            views.plan_message_line(result.plan, at, docs_url(session.environ))
+        )
     show_diagnostics(
         result.plan.all_diagnostics,
         session.terminal,

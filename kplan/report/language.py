@@ -15,6 +15,7 @@ from kplan.report.formats.graph import render_dot, render_mermaid
 from kplan.report.formats.json_text import json_line, json_text, ndjson_text
 from kplan.report.formats.junit import junit_xml
 from kplan.report.formats.text import render_line, render_text
+from kplan.report.links import link_diagnostics
 
 
 def json_schema_text(
@@ -82,12 +83,21 @@ def result_file_json(path: str, grade: RunStatus | None, at: str) -> str:
 
 
 def result_run_json(
-    result: RunResult, sources: Mapping[str, str], at: str, *, has_plan: bool = False
+    result: RunResult,
+    sources: Mapping[str, str],
+    at: str,
+    *,
+    has_plan: bool = False,
+    docs_url: str = "",
 ) -> str:
-    """Write the messages of a run; with `has_plan` that of its plan too."""
+    """Write the messages of a run; with `has_plan` that of its plan too.
+
+    `docs_url` is where the manual is, whose pages each diagnostic then names.
+    """
     found = test_result.run_messages(result, sources, at)
     plan = test_result.plan_message(result, at) if has_plan else None
-    return ndjson_text([*found, plan] if plan else found)
+    messages = [*found, plan] if plan else found
+    return ndjson_text(link_diagnostics(each, docs_url) for each in messages)
 
 
 def result_summary_json(results: Sequence[RunResult], at: str) -> str:

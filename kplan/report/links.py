@@ -1,15 +1,41 @@
 """Addresses that a CI job knows, for reports that are read elsewhere."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
+from kplan.report.data import Data
 
 
 def code_address(docs_url: str, code: str) -> str:
     """Return the address of the page of a code in a manual, "" if it is nowhere."""
     return f"{docs_url.rstrip('/')}/codes/#{code.lower()}" if docs_url and code else ""
+
+
+def link_diagnostics(data: Data, docs_url: str) -> Data:
+    """Add `docs_url`, the page of its code, to each diagnostic of a document or a message.
+
+    A document has them under `diagnostics`, a plan under `kplan.diagnostics`, and a message has
+    one under `diagnostic`. Without a manual the data is returned as it is.
+    """
+    if not docs_url or not isinstance(data, Mapping):
+        return data
+    found = dict(data)
+    if isinstance(several := found.get("diagnostics"), Sequence):
+        found["diagnostics"] = [_link_diagnostic(each, docs_url) for each in several]
+    if "diagnostic" in found:
+        found["diagnostic"] = _link_diagnostic(found["diagnostic"], docs_url)
+    if "kplan" in found:
+        found["kplan"] = link_diagnostics(found["kplan"], docs_url)
+    return found
+
+
+def _link_diagnostic(diagnostic: Data, docs_url: str) -> Data:
+    if not isinstance(diagnostic, Mapping):
+        return diagnostic
+    address = code_address(docs_url, str(diagnostic.get("code") or ""))
+    return {**diagnostic, "docs_url": address} if address else diagnostic
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from kplan.report.format import PLAIN_STYLE, Format, TextStyle
 from kplan.report.formats.json_text import json_text, ndjson_text
 from kplan.report.formats.markdown import LIMITS, render_markdown
 from kplan.report.formats.text import render_text
-from kplan.report.links import NO_LINKS, Links
+from kplan.report.links import NO_LINKS, Links, link_diagnostics
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,13 @@ def _sarif(report: Report, format_options: FormatOptions) -> str:
 def _github(report: Report, format_options: FormatOptions) -> str:
     from kplan.report.formats.annotations import github_lines  # noqa: PLC0415 - as above
 
-    return github_lines(report.cases(), format_options.folder)
+    return github_lines(report.cases(), format_options.folder, format_options.docs_url)
 
 
 def _azure(report: Report, format_options: FormatOptions) -> str:
     from kplan.report.formats.annotations import azure_lines  # noqa: PLC0415 - as above
 
-    return azure_lines(report.cases(), format_options.folder)
+    return azure_lines(report.cases(), format_options.folder, format_options.docs_url)
 
 
 def _prometheus(report: Report, _: FormatOptions) -> str:
@@ -124,8 +124,12 @@ _WRITERS: Mapping[Format, Callable[[Report, FormatOptions], str]] = {
         report.document(), setting.limit, setting.links
     ),
     Format.HTML: _html,
-    Format.JSON: lambda report, _: json_text(report.data()),
-    Format.NDJSON: lambda report, _: ndjson_text(report.messages()),
+    Format.JSON: lambda report, setting: json_text(
+        link_diagnostics(report.data(), setting.docs_url)
+    ),
+    Format.NDJSON: lambda report, setting: ndjson_text(
+        link_diagnostics(each, setting.docs_url) for each in report.messages()
+    ),
     Format.JUNIT: _junit,
     Format.SARIF: _sarif,
     Format.GITLAB: lambda report, _: json_text(gitlab_data(report.counts)),

@@ -8,7 +8,7 @@ from kplan.model.outcome import Outcome
 from kplan.model.plan import Change, Plan
 from kplan.model.state import ObjectStatus, OutputValue, OwnedObject, State, StateDiff, StateVersion
 from kplan.model.table import Figures
-from kplan.report.data import Gauge, as_data
+from kplan.report.data import Data, Gauge, as_data
 from kplan.report.documents import drift, message, table
 from kplan.report.documents.diagnostic import (
     diagnostics_data,
@@ -39,6 +39,7 @@ from kplan.report.documents.state import (
 from kplan.report.format import PLAIN_STYLE, TextStyle
 from kplan.report.formats.json_text import json_line, json_text, ndjson_text
 from kplan.report.formats.text import render_line, render_text
+from kplan.report.links import link_diagnostics
 
 
 def diagnostics_text(
@@ -48,14 +49,22 @@ def diagnostics_text(
     return render_text(diagnostics_document(diagnostics, sources), look)
 
 
-def validation_json(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
-    """Write the output of `terraform validate -json`, with a `code` and `hint` each."""
-    return json_text(validation_data(diagnostics, sources))
+def validation_json(
+    diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], docs_url: str = ""
+) -> str:
+    """Write the output of `terraform validate -json`, with a `code` and `hint` each.
+
+    Here and below `docs_url` is where the manual is, whose pages each diagnostic then names.
+    """
+    return json_text(link_diagnostics(validation_data(diagnostics, sources), docs_url))
 
 
-def expression_error_line(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
+def expression_error_line(
+    diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], docs_url: str = ""
+) -> str:
     """Write on one line why an expression has no value: `{"ok":false,"diagnostics":[...]}`."""
-    return json_line({"ok": False, "diagnostics": diagnostics_data(diagnostics, sources)})
+    found: Data = {"ok": False, "diagnostics": diagnostics_data(diagnostics, sources)}
+    return json_line(link_diagnostics(found, docs_url))
 
 
 def plan_text(plan: Plan, look: TextStyle, *, is_grouped: bool = True) -> str:
@@ -67,9 +76,9 @@ def plan_text(plan: Plan, look: TextStyle, *, is_grouped: bool = True) -> str:
     return render_text(plan_document(plan, is_grouped=is_grouped), look)
 
 
-def plan_json(plan: Plan) -> str:
+def plan_json(plan: Plan, docs_url: str = "") -> str:
     """Write the output of `terraform show -json` on one line; equal plans give equal bytes."""
-    return json_line(plan_data(plan))
+    return json_line(link_diagnostics(plan_data(plan), docs_url))
 
 
 def plan_stream(plan: Plan, at: str) -> str:
@@ -77,9 +86,9 @@ def plan_stream(plan: Plan, at: str) -> str:
     return ndjson_text(message.plan_messages(plan, at))
 
 
-def plan_message_line(plan: Plan, at: str) -> str:
+def plan_message_line(plan: Plan, at: str, docs_url: str = "") -> str:
     """Write the whole plan as one message of the stream, for those who keep no plan file."""
-    return ndjson_text([message.plan_message(plan, at)])
+    return json_line(link_diagnostics(message.plan_message(plan, at), docs_url))
 
 
 def apply_text(
@@ -125,9 +134,12 @@ def summary_line(outcomes: Sequence[Outcome], at: str) -> str:
     return json_line(message.summary_message(outcomes, at))
 
 
-def diagnostic_line(diagnostic: Diagnostic, sources: Mapping[str, str], at: str) -> str:
+def diagnostic_line(
+    diagnostic: Diagnostic, sources: Mapping[str, str], at: str, docs_url: str = ""
+) -> str:
     """Write a problem as a message."""
-    return json_line(message.diagnostic_message(diagnostic, sources, at))
+    found = message.diagnostic_message(diagnostic, sources, at)
+    return json_line(link_diagnostics(found, docs_url))
 
 
 def drift_text(changes: Sequence[Change], coverage: DriftCoverage, look: TextStyle) -> str:

@@ -1,5 +1,6 @@
 """The manual: every code has its page, generated pages follow the code, the tutorial works."""
 
+import json
 import re
 import shlex
 from contextlib import suppress
@@ -21,6 +22,7 @@ from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
 from kplan.model.codes import SUMMARIES
 from kplan.policy.facts import ClusterState, Request, RequestedTopicState
+from kplan.report.contract import DOCUMENTS, document_schema
 from kplan.report.format import Format
 from tests.docs.test_pipelines import parse
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
@@ -215,3 +217,32 @@ def test_help_names_every_question_to_the_cluster() -> None:
     names = [name for name in vars(ClusterState) if not name.startswith("_")]
     assert len(names) > 4
     assert [name for name in names if f"cluster.{name}" not in page] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_page_of_documents_has_every_key_of_the_top_level_with_its_meaning(name: str) -> None:
+    page = help_page("documents")
+    section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    schema = json.loads(document_schema(name))
+    forms = [schema] if "properties" in schema else schema["anyOf"]
+    wanted = {key: each for form in forms for key, each in form.get("properties", {}).items()}
+    wanted = wanted or schema["$defs"]
+    assert wanted
+    rows = re.findall(r"^\| `([^`]+)` \| (.+) \| (.+\.) \|$", section, re.MULTILINE)
+    assert [row[0] for row in rows] == list(wanted)
+    assert {row[0]: row[2] for row in rows} == {
+        key: each["description"] for key, each in wanted.items()
+    }
+    assert "Additions may come" not in section
+
+
+def test_the_page_of_documents_names_types_and_what_may_be_missing() -> None:
+    page = help_page("documents")
+    for row in (
+        "| `format_version` | string | That of Terraform's plan JSON. |",
+        "| `cluster_name` | string, optional | Name of the cluster in the configuration. |",
+        "| `requested` | object or null | The object after the change, null for a delete. |",
+        "| `format` | integer | Of the file. |",
+        "| `moved_to` | string, optional | Where the state was moved to. |",
+    ):
+        assert row in page

@@ -4,19 +4,28 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from kplan.cluster.request import ConfigAlteration
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import ConfigAlteration, NewTopic
+from kplan.config.policies.policy import fact_values
 from kplan.fleet import access, audit, audit_topic, inventory, plan, snapshot, tables
+from kplan.kinds import KINDS
+from kplan.model.plan import Replay
 from kplan.model.policy import Question, UnknownFactError
+from kplan.model.resource import Identity
 from kplan.model.table import Figures, FigureTable
 from kplan.policy import engine
+from kplan.policy.engine import QuestionContext
+from kplan.policy.facts import ClusterFacts
 from kplan.report import views
 from kplan.report.contract import DOCUMENTS, document_schema
+from kplan.workflow.snapshot import read_snapshot
 from tests.document_schemas import FROZEN, faults
 from tests.golden.case import CASES
 from tests.project_harness import MAIN_TF
@@ -163,16 +172,30 @@ def _policy_facts(asked: Question) -> Mapping[str, object]:
             cluster[name] = asked.cluster[name]
         except UnknownFactError:  # kinds that nobody declares were not read
             assert name.startswith("kafka_"), name
-    found = {
-        "requested": asked.requested,
-        "current": asked.current,
-        "change": asked.change,
-        "cluster": cluster,
-        "principal": asked.principal,
-        "ci": asked.ci,
-    }
+    found: dict[str, Any] = {**fact_values(asked), "cluster": cluster}
+    if ci := found["ci"]:  # null is what a job does not give
+        found["ci"] = {key: each for key, each in ci.items() if each is not None}
     document: Mapping[str, object] = json.loads(json.dumps(found))
     return document
+
+
+def test_the_facts_of_a_deletion_of_records_are_described() -> None:
+    broker = MemoryCluster()
+    broker.seed([NewTopic("a", 2, 1)])
+    wanted = {"kafka_topic": {Identity("a")}, "kafka_acl": {Identity("a")}}
+    snapshot = read_snapshot(broker, broker.describe(), KINDS, wanted)
+    replay = {**asdict(Replay(None, 2, 9, "2026-01-01")), "principals": {"User:a": 1}}
+    facts = ClusterFacts(snapshot, ("kafka_topic",))
+    context = QuestionContext(snapshot, KINDS, facts, "User:a", {"name": "GitHub"}, replay)
+    asked = engine.records_question(Identity("a"), {0: 100}, context)
+    found = _policy_facts(replace(asked, replay=replay))
+    assert faults("policy", found) == []
+    assert found["change"] == {
+        "operation": "delete_records", "kind": "kafka_topic", "identity": "a",
+        "offsets": {"0": 100},
+    }  # fmt: skip
+    assert found["ci"] == {"name": "GitHub"}
+    assert found["plan"] == {"replay": replay}
 
 
 FIGURES = Figures(

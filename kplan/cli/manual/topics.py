@@ -31,6 +31,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "codes",
         "environment",
         "exit-codes",
+        "documents",
         "fleet-tables",
         "versions",
     ),
@@ -59,6 +60,7 @@ _SUMMARIES: Mapping[str, str] = {
     "codes": "All diagnostic codes; kplan explain CODE explains one.",
     "environment": "All environment variables.",
     "exit-codes": "The exit codes of all commands.",
+    "documents": "The JSON that kplan writes for programs, and its JSON Schemas.",
     "fleet-tables": "The tables that kplan fleet stores, for queries of your own.",
     "versions": "What is stable, what a version may change, and what a release has.",
     "planning": "How a plan is made: what is compared, order, and when changes count.",
@@ -86,6 +88,7 @@ def help_page(name: str) -> str:
         "environment": _environment_page,
         "exit-codes": lambda: _EXIT_CODES,
         "codes": _codes_page,
+        "documents": _documents_page,
         "fleet-tables": _fleet_tables_page,
     }
     return made[name]() if name in made else read_page(name)
@@ -114,6 +117,12 @@ def _attributes_page() -> str:
     from kplan.workflow.project import schema  # noqa: PLC0415 - only this page needs it
 
     return schema.reference_page()
+
+
+def _documents_page() -> str:
+    from kplan.cli.manual.documents import documents_page  # noqa: PLC0415 - only this page needs it
+
+    return documents_page()
 
 
 def _fleet_tables_page() -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from kplan.cli.environment import docs_url
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, ReportOptions, StateOptions
 from kplan.cli.progress import show_progress
@@ -40,11 +41,11 @@ def lint(
         found = lint_project(project, wiring.build_ports(session, "lint", states, progress))
     sources = found.configuration.sources
     if answer.json:
-        session.terminal.write_stdout(views.validation_json(found.diagnostics, sources))
+        text = views.validation_json(found.diagnostics, sources, docs_url(session.environ))
+        session.terminal.write_stdout(text)
     else:
         show_diagnostics(found.diagnostics, session.terminal, sources=sources)
-        count = len(found.diagnostics)
-        findings = f"{count:,} need review" if count else "no findings"
+        findings = f"{len(found.diagnostics):,} need review" if found.diagnostics else "no findings"
         if not answer.has_report_on_stdout:
             session.terminal.write_stdout(
                 f"{found.acl_count:,} ACLs on {found.topic_count:,} topics: {findings}.\n"

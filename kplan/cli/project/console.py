@@ -5,6 +5,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 
 from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.environment import docs_url
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session, Terminal
@@ -51,7 +52,7 @@ def serve_json(terminal: Terminal, console: Console) -> None:
     """Answer every line of JSON with a line of JSON."""
     for line in _read_lines(terminal):
         if line.strip():
-            terminal.write_stdout(answer_line(console, line))
+            terminal.write_stdout(answer_line(console, line, docs_url(terminal.environ)))
 
 
 def run_prompt(terminal: Terminal, console: Console) -> bool:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
+from kplan.cli.environment import docs_url
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.report_option import prepare_reports
@@ -59,7 +60,9 @@ def validate(
     if answer.json:
         from kplan.report.views import validation_json  # noqa: PLC0415
 
-        session.terminal.write_stdout(validation_json(found.diagnostics, found.sources))
+        session.terminal.write_stdout(
+            validation_json(found.diagnostics, found.sources, docs_url(session.environ))
+        )
     else:
         show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
         is_silent = has_failed or reports.takes_stdout

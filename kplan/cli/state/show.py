@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kplan.cli.environment import signature_check
+from kplan.cli.environment import docs_url, signature_check
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import Group, InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session
@@ -81,7 +81,11 @@ def show(
         if saved.signer:
             session.terminal.write_stderr(f"The plan is signed by {saved.signer}.")
         plan = saved.plan
-        text = views.plan_json(plan) if how.json else _format_plan(session, plan, how)
+        text = (
+            views.plan_json(plan, docs_url(session.environ))
+            if how.json
+            else _format_plan(session, plan, how)
+        )
     else:
         state = read_stored_state(wiring.build_project(session, states, inputs)) or State("")
         text = views.state_json(state) if how.json else display.state_text(session, state)

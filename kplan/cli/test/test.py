@@ -9,6 +9,7 @@ from typing import Annotated, Protocol, TypeVar
 import typer
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
+from kplan.cli.environment import docs_url
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session, Terminal
@@ -154,7 +155,11 @@ class TestRunner:
     def _show_run(self, result: RunResult, suite: TestSuite[T]) -> None:
         if self.is_json:
             line = language.result_run_json(
-                result, suite.sources, timestamp(), has_plan=self.is_verbose
+                result,
+                suite.sources,
+                timestamp(),
+                has_plan=self.is_verbose,
+                docs_url=docs_url(self.terminal.environ),
             )
             self.terminal.write_stdout(line)
             return

@@ -15,19 +15,20 @@ def open_console(project: Project) -> Console:
     return Console(project.folder, project.inputs, KINDS)
 
 
-def answer_line(console: Console, request: str) -> str:
+def answer_line(console: Console, request: str, docs_url: str = "") -> str:
     r"""Answer one line of the protocol for programs, `{"expr": "1 + 1"}`, with another.
 
     It is `{"ok":true,"type":"number","value":2}` or `{"ok":false,"diagnostics":[...]}`.
+    `docs_url` is where the manual is.
     """
     expression = _parse_request(request)
     if isinstance(expression, Diagnostic):
-        return views.expression_error_line([expression], {CONSOLE_FILE: request})
+        return views.expression_error_line([expression], {CONSOLE_FILE: request}, docs_url)
     answer = console.evaluate_text(expression)
     if answer.is_value:
         return answer.json
     return views.expression_error_line(
-        answer.diagnostics, {**console.sources, CONSOLE_FILE: expression}
+        answer.diagnostics, {**console.sources, CONSOLE_FILE: expression}, docs_url
     )
 
 
