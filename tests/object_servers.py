@@ -27,7 +27,10 @@ def s3_server(bucket: str) -> Iterator[str]:
 
 
 class CuttingProxy(ThreadingHTTPServer):
-    """Passes requests on; after `cut_next_put` one is passed on, and its answer is thrown away."""
+    """Passes requests on; after `cut_next_put` one is passed on, and its answer is thrown away.
+
+    With `drops_puts` none is passed on or answered.
+    """
 
     daemon_threads = True
 
@@ -36,6 +39,7 @@ class CuttingProxy(ThreadingHTTPServer):
         self.target = target.removeprefix("http://")
         self.is_cutting = False
         self.cut_count = 0
+        self.drops_puts = False
 
     @property
     def address(self) -> str:
@@ -57,6 +61,9 @@ class _Forward(BaseHTTPRequestHandler):
         proxy = self.server
         assert isinstance(proxy, CuttingProxy)
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if self.command == "PUT" and proxy.drops_puts:
+            self.close_connection = True
+            return
         target = http.client.HTTPConnection(proxy.target, timeout=10)
         target.request(self.command, self.path, body, dict(self.headers))
         answer = target.getresponse()

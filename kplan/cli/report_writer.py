@@ -94,8 +94,8 @@ def report_setting(session: Session) -> FormatOptions:
     )
 
 
-def _rule_texts() -> dict[str, tuple[str, str]]:
-    return {each.code: (each.explanation, each.hint) for each in code_pages().values()}
+def _rule_texts() -> dict[str, tuple[str, str, str]]:
+    return {each.code: (each.title, each.explanation, each.hint) for each in code_pages().values()}
 
 
 def _write_target(

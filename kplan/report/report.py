@@ -47,15 +47,15 @@ class FormatOptions:
 
     `limit` is how many bytes Markdown may take. `folder` leads from the top of the repository to
     the configuration, "" or ending in a slash: services show files by their place in it. `links`
-    are addresses that the CI job knows. `rule_texts` gives explanation and fix by code, and
-    `docs_url` is where the manual is, "" if nowhere.
+    are addresses that the CI job knows. `rule_texts` gives title, explanation and fix by code,
+    and `docs_url` is where the manual is, "" if nowhere.
     """
 
     style: TextStyle = PLAIN_STYLE
     limit: int = LIMITS["github"]
     folder: str = ""
     links: Links = NO_LINKS
-    rule_texts: Callable[[], Mapping[str, tuple[str, str]]] = dict
+    rule_texts: Callable[[], Mapping[str, tuple[str, str, str]]] = dict
     docs_url: str = ""
 
 

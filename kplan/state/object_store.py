@@ -40,15 +40,12 @@ _MAX_ORPHANS = 50
 _CONNECT_TIMEOUT = "10s"
 _REQUEST_TIMEOUT = "30s"
 _RETRIES = 2
+_NO_ANSWER = "no answer came"
 
 _REFUSED_MARKS = (
     *("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "AuthorizationFailure"),
-    *(
-        "AuthenticationFailed",
-        "403 Forbidden",
-        "401 Unauthorized",
-        "Error performing token request",
-    ),
+    *("AuthenticationFailed", "403 Forbidden", "401 Unauthorized"),
+    "Error performing token request",
 )
 _NO_BUCKET_MARKS = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
 _CREDENTIAL_HINTS: Mapping[ObjectService, str] = {
@@ -158,6 +155,7 @@ class ObjectRecords:
         """Shut out every other writer by a new index, and read."""
         self.close()
         writer = uuid.uuid4().hex
+        lost: BaseException | None = None
         for _ in range(_MAX_ATTEMPTS):
             found = self._read_index()
             if found is not None and found[0].writer == writer:
@@ -167,10 +165,13 @@ class ObjectRecords:
             index = _Index(writer, 0, before.short, before.long)
             try:
                 self._claimed = index, self._put_index(index, version)
-            except UncertainWriteError:
+            except UncertainWriteError as failure:
+                lost = failure.__cause__ if str(failure) == _NO_ANSWER else None
                 continue
             self._remove_orphans(index)
             return self._load(index)
+        if lost is not None:
+            raise self._unreachable_error(lost) from lost
         raise StateLockedError(
             f"Other runs are writing to {self.location}, again and again.",
             "See who holds the lock: kplan lock status",
@@ -236,7 +237,7 @@ class ObjectRecords:
             except GenericError as failure:
                 if _is_refused(failure):
                     raise
-                raise UncertainWriteError("no answer came") from failure
+                raise UncertainWriteError(_NO_ANSWER) from failure
         return _version(result["e_tag"], result["version"])
 
     def _load(self, index: _Index) -> Mapping[str, bytes]:
@@ -311,10 +312,13 @@ class ObjectRecords:
         except BaseError as failure:
             if _is_refused(failure):
                 raise self._refused_error() from failure
-            raise ObjectStoreUnreachableError(
-                f"{self.location} does not answer: {_first_line(failure)}",
-                "Check region and endpoint in the state block, and the network.",
-            ) from failure
+            raise self._unreachable_error(failure) from failure
+
+    def _unreachable_error(self, failure: BaseException) -> ObjectStoreUnreachableError:
+        return ObjectStoreUnreachableError(
+            f"{self.location} does not answer: {_first_line(failure)}",
+            "Check region and endpoint in the state block, and the network.",
+        )
 
     def _refused_error(self) -> ObjectStoreAuthError:
         return ObjectStoreAuthError(
@@ -365,7 +369,7 @@ def _is_refused(failure: Exception) -> bool:
     return any(mark in str(failure) for mark in _REFUSED_MARKS)
 
 
-def _first_line(failure: Exception) -> str:
+def _first_line(failure: BaseException) -> str:
     return str(failure).strip().partition("\n")[0]
 
 

@@ -111,6 +111,20 @@ def test_a_write_whose_answer_was_lost_is_looked_up(
     assert ObjectRecords(bucket).read() == {"begun": b"1", "a": b"1"}
 
 
+def test_a_server_that_answers_no_write_is_told(
+    bucket: StateBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is the network, and not another run."""
+    address = urlsplit(bucket.endpoint)
+    with cutting_proxy(f"http://{address.netloc}") as proxy:
+        monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials(proxy.address))
+        proxy.drops_puts = True
+        records = ObjectRecords(replace(bucket, endpoint=f"{proxy.address}{address.path}"))
+        with pytest.raises(ObjectStoreUnreachableError, match="does not answer"):
+            records.claim()
+    assert ObjectRecords(bucket).read() is None
+
+
 def test_a_bucket_that_does_not_exist_is_named(bucket: StateBucket) -> None:
     with pytest.raises(StateError, match="The bucket absent, which stores the state, does not"):
         ObjectRecords(replace(bucket, bucket="absent")).claim()

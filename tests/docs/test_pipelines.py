@@ -180,6 +180,16 @@ def test_the_pipelines_do_the_work_of_a_release() -> None:
     assert used == {"apply", "drift"}
 
 
+@pytest.mark.parametrize("name", ["gitlab", "jenkins"])
+def test_a_request_is_planned_with_what_the_target_branch_trusts(name: str) -> None:
+    plans = [line for path, line in COMMANDS if path.parent.name == name and " plan " in line]
+    saved = [line for line in plans if "-out=" in line]
+    assert len(plans) == 2 * len(saved) == 2
+    for line in set(plans) - set(saved):
+        assert "-untrusted" in line
+        assert "-trusted-ref=" in line
+
+
 def test_units_of_systemd_have_sections_and_a_command() -> None:
     for path in UNITS:
         unit = ConfigParser(interpolation=None, strict=True)

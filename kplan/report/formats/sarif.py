@@ -21,9 +21,9 @@ SCHEMA = (
 
 @dataclass(frozen=True, slots=True)
 class RuleTexts:
-    """Explanation and fix of rules by their code, and where the manual is, "" if nowhere."""
+    """Title, explanation and fix of rules by their code, and where the manual is, "" if nowhere."""
 
-    texts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     docs_url: str = ""
 
 
@@ -78,10 +78,10 @@ def _rules(findings: Sequence[Finding], texts: RuleTexts) -> Mapping[str, Data]:
 
 
 def _rule(rule: str, finding: Finding, texts: RuleTexts) -> Data:
-    explanation, fix = texts.texts.get(finding.code, ("", ""))
+    title, explanation, fix = texts.texts.get(finding.code, ("", "", ""))
     found: dict[str, Data] = {
         "id": rule,
-        "shortDescription": {"text": finding.summary},
+        "shortDescription": {"text": _rule_title(rule, title or finding.summary, finding.code)},
         "fullDescription": {"text": explanation or finding.summary},
         "help": {"text": fix or f"kplan explain {finding.code}"},
         "defaultConfiguration": {"level": finding.level.value},
@@ -89,6 +89,11 @@ def _rule(rule: str, finding: Finding, texts: RuleTexts) -> Data:
     if finding.code in texts.texts and texts.docs_url:
         found["helpUri"] = code_address(texts.docs_url, finding.code)
     return found
+
+
+def _rule_title(rule: str, title: str, code: str) -> str:
+    """Name a policy, which shares the code of all policies, after the title of the code."""
+    return title if rule == code else f"{title}: {rule}"
 
 
 def _result(finding: Finding, rule: int, folder: str) -> Data:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from kplan.cli import report_writer
+from kplan.cli.code_page import code_pages
 from kplan.cli.run import run
 from kplan.cluster.request import ConfigAlteration
 from kplan.cluster.usage import PartitionUse, TopicUse
@@ -251,6 +252,9 @@ def test_sarif_points_at_what_is_gone_and_explains_its_rules(desk: MemoryCommand
     assert rules["KP2101"]["helpUri"] == "https://docs.example/kplan/codes/#kp2101"
     texts = [each["fullDescription"]["text"] for each in rules.values()]
     assert len(set(texts)) == len(texts), "each rule has an explanation of its own"
+    titles = [each["shortDescription"]["text"] for each in rules.values()]
+    assert len(set(titles)) == len(titles), "each rule has a title of its own"
+    assert titles[list(rules).index("KP2101")] == code_pages()["KP2101"].title
 
 
 def test_a_summary_that_cannot_be_written_changes_nothing(desk: MemoryCommand) -> None:
