@@ -187,6 +187,8 @@ def test_pipelines_fetch_locked_modules_before_a_plan(name: str) -> None:
     fetches = [each for each in lines if parse(each) == "get"]
     assert fetches
     assert all("-lockfile=readonly" in each for each in fetches)
+    untrusted = [each for each in lines if "-untrusted" in each]
+    assert all("-trusted-ref=" in each for each in untrusted), "git modules are refused without"
     for number, line in enumerate(lines):
         if parse(line) == "plan":
             before = [parse(each) for each in lines[:number]]
