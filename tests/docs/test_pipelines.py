@@ -190,6 +190,35 @@ def test_a_request_is_planned_with_what_the_target_branch_trusts(name: str) -> N
         assert "-trusted-ref=" in line
 
 
+@pytest.mark.parametrize("name", ["gitlab", "jenkins", "atlantis"])
+def test_pipelines_fetch_locked_modules_before_a_plan(name: str) -> None:
+    files = [each for each in FILES if each.parent.name == name]
+    lines = [line for each in files for line in typed(each)]
+    fetches = [each for each in lines if parse(each) == "get"]
+    assert fetches
+    assert all("-lockfile=readonly" in each for each in fetches)
+    untrusted = [each for each in lines if "-untrusted" in each]
+    assert all("-trusted-ref=" in each for each in untrusted), "git modules are refused without"
+    for number, line in enumerate(lines):
+        if parse(line) == "plan":
+            before = [parse(each) for each in lines[:number]]
+            assert "get" in before[-2:], line
+
+
+def test_a_fetch_without_packages_needs_no_git_and_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "main.tf").write_text('output "a" { value = 1 }\n')
+    (tmp_path / "main.tf").write_text('module "m" { source = "./m" }\n')
+    before = sorted(tmp_path.rglob("*"))
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("kplan")), "get", "-lockfile=readonly"],
+        cwd=tmp_path, check=False,
+        env={"PATH": ""}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_units_of_systemd_have_sections_and_a_command() -> None:
     for path in UNITS:
         unit = ConfigParser(interpolation=None, strict=True)

@@ -31,6 +31,8 @@ REASONS = {
     7: "unreachable",
 }
 CHANGES = 2
+# options of all commands that decide what is fetched, and whether each has a value
+FETCH_OPTIONS = {"untrusted": False, "trusted-ref": True}
 RISKS = ("dangerous", "unknown", "review", "safe")
 LABELS = ("kplan:changes", "kplan:destroys", "kplan:dangerous")
 _MARK = re.compile(r"<!-- kplan (?P<label>\S+) checksum=(?P<checksum>[0-9a-f-]*) -->")
@@ -173,6 +175,21 @@ def command_line(job: Job, checksum: str) -> list[str]:
     return [*line, *shlex.split(job.input("ARGS"))]
 
 
+def fetch_line(job: Job) -> list[str]:
+    """Return the command line that fetches modules: with no other options than who is trusted."""
+    line = ["kplan", f"-chdir={job.input('DIRECTORY') or '.'}", "get", "-lockfile=readonly"]
+    words = iter(shlex.split(job.input("ARGS")))
+    for word in words:
+        name, equals, _ = word.partition("=")
+        option = name.lstrip("-")
+        if not name.startswith("-") or option not in FETCH_OPTIONS:
+            continue
+        line.append(word)
+        if FETCH_OPTIONS[option] and not equals:
+            line += [value for value in [next(words, None)] if value is not None]
+    return line
+
+
 def child_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of kplan: without the job's tokens, which it has no use for."""
     return {
@@ -262,7 +279,8 @@ def main(environ: Mapping[str, str]) -> int:
         checksum = job.input("CHECKSUM") if job.input("COMMAND") == "apply" else ""
         if checksum == "from-comment":
             checksum = github.reviewed_checksum(environ["GITHUB_SHA"], job.label)
-        code = run(command_line(job, checksum))
+        line = command_line(job, checksum)
+        code = run(fetch_line(job)) or run(line)
     except (ActionError, urllib.error.URLError) as problem:
         sys.stderr.write(f"::error title=kplan::{problem}\n")
         return 1

@@ -17,6 +17,9 @@ from tests.github_server import REPOSITORY, TOKEN, GitHubServer, serve_github
 RUN = Path(__file__).parents[3] / ".github" / "actions" / "kplan" / "run.py"
 KPLAN = """#!{python}
 import json, os, pathlib, sys
+if sys.argv[2] == "get":
+    pathlib.Path("get.json").write_text(json.dumps(sys.argv[1:]))
+    sys.exit(int(os.environ["KPLAN_GET_CODE"]))
 pathlib.Path("argv.json").write_text(json.dumps(sys.argv[1:]))
 pathlib.Path("environ.json").write_text(json.dumps(dict(os.environ)))
 for each in sys.argv[1:]:
@@ -52,6 +55,7 @@ class Step:
         kplan.write_text(KPLAN.format(python=sys.executable))
         kplan.chmod(0o755)
         self.error = ""
+        self.get_code = 0
 
     def __call__(self, command: str, code: int = 0, event: object = None, **inputs: str) -> int:
         (self.folder / "event.json").write_text(json.dumps(event or {}))
@@ -67,6 +71,7 @@ class Step:
             "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
             "GITHUB_OUTPUT": str(self.folder / "output"), "RUNNER_TEMP": str(self.folder),
             "KPLAN_JSON": self.document, "KPLAN_CODE": str(code),
+            "KPLAN_GET_CODE": str(self.get_code),
             **{f"INPUT_{key}": each for key, each in asked.items()},
         }  # fmt: skip
         done = subprocess.run(
@@ -90,6 +95,22 @@ class Step:
 
 
 PULL = {"pull_request": {"number": 7}}
+
+
+def test_modules_are_fetched_as_the_change_is_trusted(step: Step) -> None:
+    assert step("plan", ARGS="-untrusted -lock=false -trusted-ref '/a b' -var=a=1") == 0
+    fetched = json.loads((step.folder / "get.json").read_text())
+    assert fetched == [
+        "-chdir=kafka", "get", "-lockfile=readonly", "-untrusted", "-trusted-ref", "/a b",
+    ]  # fmt: skip
+    found = command_line(["kplan", *fetched][1:], {})
+    found.command.make_context("get", list(found.command_args), resilient_parsing=False)
+
+
+def test_a_failed_fetch_ends_the_step_before_a_plan(step: Step) -> None:
+    step.get_code = 1
+    assert step("plan") == 1
+    assert not (step.folder / "argv.json").exists()
 
 
 @pytest.fixture
