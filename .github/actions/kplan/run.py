@@ -213,6 +213,7 @@ def read_counts(job: Job) -> dict[str, str]:
     names = {"to_add": "create", "to_change": "update", "to_destroy": "delete"}
     return {
         **{name: str(counts.get(key, 0)) for name, key in names.items()},
+        "destroys": str(bool(counts.get("delete", 0))).lower(),
         "checksum": document.get("kplan", {}).get("digest", ""),
         "risk": _worst_risk(document),
     }
@@ -230,7 +231,7 @@ def _worst_risk(document: Mapping[str, Any]) -> str:
 
 def labels(code: int, counts: Mapping[str, str]) -> set[str]:
     """Return the labels that say what a plan does."""
-    fitting = (code == CHANGES, counts.get("to_destroy", "0") != "0", counts["risk"] == "dangerous")
+    fitting = (code == CHANGES, counts["destroys"] == "true", counts["risk"] == "dangerous")
     return {label for label, fits in zip(LABELS, fitting, strict=True) if fits}
 
 

@@ -152,6 +152,7 @@ def test_later_steps_are_told_what_came_of_it(step: Step) -> None:
     step("plan", 2, PULL)
     told = step.outputs
     assert (told["to_add"], told["to_change"], told["to_destroy"]) == ("3", "1", "2")
+    assert told["destroys"] == "true"
     assert (told["changes"], told["exitcode"], told["checksum"]) == ("true", "2", "5c2e-91ab")
     assert told["failure_reason"] == ""
     for name in ("plan_path", "json_plan_path", "text_plan_path", "html_plan_path"):
