@@ -172,7 +172,7 @@ def options(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        for module in (fleet, ingest):
+        for module in (fleet, ingest, maintain):
             patched.setattr(module, "open_session", ours)
         fleet.take_snapshot(FleetOptions(folder, Inputs(), run="first"), ports)
         yield chosen
