@@ -1,10 +1,7 @@
 """A real Kafka Connect worker for tests, with Kafka's file connectors, from Maven Central."""
 
-import http.client
 import os
 import socket
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +13,10 @@ from kplan.sandbox.java import find_java
 from kplan.sandbox.layout import DEFAULT_KAFKA_VERSION
 from kplan.sandbox.runtime import java_flags
 from kplan.sandbox.sandbox import Sandbox
+from tests.http_service import http_service
 from tests.registry_server import CACHE
 
 _ARTIFACTS = ("connect-runtime", "connect-file", "connect-json")
-_START_S = 240
 
 
 def install_worker() -> tuple[Path, ...]:
@@ -82,41 +79,9 @@ def connect_worker(bootstrap: str, folder: Path) -> Iterator[str]:
     line = [str(java.launcher), *java_flags(java, heap_mb=256, archive=None)]
     jars = ":".join(map(str, install_worker()))
     log = folder / "connect.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*line, "-cp", jars, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        _wait_until_ready(process, port, log)
+    command = [*line, "-cp", jars, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
+    with http_service(command, log, (port, "/connectors")):
         yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _wait_until_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    until = time.monotonic() + _START_S
-    while not _answers(port):
-        assert process.poll() is None, f"the worker ended: {log.read_text()[-2000:]}"
-        assert time.monotonic() < until, f"the worker did not start: {log.read_text()[-2000:]}"
-        time.sleep(0.2)
-
-
-def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/connectors")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,12 @@
 """A real schema registry for tests: Apicurio Registry from Maven Central.
 
-It speaks the API of Confluent's registry, too.
-
 It is kept in the cache of the tests, and stores what it is given in memory.
 """
 
-import http.client
 import os
 import shutil
 import socket
-import subprocess
 import tarfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +16,12 @@ import pytest
 from kplan.sandbox.artifact import MAVEN_CENTRAL, file_lock
 from kplan.sandbox.java import find_java
 from kplan.sandbox.runtime import java_flags
+from tests.http_service import http_service
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kplan-tests"
 VERSION = "3.3.3"
-_START_S = 240
+_API = "/apis/ccompat/v7"
+"""It speaks the API of Confluent's registry, too."""
 
 
 def install_registry() -> Path:
@@ -77,43 +74,9 @@ def registry_server(log: Path) -> Iterator[str]:
         "QUARKUS_MANAGEMENT_PORT": str(management),
     }
     line = [str(java.launcher), *java_flags(java, heap_mb=384, archive=None)]
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*line, "-jar", str(folder / "quarkus-run.jar")],
-            cwd=folder,
-            env=environ,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        _wait_until_ready(process, port, log)
-        yield f"http://127.0.0.1:{port}/apis/ccompat/v7"
-    finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _wait_until_ready(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    until = time.monotonic() + _START_S
-    while not _answers(port):
-        assert process.poll() is None, f"the registry ended: {log.read_text()[-2000:]}"
-        assert time.monotonic() < until, f"the registry did not start: {log.read_text()[-2000:]}"
-        time.sleep(0.2)
-
-
-def _answers(port: int) -> bool:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        connection.request("GET", "/apis/ccompat/v7/subjects")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
+    command = [*line, "-jar", str(folder / "quarkus-run.jar")]
+    with http_service(command, log, (port, f"{_API}/subjects"), cwd=folder, env=environ):
+        yield f"http://127.0.0.1:{port}{_API}"
 
 
 @pytest.fixture(scope="session")

@@ -58,7 +58,7 @@ class AccessRequests:
     ) -> Mapping[AclBinding, Result[None]]:
         """Delete exactly these ACLs (DeleteAcls); deleting one that is absent is a success.
 
-        There are no filters: a filter deletes what nobody has read.
+        There are no filters: a filter also deletes ACLs that were never read.
 
         Args:
             bindings: The ACL bindings.
