@@ -65,10 +65,10 @@ def test_the_use_of_a_topic_is_known_right_after_it_was_created(
 ) -> None:
     """A broker that has not opened the logs of its partitions yet is asked again."""
     names = [f"{prefix}new{number}" for number in range(6)]
-    made(cluster, *(NewTopic(name, 200, 1) for name in names))
+    made(cluster, *(NewTopic(name, 100, 1) for name in names))
     found = cluster.topic_use(names)
     assert {name: found[name].unread for name in names} == dict.fromkeys(names, ())
-    assert all(len(found[name].partitions) == 200 for name in names)
+    assert all(len(found[name].partitions) == 100 for name in names)
 
 
 def test_a_topic_that_is_not_there_is_unknown_and_not_empty(cluster: Cluster, prefix: str) -> None:
