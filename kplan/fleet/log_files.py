@@ -314,11 +314,15 @@ def _read_native(
 
 
 class PartStart(NamedTuple):
-    """What a part begins with: its first request with its time, None where it has none."""
+    """What a part begins with: its first request with its time, None where it has none.
+
+    `lines` counts all of it, `malformed` those of them that are none of the authorizer's.
+    """
 
     part: int
     first: str | None
     lines: int
+    malformed: int
     reason: str | None
 
 
@@ -332,6 +336,7 @@ def part_starts(parsed: "DataFrame") -> list[PartStart]:
         .agg(
             F.min(F.when(F.col("is_whole"), first)),
             F.sum("count"),
+            F.sum(F.when(F.col("is_whole"), 0).otherwise(F.col("count"))),
             F.min(F.when(F.col("part") < 0, F.col("text"))),
         )
         .collect()

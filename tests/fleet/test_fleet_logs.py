@@ -131,8 +131,10 @@ def test_a_pattern_that_fits_nothing_is_named_and_takes_nothing_from_other_clust
         for name, what in (("a", "a"), ("b", "none-"))
     ]
     assert list_log_files(spark, given)[0][0].source == f"file:{tmp_path}/a.log"
-    ((name, failure),), notes = ingest_files(store, spark, given)
-    assert (name, notes) == ("b", [])
+    found = ingest_files(store, spark, given)
+    ((name, failure),) = found.failures
+    assert (name, found.notes) == ("b", [])
+    assert found.added.lines == 1
     assert "there is no log" in failure.detail
     assert requests(store) == {"orders": 1}
 
