@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from kplan.fleet.audit import AUDIT_SCHEMA, REQUEST_SCHEMA, line_sums, malformed_lines, usage
 from kplan.fleet.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.log_files import LINE_BYTES, NewLines, part_starts, read_parts
+from kplan.fleet.log_files import LINE_BYTES, NewLines
 from kplan.fleet.log_layout import parse_lines
+from kplan.fleet.log_outcome import part_starts, read_parts
 from kplan.fleet.log_part import (
     LOG_FORMAT,
     LOG_SCHEMA,
