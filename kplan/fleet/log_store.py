@@ -230,7 +230,9 @@ class LogStore:
                 F.min("first_at").alias("first_at"),
                 F.max("last_at").alias("last_at"),
             )
-            self._tables.add_requests(sums.select(*_names(REQUEST_SCHEMA)), attempt)
+            # Of some days only these pages are read: `usage_since` asks for the last time.
+            by_day = sums.select(*_names(REQUEST_SCHEMA)).sortWithinPartitions("last_at")
+            self._tables.add_requests(by_day, attempt)
         self._commit([*merged, *_known_logs(parts, logs, merged)], attempt)
         return len(attempts)
 

@@ -1,0 +1,91 @@
+"""A stream of files and of a topic is killed, and in the end each line counts once.
+
+`python -m tests.soak.ingest` has many kills.
+"""
+
+import csv
+import random
+import shutil
+import signal
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from kplan.cluster.request import NewTopic
+from kplan.kafka.cluster import open_cluster
+from kplan.kafka.transaction import librdkafka_settings
+from kplan.sandbox.sandbox import Sandbox
+from tests.contract.clusters import settings_of
+from tests.e2e.commands import kplan
+from tests.fleet.audit_writer import FILES, FLEET, FLEET_OF_TOPIC, TOPIC, AuditWriter
+from tests.fleet.connect_server import FAST_SETTINGS, as_options
+from tests.fleet.kafka_connector import connector
+from tests.fleet.spark_target import SparkTarget
+from tests.fleet.terminal import Terminal
+
+pytestmark = [pytest.mark.spark, pytest.mark.broker]
+
+AUDIT = "stream.audit"
+FOLLOW = ("fleet", "audit", "ingest", "-follow", "-interval=1s")
+
+
+@pytest.fixture
+def writer(tmp_path: Path, open_broker: Sandbox) -> AuditWriter:
+    """Write a fleet of a cluster with files and of one with a topic."""
+    settings = settings_of(open_broker, "anonymous")
+    with closing(open_cluster(settings)) as cluster:
+        assert cluster.create_topics([NewTopic(AUDIT, 3, 1)]) == {AUDIT: None}
+    text = (FLEET + FLEET_OF_TOPIC).format(servers=open_broker.bootstrap_servers, topic=AUDIT)
+    (tmp_path / "fleet.hcl").write_text(text, encoding="utf-8")
+    (tmp_path / "logs").mkdir()
+    producer = Producer(librdkafka_settings(settings))
+    return AuditWriter(tmp_path / "logs", random.Random(7), producer, AUDIT)
+
+
+def counted(folder: Path, target: SparkTarget) -> Counter[tuple[str, str]]:
+    """Ingest what is left, and count what is stored."""
+    ran = kplan(folder, "fleet", "audit", "ingest", "-output=rows.csv", *target.options)
+    assert ran.code == 0, ran
+    found = Counter[tuple[str, str]]()
+    for part in (folder / "rows.csv").glob("part-*"):
+        with part.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                found[row["cluster"], row["resource_name"]] += int(row["count"])
+    return found
+
+
+def followed(folder: Path, writer: AuditWriter, number: signal.Signals) -> str:
+    """Follow logs that grow until a signal; returns what was shown."""
+    for _ in range(5):
+        writer.step()
+    writer.flush()
+    screen = Terminal(folder, *FOLLOW, *as_options({**FAST_SETTINGS, **connector()}))
+    for source in (FILES, f"{TOPIC}: kafka://{AUDIT}"):
+        assert screen.shows(f"Z {source}: [0-9,]+ lines of "), screen.text
+    writer.step()
+    writer.flush()
+    screen.process.send_signal(number)
+    code = -number if number == signal.SIGKILL else 128 + number
+    assert screen.ended() == code, screen.text
+    assert "Traceback" not in screen.text
+    return screen.text
+
+
+def test_a_stream_that_is_killed_loses_and_doubles_nothing(
+    tmp_path: Path, writer: AuditWriter, for_commands: SparkTarget
+) -> None:
+    """Also where the tables are older than its checkpoint, and together with an ingest."""
+    followed(tmp_path, writer, signal.SIGKILL)
+    # What a copy of the tables that is older than the checkpoint lacks.
+    shutil.rmtree(max((tmp_path / "fleet" / "logs").glob("attempt=*"), key=_age))
+    shown = followed(tmp_path, writer, signal.SIGTERM)
+    assert "Stopping after the batch at work" in shown
+    assert counted(tmp_path, for_commands) == writer.written
+    assert set(writer.written) > {(FILES, "t1"), (TOPIC, "t1")}
+
+
+def _age(folder: Path) -> float:
+    return folder.stat().st_mtime
