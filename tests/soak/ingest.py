@@ -29,13 +29,15 @@ from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import settings_of
 from tests.e2e.commands import KPLAN, environ, start
 from tests.fleet.audit_writer import FLEET, FLEET_OF_TOPIC, AuditTraffic, AuditWriter
-from tests.fleet.connect_server import as_options
+from tests.fleet.connect_server import FAST_SETTINGS, as_options
 from tests.fleet.kafka_connector import connector
 
 TOPIC = "audit"
 INGEST = ("fleet", "audit", "ingest")
 FOLLOW = (*INGEST, "-follow", "-interval=1s")
-LONGEST_RUN_S = 600
+LONGEST_RUN_S = 900
+STEPS_IN_A_RUN = 30
+"""How often logs grow while one ingest runs."""
 READERS: Mapping[str, tuple[str, Sequence[Sequence[str]]]] = {
     "batch": ("batch ingest", (INGEST,)),
     "stream": ("stream of files and a topic", (FOLLOW,)),
@@ -66,13 +68,13 @@ def killed(reader: str, commands: Sequence[Sequence[str]], kills: int, seed: int
     """Kill a reader so many times; `commands` take turns."""
     chance, begun = random.Random(seed), time.monotonic()
     folder = Path(mkdtemp(prefix="kplan-ingest-"))
-    conf = as_options(connector())
+    conf = as_options({**FAST_SETTINGS, **connector()})
     with temporary_sandbox(SandboxSpec()) as sandbox:
         writer = prepare(folder, sandbox, chance)
         measured = time.monotonic()
         complete(folder, conf)
         whole_s = time.monotonic() - measured
-        with AuditTraffic(writer):
+        with AuditTraffic(writer, whole_s / STEPS_IN_A_RUN):
             done = 0
             while done < kills:
                 command = commands[done % len(commands)]
