@@ -5,8 +5,11 @@
 
 import csv
 import random
+import re
 import shutil
 import signal
+import subprocess
+import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -19,16 +22,16 @@ from kplan.kafka.cluster import open_cluster
 from kplan.kafka.transaction import librdkafka_settings
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import settings_of
-from tests.e2e.commands import kplan
+from tests.e2e.commands import KPLAN, environ, kplan
 from tests.fleet.audit_writer import FILES, FLEET, FLEET_OF_TOPIC, TOPIC, AuditWriter
 from tests.fleet.connect_server import FAST_SETTINGS, as_options
 from tests.fleet.kafka_connector import connector
 from tests.fleet.spark_target import SparkTarget
-from tests.fleet.terminal import Terminal
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 
 AUDIT = "stream.audit"
+TIMEOUT_S = 400.0
 FOLLOW = ("fleet", "audit", "ingest", "-follow", "-interval=1s")
 
 
@@ -62,16 +65,37 @@ def followed(folder: Path, writer: AuditWriter, number: signal.Signals) -> str:
     for _ in range(5):
         writer.step()
     writer.flush()
-    screen = Terminal(folder, *FOLLOW, *as_options({**FAST_SETTINGS, **connector()}))
-    for source in (FILES, f"{TOPIC}: kafka://{AUDIT}"):
-        assert screen.shows(f"Z {source}: [0-9,]+ lines of "), screen.text
-    writer.step()
-    writer.flush()
-    screen.process.send_signal(number)
-    code = -number if number == signal.SIGKILL else 128 + number
-    assert screen.ended() == code, screen.text
-    assert "Traceback" not in screen.text
-    return screen.text
+    shown = folder / "shown"
+    with shown.open("wb") as stderr:
+        stream = subprocess.Popen(
+            [*KPLAN, *FOLLOW, *as_options({**FAST_SETTINGS, **connector()})],
+            cwd=folder,
+            env=environ(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+        )
+    try:
+        for source in (FILES, f"{TOPIC}: kafka://{AUDIT}"):
+            await_text(shown, stream, f"Z {source}: [0-9,]+ lines of ")
+        writer.step()
+        writer.flush()
+        stream.send_signal(number)
+        code = stream.wait(TIMEOUT_S)
+    finally:
+        stream.kill()
+    assert code == (-number if number == signal.SIGKILL else 128 + number), shown.read_text()
+    assert "Traceback" not in shown.read_text()
+    return shown.read_text()
+
+
+def await_text(file: Path, process: "subprocess.Popen[bytes]", pattern: str) -> None:
+    """Wait until something is shown."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while re.search(pattern, file.read_text()) is None:
+        assert process.poll() is None, file.read_text()
+        assert time.monotonic() < deadline, file.read_text()
+        time.sleep(0.1)
 
 
 def test_a_stream_that_is_killed_loses_and_doubles_nothing(
