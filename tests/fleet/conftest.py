@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LIVE, FILES = "::test_three_real_clusters", "::test_files_are_read"
-COMMANDS = (LIVE, "test_fleet_command.py")
+COMMANDS = (LIVE, "test_fleet_command.py", "test_fleet_stream_kill.py")
 ALONE = (FILES, "test_fleet_standalone.py", "test_fleet_interrupt.py")
 """Tests that start a Spark of their own."""
 SERVER, SESSION = "server", "session"
