@@ -242,6 +242,13 @@ SUMMARIES: Mapping[str, str] = {
     "KP544": "Group has no committed offsets",
     # versions of Kafka
     "KP545": "Topic is deleted by name",
+    # platforms
+    "KP600": "Platform manages this object elsewhere",
+    "KP601": "Platform does not take this config",
+    "KP602": "Platform limits this value",
+    "KP603": "Platform has no ACL of this form",
+    "KP604": "Platform manages this object too",
+    "KP605": "Platform is another one",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

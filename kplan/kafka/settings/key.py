@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from kplan.cluster.platform import Platform
 from kplan.kinds.schema import Attribute
 
 
@@ -86,6 +87,7 @@ ARGUMENT_SETTINGS: Mapping[str, Setting | None] = {
     "connect_username": Setting.CONNECT_USER,
     "kafka_version": None,
     "name": None,
+    "platform": None,
     "properties_file": None,
     "sasl_aws_access_key": Setting.AWS_ACCESS_KEY,
     "sasl_aws_container_authorization_token_file": Setting.AWS_OTHER,
@@ -332,6 +334,10 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
     "kafka_version": Attribute("Accepted for Terraform; kplan reads it from the brokers."),
     "name": Attribute(
         "Name of the cluster in titles of reports and in metrics. Default: alias or address."
+    ),
+    "platform": Attribute(
+        "Who runs the cluster, where its address does not say; see kplan help platforms.",
+        choices=tuple(Platform),
     ),
     "properties_file": Attribute("Java properties file with connection settings."),
     "sasl_aws_access_key": Attribute("Access key of AWS, where not AWS's own settings count."),
