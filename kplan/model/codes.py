@@ -242,6 +242,9 @@ SUMMARIES: Mapping[str, str] = {
     "KP544": "Group has no committed offsets",
     # versions of Kafka
     "KP545": "Topic is deleted by name",
+    # reassignments
+    "KP546": "Replicas cannot leave a broker",
+    "KP547": "Invalid retention step",
     # platforms
     "KP600": "Platform manages this object elsewhere",
     "KP601": "Platform does not take this config",
