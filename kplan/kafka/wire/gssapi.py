@@ -5,7 +5,6 @@ import ctypes.util
 from collections.abc import Mapping
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_size_t, c_uint32, c_void_p
 from hashlib import sha256
-from typing import ClassVar
 
 from kplan.kafka.settings.connection import Kerberos
 from kplan.model.errors import AuthError, KplanError
@@ -22,15 +21,15 @@ _NO_LAYER = 1
 
 
 class _Buffer(Structure):
-    _fields_: ClassVar = [("length", c_size_t), ("value", c_void_p)]
+    _fields_ = (("length", c_size_t), ("value", c_void_p))  # type: ignore[mutable-override]
 
 
 class _Pair(Structure):
-    _fields_: ClassVar = [("key", c_char_p), ("value", c_char_p)]
+    _fields_ = (("key", c_char_p), ("value", c_char_p))  # type: ignore[mutable-override]
 
 
 class _Store(Structure):
-    _fields_: ClassVar = [("count", c_uint32), ("elements", POINTER(_Pair))]
+    _fields_ = (("count", c_uint32), ("elements", POINTER(_Pair)))  # type: ignore[mutable-override]
 
 
 class _Library:
