@@ -50,8 +50,7 @@ def java_home_with_kerberos() -> Path:
                     target = folder / "root" / str(each.readlink()).removeprefix("/")
                     each.unlink()
                     each.symlink_to(target)
-    (home,) = (each.parents[1] for each in folder.glob("root/usr/lib/jvm/*/bin/java"))
-    return home
+    return min(folder.glob("root/usr/lib/jvm/*/bin/java")).resolve().parents[1]
 
 
 def _has_kerberos(launcher: str) -> bool:
