@@ -6,7 +6,6 @@ from dataclasses import field, replace
 
 from kplan.config.declarations.body_schema import (
     BLOCK_SCHEMAS,
-    CONDITION_SCHEMA,
     DATA_SCHEMAS,
     POLICY_RULE_SCHEMA,
     POLICY_SCHEMA,
@@ -15,6 +14,7 @@ from kplan.config.declarations.body_schema import (
     body_problems,
     label_problems,
 )
+from kplan.config.declarations.rule import RULE_BLOCKS, assert_problems, rule_problems
 from kplan.config.declarations.version_constraint import version_problems
 from kplan.config.diagnostic import error, warning
 from kplan.config.syntax import tree as ast
@@ -27,7 +27,6 @@ _NAME = re.compile(r"[^\W\d][\w-]*").fullmatch
 _META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")
 
 _NAMED_BLOCKS = frozenset({"variable", "output", "module", "check", "policy"})
-_RULE_BLOCKS = frozenset({"validation", "precondition", "assert"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,10 @@ class Local:
 
 @dataclass(slots=True)
 class ModuleDeclarations:
-    """Everything declared in a folder. `has_lost` says that a syntax error hides some of it."""
+    """Everything declared in a folder. `is_incomplete` says that an error hides some of it.
+
+    `self_references` are resources that refer to themselves, once that has been reported.
+    """
 
     variables: dict[str, Declaration] = field(default_factory=dict)
     locals: dict[str, Local] = field(default_factory=dict)
@@ -87,6 +89,7 @@ class ModuleDeclarations:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     other_providers: list[Declaration] = field(default_factory=list)
     skipped: set[tuple[str, str]] = field(default_factory=set)
+    self_references: set[tuple[str, str]] = field(default_factory=set)
     is_incomplete: bool = False
 
 
@@ -126,24 +129,43 @@ def add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
 
 
 def _inner_problems(declaration: Declaration) -> Iterable[Diagnostic]:
+    if declaration.block.type == "check":
+        yield from assert_problems(declaration.block, declaration.origin)
     for inner in declaration.block.blocks:
-        if inner.type in _RULE_BLOCKS:
-            yield from body_problems(inner, declaration.origin, CONDITION_SCHEMA)
+        if inner.type in RULE_BLOCKS:
+            variable = declaration.name if inner.type == "validation" else ""
+            yield from rule_problems(inner, declaration.origin, variable)
         elif declaration.block.type == "policy" and inner.type in POLICY_SCHEMA.blocks:
             yield from body_problems(inner, declaration.origin, POLICY_RULE_SCHEMA)
 
 
 def _name_problems(declaration: Declaration, label: ast.Label) -> Iterable[Diagnostic]:
     subject = declaration.origin.range(label.start, label.end)
+    summary = _NAME_SUMMARIES.get(declaration.block.type, "")
     if not _NAME(label.text):
         detail = (
             f'"{label.text}" is not a valid name. Names consist of letters, digits, underscores '
             "and dashes, and start with a letter or underscore."
         )
-        yield error("KP124", subject, detail)
+        yield error("KP124", subject, detail, summary=summary)
     elif declaration.block.type == "variable" and label.text in RESERVED_VARIABLES:
         detail = f'"{label.text}" is reserved in module blocks; a variable cannot have this name.'
-        yield error("KP124", subject, detail)
+        yield error("KP124", subject, detail, summary=summary)
+
+
+_NAME_SUMMARIES: Mapping[str, str] = {
+    "variable": "Invalid variable name",
+    "output": "Invalid output name",
+    "module": "Invalid module instance name",
+    "check": "Invalid check block name",
+    "resource": "Invalid resource name",
+    "data": "Invalid data resource name",
+}
+_DUPLICATE_SUMMARIES: Mapping[str, str] = {
+    "variable": "Duplicate variable declaration",
+    "output": "Duplicate output definition",
+    "module": "Duplicate module call",
+}
 
 
 def _add_variable(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -170,7 +192,12 @@ def _add_named(
         word = declaration.block.type
         detail = f'The {word} "{declaration.name}" is already declared at {first.declared_at}.'
         related = (("declared first", first.declared_at),)
-        result.diagnostics.append(error("KP123", declaration.declared_at, detail, related=related))
+        summary = _DUPLICATE_SUMMARIES.get(
+            word, f'Duplicate {word} "{declaration.name}" configuration'
+        )
+        result.diagnostics.append(
+            error("KP123", declaration.declared_at, detail, related=related, summary=summary)
+        )
 
 
 def _add_locals(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -184,7 +211,10 @@ def _add_locals(result: ModuleDeclarations, declaration: Declaration) -> None:
                 f"at {first.declared_at}."
             )
             related = (("defined first", first.declared_at),)
-            result.diagnostics.append(error("KP123", local.declared_at, detail, related=related))
+            summary = "Duplicate local value definition"
+            result.diagnostics.append(
+                error("KP123", local.declared_at, detail, related=related, summary=summary)
+            )
 
 
 def _add_provider(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -283,6 +313,9 @@ def add_resource(
         what = ".".join(kind_and_name(declaration))
         detail = f"The {declaration.block.type} {what} is already declared at {first.declared_at}."
         related = (("declared first", first.declared_at),)
-        result.diagnostics.append(error("KP190", declaration.declared_at, detail, related=related))
+        summary = f'Duplicate {declaration.block.type} "{kind}" configuration'
+        result.diagnostics.append(
+            error("KP190", declaration.declared_at, detail, related=related, summary=summary)
+        )
     if kind not in kinds:
         foreign.append(declaration)

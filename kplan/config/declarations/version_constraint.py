@@ -72,7 +72,8 @@ def version_problems(attribute: ast.Attribute, origin: Origin) -> Iterator[Diagn
     if any(each.asks_for_newer(own) for each in unmet):
         detail = f'The configuration requires Terraform "{text}", and {reads}.'
         hint = "Use a later kplan, or lower required_version if the configuration allows it."
-        yield error("KP341", subject, detail, hint=hint)
+        named = origin.range(attribute.start, attribute.end)
+        yield error("KP341", named, detail, hint=hint)
         return
     detail = f'required_version = "{text}" excludes it, and {reads}; the files are read as such.'
     yield warning("KP195", subject, detail)

@@ -85,7 +85,9 @@ def module_source(declaration: Declaration, scope: Scope) -> str | PackageSource
     subject = declaration.value_range("source")
     text = evaluate(declaration.arguments["source"].value, scope)
     if not isinstance(text, str):
-        raise EvaluationError([error("KP194", subject, "The source of a module is a string.")])
+        detail = "The source of a module is a string."
+        summary = "Invalid module source address"
+        raise EvaluationError([error("KP194", subject, detail, summary=summary)])
     if is_local_source(text):
         _check_version(declaration, "a local path")
         return text

@@ -18,7 +18,14 @@ from kplan.config.diagnostic import EvaluationError, OperandError, error, sugges
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Scope
 from kplan.config.modules.deferral import Deferral, dependencies, is_deferred
-from kplan.config.modules.instance import InstanceKey, Instances, evaluate_instances, find_instance
+from kplan.config.modules.instance import (
+    InstanceKey,
+    Instances,
+    evaluate_instances,
+    find_instance,
+    instance_error,
+    missing_key_error,
+)
 from kplan.config.modules.resource import EnclosingModule, object_attributes
 from kplan.config.modules.result_cache import ResultCache, ResultName
 from kplan.config.syntax.source import Spot
@@ -264,7 +271,7 @@ class DataNode(Deferred):
                 f"{self._label} has several instances, so one must be chosen before an attribute."
             )
             hint = f'For example {self._label}["KEY"].{name}'
-            raise EvaluationError([error("KP116", subject.range(), detail, hint=hint)])
+            raise EvaluationError([missing_key_error(subject, detail, hint)])
         return attribute_value(self.instance(None), name, self.kind, subject)
 
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
@@ -273,9 +280,9 @@ class DataNode(Deferred):
         try:
             return self.instance(find_instance(found, key))
         except OperandError as fault:
-            detail = f"{self._label}: {fault.detail}"
+            is_single = None in found
             raise EvaluationError(
-                [error(fault.code, subject.range(), detail, hint=fault.hint)]
+                [instance_error(fault, self._label, subject, is_single=is_single)]
             ) from None
 
     def value(self, subject: Spot) -> Value:
@@ -328,7 +335,8 @@ def attribute_value(value: dict[str, Value], name: str, kind: str, subject: Spot
     if name in value:
         return value[name]
     detail = f'A data source {kind} has no attribute "{name}".'
-    raise EvaluationError([error("KP144", subject.range(), detail, hint=suggestion(name, value))])
+    hint = suggestion(name, value)
+    raise EvaluationError([error("KP144", subject.step_range(), detail, hint=hint)])
 
 
 def _topic_entry(kind: ResourceKind, name: Identity, live: LiveObject) -> Value:

@@ -45,7 +45,7 @@ from kplan.config.modules.resource_block import (
     prepare_resource_block,
 )
 from kplan.config.modules.result_cache import MAX_VALUE_PARTS, ResultName
-from kplan.config.modules.static_checks import static_problems
+from kplan.config.modules.static_checks import is_wrong, static_problems
 from kplan.config.modules.value_block import ValueBlockNode
 from kplan.config.modules.variable import (
     InputValue,
@@ -141,7 +141,7 @@ class Module:
         for name, local in self.declarations.locals.items():
             self._attempt(partial(self.local, name), lost, f"local.{name}", local)
         values = (self._value_node(*each) for each in self.foreign.computed_names())
-        nodes: list[DataNode | ResourceNode] = [*values, *self._data_nodes(), *self.resources()]
+        nodes: list[DataNode | ResourceNode] = [*values, *self._data_nodes(), *self._own()]
         for node in nodes:
             node.evaluate_all()
         for name in self.declarations.modules:
@@ -174,11 +174,15 @@ class Module:
 
     def resources(self) -> Iterator[ResourceNode]:
         """List the resource blocks of kinds that kplan knows, here and in called modules."""
+        yield from self._own()
+        for name in self.declarations.modules:
+            yield from self._call_node(name).resources()
+
+    def _own(self) -> Iterator[ResourceNode]:
+        """List those of this module: a called one validates its variables before its own."""
         for (kind, name), found in self.declarations.resources.items():
             if kind in self._context.kinds and not found.is_broken:
                 yield self._resource_node(kind, name)
-        for name in self.declarations.modules:
-            yield from self._call_node(name).resources()
 
     def modules(self) -> Iterator[ChildModule]:
         """List this module and all that it calls, one for each instance."""
@@ -249,6 +253,8 @@ class Module:
         if "default" not in declaration.arguments and self.path:
             raise EvaluationError  # told at the module block
         if "default" not in declaration.arguments:
+            if is_wrong(declaration, self.declarations.diagnostics):
+                raise EvaluationError
             detail = (
                 f'The variable "{declaration.name}" has no default, and no value is given for it.'
             )
@@ -304,6 +310,8 @@ class Module:
 
     def resource(self, kind: str, name: str) -> ReferenceValue:
         """Return the instances of a resource block; raises `Failure` if there is none."""
+        if (kind, name) in self.declarations.self_references:
+            raise EvaluationError  # which has been reported
         if self.foreign.contains(kind, name):
             return self._foreign_value(kind, name)
         found = self.declarations.resources.get((kind, name))

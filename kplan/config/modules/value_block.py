@@ -13,6 +13,7 @@ from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Scope
 from kplan.config.foreign_values import parse_state_outputs
 from kplan.config.functions.file_access import FileRefused
+from kplan.config.modules.condition import PRECONDITION, failed_conditions
 from kplan.config.modules.data_source import DataNode, attribute_value
 from kplan.config.modules.instance import InstanceKey
 from kplan.config.syntax.source import Spot
@@ -44,8 +45,16 @@ class ValueBlockNode(DataNode):
         scope = self._module.scope(self._found.origin, self.instances()[key])
         if self.kind == REMOTE_STATE:
             return self._remote_state(scope)
+        self._check_preconditions(scope)
         found = {name: self._argument_value(name, scope) for name in _ARGUMENTS[self.kind]}
         return {**found, "output": found["input"]} if "input" in found else found
+
+    def _check_preconditions(self, scope: Scope) -> None:
+        """Refuse a block whose preconditions fail; one of unknown values is left to Terraform."""
+        for block in self._found.block.blocks if not self._found.is_broken else ():
+            found = failed_conditions(block, PRECONDITION, scope)
+            if failed := [each for each in found if each.code == PRECONDITION.code]:
+                raise EvaluationError(failed)
 
     def _argument_value(self, name: str, scope: Scope) -> Value:
         if name not in self._found.arguments:
@@ -54,7 +63,8 @@ class ValueBlockNode(DataNode):
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
         """Return an attribute of the only instance."""
-        self._check_attribute(name, subject)
+        if None in self.instances():
+            self._check_attribute(name, subject)
         return super().attribute(name, subject)
 
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
