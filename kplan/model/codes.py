@@ -242,6 +242,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP544": "Group has no committed offsets",
     # versions of Kafka
     "KP545": "Topic is deleted by name",
+    "KP580": "Module version requirements have changed",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",
