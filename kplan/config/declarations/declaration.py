@@ -26,6 +26,7 @@ _NAME = re.compile(r"[^\W\d][\w-]*").fullmatch
 
 _META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")
 
+_KAFKA = "kafka"
 _NAMED_BLOCKS = frozenset({"variable", "output", "module", "check", "policy"})
 _RULE_BLOCKS = frozenset({"validation", "precondition", "assert"})
 
@@ -110,7 +111,7 @@ def add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
     problems = list(label_problems(declaration.block, declaration.origin, shape))
     if declaration.is_broken:
         problems = []  # what broke it has been reported
-    elif not problems:
+    elif not problems and not _is_other_provider(declaration):
         problems.extend(body_problems(declaration.block, declaration.origin, shape))
         problems.extend(_inner_problems(declaration))
     result.diagnostics.extend(problems)
@@ -187,11 +188,14 @@ def _add_locals(result: ModuleDeclarations, declaration: Declaration) -> None:
             result.diagnostics.append(error("KP123", local.declared_at, detail, related=related))
 
 
+def _is_other_provider(declaration: Declaration) -> bool:
+    """Whether a block sets up the provider of something else, with blocks of its own."""
+    return declaration.block.type == "provider" and declaration.name != _KAFKA
+
+
 def _add_provider(result: ModuleDeclarations, declaration: Declaration) -> None:
-    if declaration.name == "kafka":
-        result.providers.append(declaration)
-        return
-    result.other_providers.append(declaration)
+    into = result.other_providers if _is_other_provider(declaration) else result.providers
+    into.append(declaration)
 
 
 def _add_terraform(result: ModuleDeclarations, declaration: Declaration) -> None:

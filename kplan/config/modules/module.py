@@ -140,9 +140,12 @@ class Module:
             self._validate(name, found)
         for name, local in self.declarations.locals.items():
             self._attempt(partial(self.local, name), lost, f"local.{name}", local)
-        values = (self._value_node(*each) for each in self.foreign.computed_names())
-        nodes: list[DataNode | ResourceNode] = [*values, *self._data_nodes(), *self.resources()]
-        for node in nodes:
+        for each in self.foreign.computed_names():
+            self._value_node(*each).evaluate_all()
+        for data in self._data_nodes():
+            if data.evaluate_all():
+                lost[data.label] = data.declared_at
+        for node in self.resources():
             node.evaluate_all()
         for name in self.declarations.modules:
             self._call_node(name).evaluate_all()
