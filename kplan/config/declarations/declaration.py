@@ -78,6 +78,7 @@ class ModuleDeclarations:
     checks: dict[str, Declaration] = field(default_factory=dict)
     resources: dict[tuple[str, str], Declaration] = field(default_factory=dict)
     data: dict[tuple[str, str], Declaration] = field(default_factory=dict)
+    ephemeral: dict[tuple[str, str], Declaration] = field(default_factory=dict)
     providers: list[Declaration] = field(default_factory=list)
     terraform_blocks: list[Declaration] = field(default_factory=list)
     state_blocks: list[Declaration] = field(default_factory=list)
@@ -100,9 +101,13 @@ class KnownKinds:
 
 
 def kind_and_name(declaration: Declaration) -> tuple[str, str]:
-    """Return the labels of a resource block; the type of a data source is `data.TYPE`."""
+    """Return the labels of a block; the type of a data source is `data.TYPE`.
+
+    That of an ephemeral resource is `ephemeral.TYPE`.
+    """
     kind, name = declaration.block.labels
-    return f"{'data.' * (declaration.block.type == 'data')}{kind.text}", name.text
+    root = declaration.block.type
+    return kind.text if root == "resource" else f"{root}.{kind.text}", name.text
 
 
 def add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -270,9 +275,12 @@ def add_resource(
     kinds: Sequence[str],
     foreign: list[Declaration],
 ) -> None:
-    """Add a resource or data source; those of other kinds are listed in `foreign` too."""
-    is_data = declaration.block.type == "data"
-    into, kinds = (result.data, [*DATA_SCHEMAS]) if is_data else (result.resources, kinds)
+    """Add a resource, data source or ephemeral resource; `foreign` lists those of others too."""
+    into, kinds = {
+        "resource": (result.resources, kinds),
+        "data": (result.data, (*DATA_SCHEMAS,)),
+        "ephemeral": (result.ephemeral, ()),
+    }[declaration.block.type]
     problems = list(
         label_problems(declaration.block, declaration.origin, BodySchema(label_count=2))
     )

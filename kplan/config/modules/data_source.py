@@ -306,12 +306,13 @@ class DataNode(Deferred):
         return {str(key): value for key, value in values.items()}
 
 
-class DataKindNode(Deferred):
-    """`data.KIND`, which needs a name behind it."""
+class BlockKindNode(Deferred):
+    """`data.KIND` or `ephemeral.KIND`, which needs a name behind it."""
 
-    __slots__ = ("_kind", "_node")
+    __slots__ = ("_kind", "_node", "_root")
 
-    def __init__(self, kind: str, node: "DataNodeLookup") -> None:
+    def __init__(self, root: str, kind: str, node: "DataNodeLookup") -> None:
+        self._root = root
         self._kind = kind
         self._node = node
 
@@ -327,7 +328,7 @@ class DataKindNode(Deferred):
 
     def value(self, subject: Spot) -> Value:
         """Refuse: blocks are named one by one."""
-        detail = f"After data.{self._kind} there must be the name of a data source."
+        detail = f"After {self._root}.{self._kind} there must be the name of a block."
         raise EvaluationError([error("KP116", subject.range(), detail)])
 
 

@@ -28,7 +28,7 @@ from kplan.config.modules.connection import (
     evaluate_provider_block,
     root_connections,
 )
-from kplan.config.modules.data_source import DataKindNode, DataNode
+from kplan.config.modules.data_source import BlockKindNode, DataNode
 from kplan.config.modules.deferral import dependencies, is_deferred
 from kplan.config.modules.evaluation import (
     EvaluationContext,
@@ -345,7 +345,11 @@ class Module:
 
     def data_kind(self, kind: str) -> ReferenceValue:
         """Return the data sources of a sort, of which one is named next."""
-        return DataKindNode(kind, self._data_block)
+        return BlockKindNode("data", kind, self._data_block)
+
+    def ephemeral_kind(self, kind: str) -> ReferenceValue:
+        """Return the ephemeral resources of a sort, which are of other providers."""
+        return BlockKindNode("ephemeral", kind, self.foreign.ephemeral_value)
 
     def _data_block(self, kind: str, name: str) -> ReferenceValue:
         if self.foreign.contains(f"data.{kind}", name):

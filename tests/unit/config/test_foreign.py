@@ -45,6 +45,7 @@ def test_resources_of_other_providers_are_left_out_and_said_in_one_line(tmp_path
         ("aiven_kafka_connector", False),
         ("aiven_service", False),
         ("aws_msk_cluster", False),
+        ("kafka_quota_composite", True),
         ("kafka-connect_connector", False),
     ],
 )
@@ -55,6 +56,15 @@ def test_what_may_be_a_misspelt_kind_is_an_error(
     found = load_files(tmp_path, {"main.tf": text})
     assert [each.code for each in found.diagnostics] == ["KP126"]
     assert found.diagnostics[0].is_error == is_error
+
+
+def test_the_hint_for_a_composite_quota_names_the_arguments_that_say_the_same(
+    tmp_path: Path,
+) -> None:
+    text = 'resource "kafka_quota_composite" "q" {\n  entity { type = "user" }\n}\n'
+    (problem,) = load_files(tmp_path, {"main.tf": text}).diagnostics
+    assert problem.code == "KP126"
+    assert all(word in problem.hint for word in ("kafka_quota", "entity_name", "client_id"))
 
 
 VALUES = """
@@ -165,7 +175,9 @@ def test_a_topic_that_needs_such_a_value_is_an_error_where_it_does(
     text = f'{WAITING}resource "kafka_topic" "t" {{\n  name = {value}\n}}\n'
     found = load_files(tmp_path, {"main.tf": text})
     errors = [each for each in found.diagnostics if each.is_error]
-    assert [(each.code, str(each.subject)) for each in errors] == [("KP509", f"main.tf:29:{column}")]
+    assert [(each.code, str(each.subject)) for each in errors] == [
+        ("KP509", f"main.tf:29:{column}")
+    ]
     assert word in errors[0].detail
 
 
