@@ -140,13 +140,7 @@ class Module:
             self._validate(name, found)
         for name, local in self.declarations.locals.items():
             self._attempt(partial(self.local, name), lost, f"local.{name}", local)
-        for each in self.foreign.computed_names():
-            self._value_node(*each).evaluate_all()
-        for data in self._data_nodes():
-            if data.evaluate_all():
-                lost[data.label] = data.declared_at
-        for node in self.resources():
-            node.evaluate_all()
+        self._evaluate_blocks(lost)
         for name in self.declarations.modules:
             self._call_node(name).evaluate_all()
         for name, declared in self.declarations.outputs.items():
@@ -155,6 +149,15 @@ class Module:
         for check in self.declarations.checks.values():
             ledger.report(failed_conditions(check.block, ASSERTION, self.scope(check.origin)))
         ledger.report(left_out_warning(lost))
+
+    def _evaluate_blocks(self, lost: dict[str, SourceRange]) -> None:
+        for each in self.foreign.computed_names():
+            self._value_node(*each).evaluate_all()
+        for data in self._data_nodes():
+            if data.evaluate_all():
+                lost[data.label] = data.declared_at
+        for node in self.resources():
+            node.evaluate_all()
 
     def _attempt(
         self,
