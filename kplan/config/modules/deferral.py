@@ -16,11 +16,11 @@ class Deferral:
     """What is read later in one load.
 
     `waits` has the addresses of blocks and modules by the data source that waits for them,
-    `outputs` the names of outputs of the root module that need one.
+    `outputs` those of the root module that need one by name, and whether they are sensitive.
     """
 
     waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    outputs: list[str] = field(default_factory=list)
+    outputs: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class DeferredData:
     """
 
     waits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    outputs: tuple[str, ...] = ()
+    outputs: Mapping[str, bool] = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
 
 

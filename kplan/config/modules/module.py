@@ -174,7 +174,11 @@ class Module:
                 self._context.results.report(failure.diagnostics)
             elif self._context.deferral and is_deferred(failure):
                 if name.startswith("output.") and not self.path:
-                    self._context.deferral.outputs.append(name.removeprefix("output."))
+                    own = name.removeprefix("output.")
+                    is_secret = self._context.results.attempt(
+                        partial(self.is_sensitive_output, own)
+                    )
+                    self._context.deferral.outputs[own] = is_secret is True
             elif declared is not None:
                 lost[name] = declared.declared_at
 
