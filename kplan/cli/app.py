@@ -81,6 +81,8 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Write the current assignment of replicas as JSON.",
     ),
     "reassign import": ("moves.reassign:import_", "Reassign partitions as a JSON file describes."),
+    "reassign drain": ("moves.brokers:drain", "Move all replicas off brokers, to remove these."),
+    "reassign balance": ("moves.brokers:balance", "Even out the bytes of the live brokers."),
     "elect preferred": ("moves.elect:preferred", "Elect the preferred leaders of partitions."),
     "elect unclean": (
         "moves.elect:unclean",

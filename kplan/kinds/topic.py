@@ -24,6 +24,7 @@ from kplan.kinds.topic_layout import (
     replica_moves,
 )
 from kplan.kinds.topic_reader import read_topics
+from kplan.kinds.topic_retention import retention_step_problems
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic, topic_problems
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
@@ -81,6 +82,7 @@ class TopicKind:
             value.config,
         )
         yield from layout_problems(value)
+        yield from retention_step_problems(value)
 
     def check_all(
         self, declared: Collection[Identity], live: Collection[Identity] = ()

@@ -15,6 +15,7 @@ from kplan.kinds.placement import (
     PlacementRequest,
     place_replicas,
 )
+from kplan.kinds.topic_retention import limit_retention_cut
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.model.resource import Identity, Path, Resource
 from kplan.model.state import Broker, KindSnapshot, LiveObject
@@ -34,14 +35,18 @@ def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple
     target = declared.replica_assignment
     if target is not None and declared.is_generated and not declared.strategy:
         target = None if _has_factor(live, declared.replica_count) else target
+    config = merge_config(live.config, desired.config, ignored)
+    config, retention_target = limit_retention_cut(live, desired, config)
     after = Topic(
         desired.name,
         _first(declared.partition_count, live.partitions),
         _first(declared.replica_count, live.replication_factor),
         target,
-        merge_config(live.config, desired.config, ignored),
+        config,
         desired.placement,
         declared.is_generated and target is not None,
+        retention_step=desired.retention_step,
+        retention_target=retention_target,
     )
     before = replace(
         live,
@@ -51,6 +56,8 @@ def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple
         config=_without_throttles(live, desired),
         is_generated=after.is_generated,
         moving_to=None,
+        retention_step=desired.retention_step,
+        retention_target=None,
     )
     return before, after
 

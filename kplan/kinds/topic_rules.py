@@ -190,7 +190,7 @@ class Topic:
     A live topic has all of them, `config` then holds only the keys the topic itself overrides.
     `is_generated` says that kplan worked the assignment out: it is planned, and no one declared it.
     A live topic whose replicas are being moved is where it was before, and `moving_to` says
-    where it goes.
+    where it goes. `retention_target` is the declared retention.ms, where this is a step to it.
     """
 
     name: Annotated[str, Attribute("Name of the topic.", forces_replacement=True)]
@@ -221,6 +221,14 @@ class Topic:
     ] = None
     is_generated: Annotated[bool, InternalField()] = False
     moving_to: Annotated[Assignment | None, InternalField()] = None
+    retention_step: Annotated[
+        str | None,
+        Attribute(
+            "The most that one apply cuts from retention.ms, for example 12h.",
+            is_omitted_if_unset=True,
+        ),
+    ] = None
+    retention_target: Annotated[str | None, InternalField()] = None
 
     @property
     def partition_count(self) -> int | None:

@@ -242,6 +242,10 @@ SUMMARIES: Mapping[str, str] = {
     "KP544": "Group has no committed offsets",
     # versions of Kafka
     "KP545": "Topic is deleted by name",
+    # reassignments
+    "KP546": "Replicas cannot leave a broker",
+    "KP547": "Invalid retention step",
+    # modules of registries
     "KP580": "Module version requirements have changed",
     # tests
     "KP701": "Test assertion failed",

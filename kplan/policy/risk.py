@@ -13,6 +13,7 @@ from kplan.kinds.quota import Quota
 from kplan.kinds.schema_subject import SchemaSubject
 from kplan.kinds.scram import ScramCredential
 from kplan.kinds.topic_layout import replica_moves
+from kplan.kinds.topic_retention import RETENTION, retention_step_note
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.model.impact import GroupImpact, Impact
 from kplan.model.plan import Action, AttributeChange, Change, ObjectKey, Plan, Risk
@@ -211,6 +212,8 @@ def _topic_finding(change: Change, attribute: AttributeChange) -> Iterator[Findi
             yield Risk.REVIEW, "KP2203 keys go to other partitions than before"
         case ("config", "retention.ms" | "retention.bytes" as key) if _shrinks(attribute):
             yield Risk.DANGEROUS, f"KP2102 {key} shrinks: older records are deleted"
+            if key == RETENTION and (note := retention_step_note(change.after)):
+                yield Risk.DANGEROUS, note
         case ("config", "retention.ms" | "retention.bytes" as key) if attribute.after is None:
             yield Risk.UNKNOWN, f"KP2102 {key} is the broker's then: older records may be deleted"
         case ("config", "cleanup.policy"):

@@ -150,6 +150,30 @@ def test_an_imported_move_is_killed_told_and_taken_back(moving: Place) -> None:
         moving.run("reassign", "status", "moves.json", code=4)
 
 
+def test_a_broker_is_drained_over_a_kill_and_gets_its_share_again(moving: Place) -> None:
+    """Replicas leave in rounds with a throttle; the same command waits for what goes on."""
+    filled(moving)
+    drain = ("reassign", "drain", "2", f"-match={name(moving)}", "-auto-approve")
+    with closing(moving.cluster()) as cluster:
+        held = [row[0] for row in described(cluster, moving).assignment].count(2)
+        assert held
+        with Path(os.devnull).open("w") as nowhere:
+            process = start(moving.folder, *drain, "-throttle=200k", env=moving.env, stdout=nowhere)
+        until(lambda: bool(cluster.reassignments()))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        shown = moving.run(*drain, "-throttle=100M")
+        assert "Drain of broker 2" in shown
+        assert "live, to drain" in shown
+        assert not cluster.reassignments()
+        assert throttles(cluster, moving) == set()
+        assert not any(2 in row for row in described(cluster, moving).assignment)
+        assert "No changes. Broker 2: no replicas" in moving.run(*drain)
+        even = ("reassign", "balance", f"-match={name(moving)}", "-by=replicas", "-tolerance=40")
+        assert "Balance of brokers" in moving.run(*even, "-dry-run")
+        moving.run("plan", "-detailed-exitcode")
+
+
 @pytest.mark.parametrize("command", ["import", "apply"])
 def test_a_move_that_is_cancelled_beside_its_run_stays_cancelled(
     moving: Place, command: str

@@ -1,25 +1,22 @@
 """`kplan reassign status`, `cancel`, `export` and `import`."""
 
+import shlex
 from contextlib import suppress
-from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kplan.cli.moves.execution import MoveOptions
+from kplan.cli.moves.execution import ReassignOptions, run_reassignment
 from kplan.cli.options import (
-    AutoApprove,
     InputOptions,
     Match,
-    PlanningOptions,
     Provider,
     StateOptions,
 )
 from kplan.cli.query import QueryOptions, query_cluster
 from kplan.cli.terminal import Session
-from kplan.cli.trust_option import AllowPython, Overrides, Policies
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 
@@ -132,19 +129,13 @@ def export(
 
 
 @dataclass(frozen=True, slots=True)
-class ImportOptions(MoveOptions):
-    """The file, its approval, and the policies to check."""
+class ImportOptions(ReassignOptions):
+    """The file, and what all reassignments take."""
 
     file: Annotated[
         str,
         typer.Argument(metavar="FILE", help="A JSON file of kafka-reassign-partitions.sh."),
     ] = ""
-    auto_approve: AutoApprove = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False
-    provider: Provider = ""
-    policy: Policies = field(default_factory=list)
-    allow_python: AllowPython = False
-    override: Overrides = field(default_factory=list)
 
 
 @verb(
@@ -164,23 +155,18 @@ def import_(
     same command resumes an interrupted reassignment. A topic with a declared placement is moved
     back by the next plan.
     """
-    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.cli.moves import execution  # noqa: PLC0415 - help needs none of these
-    from kplan.model.errors import UsageError  # noqa: PLC0415
-    from kplan.workflow.moves.reassign import ReassignRequest  # noqa: PLC0415
+    from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.moves.reassign import assignment_source  # noqa: PLC0415
 
     if not what.file:
         raise UsageError(
             "kplan reassign import requires FILE.", hint="Run kplan reassign export to write one."
         )
-    planning = PlanningOptions(
-        policy=what.policy, override=what.override, allow_python=what.allow_python
+    return run_reassignment(
+        session,
+        what,
+        (inputs, states),
+        assignment_source(Path(what.file)),
+        again=f"kplan reassign import {shlex.quote(what.file)}",
+        nothing="No changes. The replicas match the file.",
     )
-    policies = wiring.build_plan_options(planning, is_destroy=False).policies
-    wanted = ReassignRequest(
-        Path(what.file), what.provider, what.dry_run, policies, what.move_limits()
-    )
-    options = execution.ReassignmentOptions(
-        wanted, inputs, states, auto_approve=what.auto_approve, dry_run=what.dry_run
-    )
-    return execution.run_reassignment(session, options)

@@ -23,10 +23,12 @@ from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, Change, Plan, PlanBasis
 from kplan.model.resource import Identity
 from kplan.model.state import LiveObject, Snapshot
+from kplan.model.table import Figures
 from kplan.plan.build import build_batches
 from kplan.plan.diff import attribute_changes
 from kplan.plan.request import MAX_RECORDS
 from kplan.policy.risk import add_risks
+from kplan.workflow.moves.brokers import Reassignments, ReassignmentSource
 from kplan.workflow.moves.moves import (
     add_moves,
     check_move_targets,
@@ -57,6 +59,12 @@ def read_assignment(path: Path) -> dict[TopicPartition, Replicas]:
             raise UsageError(f"{at} names a broker twice: {replicas}.")
         found[key] = tuple(replicas)
     return found
+
+
+def assignment_source(path: Path) -> ReassignmentSource:
+    """Return the assignment of a file, whatever the cluster is like; raises UsageError."""
+    targets = read_assignment(path)
+    return lambda *_: Reassignments(targets)
 
 
 def read_partitions(path: Path) -> tuple[TopicPartition, ...]:
@@ -120,9 +128,12 @@ TopicAssignments = Mapping[str, Mapping[int, Replicas]]
 
 @dataclass(frozen=True, slots=True)
 class ReassignRequest:
-    """The request; `provider` is the key of the connection, `is_shown_only` a dry run."""
+    """The request; `provider` is the key of the connection, `is_preview` a dry run.
 
-    file: Path
+    `source` says where replicas are to be, once the cluster is known.
+    """
+
+    source: ReassignmentSource
     provider: str = ""
     is_preview: bool = False
     policies: PolicyOptions = field(default_factory=PolicyOptions)
@@ -131,32 +142,37 @@ class ReassignRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReassignResult:
-    """The plan, and the outcome of each topic; empty without approval."""
+    """The plan, and the outcome of each topic; empty without approval.
+
+    `figures` show the brokers before and after, where the request computes where replicas go.
+    """
 
     plan: Plan
     configuration: Configuration
     outcomes: tuple[Outcome, ...] = ()
     is_approved: bool = False
+    figures: Figures | None = None
 
 
 def reassign_replicas(
     project: Project,
     wanted: ReassignRequest,
     ports: Ports,
-    approve: Callable[[Plan, Configuration], bool],
+    approve: Callable[[ReassignResult], bool],
     watcher: Watcher,
 ) -> ReassignResult:
     """Plan, ask for approval, and move; ongoing moves are waited for.
 
     Raises:
-        UsageError: the file cannot be read, or names what does not exist.
+        UsageError: the targets name what does not exist, or cannot be computed.
         Unread: the topics could not be read.
 
     """
-    targets = read_assignment(wanted.file)
     with open_project(project, ports, frozenset({wanted.provider})) as found:
         connection = found.clusters.connection(wanted.provider)
         ports.progress.stage("Reading the cluster")
+        source = wanted.source(connection, found.configuration, wanted.provider)
+        targets = source.targets
         names = {name: [Identity(name)] for name, _ in targets}
         asked = [each for listed in names.values() for each in listed]
         snapshot = read_snapshot(
@@ -171,9 +187,10 @@ def reassign_replicas(
         )
         plan, configuration = apply_policies(plan, hearing, wanted.policies, ports)
         if not (plan.changes or wanted.is_preview):
-            remove_leftover_throttles(connection.cluster, names)  # of a run that was killed
-        if plan.has_errors or not plan.batches or not approve(plan, configuration):
-            return ReassignResult(plan, configuration)
+            remove_leftover_throttles(connection.cluster, names.keys() | source.throttled)
+        proposal = ReassignResult(plan, configuration, figures=source.figures)
+        if plan.has_errors or not plan.batches or not approve(proposal):
+            return proposal
         ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))
         means = ApplyContext(
             connection.cluster,
@@ -185,7 +202,8 @@ def reassign_replicas(
         )
         moved = describe_moves(connection.cluster, apply_plan(plan, means), wanted.limits)
         outcomes = (*moved, *report_refused(plan, watcher))
-        return ReassignResult(plan, configuration, outcomes, is_approved=True)
+        remove_leftover_throttles(connection.cluster, source.throttled)  # of a run that was killed
+        return replace(proposal, outcomes=outcomes, is_approved=True)
 
 
 def _plan_reassignment(

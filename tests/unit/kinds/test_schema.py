@@ -40,6 +40,7 @@ def test_attributes_are_those_of_terraforms_provider() -> None:
         "replica_assignment": "list(list(number))",
         "config": "map(string)",
         "placement": "map(string)",
+        "retention_step": "string",
     }
 
 

@@ -61,6 +61,7 @@ def test_a_create_has_the_providers_attributes_and_an_unknown_id() -> None:
                 "replica_assignment": None,
                 "config": {"retention.ms": "1"},
                 "placement": None,
+                "retention_step": None,
             },
             "after_unknown": {"id": True},
             "before_sensitive": False,

@@ -1,0 +1,270 @@
+"""Where replicas go when brokers are drained or evened out: read, computed, and shown as tables."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.topology import Replicas
+from kplan.cluster.usage import TopicPartition
+from kplan.config.load import Configuration
+from kplan.kinds.throttle import throttled_brokers, topic_throttles
+from kplan.kinds.topic_rules import Topic
+from kplan.model.codes import SUMMARIES
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import KplanError, Refusal, UsageError
+from kplan.model.table import Figures, FigureTable
+from kplan.workflow.clusters import Connection
+from kplan.workflow.moves.balance import (
+    LayoutChange,
+    ReplicaLayout,
+    balance_brokers,
+    broker_weights,
+    drain_brokers,
+    replica_counts,
+)
+
+_MAX_NAMED = 20
+
+
+class DrainError(KplanError):
+    """Replicas have no place to go, or must stay. The detail names them with the reasons."""
+
+    code = "KP546"
+    summary = SUMMARIES["KP546"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reassignments:
+    """Where replicas are to be, and tables of the brokers before and after.
+
+    `throttled` are topics with throttles that an interrupted run may have left.
+    """
+
+    targets: Mapping[TopicPartition, Replicas]
+    figures: Figures | None = None
+    throttled: frozenset[str] = frozenset()
+
+
+ReassignmentSource = Callable[[Connection, Configuration, str], Reassignments]
+"""Says where replicas are to be, for a connection and its key; raises UsageError, ClusterError."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrainRequest:
+    """Brokers to drain. `within_rack` moves inside a rack; `fewer_racks` may give up racks."""
+
+    brokers: frozenset[int]
+    match: str = "*"
+    within_rack: bool = False
+    fewer_racks: bool = False
+
+    def __call__(self, at: Connection, configuration: Configuration, key: str) -> Reassignments:
+        """Compute where the replicas of the brokers go.
+
+        Raises:
+            UsageError: a broker does not exist.
+            DrainError: a replica has no place to go, or its topic has a declared placement.
+            ClusterError: the cluster does not answer, or refuses the request.
+
+        """
+        layout, moving = read_layout(at, configuration, key)
+        known = {*layout.racks, *replica_counts(layout)}
+        if strange := sorted(self.brokers - known):
+            raise UsageError(
+                f"The cluster has no broker {', '.join(map(str, strange))}.",
+                hint=f"Its brokers are {', '.join(map(str, sorted(known)))}.",
+            )
+        inside = {
+            each: row for each, row in layout.assignment.items() if fnmatchcase(each[0], self.match)
+        }
+        pinned = {each: why for each, why in layout.pinned.items() if each in inside}
+        change = drain_brokers(
+            ReplicaLayout(layout.racks, inside, layout.weights, pinned),
+            self.brokers,
+            within_rack=self.within_rack,
+            fewer_racks=self.fewer_racks,
+        )
+        if change.stuck:
+            raise _stuck_error(change.stuck, self.brokers)
+        title = f"Drain of broker {', '.join(map(str, sorted(self.brokers)))}"
+        notes = tuple(_notes(layout, change.targets))
+        figures = _figures(title, layout, change.targets, self.brokers, notes)
+        # What is moving already is waited for: it may be of a drain that was interrupted.
+        return Reassignments(
+            {**moving, **change.targets},
+            figures,
+            _throttled_topics(at.cluster, {name for name, _ in inside}, self.brokers),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceRequest:
+    """How even brokers are to be: `tolerance` is a part of the mean, 0.1 for 90 to 110 %.
+
+    With `by_replicas` brokers are to have equally many replicas, instead of bytes.
+    """
+
+    tolerance: float = 0.1
+    match: str = "*"
+    within_rack: bool = False
+    by_replicas: bool = False
+
+    def __call__(self, at: Connection, configuration: Configuration, key: str) -> Reassignments:
+        """Compute which replicas move; raises ClusterError."""
+        layout, moving = read_layout(at, configuration, key)
+        pinned = dict(layout.pinned) | {
+            each: "" for each in layout.assignment if not fnmatchcase(each[0], self.match)
+        }
+        weights = dict.fromkeys(layout.assignment, 1) if self.by_replicas else layout.weights
+        change = balance_brokers(
+            ReplicaLayout(layout.racks, layout.assignment, weights, pinned),
+            self.tolerance,
+            within_rack=self.within_rack,
+        )
+        weighed = ReplicaLayout(layout.racks, layout.assignment, weights)
+        notes = (*_notes(layout, change.targets), self._evenness_note(weighed, change))
+        figures = _figures("Balance of brokers", layout, change.targets, frozenset(), notes)
+        matching = {name for name, _ in layout.assignment if fnmatchcase(name, self.match)}
+        throttled = _throttled_topics(at.cluster, matching, layout.racks)
+        return Reassignments({**moving, **change.targets}, figures, throttled)
+
+    def _evenness_note(self, layout: ReplicaLayout, change: LayoutChange) -> str:
+        """Say how even the brokers will be."""
+        loads = broker_weights(layout, change.targets)
+        uneven = []
+        for rack in sorted(set(layout.racks.values())) if self.within_rack else [None]:
+            brokers = [each for each in layout.racks if rack in {None, layout.racks[each]}]
+            mean = sum(loads[each] for each in brokers) / max(1, len(brokers))
+            uneven += [
+                f"broker {each} {(loads[each] - mean) / mean:+.0%}"
+                for each in brokers
+                if mean and abs(loads[each] - mean) > self.tolerance * mean
+            ]
+        unit = "replicas" if self.by_replicas else "bytes"
+        of = " of its rack" if self.within_rack else ""
+        limit = f"{self.tolerance:.0%} of the mean{of}"
+        if not uneven:
+            return f"Every broker is within {limit} then ({unit})."
+        return f"Not within {limit} ({unit}): {_named(uneven)}. No move of a replica helps."
+
+
+def read_layout(
+    at: Connection, configuration: Configuration, key: str
+) -> tuple[ReplicaLayout, Mapping[TopicPartition, Replicas]]:
+    """Read where replicas are and how large they are, and the targets of those that are moving.
+
+    Partitions of topics with a declared placement are pinned: the next plan would move them back.
+
+    Raises:
+        UnreadableError: no right to describe the cluster.
+
+    """
+    cluster = at.cluster
+    topics = cluster.topics()
+    assignment = {
+        (name, number): replicas
+        for name, found in sorted(topics.items())
+        if not isinstance(found, Refusal)
+        for number, replicas in enumerate(found.assignment)
+    }
+    moving = {
+        each: found.target for each, found in cluster.reassignments().items() if each in assignment
+    }
+    sizes = cluster.replica_sizes(topics) if topics else {}
+    weights = {each: max(found.values(), default=0) for each, found in sizes.items()}
+    racks = {each.id: each.rack for each in at.description.brokers}
+    return ReplicaLayout(
+        racks, assignment | moving, weights, _pinned(assignment, configuration, key)
+    ), moving
+
+
+def _pinned(
+    partitions: Collection[TopicPartition], configuration: Configuration, key: str
+) -> dict[TopicPartition, str]:
+    declared: dict[str, str] = {}
+    for each in configuration.resources:
+        topic = each.value
+        if each.provider != key or not isinstance(topic, Topic):
+            continue
+        if topic.placement is not None or topic.replica_assignment is not None:
+            word = "placement" if topic.placement is not None else "replica_assignment"
+            at = each.declared_at
+            declared[topic.name] = f"{each.address} declares {word}, at {at.file}:{at.line}"
+    return {each: declared[each[0]] for each in partitions if each[0] in declared}
+
+
+def _stuck_error(stuck: Mapping[TopicPartition, str], brokers: Collection[int]) -> DrainError:
+    lines = [f"  {name}:{number}: {why}" for (name, number), why in sorted(stuck.items())]
+    more = len(lines) - _MAX_NAMED
+    lines = lines[:_MAX_NAMED] + ([f"  and {more:,} more"] if more > 0 else [])
+    ids = ", ".join(map(str, sorted(brokers)))
+    return DrainError(
+        f"Partitions that cannot leave broker {ids}: {len(stuck):,}\n" + "\n".join(lines),
+        hint="Change the declarations of topics with a placement, add brokers, or use "
+        "-match or -fewer-racks.",
+    )
+
+
+def _throttled_topics(
+    cluster: Cluster, topics: Collection[str], brokers: Collection[int]
+) -> frozenset[str]:
+    """Find topics with throttles for some brokers; those that hold for all replicas are no move."""
+    return frozenset(
+        name
+        for name, texts in topic_throttles(cluster, topics).items()
+        if throttled_brokers({name: texts}) & set(brokers)
+    )
+
+
+def _figures(
+    title: str,
+    layout: ReplicaLayout,
+    targets: Mapping[TopicPartition, Replicas],
+    drained: Collection[int],
+    notes: tuple[str, ...],
+) -> Figures:
+    held, kept = replica_counts(layout), replica_counts(layout, targets)
+    before, after = broker_weights(layout), broker_weights(layout, targets)
+    rows = tuple(
+        (
+            broker,
+            layout.racks.get(broker, ""),
+            _broker_status(broker, layout, drained),
+            held[broker],
+            kept[broker],
+            before[broker],
+            after[broker],
+        )
+        for broker in sorted({*before, *after})
+    )
+    columns = (
+        "broker",
+        "rack",
+        "status",
+        "replicas",
+        "replicas_after",
+        "bytes",
+        "bytes_after",
+    )
+    return Figures(title, (FigureTable("brokers", columns, rows),), notes=notes)
+
+
+def _broker_status(broker: int, layout: ReplicaLayout, drained: Collection[int]) -> str:
+    status = "live" if broker in layout.racks else "not alive"
+    return f"{status}, to drain" if broker in drained else status
+
+
+def _notes(layout: ReplicaLayout, targets: Mapping[TopicPartition, Replicas]) -> Iterator[str]:
+    copied = sum(
+        layout.weight(key) * len(set(row) - set(layout.assignment[key]))
+        for key, row in targets.items()
+    )
+    yield f"Reassigned partitions: {len(targets):,}. Copied bytes: {copied:,}."
+    names = sorted({name for name, _ in layout.pinned})
+    if names:
+        yield f"Topics with a declared placement stay where they are: {_named(names)}."
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,106 @@
+"""`kplan reassign drain` and `balance` as somebody types them."""
+
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.request import NewTopic, TopicDescription
+from kplan.cluster.usage import PartitionUse, TopicUse
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+
+POLICY = """
+policy "not_on_one" {
+  on   = ["alter"]
+  kind = "kafka_topic"
+  deny {
+    condition = contains(flatten(values(requested.assignments)), 1)
+    message   = "broker 1 is full"
+  }
+}
+"""
+DECLARED = """
+resource "kafka_topic" "a" {
+  name               = "a"
+  replica_assignment = [[1, 2], [2, 3]]
+}
+"""
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> MemoryCommand:
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    found.write("")
+    found.cluster.seed([NewTopic("a", assignment=((1, 2), (2, 3))), NewTopic("b", 1, 1)])
+    found.cluster.set_topic_use("a", TopicUse({0: PartitionUse(0, 10, 0, 2048, 0)}, groups=()))
+    return found
+
+
+def assignment(command: MemoryCommand, name: str) -> object:
+    found = command.cluster.topics([name])[name]
+    assert isinstance(found, TopicDescription)
+    return found.assignment
+
+
+def test_a_drain_shows_the_brokers_before_and_after_and_moves_every_replica(
+    command: MemoryCommand,
+) -> None:
+    shown = command.run("reassign", "drain", "2", "-dry-run", "-match=a")
+    assert "Drain of broker 2" in shown
+    row = next(each.split() for each in shown.splitlines() if "to drain" in each)
+    assert row[0] == "2"
+    assert row[-4:-2] == ["2", "0"]
+    assert "Reassigned partitions: 2." in shown
+    assert "moves 2 KiB: broker 1 +0 B, broker 2 -2 KiB, broker 3 +2 KiB" in shown
+    assert command.cluster.count("reassign") == 0
+    command.run("reassign", "drain", "2", "-auto-approve", "-match=a")
+    assert assignment(command, "a") == ((1, 3), (1, 3))
+    assert "No changes. Broker 2: no replicas of a." in command.run(
+        "reassign", "drain", "2", "-auto-approve", "-match=a"
+    )
+
+
+def test_a_drain_without_a_place_to_go_moves_nothing(command: MemoryCommand) -> None:
+    shown = command.run_failing("reassign", "drain", "1", "2", "-auto-approve")
+    assert "KP546" in shown
+    assert "a:0: 2 replicas, and no other broker that is not drained" in shown
+    assert command.cluster.count("reassign") == 0
+
+
+def test_topics_with_a_declared_placement_are_named(command: MemoryCommand) -> None:
+    command.write(DECLARED)
+    shown = command.run_failing("reassign", "drain", "2", "-auto-approve", "-match=a")
+    assert "a:0: kafka_topic.a declares replica_assignment, at main.tf:2" in shown
+    balanced = command.run("reassign", "balance", "-by=replicas", "-dry-run")
+    assert "Topics with a declared placement stay where they are: a." in balanced
+
+
+def test_brokers_that_do_not_exist_are_named_with_those_that_do(command: MemoryCommand) -> None:
+    shown = command.run_failing("reassign", "drain", "2", "9", "8", "-auto-approve")
+    assert "The cluster has no broker 8, 9." in shown
+    assert "hint: Its brokers are 1, 2, 3." in shown
+    assert "requires the ids" in command.run_failing("reassign", "drain", "-auto-approve")
+
+
+def test_a_policy_for_alter_decides_about_a_drain(command: MemoryCommand) -> None:
+    command.write(POLICY)
+    shown = command.run("reassign", "drain", "2", "-auto-approve", "-match=a", code=1)
+    assert "1 refused by policy" in shown
+    assert command.cluster.count("reassign") == 0
+
+
+def test_a_balance_evens_out_replicas(command: MemoryCommand) -> None:
+    command.cluster.seed([NewTopic("c", assignment=((1,), (1,), (1,), (1,)))])
+    shown = command.run("reassign", "balance", "-by=replicas", "-auto-approve", "-match=c")
+    assert "Every broker is within 10% of the mean then (replicas)." in shown
+    held = [row[0] for row in assignment(command, "c")]  # type: ignore[attr-defined]
+    assert held.count(1) < 4
+    again = command.run("reassign", "balance", "-by=replicas", "-auto-approve", "-match=c")
+    assert "No changes. No replicas are moved." in again
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "101%", "1000"])
+def test_a_tolerance_that_is_no_percentage_is_refused(command: MemoryCommand, text: str) -> None:
+    shown = command.run_failing("reassign", "balance", f"-tolerance={text}", "-dry-run")
+    assert "is not a percentage from 0 to 100" in shown
