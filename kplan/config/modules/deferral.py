@@ -22,6 +22,11 @@ class Deferral:
     waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
     outputs: dict[str, bool] = field(default_factory=dict)
 
+    def set_sensitive(self, name: str, *, is_sensitive: bool) -> None:
+        """Say of an output whether it is sensitive, if it is one of those that wait."""
+        if name in self.outputs:
+            self.outputs[name] = is_sensitive
+
 
 @dataclass(frozen=True, slots=True)
 class DeferredData:

@@ -145,7 +145,9 @@ class Module:
             self._call_node(name).evaluate_all()
         for name, declared in self.declarations.outputs.items():
             self._attempt(partial(self.output, name), lost, f"output.{name}", declared)
-            ledger.attempt(partial(self.is_sensitive_output, name))
+            is_secret = ledger.attempt(partial(self.is_sensitive_output, name)) is True
+            if self._context.deferral and not self.path:
+                self._context.deferral.set_sensitive(name, is_sensitive=is_secret)
         for check in self.declarations.checks.values():
             ledger.report(failed_conditions(check.block, ASSERTION, self.scope(check.origin)))
         ledger.report(left_out_warning(lost))
@@ -174,11 +176,7 @@ class Module:
                 self._context.results.report(failure.diagnostics)
             elif self._context.deferral and is_deferred(failure):
                 if name.startswith("output.") and not self.path:
-                    own = name.removeprefix("output.")
-                    is_secret = self._context.results.attempt(
-                        partial(self.is_sensitive_output, own)
-                    )
-                    self._context.deferral.outputs[own] = is_secret is True
+                    self._context.deferral.outputs[name.removeprefix("output.")] = False
             elif declared is not None:
                 lost[name] = declared.declared_at
 
