@@ -245,6 +245,8 @@ SUMMARIES: Mapping[str, str] = {
     # reassignments
     "KP546": "Replicas cannot leave a broker",
     "KP547": "Invalid retention step",
+    # modules of registries
+    "KP580": "Module version requirements have changed",
     # platforms
     "KP600": "Platform manages this object elsewhere",
     "KP601": "Platform does not take this config",

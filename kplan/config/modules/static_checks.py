@@ -7,6 +7,7 @@ from kplan.config.declarations.declaration import Declaration, ModuleDeclaration
 from kplan.config.declarations.depends_on import depends_on_problems
 from kplan.config.declarations.reference import undeclared_references
 from kplan.config.declarations.value_block_schema import value_block_problems
+from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.modules.connection import misplaced_providers
 from kplan.config.modules.resource_block import resource_problems
 from kplan.kinds.base import ResourceKind
@@ -30,7 +31,17 @@ def static_problems(
         yield from misplaced_providers(declared.providers)
 
 
-def is_wrong(declaration: Declaration, found: Iterable[Diagnostic]) -> bool:
+def missing_value_error(declaration: Declaration, found: Iterable[Diagnostic]) -> EvaluationError:
+    """Make the error that a variable has no value; it is mute if its block is wrong anyway."""
+    if _is_wrong(declaration, found):
+        return EvaluationError()
+    name = declaration.name
+    detail = f'The variable "{name}" has no default, and no value is given for it.'
+    hint = f"Give one with -var '{name}=...', in a .tfvars file or as KPLAN_VAR_{name}."
+    return EvaluationError([error("KP170", declaration.declared_at, detail, hint=hint)])
+
+
+def _is_wrong(declaration: Declaration, found: Iterable[Diagnostic]) -> bool:
     """Whether an error of a block has been reported, of which another may be a consequence."""
     block, origin = declaration.block, declaration.origin
     whole = origin.range(block.start, block.end)
