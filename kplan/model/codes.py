@@ -245,6 +245,15 @@ SUMMARIES: Mapping[str, str] = {
     # reassignments
     "KP546": "Replicas cannot leave a broker",
     "KP547": "Invalid retention step",
+    # modules of registries
+    "KP580": "Module version requirements have changed",
+    # platforms
+    "KP600": "Platform manages this object elsewhere",
+    "KP601": "Platform does not take this config",
+    "KP602": "Platform limits this value",
+    "KP603": "Platform has no ACL of this form",
+    "KP604": "Platform manages this object too",
+    "KP605": "Platform is another one",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

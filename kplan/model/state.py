@@ -275,6 +275,7 @@ class Snapshot:
     taken_at: str = ""
     principal: str = ""
     version: str = ""
+    platform: str = ""
 
     def live_object(self, kind: str, identity: Identity) -> LiveObject | None:
         """Return the object, or None if a kind that was read in full does not contain it."""

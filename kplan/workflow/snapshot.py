@@ -45,6 +45,7 @@ def read_snapshot(
         unread={name: each for name, each in found.items() if isinstance(each, str)},
         principal=description.principal,
         version=description.version,
+        platform=description.platform,
     )
 
 
