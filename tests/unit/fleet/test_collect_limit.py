@@ -9,7 +9,7 @@ import pytest
 import kplan
 
 HOME = Path(kplan.__path__[0])
-MODULES = sorted([*HOME.glob("fleet/*.py"), *HOME.glob("workflow/fleet/*.py")])
+MODULES = sorted([*HOME.glob("fleet/**/*.py"), *HOME.glob("workflow/fleet/*.py")])
 BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
 BOUNDS = {"limit", "distinct", "groupBy"}
 KNOWN = {
