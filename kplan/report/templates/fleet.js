@@ -87,6 +87,7 @@
     figure.chart = new uPlot({
       width: Math.max(200, place.clientWidth),
       height: 240,
+      padding: [12, 40, 0, 0], // room for half of the last day
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
       scales: { y: { range: (_, low, high) => [Math.min(0, low), Math.max(1, high * 1.05)] } },
       legend: { markers: { fill: (_, at) => at ? made[(at - 1) % made.length] : "transparent" } },
