@@ -82,9 +82,7 @@ def ksqldb(users: Users, outputs: Outputs) -> Role:
             ),
             f"a statement: write {command} as {service}": lambda: alice.transact(service, command),
             f"log: write {log}": lambda: alice.write(log),
-            f"a stream of the log: read {log}": lambda: (users.admin.write(log), alice.scan(log))[
-                0
-            ],
+            f"a stream of the log: read {log}": lambda: fill_and_scan(users, alice, log),
             "compare the retention of mart.orders.count": lambda: _describe_configs(
                 alice, "mart.orders.count"
             ),

@@ -27,12 +27,15 @@ from kplan.workflow.fleet.fleet import (
     read_audit,
     render_figures,
 )
+from kplan.workflow.fleet.insight import anomaly_tables, cost_tables, trend_tables
 from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
 
 if TYPE_CHECKING:
     from kplan.fleet.session import DataFrame
 
 _TOP = 20
+_MONTHS = 3
+_DAYS = 90
 _WINDOW = timedelta(days=30)
 """ACLs that were watched for less are in no recommendation, as with `kplan fleet recommend`."""
 
@@ -64,7 +67,7 @@ where their data is missing: the page then says which command makes it."""
 
 
 def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
-    """Collect health, drift, sizes, access, usage and recommendations of one run."""
+    """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
     with open_snapshot(options, ports) as found:
         given = ReportInputs(options, ports, found)
         told: dict[str, DataFrame] = {}
@@ -153,6 +156,25 @@ def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     return {"recommended": recommend.recommendation_counts(table), "recommendations": table}
 
 
+def _cost_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    made = cost_tables(given.found, given.options, given.ports, _MONTHS)
+    given.notes += made.notes
+    return {"costs": made.tables["costs"]}
+
+
+def _trend_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    made = trend_tables(given.found, given.options, given.ports, _DAYS)
+    given.notes += [each for each in made.notes if each not in given.notes]
+    return {"trends": made.tables["trends"]}
+
+
+def _anomaly_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    if given.history is None:
+        return {}
+    made = anomaly_tables(given.found, given.options, given.ports, None)
+    return {"anomalies": made.tables["anomalies"]}
+
+
 SECTIONS: Sequence[SectionTables] = (
     _health_tables,
     _drift_tables,
@@ -161,4 +183,7 @@ SECTIONS: Sequence[SectionTables] = (
     _usage_tables,
     _unused_tables,
     _recommended_tables,
+    _cost_tables,
+    _trend_tables,
+    _anomaly_tables,
 )

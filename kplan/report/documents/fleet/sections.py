@@ -129,4 +129,33 @@ SECTIONS: tuple[SectionKind, ...] = (
         _NO_LOG,
         recommendation_tallies,
     ),
+    SectionKind(
+        "Costs",
+        (TableKind("costs", "Use and costs of owners, by month", "kplan fleet costs"),),
+        ("No run was stored.", "kplan fleet snapshot"),
+    ),
+    SectionKind(
+        "Trends",
+        (
+            TableKind(
+                "trends",
+                "Growth, and the days on which limits are met",
+                "kplan fleet trends",
+                NextStep("kplan fleet trends", "Look at what is near its limit"),
+            ),
+        ),
+        ("No run was stored.", "kplan fleet snapshot"),
+    ),
+    SectionKind(
+        "Anomalies",
+        (
+            TableKind(
+                "anomalies",
+                "What is new in the logs, and rises",
+                "kplan fleet anomalies",
+                NextStep("kplan fleet anomalies", "Find out who is new"),
+            ),
+        ),
+        _NO_LOG,
+    ),
 )
