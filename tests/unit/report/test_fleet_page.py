@@ -212,10 +212,10 @@ def test_a_section_without_data_names_the_command_that_makes_it() -> None:
     found = page(inventory(("eu", 1, 0)))
     for kind in SECTIONS:
         assert f"<h2>{kind.title}</h2>" in found
-    assert found.count("No authorizer log was ingested") == 3
+    assert found.count("No authorizer log was ingested") == 4
     assert "<code>kplan fleet audit ingest</code>" in found
     assert "No authorizer log" not in page(
-        *(table(name, "cluster") for name in ("used", "unheard", "recommended"))
+        *(table(name, "cluster") for name in ("used", "unheard", "recommended", "anomalies"))
     )
 
 
@@ -239,9 +239,9 @@ MANY = {"who_can", "broad_acls", "denials", "used", "recommendations", "unheard"
 
 
 def test_one_more_section_is_one_more_in_the_list() -> None:
-    costs = SectionKind("Costs", (TableKind("costs", "By owner", "kplan fleet costs"),), ("", ""))
-    found = table("costs", "owner price", ("shop", 5))
-    made = fleet_page(Figures("", (found,)), (*SECTIONS, costs))
+    bills = SectionKind("Bills", (TableKind("bills", "By owner", "kplan fleet costs"),), ("", ""))
+    found = table("bills", "owner price", ("shop", 5))
+    made = fleet_page(Figures("", (found,)), (*SECTIONS, bills))
     assert made.sections[-1].tables[0].title == "By owner"
     assert fleet_page(Figures("", (found,))).sections[-1].title == "Other", "nothing is lost"
 
