@@ -245,6 +245,8 @@ SUMMARIES: Mapping[str, str] = {
     # reassignments
     "KP546": "Replicas cannot leave a broker",
     "KP547": "Invalid retention step",
+    # kinds that a cluster lacks
+    "KP590": "Kind not supported by the cluster",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",
