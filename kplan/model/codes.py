@@ -247,6 +247,13 @@ SUMMARIES: Mapping[str, str] = {
     "KP547": "Invalid retention step",
     # kinds that a cluster lacks
     "KP590": "Kind not supported by the cluster",
+    # platforms
+    "KP600": "Platform manages this object elsewhere",
+    "KP601": "Platform does not take this config",
+    "KP602": "Platform limits this value",
+    "KP603": "Platform has no ACL of this form",
+    "KP604": "Platform manages this object too",
+    "KP605": "Platform is another one",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

@@ -277,6 +277,7 @@ class Snapshot:
     principal: str = ""
     version: str = ""
     unsupported: frozenset[str] = frozenset()
+    platform: str = ""
 
     def live_object(self, kind: str, identity: Identity) -> LiveObject | None:
         """Return the object, or None if a kind that was read in full does not contain it."""

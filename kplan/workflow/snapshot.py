@@ -47,6 +47,7 @@ def read_snapshot(
         unsupported=frozenset(
             name for name, each in found.items() if isinstance(each, UnsupportedError)
         ),
+        platform=description.platform,
     )
 
 

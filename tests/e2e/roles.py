@@ -53,7 +53,7 @@ def producer(users: Users, outputs: Outputs) -> Role:
                 "write another": lambda: alice.write("checkout.returns", properties=properties),
                 "write beside the prefix": lambda: alice.write("checkout.auditing"),
                 "read what it wrote": lambda: alice.scan("checkout.orders"),
-                "create one": lambda: _create(alice, "checkout.audit.new"),
+                "create one": lambda: create(alice, "checkout.audit.new"),
                 "write as someone else": lambda: users.bob.write("checkout.orders"),
             }
         },
@@ -130,7 +130,7 @@ def streams_app(users: Users, outputs: Outputs) -> Role:
         repartition = f"turnover-by-shop-{number}-repartition"
         changelog = f"turnover-by-shop-{number}-changelog"
         users.admin.write("till.sales")
-        _create(alice, repartition, changelog)
+        create(alice, repartition, changelog)
         for source, *targets in (
             ("till.sales", repartition),
             (repartition, changelog, "till.turnover"),
@@ -143,7 +143,7 @@ def streams_app(users: Users, outputs: Outputs) -> Role:
         allowed={"run the application": run},
         refused={
             "TOPIC": {
-                "create one of another application": lambda: _create(alice, "turnover2-changelog"),
+                "create one of another application": lambda: create(alice, "turnover2-changelog"),
                 "read what it put out": lambda: alice.scan("till.turnover"),
                 "write what it takes in": lambda: alice.transact("turnover-1", "till.sales"),
                 "purge what it takes in": lambda: _purge(alice, "till.sales"),
@@ -171,7 +171,7 @@ def composed(users: Users, outputs: Outputs) -> Role:
         number = next(numbers)
         repartition, changelog = (f"depot-{each}-{number}" for each in ("repartition", "changelog"))
         alice.write("depot.orders")
-        _create(alice, repartition, changelog)
+        create(alice, repartition, changelog)
         alice.read("depot.orders", properties=group)
         alice.write(repartition, changelog, "depot.totals")
         alice.read(repartition, properties=group)
@@ -226,7 +226,7 @@ def connect_cluster(users: Users, outputs: Outputs) -> Role:
         },
         refused={
             "TOPIC": {
-                "create one": lambda: _create(alice, "integration-new"),
+                "create one": lambda: create(alice, "integration-new"),
                 "write what a sink reads": lambda: alice.write("web.orders"),
                 "read what a source writes": lambda: alice.scan("crm.customers"),
             },
@@ -254,10 +254,10 @@ def team_namespace(users: Users, outputs: Outputs) -> Role:
 
     def maintain() -> None:
         name = f"logistics.new-{next(numbers)}"
-        _create(ci, name)
-        _grow(ci, name)
-        _configure(ci, name)
-        _remove(ci, name)
+        create(ci, name)
+        grow(ci, name)
+        configure(ci, name)
+        remove(ci, name)
 
     def remove_group() -> None:
         group = f"logistics.old-{next(numbers)}"
@@ -280,13 +280,13 @@ def team_namespace(users: Users, outputs: Outputs) -> Role:
             "TOPIC": {
                 "a guest writes": lambda: bob.write(shipments),
                 "a neighbour reads": lambda: alice.scan(invoices),
-                "a member creates": lambda: _create(alice, "logistics.new"),
-                "a member grows": lambda: _grow(alice, shipments),
-                "a member configures": lambda: _configure(alice, shipments),
-                "a member removes": lambda: _remove(alice, shipments),
+                "a member creates": lambda: create(alice, "logistics.new"),
+                "a member grows": lambda: grow(alice, shipments),
+                "a member configures": lambda: configure(alice, shipments),
+                "a member removes": lambda: remove(alice, shipments),
                 "a maintainer writes": lambda: ci.write(shipments),
                 "a maintainer reads": lambda: ci.scan(shipments),
-                "a maintainer works elsewhere": lambda: _create(ci, "finance.new"),
+                "a maintainer works elsewhere": lambda: create(ci, "finance.new"),
             },
             "GROUP": {"a guest uses its host's": lambda: read(bob, shipments, "logistics.costs")},
             "TRANSACTIONAL_ID": {
@@ -322,21 +322,21 @@ ROLES: Mapping[str, Callable[[Users, Outputs], Role]] = {
 """By example."""
 
 
-def _create(actor: Actor, *names: str) -> None:
+def create(actor: Actor, *names: str) -> None:
     actor.administer(lambda admin: admin.create_topics([NewTopic(name, 1, 1) for name in names]))
 
 
-def _grow(actor: Actor, name: str) -> None:
+def grow(actor: Actor, name: str) -> None:
     actor.administer(lambda admin: admin.create_partitions([NewPartitions(name, 7)]))
 
 
-def _configure(actor: Actor, name: str) -> None:
+def configure(actor: Actor, name: str) -> None:
     entry = ConfigEntry("retention.ms", "1000", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=[entry])
     actor.administer(lambda admin: admin.incremental_alter_configs([resource]))
 
 
-def _remove(actor: Actor, name: str) -> None:
+def remove(actor: Actor, name: str) -> None:
     actor.administer(lambda admin: admin.delete_topics([name]))
 
 

@@ -19,11 +19,14 @@ from tests.contract.clusters import settings_of
 from tests.e2e.actors import Actor, Refused
 from tests.e2e.commands import kplan
 from tests.e2e.places import until
-from tests.e2e.roles import ROLES, Act, Acts, Outputs, Role, Users
+from tests.e2e.roles import ROLES as CLIENT_ROLES
+from tests.e2e.roles import Act, Acts, Outputs, Role, Users
+from tests.e2e.service_roles import SERVICE_ROLES
 
 pytestmark = pytest.mark.broker
 
 ROOT = Path(__file__).parents[2]
+ROLES = {**CLIENT_ROLES, **SERVICE_ROLES}
 
 
 @dataclass(frozen=True, slots=True)

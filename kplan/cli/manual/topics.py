@@ -21,6 +21,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "watching",
         "reports",
         "clusters",
+        "platforms",
         "fleets",
         "incidents",
         "library",
@@ -52,6 +53,7 @@ _SUMMARIES: Mapping[str, str] = {
     "watching": "Detect drift, ignore accepted drift, and send notifications.",
     "reports": "Formats of -report and kplan show -format.",
     "clusters": "Several clusters in one configuration.",
+    "platforms": "Confluent Cloud, MSK, Redpanda, Aiven, Strimzi: what each refuses of Kafka.",
     "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
     "incidents": "Brokers that are down, reassignments that do not end, lost states.",
     "library": "Use kplan from Python: plan, apply and drift as functions.",
@@ -90,6 +92,7 @@ def help_page(name: str) -> str:
         "codes": _codes_page,
         "documents": _documents_page,
         "fleet-tables": _fleet_tables_page,
+        "platforms": _platforms_page,
     }
     return made[name]() if name in made else read_page(name)
 
@@ -123,6 +126,12 @@ def _documents_page() -> str:
     from kplan.cli.manual.documents import documents_page  # noqa: PLC0415 - only this page needs it
 
     return documents_page()
+
+
+def _platforms_page() -> str:
+    from kplan.cli.manual.platforms import platforms_page  # noqa: PLC0415 - only this page needs it
+
+    return platforms_page()
 
 
 def _fleet_tables_page() -> str:

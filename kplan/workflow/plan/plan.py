@@ -54,6 +54,7 @@ from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.plan.saved import check_signature_required
 from kplan.workflow.plan.schema_use import check_schema_use
+from kplan.workflow.platform import check_plan_platforms, explain_refusals
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, ReplayBasis
@@ -104,6 +105,12 @@ def _controllers_text(direct: ControllerAccess) -> str:
     others = [told for number, told in at.items() if number != direct.active]
     rest = f"; inactive: {', '.join(others)}" if others else ""
     return f"Connected directly to controllers. Active: {at[direct.active]}{rest}."
+
+
+def _check_capabilities(plan: Plan, project: OpenProject) -> Plan:
+    """Report what the clusters lack, refuse, or take only from brokers."""
+    plan = check_plan_platforms(plan, project.clusters.descriptions, project.configuration)
+    return check_plan_controller_access(check_plan_apis(plan, project.clusters), project.clusters)
 
 
 def add_impact(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Ports) -> Plan:
@@ -189,7 +196,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     for key, connection in project.clusters.connections.items():
         context = AccessContext(connection.cluster, snapshots[key], project.configuration, key)
         made = add_deny_risks(made, context)
-    made = check_plan_controller_access(check_plan_apis(made, project.clusters), project.clusters)
+    made = _check_capabilities(made, project)
     if options.is_for_apply and not made.has_errors:
         for key in sorted({each.provider for each in made.batches}):
             project.clusters.connections[key].cluster.prepare_writes()
@@ -198,7 +205,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         made = check_with_brokers(
             made, project.clusters, KINDS, ports, project.configuration.resources
         )
-        made = add_moves(made, project.clusters)
+        made = add_moves(explain_refusals(made, project.clusters.descriptions), project.clusters)
     made = add_impact(made, project.clusters, options, ports)
     made = check_schema_use(made, project.clusters, options, int(ports.now().timestamp() * 1000))
     made = add_replay(made, project, snapshots, ports)
@@ -289,6 +296,7 @@ def _cluster_facts(clusters: Clusters) -> dict[str, dict[str, str]]:
             "brokers": str(len(found.description.brokers)),
             "id": found.description.cluster_id,
             **({"name": found.name} if found.name else {}),
+            **({"platform": found.description.platform} if found.description.platform else {}),
             "principal": found.description.principal,
             "version": found.description.version,
         }
