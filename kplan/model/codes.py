@@ -245,6 +245,8 @@ SUMMARIES: Mapping[str, str] = {
     # reassignments
     "KP546": "Replicas cannot leave a broker",
     "KP547": "Invalid retention step",
+    # modules of registries
+    "KP580": "Module version requirements have changed",
     # kinds that a cluster lacks
     "KP590": "Kind not supported by the cluster",
     # platforms

@@ -89,10 +89,21 @@ def output_changes(request: PlanRequest) -> tuple[OutputChange, ...]:
     """
     before = request.state.outputs
     after = {} if request.is_destroy else request.outputs
+    unknown = {} if request.is_destroy else request.unknown_outputs
     return tuple(
-        _output_change(name, before.get(name), after.get(name))
-        for name in sorted(before.keys() | after.keys())
+        _unknown_output(name, before.get(name), is_sensitive=unknown[name])
+        if name in unknown
+        else _output_change(name, before.get(name), after.get(name))
+        for name in sorted(before.keys() | after.keys() | unknown.keys())
     )
+
+
+def _unknown_output(name: str, before: OutputValue | None, *, is_sensitive: bool) -> OutputChange:
+    """Plan an output that data will give a value which is read after the changes."""
+    hidden = is_sensitive or (before is not None and before.is_sensitive)
+    action = Action.CREATE if before is None else Action.UPDATE
+    known = None if hidden or before is None else before.value
+    return OutputChange(name, action, known, None, hidden, is_unknown=True)
 
 
 def _output_change(

@@ -26,6 +26,7 @@ _NAME = re.compile(r"[^\W\d][\w-]*").fullmatch
 
 _META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")
 
+_KAFKA = "kafka"
 _NAMED_BLOCKS = frozenset({"variable", "output", "module", "check", "policy"})
 _RULE_BLOCKS = frozenset({"validation", "precondition", "assert"})
 
@@ -77,6 +78,7 @@ class ModuleDeclarations:
     checks: dict[str, Declaration] = field(default_factory=dict)
     resources: dict[tuple[str, str], Declaration] = field(default_factory=dict)
     data: dict[tuple[str, str], Declaration] = field(default_factory=dict)
+    ephemeral: dict[tuple[str, str], Declaration] = field(default_factory=dict)
     providers: list[Declaration] = field(default_factory=list)
     terraform_blocks: list[Declaration] = field(default_factory=list)
     state_blocks: list[Declaration] = field(default_factory=list)
@@ -99,9 +101,13 @@ class KnownKinds:
 
 
 def kind_and_name(declaration: Declaration) -> tuple[str, str]:
-    """Return the labels of a resource block; the type of a data source is `data.TYPE`."""
+    """Return the labels of a block; the type of a data source is `data.TYPE`.
+
+    That of an ephemeral resource is `ephemeral.TYPE`.
+    """
     kind, name = declaration.block.labels
-    return f"{'data.' * (declaration.block.type == 'data')}{kind.text}", name.text
+    root = declaration.block.type
+    return kind.text if root == "resource" else f"{root}.{kind.text}", name.text
 
 
 def add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -110,7 +116,7 @@ def add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
     problems = list(label_problems(declaration.block, declaration.origin, shape))
     if declaration.is_broken:
         problems = []  # what broke it has been reported
-    elif not problems:
+    elif not problems and not _is_other_provider(declaration):
         problems.extend(body_problems(declaration.block, declaration.origin, shape))
         problems.extend(_inner_problems(declaration))
     result.diagnostics.extend(problems)
@@ -187,11 +193,14 @@ def _add_locals(result: ModuleDeclarations, declaration: Declaration) -> None:
             result.diagnostics.append(error("KP123", local.declared_at, detail, related=related))
 
 
+def _is_other_provider(declaration: Declaration) -> bool:
+    """Whether a block sets up the provider of something else, with blocks of its own."""
+    return declaration.block.type == "provider" and declaration.name != _KAFKA
+
+
 def _add_provider(result: ModuleDeclarations, declaration: Declaration) -> None:
-    if declaration.name == "kafka":
-        result.providers.append(declaration)
-        return
-    result.other_providers.append(declaration)
+    into = result.other_providers if _is_other_provider(declaration) else result.providers
+    into.append(declaration)
 
 
 def _add_terraform(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -266,9 +275,12 @@ def add_resource(
     kinds: Sequence[str],
     foreign: list[Declaration],
 ) -> None:
-    """Add a resource or data source; those of other kinds are listed in `foreign` too."""
-    is_data = declaration.block.type == "data"
-    into, kinds = (result.data, [*DATA_SCHEMAS]) if is_data else (result.resources, kinds)
+    """Add a resource, data source or ephemeral resource; `foreign` lists those of others too."""
+    into, kinds = {
+        "resource": (result.resources, kinds),
+        "data": (result.data, (*DATA_SCHEMAS,)),
+        "ephemeral": (result.ephemeral, ()),
+    }[declaration.block.type]
     problems = list(
         label_problems(declaration.block, declaration.origin, BodySchema(label_count=2))
     )

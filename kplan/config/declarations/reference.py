@@ -117,6 +117,8 @@ def _undeclared_problems(
         yield from _name_problems(reference, origin, declared)
     elif root == "data":
         yield from _data_problems(reference, origin, declared)
+    elif root == "ephemeral":
+        yield from _ephemeral_block_problems(reference, origin, declared)
     elif root not in REFERENCE_ROOTS:
         yield from _resource_problems(reference, origin, declared)
 
@@ -171,6 +173,16 @@ def _data_problems(
         detail = f"A data source data.{kind}.{names[0]} has not been declared."
         near = suggestion(f"{kind}.{names[0]}", (".".join(each) for each in declared.data))
         yield error("KP146", subject, detail, hint=near)
+
+
+def _ephemeral_block_problems(
+    reference: Reference, origin: Origin, declared: ModuleDeclarations
+) -> Iterator[Diagnostic]:
+    kind, *names = reference.steps
+    if names and (kind, names[0]) not in declared.ephemeral and not declared.is_incomplete:
+        detail = f"An ephemeral resource {kind}.{names[0]} has not been declared."
+        near = suggestion(f"{kind}.{names[0]}", map(".".join, declared.ephemeral))
+        yield error("KP142", _reference_range(reference, origin), detail, hint=near)
 
 
 def _resource_problems(
@@ -276,8 +288,9 @@ def ephemeral_argument_problems(
 
 
 def _ephemeral_names(declared: ModuleDeclarations) -> frozenset[_Name]:
-    """Name the ephemeral variables and the local values derived from them."""
+    """Name the ephemeral variables and resources, and the local values derived from them."""
     names = {("var", name) for name, found in declared.variables.items() if is_ephemeral(found)}
+    names |= {("ephemeral", kind) for kind, _ in declared.ephemeral}
     while names:
         more = {
             ("local", name)
@@ -308,7 +321,7 @@ def _attribute_problems(
     if all((each.root, *each.steps[:1]) not in names for each in attribute.references):
         return
     for reference in _ephemeral_references(attribute.value, names):
-        detail = f"{what} would store the value, which comes from an ephemeral variable."
+        detail = f"{what} would store the value, which is ephemeral."
         yield error("KP148", origin.range(reference.start, reference.end), detail, hint=hint)
 
 

@@ -93,7 +93,10 @@ Evaluator: TypeAlias = Callable[[ast.Node, Scope], Value]
 
 
 CONSTANT_ROOTS = ("path", "terraform", "kplan")
-REFERENCE_ROOTS = ("var", "local", "module", "data", "each", "count", "self", *CONSTANT_ROOTS)
+REFERENCE_ROOTS = (
+    *("var", "local", "module", "data", "ephemeral", "each", "count", "self"),
+    *CONSTANT_ROOTS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,10 @@ class ModuleValues(Protocol):
         """Return the data sources of a sort."""
         ...
 
+    def ephemeral_kind(self, kind: str) -> ReferenceValue:
+        """Return the ephemeral resources of a sort."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
@@ -171,6 +178,8 @@ class ModuleNames:
                 return self.module.module_call(name)
             case "data":
                 return self.module.data_kind(name)
+            case "ephemeral":
+                return self.module.ephemeral_kind(name)
             case "path" | "terraform" | "kplan":
                 return self._constant(root, name, subject)
             case _:

@@ -58,8 +58,16 @@ def _for_each(declaration: Declaration, scope: Scope) -> Instances:
             )
         case _:
             detail = f"A map or a set of strings is needed, but the value {describe_value(value)}."
-            hint = "Wrap it in toset(...)." if isinstance(value, tuple) else ""
-            raise _repetition_error(declaration, "for_each", scope, detail, hint)
+            raise _repetition_error(declaration, "for_each", scope, detail, _list_hint(value))
+
+
+def _list_hint(value: Value) -> str:
+    """Say how a list becomes what for_each takes."""
+    if not isinstance(value, tuple):
+        return ""
+    if value and all(isinstance(each, dict) for each in value):
+        return "Make a map of the list: { for each in LIST : each.name => each }"
+    return "Wrap it in toset(...)."
 
 
 def _each_repetition(key: Value, value: Value) -> Repetition:

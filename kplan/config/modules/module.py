@@ -28,7 +28,7 @@ from kplan.config.modules.connection import (
     evaluate_provider_block,
     root_connections,
 )
-from kplan.config.modules.data_source import DataKindNode, DataNode
+from kplan.config.modules.data_source import BlockKindNode, DataNode
 from kplan.config.modules.deferral import dependencies, is_deferred
 from kplan.config.modules.evaluation import (
     EvaluationContext,
@@ -140,18 +140,26 @@ class Module:
             self._validate(name, found)
         for name, local in self.declarations.locals.items():
             self._attempt(partial(self.local, name), lost, f"local.{name}", local)
-        values = (self._value_node(*each) for each in self.foreign.computed_names())
-        nodes: list[DataNode | ResourceNode] = [*values, *self._data_nodes(), *self.resources()]
-        for node in nodes:
-            node.evaluate_all()
+        self._evaluate_blocks(lost)
         for name in self.declarations.modules:
             self._call_node(name).evaluate_all()
         for name, declared in self.declarations.outputs.items():
             self._attempt(partial(self.output, name), lost, f"output.{name}", declared)
-            ledger.attempt(partial(self.is_sensitive_output, name))
+            is_secret = ledger.attempt(partial(self.is_sensitive_output, name)) is True
+            if self._context.deferral and not self.path:
+                self._context.deferral.set_sensitive(name, is_sensitive=is_secret)
         for check in self.declarations.checks.values():
             ledger.report(failed_conditions(check.block, ASSERTION, self.scope(check.origin)))
         ledger.report(left_out_warning(lost))
+
+    def _evaluate_blocks(self, lost: dict[str, SourceRange]) -> None:
+        for each in self.foreign.computed_names():
+            self._value_node(*each).evaluate_all()
+        for data in self._data_nodes():
+            if data.evaluate_all():
+                lost[data.label] = data.declared_at
+        for node in self.resources():
+            node.evaluate_all()
 
     def _attempt(
         self,
@@ -168,7 +176,7 @@ class Module:
                 self._context.results.report(failure.diagnostics)
             elif self._context.deferral and is_deferred(failure):
                 if name.startswith("output.") and not self.path:
-                    self._context.deferral.outputs.append(name.removeprefix("output."))
+                    self._context.deferral.outputs[name.removeprefix("output.")] = False
             elif declared is not None:
                 lost[name] = declared.declared_at
 
@@ -342,7 +350,11 @@ class Module:
 
     def data_kind(self, kind: str) -> ReferenceValue:
         """Return the data sources of a sort, of which one is named next."""
-        return DataKindNode(kind, self._data_block)
+        return BlockKindNode("data", kind, self._data_block)
+
+    def ephemeral_kind(self, kind: str) -> ReferenceValue:
+        """Return the ephemeral resources of a sort, which are of other providers."""
+        return BlockKindNode("ephemeral", kind, self.foreign.ephemeral_value)
 
     def _data_block(self, kind: str, name: str) -> ReferenceValue:
         if self.foreign.contains(f"data.{kind}", name):

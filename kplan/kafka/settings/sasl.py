@@ -187,6 +187,20 @@ def _extensions(settings: RawSettings, login: JaasLogin | None) -> Iterator[tupl
             yield match[1], match[2]
 
 
+_AWS_PLACES = {
+    "sasl_aws_container_authorization_token_file": (
+        "set AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE; Kubernetes sets it in pods"
+    ),
+    "sasl_aws_container_credentials_full_uri": (
+        "set AWS_CONTAINER_CREDENTIALS_FULL_URI; Kubernetes sets it in pods"
+    ),
+    "sasl_aws_external_id": (
+        "write external_id and role_arn in a profile of ~/.aws/config, named by sasl_aws_profile"
+    ),
+    "sasl_aws_shared_config_files": "name the file in AWS_CONFIG_FILE",
+}
+"""Where AWS's own tools read what the provider also takes as an argument."""
+
 _MSK_HOST = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
 
 
@@ -196,7 +210,7 @@ def _aws_msk_iam(
     """Read how to sign a login for MSK; the region is in the brokers' names too."""
     options = login.options if login else {}
     for given in settings.settings.get(Setting.AWS_OTHER, ()):
-        hint = "Set it in the environment, as AWS's own tools take it."
+        hint = f"Remove it, and {_AWS_PLACES[given.name]}."
         settings.report("KP305", given, f'kplan does not hand "{given.name}" to AWS.', hint)
     hosts = (_MSK_HOST.search(each.host) for each in servers)
     region = _setting_text(settings, Setting.AWS_REGION) or next(

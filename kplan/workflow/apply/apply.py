@@ -247,7 +247,7 @@ def _final_outputs(result: PlanResult) -> dict[str, OutputValue]:
     for change in result.plan.outputs:
         if change.action is Action.DELETE:
             outputs.pop(change.name, None)  # a later state may have lost it already
-        elif change.action is not Action.NO_OP:
+        elif change.action is not Action.NO_OP and not change.is_unknown:
             outputs[change.name] = declared[change.name]
     return outputs
 

@@ -49,7 +49,7 @@ from kplan.workflow.moves.moves import add_moves, check_move_targets
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.api_check import check_plan_apis
 from kplan.workflow.plan.broker_check import check_with_brokers
-from kplan.workflow.plan.deferred_data import kept_outputs, settle_data
+from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.plan.saved import check_signature_required
@@ -269,7 +269,8 @@ def plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> Pl
     clusters = _cluster_facts(project.clusters)
     return PlanRequest(
         resources=() if options.is_destroy else configuration.resources,
-        outputs={**output_values(configuration), **kept_outputs(configuration, project)},
+        outputs=output_values(configuration),
+        unknown_outputs=configuration.deferred.outputs if configuration.deferred else {},
         state=project.state,
         config_digest=configuration.digest,
         targets=options.targets,

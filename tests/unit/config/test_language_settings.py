@@ -16,7 +16,7 @@ def told(folder: Path, text: str) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     "constraint",
     [">= 1.5", "~> 1.0", "~> 1.11.0", ">= 1.9, < 2.0", "1.11.4", "= v1.11.4", "!= 1.11.5", "> 0.12",
-     " >=1.3 , <= 1.11.4", ">= 1.11.0-beta1"],
+     " >=1.3 , <= 1.11.4", "~> 0", "~> 1", ">= 1.0.0.1", "1.11.4+x"],
 )  # fmt: skip
 def test_a_version_that_is_met_says_nothing(tmp_path: Path, constraint: str) -> None:
     assert told(tmp_path, f'terraform {{\n  required_version = "{constraint}"\n}}\n') == []
@@ -38,6 +38,7 @@ def test_a_version_that_is_met_says_nothing(tmp_path: Path, constraint: str) -> 
         (">= 1.5 nonsense", "error", "KP342"),
         ("=> 1.5", "error", "KP342"),
         (">= 1.5,", "error", "KP342"),
+        (">= 1.11.0-beta1", "error", "KP342"),
     ],
 )
 def test_a_version_that_is_not_met_is_told(

@@ -1,14 +1,18 @@
 """The page about a fleet: what is wrong first, then what is there, then what could go."""
 
 import html
+import json
 import re
+from decimal import Decimal
 
 import pytest
 
 from kplan.model.table import Cell, Figures, FigureTable
 from kplan.report.documents.fleet_page import fleet_page
-from kplan.report.format import PLAIN_STYLE
-from kplan.report.views import figures_html, figures_text
+from kplan.report.format import PLAIN_STYLE, Format
+from kplan.report.report import FormatOptions, render_report
+from kplan.report.reports import figures_report
+from kplan.report.views import figures_html, figures_json, figures_text
 
 LINEAGE = {"run": "monday", "read_at": "2026-11-16T06:00:00+00:00", "kplan_version": "1.0"}
 
@@ -146,3 +150,14 @@ def test_a_text_says_once_what_could_not_be_read() -> None:
         Figures("X", tables, notes=("eu could not be read: nobody answers",)), PLAIN_STYLE
     )
     assert told.count("nobody answers") == 1
+
+
+def test_amounts_keep_their_digits_and_are_numbers_to_people() -> None:
+    found = table("costs", "owner cost", ("a", Decimal("1.0000")), ("b", None))
+    figures = Figures("Costs", (found,))
+    assert "    owner    cost\n    a      1.0000\n    b\n" in figures_text(figures, PLAIN_STYLE)
+    (row, _) = json.loads(figures_json(figures))["tables"]["costs"]["rows"]
+    assert row == {"owner": "a", "cost": "1.0000"}
+    assert "1.0000" in page(found)
+    told = figures_report(figures, "2026-11-22T00:00:00Z")
+    assert '"cost":"1.0000"' in render_report(told, Format.NDJSON, FormatOptions())

@@ -131,6 +131,13 @@ def test_a_server_that_is_not_host_and_port_is_a_problem(bad: str) -> None:
     assert problems({"bootstrap_servers": [bad, "ok:1"]}) == [f'KP302 "{bad}" is not host:port.']
 
 
+def test_addresses_in_one_element_are_to_be_parted() -> None:
+    """As MSK gives them; Terraform's provider takes none of them."""
+    (told,) = resolved({"bootstrap_servers": ["a:1,b:2"]}).diagnostics
+    assert told.detail == '"a:1,b:2" is not host:port.'
+    assert 'split(",", ...)' in told.hint
+
+
 def test_an_argument_wins_over_config_over_file_over_environment(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_text("client.id=file\nsecurity.protocol=PLAINTEXT\nbootstrap.servers=file:1\n")

@@ -220,6 +220,24 @@ def test_what_cannot_be_signed_for_aws_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("sasl_aws_external_id", "in a profile of ~/.aws/config"),
+        ("sasl_aws_shared_config_files", "AWS_CONFIG_FILE"),
+        ("sasl_aws_container_credentials_full_uri", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+        (
+            "sasl_aws_container_authorization_token_file",
+            "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+        ),
+    ],
+)
+def test_what_only_aws_reads_is_refused_with_its_place(name: str, place: str) -> None:
+    block = {"bootstrap_servers": ["a:1"], "sasl_mechanism": "aws-iam", "sasl_aws_region": "x"}
+    (told,) = resolved({**block, name: "x"}).diagnostics
+    assert (told.code, place in told.hint) == ("KP305", True)
+
+
 def test_settings_of_aws_mean_nothing_to_other_logins() -> None:
     """Terraform's provider takes them so, too."""
     found = resolved(
