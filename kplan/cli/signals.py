@@ -9,7 +9,7 @@ from types import FrameType
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STDERR_FD = 2
-_STOP_NOTICE = b"\nStopping after the requests in flight; send the signal again to stop at once.\n"
+_AFTER_REQUESTS = "Stopping after the requests in flight"
 
 
 class SignalInterrupt(KeyboardInterrupt):
@@ -31,6 +31,7 @@ class Signals:
         self.stop_event = Event()
         self.number = 0
         self.is_deferred = False
+        self._notice = _AFTER_REQUESTS
 
     @contextmanager
     def install(self) -> Iterator["Signals"]:
@@ -42,8 +43,9 @@ class Signals:
             for number, listener in former.items():
                 signal.signal(number, listener)
 
-    def defer(self) -> None:
-        """Make the first signal only request a stop."""
+    def defer(self, notice: str = _AFTER_REQUESTS) -> None:
+        """Make the first signal only request a stop; `notice` tells what still happens."""
+        self._notice = notice
         self.is_deferred = True
 
     def stop_deferring(self) -> None:
@@ -57,4 +59,6 @@ class Signals:
         self.stop_event.set()
         # Past Python's own buffers, which the interrupted code may be in the middle of using.
         with suppress(OSError):
-            os.write(STDERR_FD, _STOP_NOTICE)
+            os.write(
+                STDERR_FD, f"\n{self._notice}; send the signal again to stop at once.\n".encode()
+            )

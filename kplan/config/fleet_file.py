@@ -1,6 +1,7 @@
 """`fleet.hcl`: the clusters of a fleet, where its tables are kept, and the Spark that works.
 
-Beside `cluster`, `store` and `spark` blocks it may have variables and local values.
+Beside `cluster`, `store` and `spark` blocks it may have variables and local values, and the blocks
+of `kplan/config/fleet_rules.py`.
 """
 
 import os
@@ -17,6 +18,7 @@ from kplan.config.declarations.file import FLEET_FILE, ModuleFolders, read_text
 from kplan.config.declarations.reference import block_reference_problems
 from kplan.config.diagnostic import EvaluationError, error, suggestion
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
+from kplan.config.fleet_rules import RULE_SCHEMAS, read_fleet_rules
 from kplan.config.inputs import Inputs
 from kplan.config.modules.module import Module
 from kplan.config.modules.provider import Provider
@@ -26,9 +28,11 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
 from kplan.config.values.sensitive import bare, has_sensitive
+from kplan.config.values.value import Value, is_null
 from kplan.config.values.value_text import to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
+from kplan.model.fleet import FleetRules
 
 T = TypeVar("T")
 
@@ -45,6 +49,7 @@ _SCHEMAS: Mapping[str, BodySchema] = {
     ),
     "store": BodySchema(("path", "format")),
     "spark": BodySchema(("master", "remote", "conf")),
+    **RULE_SCHEMAS,
 }
 
 
@@ -86,6 +91,7 @@ class FleetConfiguration:
     spark_master: str = ""
     spark_remote: str = ""
     spark_conf: Mapping[str, str] = field(default_factory=dict)
+    rules: FleetRules = field(default_factory=FleetRules)
     diagnostics: tuple[Diagnostic, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -113,6 +119,7 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
             spark_master=reader.text(spark, "master") or "" if spark else "",
             spark_remote=reader.text(spark, "remote") or "" if spark else "",
             spark_conf=reader.string_map(spark, "conf") if spark else {},
+            rules=read_fleet_rules(library.blocks_of, reader, [each.name for each in clusters]),
             diagnostics=sort_diagnostics(ledger.diagnostics),
             sources=root.sources,
         )
@@ -244,11 +251,11 @@ class _ArgumentReader:
             has_own_state=own_state is not None,
             snapshot=self._path(declaration, "snapshot"),
             audit=tuple(
-                _audit_log(self._folder, each) for each in self._strings(declaration, "audit")
+                _audit_log(self._folder, each) for each in self.strings(declaration, "audit")
             ),
             audit_time_zone=self._time_zone(declaration, "audit_time_zone"),
             deadline_s=self._seconds(declaration, "deadline_s"),
-            super_users=tuple(self._strings(declaration, "super_users")),
+            super_users=tuple(self.strings(declaration, "super_users")),
             allow_everyone=self._value_of_type(declaration, "allow_everyone", bool, "true or false")
             or False,
         )
@@ -272,7 +279,8 @@ class _ArgumentReader:
             self._ledger.report([error("KP139", declaration.value_range(name), detail)])
         return given
 
-    def _strings(self, declaration: Declaration, name: str) -> list[str]:
+    def strings(self, declaration: Declaration, name: str) -> list[str]:
+        """Read a list of strings."""
         what = "a list of strings"
         given: list[object] = self._value_of_type(declaration, name, list, what) or []
         self._check_scalars(declaration, name, given, what)
@@ -319,6 +327,11 @@ class _ArgumentReader:
         return None
 
     def _value(self, declaration: Declaration, name: str) -> object:
+        value = self.evaluate(declaration, name)
+        return None if value is None else to_json_value(value)
+
+    def evaluate(self, declaration: Declaration, name: str) -> Value | None:
+        """Read a value with all its digits; None where there is none."""
         if name not in declaration.arguments:
             return None
         try:
@@ -328,7 +341,11 @@ class _ArgumentReader:
         except EvaluationError as failure:
             self._ledger.report(failure.diagnostics)
             return None
-        return to_json_value(bare(value))
+        return None if is_null(value) else bare(value)
+
+    def report(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Say what is wrong."""
+        self._ledger.report(diagnostics)
 
     def _provider(self, declaration: Declaration, block: ast.Block) -> Provider:
         names = {each.name: each for each in block.attributes}

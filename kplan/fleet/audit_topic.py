@@ -7,7 +7,7 @@ line of the authorizer.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ OFFSET_SCHEMA = "cluster string, source string, end long"
 """Of the table that says how far topics were read."""
 _JAR_SETTINGS = ("spark.jars.packages", "spark.jars")
 _CONNECTOR = "spark-sql-kafka-0-10"
+MAX_RECORDS = 2_000_000
+"""Records that one micro-batch of a topic takes."""
 EVENT_SCHEMA = (
     "message string, log string, `@timestamp` string, timestamp string, "
     "time string, timeMillis long, "
@@ -64,43 +66,74 @@ def connector_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 
 
 def read_records(
-    spark: "SparkSession", spans: Mapping[int, OffsetRange], options: Mapping[str, str]
+    spark: "SparkSession",
+    spans: Mapping[int, OffsetRange],
+    options: Mapping[str, str],
+    *,
+    may_be_gone: bool = False,
 ) -> "DataFrame":
     """Read the records of spans of one topic, by the number of each: part, line.
 
-    `options` are those of Kafka's Java client, for how to connect. The spans are all partitions.
+    `options` are those of Kafka's Java client, for how to connect. Records that are gone fail the
+    query, unless they `may_be_gone`.
     """
-    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
-
     every = list(spans.values())
     topic = every[0].topic
     starts, ends = (
-        _offsets_json(
+        offsets_json(
             topic, {each.partition: bound for each, bound in zip(every, bounds, strict=True)}
         )
         for bounds in ([each.start for each in every], [each.end for each in every])
     )
     given = {
-        **{f"kafka.{name}": value for name, value in options.items()},
-        "subscribe": topic,
+        **_connection_options(options),
+        "assign": json.dumps({topic: sorted(each.partition for each in every)}),
         "startingOffsets": starts,
         "endingOffsets": ends,
+        "failOnDataLoss": "false" if may_be_gone else "true",
     }
-    read = _load_records(spark, given)
-    numbers = F.create_map(
-        *(F.lit(each) for number, span in spans.items() for each in (span.partition, number))
-    )
-    return read.select(
+    read = _load_records(spark.read.format("kafka").options(**given).load)
+    return record_lines(read, {span.partition: number for number, span in spans.items()})
+
+
+def follow_records(
+    spark: "SparkSession", topic: str, starts: Mapping[int, int], options: Mapping[str, str]
+) -> "DataFrame":
+    """Follow a topic as a stream: partition, offset, value, ...
+
+    `starts` says where each partition begins in a stream without a checkpoint; one that is added
+    later begins at its first record. Records that are gone are left out.
+    """
+    given = {
+        **_connection_options(options),
+        "subscribe": topic,
+        "startingOffsets": offsets_json(topic, starts),
+        "failOnDataLoss": "false",
+        "maxOffsetsPerTrigger": str(MAX_RECORDS),
+    }
+    return _load_records(spark.readStream.format("kafka").options(**given).load)
+
+
+def record_lines(records: "DataFrame", parts: Mapping[int, int]) -> "DataFrame":
+    """Turn records into lines, with the number that each partition has: part, line."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    numbers = F.create_map(*(F.lit(each) for pair in parts.items() for each in pair))
+    return records.select(
         numbers[F.col("partition")].cast("int").alias("part"),
         authorizer_line(F.coalesce(F.col("value").cast("string"), F.lit(""))).alias("line"),
     )
 
 
-def _load_records(spark: "SparkSession", options: Mapping[str, str]) -> "DataFrame":
+def _connection_options(options: Mapping[str, str]) -> dict[str, str]:
+    return {f"kafka.{name}": value for name, value in options.items()}
+
+
+def _load_records(load: "Callable[[], DataFrame]") -> "DataFrame":
     from pyspark.errors import AnalysisException
 
     try:
-        found = spark.read.format("kafka").options(**options).load()
+        found = load()
         _ = found.schema  # Spark Connect looks no sooner than it must
     except AnalysisException as failure:
         raise FleetError(
@@ -110,7 +143,8 @@ def _load_records(spark: "SparkSession", options: Mapping[str, str]) -> "DataFra
     return found
 
 
-def _offsets_json(topic: str, bounds: Mapping[int, int]) -> str:
+def offsets_json(topic: str, bounds: Mapping[int, int]) -> str:
+    """Write offsets by partition as Spark's connector takes them."""
     return json.dumps({topic: {str(number): bound for number, bound in bounds.items()}})
 
 

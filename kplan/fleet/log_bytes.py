@@ -22,12 +22,16 @@ HEAD_BYTES, BLOCK_BYTES = 4096, 4 << 20
 CUT, FAILED = "cut: ", "failed: "
 """How the line of a part begins that says why not all of it was read."""
 LINE_SCHEMA = "part int, line string"
+UNKNOWN_END = -1
 PACKED_SUFFIXES = (".gz", ".bz2", ".zst")
 _PACKED_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
 class KnownEnd(NamedTuple):
-    """Where the reading of a log ended, and how to see that a file is this log."""
+    """Where the reading of a log ended, and how to see that a file is this log.
+
+    `end` is UNKNOWN_END where the log is to be read from its beginning again.
+    """
 
     end: int
     head_length: int
@@ -48,8 +52,9 @@ class LogPath(NamedTuple):
 class FileState(NamedTuple):
     """What is new in a file: from `start` up to `end`, the end of its last whole line.
 
-    `known` is the place of the end that it goes on from, -1 where it is read from its beginning.
-    With `failure` it could not be looked at.
+    `known` is the place of the end of the log that it is, also where that is read from its
+    beginning again; -1 is that it is another. `first` is a checksum of its first request, "" where
+    none is near its beginning. With `failure` it could not be looked at.
     """
 
     place: int
@@ -61,6 +66,7 @@ class FileState(NamedTuple):
     head_length: int = 0
     head: str = ""
     tail: str = ""
+    first: str = ""
     failure: str = ""
 
 
@@ -129,9 +135,10 @@ def _file_state(log: LogPath) -> FileState | None:
                 return None
             found = FileState(log.place, length, changed_ms, end=length)
             if is_packed(log.path):
-                return found
+                held = _unpacked_head(log.path, file)
+                return found._replace(known=_known_head(held, log.ends), first=_first_request(held))
             known = _known_end(file, length, log.ends)
-            start = log.ends[known].end if known >= 0 else 0
+            start = max(log.ends[known].end, 0) if known >= 0 else 0
             end = _last_line_end(file, start, length)
             head_length = min(HEAD_BYTES, end)
             return found._replace(
@@ -141,6 +148,7 @@ def _file_state(log: LogPath) -> FileState | None:
                 head_length=head_length,
                 head=_head(file, head_length),
                 tail=_tail(file, end),
+                first=_first_request(_read_head(file)),
             )
     except OSError as failure:
         return FileState(log.place, failure=failure.strerror or str(failure))
@@ -151,12 +159,42 @@ def _known_end(file: BinaryIO, length: int, ends: Sequence[KnownEnd]) -> int:
     fitting = sorted(
         (each.end, at)
         for at, each in enumerate(ends)
-        if 0 < each.head_length <= each.end <= length and _head(file, each.head_length) == each.head
+        if 0 < each.head_length <= (length if each.end == UNKNOWN_END else each.end) <= length
+        and _head(file, each.head_length) == each.head
     )
     for end, at in reversed(fitting):
-        if _tail(file, end) == ends[at].tail:
+        if end == UNKNOWN_END or _tail(file, end) == ends[at].tail:
             return at
     return -1
+
+
+def _known_head(held: bytes, ends: Sequence[KnownEnd]) -> int:
+    """Find the log that was packed, by what it begins with; -1 is none."""
+    fitting = [
+        (each.head_length, each.end, at)
+        for at, each in enumerate(ends)
+        if 0 < each.head_length <= len(held) and _checksum(held[: each.head_length]) == each.head
+    ]
+    return max(fitting)[2] if fitting else -1
+
+
+def _unpacked_head(path: str, file: BinaryIO) -> bytes:
+    held = b""
+    for block in _unpacked(path, file, []):
+        held += block
+        if len(held) >= HEAD_BYTES:
+            break
+    return held[:HEAD_BYTES]
+
+
+def _read_head(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read(HEAD_BYTES)
+
+
+def _first_request(held: bytes) -> str:
+    """Return the checksum of the first line with a principal: others may be alike in many logs."""
+    return next((_checksum(each) for each in held.split(b"\n") if b"rincipal" in each), "")
 
 
 def _last_line_end(file: BinaryIO, start: int, length: int) -> int:

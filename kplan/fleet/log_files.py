@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,10 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 from kplan.fleet.dataframe import create_dataframe, open_query_pool
 from kplan.fleet.log_bytes import (
-    CUT,
-    FAILED,
     LINE_SCHEMA,
     STATE_SCHEMA,
+    UNKNOWN_END,
     FileState,
     KnownEnd,
     LogPath,
@@ -25,7 +24,6 @@ from kplan.fleet.log_bytes import (
 )
 from kplan.fleet.log_part import (
     READER_VERSION,
-    UNKNOWN_END,
     Log,
     LogPart,
     known_stamps,
@@ -75,7 +73,8 @@ class NamedFile(NamedTuple):
 class NewLines:
     """What is to be read of logs: parts, their spans, and files that only Spark itself reads.
 
-    `failures` tells, by cluster and source, what cannot be read.
+    `failures` tells, by cluster and source, what cannot be read, `names` how new logs are named,
+    by part, and `known` names the logs that were read before.
     """
 
     parts: tuple[LogPart, ...] = ()
@@ -83,6 +82,8 @@ class NewLines:
     native: tuple[LogPart, ...] = ()
     failures: Mapping[tuple[str, str], str] = field(default_factory=dict)
     size: int = 0
+    names: Mapping[int, str] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
 
 
 def list_log_files(
@@ -152,34 +153,33 @@ def _grown_files(
     logs: Sequence[Log],
 ) -> NewLines:
     """Find where new lines begin and end in the files of this machine, or of a shared disk."""
-    ends = _ends_by_stem(logs)
+    known = _ends_by_stem(logs)
+    own = [_ends_of(each, known) for each in files]
     paths = [
         LogPath(
             place,
             _path(each.source),
             stamps.get((each.cluster, each.source), ""),
             each.settings,
-            tuple(
-                end for end, _ in ends.get((each.cluster, log_stem(each.source), each.settings), ())
-            ),
+            tuple(end for end, _ in own[place]),
         )
         for place, each in enumerate(files)
     ]
     parts: list[LogPart] = []
     spans: list[Span] = []
     failures: dict[tuple[str, str], str] = {}
+    names: dict[int, str] = {}
     size = 0
     for state in _look(spark, paths):
         file, path = files[state.place], paths[state.place].path
         if state.failure:
             failures[file.cluster, file.source] = state.failure
             continue
-        own = ends.get((file.cluster, log_stem(file.source), file.settings), ())
         part = LogPart(
             file.cluster,
             file.source,
             stamp_of(state.length, state.changed_ms, file.settings),
-            file=own[state.known][1] if state.known >= 0 else "",
+            file=own[state.place][state.known][1] if state.known >= 0 else "",
             part=2 * len(parts),
             start=state.start,
             end=UNKNOWN_END if is_packed(path) else state.end,
@@ -188,25 +188,53 @@ def _grown_files(
             tail=state.tail,
         )
         parts.append(part)
+        if state.first:
+            names[part.part] = log_id(file.source, state.first)
         spans += _spans(part, path, state.end, state.length)
         size += (state.length - state.start) * (PACKED_RATIO if is_packed(path) else 1)
-    return NewLines(tuple(parts), tuple(spans), failures=failures, size=size)
+    return NewLines(
+        tuple(parts),
+        tuple(spans),
+        failures=failures,
+        size=size,
+        names=names,
+        known=frozenset(each.last.file for each in logs),
+    )
 
 
-def _ends_by_stem(logs: Sequence[Log]) -> dict[tuple[str, str, str], list[tuple[KnownEnd, str]]]:
-    """Say, by cluster, what stays of a name, and settings, where logs ended and their ids.
+class _LogEnd(NamedTuple):
+    end: KnownEnd
+    file: str
+    settings: str
+
+
+def _ends_by_stem(logs: Sequence[Log]) -> dict[tuple[str, str], list[_LogEnd]]:
+    """Say, by cluster and what stays of a name, where logs ended and their ids.
 
     One without a request is read from its beginning: its id is to come.
     """
-    found: dict[tuple[str, str, str], list[tuple[KnownEnd, str]]] = {}
+    found: dict[tuple[str, str], list[_LogEnd]] = {}
     for log in logs:
         last = log.last
         is_named = last.file == log_id(last.source, None)
-        if last.end != UNKNOWN_END and last.head_length and not is_named and not last.is_topic:
+        if last.head_length and not is_named and not last.is_topic:
             end = KnownEnd(last.end, last.head_length, last.head, last.tail)
-            key = last.cluster, log_stem(last.source), last.settings
-            found.setdefault(key, []).append((end, last.file))
+            key = last.cluster, log_stem(last.source)
+            found.setdefault(key, []).append(_LogEnd(end, last.file, last.settings))
     return found
+
+
+def _ends_of(
+    file: NamedFile, known: Mapping[tuple[str, str], Sequence[_LogEnd]]
+) -> list[tuple[KnownEnd, str]]:
+    """List the ends that a file may go on from, and the ids of these logs.
+
+    With other settings a log is read from its beginning again, and is still the same one.
+    """
+    return [
+        (end if settings == file.settings else end._replace(end=UNKNOWN_END), own)
+        for end, own, settings in known.get((file.cluster, log_stem(file.source)), ())
+    ]
 
 
 def _look(spark: "SparkSession", paths: Sequence[LogPath]) -> list[FileState]:
@@ -311,57 +339,3 @@ def _read_native(
     )
     lines = read.select(F.col("_metadata.file_path").alias("source"), F.col("value").alias("line"))
     return lines.join(F.broadcast(named), "source").select("part", "line")
-
-
-class PartStart(NamedTuple):
-    """What a part begins with: its first request with its time, None where it has none."""
-
-    part: int
-    first: str | None
-    lines: int
-    reason: str | None
-
-
-def part_starts(parsed: "DataFrame") -> list[PartStart]:
-    """Return of each part what it begins with and how long it is; in: what `parse_lines` gives."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    first = F.concat_ws("\n", F.col("first_at").cast("string"), "text")
-    rows = (
-        parsed.groupBy("part")
-        .agg(
-            F.min(F.when(F.col("is_whole"), first)),
-            F.sum("count"),
-            F.min(F.when(F.col("part") < 0, F.col("text"))),
-        )
-        .collect()
-    )
-    return [PartStart(*row) for row in rows]
-
-
-def read_parts(new: NewLines, starts: Iterable[PartStart]) -> tuple[list[LogPart], dict[str, str]]:
-    """Say what was read of each part, and by `CLUSTER: SOURCE` what was not, or not all of it."""
-    found = {each.part: each for each in starts}
-    kept: list[LogPart] = []
-    reasons: dict[str, str] = {}
-    for part in (*new.parts, *new.native):
-        own = [found.get(-1 - n) for n in (part.part, part.part + 1)]
-        told = next((each.reason for each in own if each is not None and each.reason), "")
-        name = f"{part.cluster}: {part.source}"
-        if told.startswith(FAILED):
-            reasons[name] = told.removeprefix(FAILED)
-            continue
-        if told:
-            reasons[name] = f"it is damaged ({told.removeprefix(CUT)}); what is before is counted"
-        kept += _with_open_line(part, found)
-    return kept, reasons
-
-
-def _with_open_line(part: LogPart, found: Mapping[int, PartStart]) -> Iterator[LogPart]:
-    closed, last = found.get(part.part), found.get(part.part + 1)
-    firsts = [each.first for each in (closed, last) if each is not None and each.first is not None]
-    file = part.file or log_id(part.source, min(firsts, default=None))
-    whole = replace(part, file=file, lines=closed.lines if closed else 0)
-    yield whole
-    if last is not None:
-        yield replace(whole, part=part.part + 1, start=whole.end, lines=last.lines, is_open=True)

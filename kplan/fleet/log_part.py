@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from kplan.fleet.audit_topic import KAFKA_SCHEME
+from kplan.fleet.log_bytes import UNKNOWN_END
 from kplan.model.dataclass import dataclass
 
 READER_VERSION = 2
@@ -21,7 +22,7 @@ READER_VERSION = 2
 LOG_FORMAT = 1
 _COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
 _LOG_NAME = re.compile(r".*?[.]log(?=[.-][^/]*$|$)", re.DOTALL)
-UNKNOWN_END, NO_ROWS = -1, -1
+NO_ROWS = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def log_stem(source: str) -> str:
 
 
 def log_id(source: str, first: str | None) -> str:
-    """Name a log by its name up to `.log` and its first request, by its name alone without one.
+    """Name a log by its name up to `.log` and its first line, by its name alone without a request.
 
     What `authorizer.log` began with is in `authorizer.log.1.gz` the day after.
     """

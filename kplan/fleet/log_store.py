@@ -9,13 +9,15 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kplan.fleet.audit import AUDIT_SCHEMA, REQUEST_SCHEMA, line_sums, malformed_lines, usage
 from kplan.fleet.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.log_files import LINE_BYTES, NewLines, part_starts, read_parts
+from kplan.fleet.log_files import LINE_BYTES, NewLines
 from kplan.fleet.log_layout import parse_lines
+from kplan.fleet.log_outcome import part_starts, read_parts
 from kplan.fleet.log_part import (
     LOG_FORMAT,
     LOG_SCHEMA,
@@ -56,6 +58,22 @@ class UnreadableLog(FleetError):  # noqa: N818 - what it is of
         self.source = source
 
 
+class Added(NamedTuple):
+    """What was kept of logs: their parts that were read, and how many lines were malformed.
+
+    `reasons` tells, by `CLUSTER: SOURCE`, what could not be read, or not to its end.
+    """
+
+    parts: Sequence[LogPart] = ()
+    malformed: int = 0
+    reasons: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def lines(self) -> int:
+        """Count the lines."""
+        return sum(each.lines for each in self.parts)
+
+
 class LogStore:
     """The logs in the tables of a store; `root` is what messages call that."""
 
@@ -78,14 +96,10 @@ class LogStore:
             )
         return [*self._old_parts(), *found]
 
-    def add(
-        self, lines: "DataFrame", new: NewLines, time_zones: Mapping[str, str], attempt: str = ""
-    ) -> dict[str, str]:
+    def add(self, lines: "DataFrame", new: NewLines, time_zones: Mapping[str, str]) -> Added:
         """Keep what lines say, in one job; no one sees any of it before all is there.
 
         In: part, line; the parts that they are of; the time zones of clusters that have one.
-        Returns, by `CLUSTER: SOURCE`, what could not be read, or not to its end. An `attempt` that
-        may have been kept before must be looked up in `parts` first.
 
         Raises:
             UnreadableLog: Spark's own reader could not read a log; nothing was kept.
@@ -94,7 +108,7 @@ class LogStore:
         """
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-        attempt = attempt or uuid.uuid4().hex
+        attempt = uuid.uuid4().hex
         places = [
             (p.part + n, p.cluster, time_zones.get(p.cluster, ""))
             for p in (*new.parts, *new.native)
@@ -106,7 +120,8 @@ class LogStore:
         rows = line_sums(held.join(F.broadcast(known), "part"), zone)
         try:
             self._tables.add_requests(rows.drop("zone"), attempt)
-            kept, reasons = read_parts(new, part_starts(held))
+            starts = part_starts(held)
+            kept, reasons = read_parts(new, starts)
             self._commit(kept, attempt)
         except Exception as failure:
             if source := unreadable_file(failure):
@@ -116,7 +131,7 @@ class LogStore:
             ) from failure
         finally:
             held.unpersist()
-        return reasons
+        return Added(kept, sum(each.malformed for each in starts if each.part >= 0), reasons)
 
     def _commit(self, parts: Sequence[LogPart], attempt: str) -> None:
         at = datetime.now(UTC).isoformat(timespec="microseconds")
@@ -215,7 +230,9 @@ class LogStore:
                 F.min("first_at").alias("first_at"),
                 F.max("last_at").alias("last_at"),
             )
-            self._tables.add_requests(sums.select(*_names(REQUEST_SCHEMA)), attempt)
+            # Of some days only these pages are read: `usage_since` asks for the last time.
+            by_day = sums.select(*_names(REQUEST_SCHEMA)).sortWithinPartitions("last_at")
+            self._tables.add_requests(by_day, attempt)
         self._commit([*merged, *_known_logs(parts, logs, merged)], attempt)
         return len(attempts)
 

@@ -45,9 +45,14 @@ class Store:
 
     def __init__(self, spark: "SparkSession", root: str, form: str = PARQUET) -> None:
         self._spark = spark
+        self._form = form
         self.root = root.rstrip("/")
         self._tables = open_tables(spark, self.root, form)
         self.logs = LogStore(spark, self._tables, self.root)
+
+    def with_session(self, spark: "SparkSession") -> "Store":
+        """Return the same tables in another session."""
+        return Store(spark, self.root, self._form)
 
     def add_run(self, objects: "DataFrame", run: str, at: datetime) -> Run:
         """Store the rows of a run; they become visible together.

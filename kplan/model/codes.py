@@ -247,6 +247,8 @@ SUMMARIES: Mapping[str, str] = {
     "KP547": "Invalid retention step",
     # modules of registries
     "KP580": "Module version requirements have changed",
+    # kinds that a cluster lacks
+    "KP590": "Kind not supported by the cluster",
     # platforms
     "KP600": "Platform manages this object elsewhere",
     "KP601": "Platform does not take this config",

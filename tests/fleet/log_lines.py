@@ -20,5 +20,5 @@ def file_lines(spark: "SparkSession", *paths: Path) -> "DataFrame":
 def ingest(store: Store, pattern: Path, zone: str = "", cluster: str = "eu") -> list[str]:
     """Read what is new in logs; returns what could not be read."""
     given = [LogPatterns(cluster, (str(pattern),), zone)]
-    failures, notes = ingest_files(store, store._spark, given)
-    return [*(str(failure) for _, failure in failures), *notes]
+    found = ingest_files(store, store._spark, given)
+    return [*(str(failure) for _, failure in found.failures), *found.notes]

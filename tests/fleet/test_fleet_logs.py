@@ -131,8 +131,10 @@ def test_a_pattern_that_fits_nothing_is_named_and_takes_nothing_from_other_clust
         for name, what in (("a", "a"), ("b", "none-"))
     ]
     assert list_log_files(spark, given)[0][0].source == f"file:{tmp_path}/a.log"
-    ((name, failure),), notes = ingest_files(store, spark, given)
-    assert (name, notes) == ("b", [])
+    found = ingest_files(store, spark, given)
+    ((name, failure),) = found.failures
+    assert (name, found.notes) == ("b", [])
+    assert found.added.lines == 1
     assert "there is no log" in failure.detail
     assert requests(store) == {"orders": 1}
 
@@ -232,3 +234,22 @@ def test_a_log_of_malformed_lines_is_warned_of_or_an_error_that_names_the_neares
     (warning,) = warnings
     assert "1 of 50 lines (2%)" in warning
     assert STRAY.strip() in warning
+
+
+def test_a_log_that_grew_by_a_line_of_an_earlier_time_is_the_same_log(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """Packed, or with another time zone, it is read from its beginning again."""
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log"
+    every = tmp_path / "*.log*"
+    log.write_text(STRAY + line("orders"))
+    assert ingest(store, every) == []
+    log.write_text(STRAY + line("orders") + line("late", "09:00:00,000"))
+    pack(log)
+    log.write_text(STRAY + line("stock"))
+    assert ingest(store, every) == []
+    assert requests(store) == {"orders": 1, "late": 1, "stock": 1}
+    with log.open("a") as more:
+        more.write(line("late", "08:00:00,000"))
+    assert ingest(store, every, "Europe/Berlin") == []
+    assert requests(store) == {"orders": 1, "late": 2, "stock": 1}

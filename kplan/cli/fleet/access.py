@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kplan.cli.exit_code import ExitCode
+from kplan.cli.exit_code import ExitCode, signal_exit
 from kplan.cli.fleet import command
 from kplan.cli.fleet.command import RunOptions, SparkOptions
-from kplan.cli.options import InputOptions
+from kplan.cli.options import InputOptions, duration_s
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
@@ -35,8 +35,16 @@ class AuditWork(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class UsageOptions:
-    """The period of usage, and where to write HCL for unused objects."""
+class AuditOptions:
+    """Of ingest: whether it follows logs. Of usage: its period, and where to write HCL."""
+
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Follow the logs as a stream until a signal.")
+    ] = False
+    interval: Annotated[
+        str,
+        typer.Option("--interval", metavar="SPAN", help="The time between the batches of -follow."),
+    ] = "1m"
 
     removed: Annotated[
         str,
@@ -109,6 +117,7 @@ def lint(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOp
 
 @verb(
     ("kplan fleet audit ingest", "Read the logs of fleet.hcl and store their usage."),
+    ("kplan fleet audit ingest -follow -interval=10s", "Read them until a signal."),
     ("kplan fleet audit usage", "Show usage, and unused ACLs and topics."),
     ("kplan fleet audit usage -since=2160h", "Show the usage of the last 90 days."),
     ("kplan fleet audit usage -removed=DIR", "Write removed blocks for unused objects."),
@@ -120,20 +129,28 @@ def audit(
     inputs: InputOptions,
     *,
     work: Annotated[AuditWork, typer.Argument(metavar="ingest|usage", help="The command.")],
-    of_usage: UsageOptions,
+    how: AuditOptions,
 ) -> int:
     """Read authorizer logs and report what was used.
 
     Logs are files or kafka://TOPIC of the same cluster. Lines that were read before are skipped.
-    Lines that are not from the authorizer are stored and shown.
+    Lines that are not from the authorizer are stored and shown. With -follow kplan reads new lines
+    in batches until SIGTERM or SIGINT, and ends after the batch at work; ingests may run meanwhile.
     """
     from kplan.workflow.fleet.audit import read_usage  # noqa: PLC0415 - as above
     from kplan.workflow.fleet.ingest import ingest_logs  # noqa: PLC0415
 
-    removed, since = of_usage.removed, of_usage.since
+    removed, since = how.removed, how.since
     if work is AuditWork.INGEST and (removed or since):
         hint = "Use them with kplan fleet audit usage."
         raise UsageError("kplan fleet audit ingest does not support -removed and -since.", hint)
+    if how.follow:
+        if work is not AuditWork.INGEST:
+            raise UsageError(
+                f"kplan fleet audit {work.value} does not support -follow.",
+                "Use it with kplan fleet audit ingest.",
+            )
+        return _follow(session, (spark, run, inputs), how)
 
     def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
         if work is AuditWork.INGEST:
@@ -142,6 +159,30 @@ def audit(
 
     found = command.run_command(session, (spark, run, inputs), asked, {"-removed": removed}, since)
     return command.completeness_exit(found)
+
+
+def _follow(session: Session, given: command.CommandOptions, how: AuditOptions) -> int:
+    """Follow logs until a signal, and return its exit code. Raises KplanError."""
+    from kplan.cli.progress import show_progress  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet.follow import follow_logs  # noqa: PLC0415
+
+    spark, run, inputs = given
+    interval_s = duration_s("-interval", how.interval)
+    if interval_s < 1:
+        raise UsageError("-interval must be 1s or more.")
+    if run.json or run.report or run.output:
+        raise UsageError(
+            "-follow does not support -json, -report and -output.",
+            "Show the tables with kplan fleet audit usage.",
+        )
+    options = command.build_options(session, spark, run, inputs)
+    session.signals.defer("Stopping after the batch at work")
+    with show_progress(session.terminal) as progress:
+        follow_logs(
+            options, command.build_ports(session, progress), interval_s, session.signals.stop_event
+        )
+    session.terminal.write_stderr("Stopped.")
+    return signal_exit(session.signals.number)
 
 
 @verb(

@@ -135,87 +135,12 @@ def _platforms_page() -> str:
 
 
 def _fleet_tables_page() -> str:
-    from kplan.fleet.audit import AUDIT_SCHEMA  # noqa: PLC0415 - only this page needs them
-    from kplan.fleet.audit_topic import OFFSET_SCHEMA  # noqa: PLC0415
-    from kplan.fleet.snapshot import OBJECT_SCHEMA  # noqa: PLC0415
-    from kplan.fleet.tables import RUN_SCHEMA  # noqa: PLC0415
+    from kplan.cli.manual.fleet_tables import (  # noqa: PLC0415 - only this page needs it
+        fleet_tables_page,
+    )
 
-    schemas = {
-        "runs": RUN_SCHEMA,
-        "objects": f"{OBJECT_SCHEMA}, attempt string",
-        "audit": AUDIT_SCHEMA,
-        "offsets": OFFSET_SCHEMA,
-    }
-    lines = [_FLEET_TABLES]
-    for table, schema in schemas.items():
-        meanings = _FLEET_COLUMNS[table]
-        lines += [
-            f"## {table}",
-            "",
-            meanings[""],
-            "",
-            "| Column | Type | Meaning |",
-            "|---|---|---|",
-        ]
-        for column in schema.split(", "):
-            name, _, type_ = column.partition(" ")
-            lines.append(f"| `{name}` | {type_} | {meanings[name]} |")
-        lines.append("")
-    return "\n".join(lines)
+    return fleet_tables_page()
 
-
-_FLEET_TABLES = """# Tables of a fleet
-
-`store { path = "..." }` in fleet.hcl names the folder of these tables: Parquet, or Delta with
-`format = "delta"`. They are for queries of your own; only kplan writes them. A run counts once its
-row in `runs` exists, so join `objects` to `runs` by `attempt`.
-"""
-_FLEET_COLUMNS: Mapping[str, Mapping[str, str]] = {
-    "runs": {
-        "": "One row for each run of kplan fleet snapshot.",
-        "run": "Name of the run.",
-        "attempt": "Id of the attempt whose rows in `objects` count.",
-        "at": "When the run began, ISO 8601 in UTC.",
-        "format": "Format of the rows.",
-        "kplan_version": "Version that wrote them.",
-        "rows": "Number of rows in `objects`.",
-    },
-    "objects": {
-        "": "One row for each object of each cluster.",
-        "cluster": "Name of the cluster in fleet.hcl.",
-        "kind": "Kind such as kafka_topic; cluster, use, group, hidden and unread are no kinds of "
-        "resources.",
-        "identity": "Name on the cluster; for unread the kind that could not be read.",
-        "uid": "Id of a topic.",
-        "value": "The object as JSON under the attributes of its kind.",
-        "attributes": "The same flat, for example config.retention.ms.",
-        "attempt": "Id of the attempt.",
-    },
-    "audit": {
-        "": "One row for each principal, operation, resource, host and request type of a log.",
-        "cluster": "Name of the cluster in fleet.hcl.",
-        "source": "The audit source in fleet.hcl: a pattern of files, or a topic.",
-        "principal": "Who, as User:name.",
-        "host": "Address of the client.",
-        "operation": "Operation as Kafka's authorizer names it.",
-        "resource_type": "Type of the resource.",
-        "resource_name": "Name of the resource.",
-        "is_allowed": "Whether the authorizer allowed it.",
-        "request": "Type of the request, null before Kafka 2.4.",
-        "count": "How many requests.",
-        "first_at": "First request.",
-        "last_at": "Last request.",
-        "line": "Text of a line that is not the authorizer's.",
-        "file": "File of the log.",
-        "stamp": "Which contents of the file were read.",
-    },
-    "offsets": {
-        "": "One row for each topic of audit events.",
-        "cluster": "Name of the cluster in fleet.hcl.",
-        "source": "The audit source in fleet.hcl.",
-        "end": "Where the next reading continues.",
-    },
-}
 
 _EXIT_CODES = """# Exit codes
 

@@ -20,7 +20,7 @@ from kplan.fleet.log_files import (
 )
 from kplan.fleet.log_layout import nearest_layout
 from kplan.fleet.log_part import LogPart, log_id
-from kplan.fleet.log_store import UnreadableLog
+from kplan.fleet.log_store import Added, UnreadableLog
 from kplan.fleet.session import open_session
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
@@ -47,13 +47,9 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
     unless it goes wrong with all.
     """
     fleet = read_fleet(options)
-    logging = [each for each in options.selected_clusters(fleet) if each.audit]
-    if not logging:
-        raise UsageError(
-            "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
-        )
+    logging = logging_clusters(fleet, options)
     engine = choose_engine(fleet, options.engine)
-    if any(map(_log_topics, logging)) and not engine.remote:
+    if any(map(log_topics, logging)) and not engine.remote:
         more = audit_topic.connector_settings(engine.conf, options.inputs.environ)
         engine = replace(engine, conf={**engine.conf, **more})
     ports.progress.stage("Starting Spark")
@@ -75,6 +71,16 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         }
         tables = dataframe.collect_tables(told, options.limit)
         return Figures("Authorizer logs", tables, lineage, tuple(notes))
+
+
+def logging_clusters(fleet: FleetConfiguration, options: FleetOptions) -> tuple[FleetCluster, ...]:
+    """Return the selected clusters with logs; raises UsageError where there are none."""
+    found = tuple(each for each in options.selected_clusters(fleet) if each.audit)
+    if not found:
+        raise UsageError(
+            "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
+        )
+    return found
 
 
 def report_malformed(logs: Sequence[audit.MalformedLog], warn: Callable[[str], None]) -> list[str]:
@@ -106,11 +112,12 @@ def _ingest_all(
     given = [
         LogPatterns(each.name, patterns, each.audit_time_zone)
         for each in clusters
-        if (patterns := tuple(_log_files(each)))
+        if (patterns := tuple(log_files(each)))
     ]
     ports.progress.stage(f"Reading logs of {len(clusters):,} clusters")
-    failures, notes = ingest_files(store, spark, given) if given else ([], [])
-    if topics := [each for each in clusters if _log_topics(each)]:
+    found = ingest_files(store, spark, given) if given else IngestedFiles()
+    failures = [*found.failures]
+    if topics := [each for each in clusters if log_topics(each)]:
         ports.progress.stage(f"Reading topics of {len(topics):,} clusters")
         failures += _ingest_topics(store, spark, (logging[0], topics), ports)
     if failures and {name for name, _ in failures} == {each.name for each in clusters}:
@@ -119,40 +126,48 @@ def _ingest_all(
         f"{name}: not all of its logs were read: {failure.detail or failure.summary}"
         for name, failure in failures
     ]
-    return [*told, *notes]
+    return [*told, *found.notes]
 
 
 Failures = list[tuple[str, KplanError]]
 
 
+class IngestedFiles(NamedTuple):
+    """What is wrong with the patterns of clusters, and a note for each file not read to its end."""
+
+    failures: Sequence[tuple[str, KplanError]] = ()
+    notes: Sequence[str] = ()
+    added: Added = Added()
+
+
 def ingest_files(
     store: Store, spark: "SparkSession", given: Sequence[LogPatterns]
-) -> tuple[Failures, list[str]]:
-    """Read what is new in the files that patterns fit.
-
-    Returns what is wrong with the patterns of clusters, and a note for each file that could not be
-    read to its end. Raises FleetError.
-    """
+) -> IngestedFiles:
+    """Read what is new in the files that patterns fit; raises FleetError."""
     files, failed = list_log_files(spark, given)
     new = find_new_lines(spark, files, store.logs.parts())
     zones = {each.cluster: each.time_zone for each in given if each.time_zone}
     reasons = {f"{cluster}: {source}": why for (cluster, source), why in new.failures.items()}
+    added = Added()
     if new.parts or new.native:
         try:
-            reasons |= store.logs.add(read_new_lines(spark, new), new, zones)
+            added = store.logs.add(read_new_lines(spark, new), new, zones)
         except UnreadableLog as failure:  # of Spark's own reader, which tells of one only
             lines = read_new_lines(spark, new, are_cut_read=True)
-            reasons |= store.logs.add(lines, new, zones)
+            added = store.logs.add(lines, new, zones)
             reasons[failure.source] = f"it is damaged ({failure.detail}); some of it is counted"
+    reasons |= added.reasons
     told = [f"{name} could not be read: {why}." for name, why in sorted(reasons.items())]
-    return [*failed], told
+    return IngestedFiles(failed, told, added)
 
 
-def _log_files(cluster: FleetCluster) -> list[str]:
+def log_files(cluster: FleetCluster) -> list[str]:
+    """Return the patterns of the log files of a cluster."""
     return [each for each in cluster.audit if not each.startswith(audit_topic.KAFKA_SCHEME)]
 
 
-def _log_topics(cluster: FleetCluster) -> list[str]:
+def log_topics(cluster: FleetCluster) -> list[str]:
+    """Return the names of the topics with the log of a cluster."""
     found = (each for each in cluster.audit if each.startswith(audit_topic.KAFKA_SCHEME))
     return [each.removeprefix(audit_topic.KAFKA_SCHEME) for each in found]
 
@@ -198,10 +213,28 @@ def _find_new_records(
     ports: FleetPorts,
 ) -> list[_NewRecords]:
     """Ask a cluster how long its topics are; raises KplanError."""
+    found = find_records(fleet, cluster, log_topics(cluster), known, ports)
+    return [
+        _NewRecords(cluster.name, spans, ports.java_client_settings(cluster))
+        for spans in found
+        if any(each.start < each.end for each in spans)
+    ]
+
+
+def find_records(
+    fleet: FleetConfiguration,
+    cluster: FleetCluster,
+    topics: Sequence[str],
+    known: Mapping[tuple[str, str], int],
+    ports: FleetPorts,
+) -> list[tuple[audit_topic.OffsetRange, ...]]:
+    """Ask a cluster for each topic what is to be read of its partitions.
+
+    `known` are the ends that were read up to, by cluster and source. Raises KplanError.
+    """
     if cluster.provider is None:
-        topic = _log_topics(cluster)[0]
         raise UsageError(
-            f"No file describes how topic {topic} of cluster {cluster.name} is read.",
+            f"No file describes how topic {topics[0]} of cluster {cluster.name} is read.",
             'Give the cluster a provider "kafka" block.',
         )
     connect, problems = ports.connector(cluster)
@@ -210,14 +243,12 @@ def _find_new_records(
     own = {source: end for (name, source), end in known.items() if name == cluster.name}
     found = []
     with closing(connect()) as opened:
-        for topic, use in opened.topic_use(_log_topics(cluster)).items():
+        for topic, use in opened.topic_use(topics).items():
             spans = tuple(_offset_ranges(topic, use, own))
             if not spans:
                 detail = "; ".join(use.unread)
                 raise FleetError(f"Topic {topic} of cluster {cluster.name}: {detail}.")
-            if any(each.start < each.end for each in spans):
-                options = ports.java_client_settings(cluster)
-                found.append(_NewRecords(cluster.name, spans, options))
+            found.append(spans)
     return found
 
 

@@ -1,12 +1,11 @@
 """Use case: make a plan, with the impact of its changes, and save it."""
 
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription, ControllerAccess
 from kplan.cluster.usage import TopicUse
 from kplan.config.load import Configuration
@@ -15,7 +14,7 @@ from kplan.kinds.topic_rules import Topic
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
-from kplan.model.errors import ClusterError, UnsupportedError
+from kplan.model.errors import ClusterError
 from kplan.model.impact import Impact
 from kplan.model.plan import Change, Plan, Replay
 from kplan.model.resource import connection_name
@@ -48,6 +47,7 @@ from kplan.workflow.access import (
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.moves.moves import add_moves, check_move_targets
 from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.api_check import check_plan_apis
 from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
@@ -58,43 +58,6 @@ from kplan.workflow.platform import check_plan_platforms, explain_refusals
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, ReplayBasis
-
-
-def check_plan_apis(plan: Plan, clusters: Clusters) -> Plan:
-    """Refuse a plan that takes an API that its cluster lacks, before anything is done (K117-21)."""
-    found = tuple(_missing_api_diagnostics(plan, clusters))
-    return (
-        replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *found])) if found else plan
-    )
-
-
-def check_api(cluster: Cluster, methods: Collection[str]) -> None:
-    """Stop before anything is sent where the cluster lacks an API (K117-21). Raises Unsupported."""
-    lacks = cluster.missing_apis(methods)
-    if lacks:
-        raise UnsupportedError(f"{'. '.join(dict.fromkeys(map(str, lacks.values())))}.")
-
-
-def _missing_api_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
-    for key, connection in clusters.connections.items():
-        batches = [each for each in plan.batches if each.provider == key]
-        try:
-            lacks = connection.cluster.missing_apis({each.step.name for each in batches})
-        except ClusterError:
-            continue  # it does not answer now; apply will tell
-        for method, lack in lacks.items():
-            first = next(each for each in batches if each.step.name == method).changes[0]
-            count = sum(len(each.changes) for each in batches if each.step.name == method)
-            yield Diagnostic(
-                "KP229",
-                Severity.ERROR,
-                SUMMARIES["KP229"],
-                f"{lack}. {count} of the planned changes take it.",
-                "" if lack.reason else "kplan cluster versions lists what the brokers support.",
-                first.address,
-                first.declared_at,
-            )
-
 
 BYPASSED, FORBIDDEN = "KP245", "KP246"
 

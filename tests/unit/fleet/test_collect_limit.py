@@ -9,14 +9,14 @@ import pytest
 import kplan
 
 HOME = Path(kplan.__path__[0])
-MODULES = sorted([*HOME.glob("fleet/*.py"), *HOME.glob("workflow/fleet/*.py")])
+MODULES = sorted([*HOME.glob("fleet/**/*.py"), *HOME.glob("workflow/fleet/*.py")])
 BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
 BOUNDS = {"limit", "distinct", "groupBy"}
 KNOWN = {
     "audit.clusters_with_log": "a row for each cluster",
     "log_files._look": "a row for each log that is new or changed",
     "log_files._changed_objects": "a row for each log",
-    "log_files.part_starts": "a row for each part of a log",
+    "log_outcome.part_starts": "a row for each part of a log",
     "log_store.parts": "a row for each part of a log",
     "log_store._old_parts": "a row for each log",
     "log_store.read": "the same",

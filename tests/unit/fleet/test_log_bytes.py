@@ -12,6 +12,7 @@ import pytest
 
 from kplan.fleet import log_bytes
 from kplan.fleet.log_bytes import (
+    UNKNOWN_END,
     FileState,
     KnownEnd,
     LogPath,
@@ -139,3 +140,29 @@ def test_tasks_are_even(monkeypatch: pytest.MonkeyPatch) -> None:
     found = even_tasks(spans, lambda each: each.end)
     assert sorted(sum(each.end for each in task) for task in found) == [3, 9, 9, 9]
     assert sorted(each.part for task in found for each in task) == [*range(6)]
+
+
+def test_a_packed_log_is_known_by_what_it_begins_with(tmp_path: Path) -> None:
+    """It grew since it was read, and was packed then: it is read again, and is the same log."""
+    log, packed = tmp_path / "x.log", tmp_path / "x.log.1.gz"
+    log.write_text("Started.\nPrincipal = a\n")
+    first = seen(log)
+    packed.write_bytes(gzip.compress(b"Started.\nPrincipal = a\nc\n"))
+    found = seen(packed, KnownEnd(2, 2, "other", "other"), end_of(first))
+    assert (found.start, found.known, found.first) == (0, 1, first.first)
+    packed.write_bytes(gzip.compress(b"Started.\nPrincipal = b\n"))
+    other = seen(packed, end_of(first))
+    assert other.known == -1
+    assert other.first not in {"", first.first}
+    packed.write_bytes(b"no gzip")
+    assert (seen(packed, end_of(first)).known, seen(packed).first) == (-1, "")
+
+
+def test_a_log_that_is_to_be_read_again_is_the_same_log(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("a\nb\n")
+    again = end_of(seen(log))._replace(end=UNKNOWN_END)
+    found = seen(log, again)
+    assert (found.start, found.end, found.known) == (0, 4, 0)
+    log.write_text("b\nb\n")
+    assert seen(log, again).known == -1

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from kplan.fleet.log_bytes import UNKNOWN_END
 from kplan.fleet.log_part import (
     NO_ROWS,
-    UNKNOWN_END,
     Log,
     LogPart,
     known_stamps,

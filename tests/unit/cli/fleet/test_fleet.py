@@ -1,6 +1,7 @@
 """What a user may type wrongly at `kplan fleet`, told before any Spark is started."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +13,23 @@ REFUSED: Mapping[tuple[str, ...], str] = {
     ("access", "who-can", "READ"): "The usage is kplan fleet access who-can OPERATION RESOURCE.",
     ("audit", "ingest", "-removed=x"): "ingest does not support -removed and -since.",
     ("audit", "ingest", "-since=1h"): "ingest does not support -removed and -since.",
+    ("audit", "usage", "-follow"): "kplan fleet audit usage does not support -follow.",
+    ("audit", "ingest", "-follow", "-interval=0s"): "-interval must be 1s or more.",
+    (
+        "audit",
+        "ingest",
+        "-follow",
+        "-output=x",
+    ): "-follow does not support -json, -report and -output.",
     ("audit", "usage", "-since=30d"): "-since=30d is not a duration.",
     ("replay", "-since=9999999h", "x"): "-since=9999999h is longer than 100 years.",
     ("vacuum", "-keep="): "-keep is empty. hint: Write it as 720h.",
+    (
+        "anomalies",
+        "-until=yesterday",
+    ): "-until=yesterday is not a day. hint: Write it as 2026-11-20.",
+    ("costs", "-months=0"): "'-months': Input should be greater than or equal to 1",
+    ("trends", "-days=2"): "'-days': Input should be greater than or equal to 3",
     ("maintain", "-keep="): "-keep is empty. hint: Write it as 720h.",
 }
 
@@ -26,3 +41,13 @@ def test_what_means_nothing_is_refused_at_once(
     assert run(["fleet", *words], {}) == 1
     told = " ".join(capfd.readouterr().err.replace("│", " ").split())
     assert REFUSED[words] in told
+
+
+def test_a_stream_needs_a_spark_whose_driver_is_this_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = 'cluster "a" {\n  snapshot = "a.jsonl"\n  audit = ["*.log"]\n}\n'
+    (tmp_path / "fleet.hcl").write_text(text, encoding="utf-8")
+    assert run(["fleet", "audit", "ingest", "-follow", "-remote=sc://x:1"], {}) == 1
+    assert "-follow does not work through Spark Connect" in capfd.readouterr().err

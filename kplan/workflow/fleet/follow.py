@@ -1,0 +1,164 @@
+"""Use case over many clusters: following their authorizer logs as streams."""
+
+import threading
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from kplan.config.fleet_file import FleetCluster, FleetConfiguration
+from kplan.fleet.audit_topic import KAFKA_SCHEME, follow_records
+from kplan.fleet.log_files import LogPatterns
+from kplan.fleet.log_store import Added
+from kplan.fleet.log_stream import (
+    Batch,
+    LogSource,
+    StreamOptions,
+    add_records,
+    run_streams,
+    ticks,
+)
+from kplan.fleet.session import SparkSettings, open_session
+from kplan.fleet.store import Store
+from kplan.model.errors import KplanError, UsageError
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+from kplan.workflow.fleet.fleet import read_fleet, server_settings
+from kplan.workflow.fleet.ingest import (
+    find_records,
+    ingest_files,
+    log_files,
+    log_topics,
+    logging_clusters,
+)
+
+if TYPE_CHECKING:
+    from kplan.fleet.session import DataFrame, SparkSession
+
+CHECKPOINTS = "checkpoints"
+"""The folder of a store with what Spark notes of streams."""
+_FILES, _TOPICS = "files", "topics"
+
+
+def follow_logs(
+    options: FleetOptions, ports: FleetPorts, interval_s: float, stop_event: threading.Event
+) -> None:
+    """Follow the authorizer logs that the fleet file names until an event is set.
+
+    Their sums are kept as `ingest_logs` keeps them, in micro-batches. What goes wrong with one
+    cluster is a note, and tried again.
+
+    Raises:
+        FleetError: Spark does not start or has ended, or another process follows the same logs.
+        UsageError: no log is named, or Spark Connect is.
+
+    """
+    fleet = read_fleet(options)
+    clusters = logging_clusters(fleet, options)
+    engine = _stream_engine(fleet, options.engine)
+    ports.progress.stage("Starting Spark")
+    with open_session(engine, ports.progress.tasks) as spark:
+        store = Store(spark, fleet.store, fleet.store_format)
+        store.logs.parts()  # says now what no stream can work on
+        follower = _Follower(store, spark, fleet, ports)
+        sources = [follower.files(clusters)] if any(map(log_files, clusters)) else []
+        sources += [follower.topic(each, topic) for each in clusters for topic in log_topics(each)]
+        run = StreamOptions(
+            f"{store.root}/{CHECKPOINTS}",
+            interval_s,
+            follower.report_batch,
+            follower.report_failure,
+        )
+        ports.progress.stage("")
+        ports.progress.note(
+            f"Following the logs of {len(clusters):,} clusters into {store.root}, every "
+            f"{interval_s:g} s."
+        )
+        run_streams(spark, sources, run, stop_event)
+
+
+def _stream_engine(fleet: FleetConfiguration, engine: SparkSettings) -> SparkSettings:
+    """Say which Spark works: one whose driver is this process, as micro-batches come back to it.
+
+    Raises UsageError.
+    """
+    is_named = engine.master or engine.remote
+    remote = engine.remote if is_named else fleet.spark_remote
+    if remote:
+        raise UsageError(
+            "-follow does not work through Spark Connect: micro-batches are kept by this process.",
+            "Name a master with -master, or leave out both for this machine.",
+        )
+    conf = {**fleet.spark_conf, **engine.conf}
+    master = engine.master or fleet.spark_master
+    conf |= server_settings(fleet, conf)
+    return SparkSettings(master, "", conf, fleet.store_format)
+
+
+class _Follower:
+    """What streams read, and how that is told."""
+
+    def __init__(
+        self, store: Store, spark: "SparkSession", fleet: FleetConfiguration, ports: FleetPorts
+    ) -> None:
+        self._store = store
+        self._spark = spark
+        self._fleet = fleet
+        self._ports = ports
+        self._told: set[str] = set()
+
+    def files(self, clusters: "tuple[FleetCluster, ...]") -> LogSource:
+        """Return the files of all clusters as one source."""
+        given = [
+            LogPatterns(each.name, patterns, each.audit_time_zone)
+            for each in clusters
+            if (patterns := tuple(log_files(each)))
+        ]
+
+        def add(rows: "DataFrame") -> Added:
+            del rows
+            found = ingest_files(self._store, self._spark, given)
+            failures = {f"{name}: {each.detail or each.summary}" for name, each in found.failures}
+            self._note_new({*failures, *found.notes})
+            return found.added
+
+        return LogSource(_FILES, _FILES, ticks, add)
+
+    def topic(self, cluster: FleetCluster, topic: str) -> LogSource:
+        """Return a topic of a cluster as a source."""
+        options = self._ports.java_client_settings
+
+        def load(spark: "SparkSession") -> "DataFrame":
+            ends = self._store.logs.topic_ends()
+            (found,) = find_records(self._fleet, cluster, [topic], ends, self._ports)
+            starts = {each.partition: min(each.start, each.end) for each in found}
+            return follow_records(spark, topic, starts, options(cluster))
+
+        def add(rows: "DataFrame") -> Added:
+            store = self._store.with_session(rows.sparkSession)
+            return add_records(store, rows, (cluster.name, topic), options(cluster))
+
+        place = "/".join(quote(each, safe="") for each in (_TOPICS, cluster.name, topic))
+        return LogSource(f"{cluster.name}: {KAFKA_SCHEME}{topic}", place, load, add)
+
+    def report_batch(self, batch: Batch) -> None:
+        """Tell what a micro-batch read."""
+        added = batch.added
+        logs = len({(each.cluster, each.source) for each in added.parts})
+        malformed = f", {added.malformed:,} of them malformed" if added.malformed else ""
+        self._note(
+            f"{batch.source}: {added.lines:,} lines of {logs:,} logs{malformed} "
+            f"[{batch.elapsed_s:.1f} s]"
+        )
+
+    def report_failure(self, source: str, failure: KplanError) -> None:
+        """Tell why a query has ended, which is started again."""
+        hint = f" hint: {failure.hint}" if failure.hint else ""
+        self._note(f"{source}: {failure.detail or failure.summary}{hint} kplan tries again.")
+
+    def _note_new(self, notes: set[str]) -> None:
+        """Tell what was not told for the micro-batch before."""
+        for each in sorted(notes - self._told):
+            self._note(each)
+        self._told = notes
+
+    def _note(self, text: str) -> None:
+        at = self._ports.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._ports.progress.note(f"{at} {text}")

@@ -1,0 +1,28 @@
+"""What of a micro-batch of a topic is new, whoever read some of it before."""
+
+import pytest
+
+from kplan.fleet.audit_topic import OffsetRange
+from kplan.fleet.log_stream import new_offsets
+
+BATCH = OffsetRange("audit", 0, 10, 20)
+
+
+@pytest.mark.parametrize(
+    ("known", "start", "missing"),
+    [(None, 10, None), (10, 10, None), (15, 15, None), (4, 4, (4, 10))],
+    ids=["nothing", "up to it", "some of it", "less than the checkpoint"],
+)
+def test_what_the_tables_lack_is_new(
+    known: int | None, start: int, missing: tuple[int, int] | None
+) -> None:
+    found = new_offsets(BATCH, {} if known is None else {BATCH.source: known, "other": 99})
+    assert found is not None
+    span, gap = found
+    assert span == OffsetRange("audit", 0, start, 20)
+    assert (gap and (gap.start, gap.end)) == missing
+
+
+@pytest.mark.parametrize("known", [20, 25])
+def test_a_micro_batch_that_was_read_before_is_not_new(known: int) -> None:
+    assert new_offsets(BATCH, {BATCH.source: known}) is None
