@@ -5,6 +5,7 @@ of `kplan/config/fleet_rules.py`.
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -36,7 +37,9 @@ from kplan.model.fleet import FleetRules
 
 T = TypeVar("T")
 
-STORE_FORMATS = ("parquet", "delta")
+STORE_FORMATS = ("parquet", "delta", "iceberg")
+_CATALOG_FORMAT = "iceberg"
+_CATALOG_NAME = re.compile(r"\w+([.]\w+)?")
 _PROVIDER_SCHEMA = BodySchema(label_count=1, is_open=True)
 _SCHEMAS: Mapping[str, BodySchema] = {
     "cluster": BodySchema(
@@ -47,7 +50,7 @@ _SCHEMAS: Mapping[str, BodySchema] = {
         blocks=("provider",),
         label_count=1,
     ),
-    "store": BodySchema(("path", "format")),
+    "store": BodySchema(("path", "format", "catalog")),
     "spark": BodySchema(("master", "remote", "conf")),
     **RULE_SCHEMAS,
 }
@@ -88,6 +91,7 @@ class FleetConfiguration:
     clusters: tuple[FleetCluster, ...] = ()
     store: str = "fleet"
     store_format: str = STORE_FORMATS[0]
+    store_catalog: str = ""
     spark_master: str = ""
     spark_remote: str = ""
     spark_conf: Mapping[str, str] = field(default_factory=dict)
@@ -116,6 +120,7 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
             tuple(sorted(clusters, key=lambda each: each.name)),
             store=path if path and "://" in path else str(folder.absolute() / (path or "fleet")),
             store_format=form or STORE_FORMATS[0],
+            store_catalog=reader.catalog(store, form) if store else "",
             spark_master=reader.text(spark, "master") or "" if spark else "",
             spark_remote=reader.text(spark, "remote") or "" if spark else "",
             spark_conf=reader.string_map(spark, "conf") if spark else {},
@@ -277,6 +282,18 @@ class _ArgumentReader:
         if given is not None and given not in choices:
             detail = f"The {name} is one of: {', '.join(choices)}."
             self._ledger.report([error("KP139", declaration.value_range(name), detail)])
+        return given
+
+    def catalog(self, declaration: Declaration, form: str | None) -> str:
+        """Read the catalog of the tables, CATALOG or CATALOG.NAMESPACE; "" is none."""
+        given = self.text(declaration, "catalog") or ""
+        detail = ""
+        if given and not _CATALOG_NAME.fullmatch(given):
+            detail = "The catalog is CATALOG or CATALOG.NAMESPACE, as lake.kplan."
+        elif given and form != _CATALOG_FORMAT:
+            detail = f'A catalog needs format = "{_CATALOG_FORMAT}".'
+        if detail:
+            self._ledger.report([error("KP139", declaration.value_range("catalog"), detail)])
         return given
 
     def strings(self, declaration: Declaration, name: str) -> list[str]:
