@@ -307,11 +307,10 @@ def new_offsets(
 ) -> tuple[OffsetRange, OffsetRange | None] | None:
     """Say what is new up to the end of a micro-batch, and which of it is missing in that.
 
-    `known` are the ends that the tables tell, by source. None is that nothing is new.
+    `known` are the ends that the tables tell, by source: those without one have nothing of it. None
+    is that nothing is new.
     """
-    end = known.get(batch.source)
-    if end is None:
-        return batch, None
+    end = known.get(batch.source, 0)
     if end >= batch.end:
         return None
     span = OffsetRange(batch.topic, batch.partition, end, batch.end)

@@ -10,8 +10,8 @@ BATCH = OffsetRange("audit", 0, 10, 20)
 
 @pytest.mark.parametrize(
     ("known", "start", "missing"),
-    [(None, 10, None), (10, 10, None), (15, 15, None), (4, 4, (4, 10))],
-    ids=["nothing", "up to it", "some of it", "less than the checkpoint"],
+    [(None, 0, (0, 10)), (10, 10, None), (15, 15, None), (4, 4, (4, 10))],
+    ids=["nothing is known", "up to it", "some of it", "less than the checkpoint"],
 )
 def test_what_the_tables_lack_is_new(
     known: int | None, start: int, missing: tuple[int, int] | None
