@@ -194,7 +194,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "fleet anomalies": (
         "fleet.insight:anomalies",
-        "Find new principals, hosts and operations, and rises, in authorizer logs.",
+        "Find new principals, hosts and operations in logs, and rises.",
     ),
     "fleet report": ("fleet.fleet:report", "Write an HTML report about the fleet."),
     "fleet spark": (

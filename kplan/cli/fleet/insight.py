@@ -99,7 +99,7 @@ def anomalies(
         ),
     ] = "",
 ) -> int:
-    """Find new principals, hosts and operations, and rises, in authorizer logs.
+    """Find new principals, hosts and operations in logs, and rises.
 
     kplan compares the last days of the logs with those before and explains each finding: what is
     new, how many requests and denials, the baseline, and the threshold. Thresholds are in the
