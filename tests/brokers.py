@@ -18,9 +18,13 @@ from kplan.sandbox.credential import MECHANISMS
 from kplan.sandbox.layout import DEFAULT_KAFKA_VERSION, SandboxSpec, Security
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
+from tests.capability import Capability, Offer, read_offer
 from tests.token_endpoint import AUDIENCE, ISSUER, TokenEndpoint, token_endpoint
 
 StartSandbox = Callable[[SandboxSpec], Sandbox]
+
+Has = Callable[[Capability], bool]
+"""Whether the cluster of the test has a capability: all have where no other version is wanted."""
 
 
 IDLE_S = 120
@@ -42,6 +46,11 @@ def wanted_version() -> tuple[str, bool]:
     """Return the version under test, and whether it stores metadata in ZooKeeper."""
     version, _, mode = os.environ.get(KAFKA_VARIABLE, DEFAULT_KAFKA_VERSION).partition("+")
     return version, mode == "zookeeper" or version.startswith("2.")
+
+
+def is_default_version() -> bool:
+    """Whether the tests run on the version that a sandbox has by itself."""
+    return wanted_version() == (DEFAULT_KAFKA_VERSION, False)
 
 
 def of_wanted_version(spec: SandboxSpec) -> SandboxSpec:
@@ -87,6 +96,33 @@ def shapes() -> Iterator[SandboxPool]:
     shapes = SandboxPool()
     yield shapes
     shapes.stop_idle(math.inf, 0)
+
+
+@pytest.fixture(scope="session")
+def offer(shapes: SandboxPool) -> Offer:
+    """Read what brokers of the version under test offer."""
+    return read_offer(shapes.take(SandboxSpec()))
+
+
+@pytest.fixture
+def has(request: pytest.FixtureRequest) -> Has:
+    """Say what the cluster of the test has."""
+    in_memory = "kind" in request.fixturenames and request.getfixturevalue("kind") == "memory"
+    if in_memory or is_default_version():
+        return lambda _: True
+    offer: Offer = request.getfixturevalue("offer")
+    return lambda capability: capability.is_in(offer)
+
+
+@pytest.fixture(autouse=True)
+def skip_what_is_lacking(request: pytest.FixtureRequest) -> None:
+    """Skip a test whose `needs` the version under test does not have, with its name."""
+    wanted = [each for mark in request.node.iter_markers("needs") for each in mark.args]
+    if not wanted or is_default_version():
+        return
+    has: Has = request.getfixturevalue("has")
+    if lacks := [each for each in wanted if not has(each)]:
+        pytest.skip(lacks[0].lack(request.getfixturevalue("offer")))
 
 
 @pytest.fixture(scope="module")
@@ -139,22 +175,33 @@ def sasl_broker(sandbox_of: StartSandbox, token_keys: Path) -> Sandbox:
 
     Beside their passwords it takes tokens, by OAUTHBEARER.
     """
-    offered = ",".join((*MECHANISMS, "OAUTHBEARER"))
-    properties = {
-        "listener.name.client.sasl.enabled.mechanisms": offered,
-        **oauthbearer_properties("listener.name.client", token_keys),
-    }
+    properties = {}
+    if takes_tokens():
+        properties = {
+            "listener.name.client.sasl.enabled.mechanisms": ",".join((*MECHANISMS, "OAUTHBEARER")),
+            **oauthbearer_properties("listener.name.client", token_keys),
+        }
     with allow_key_urls(token_keys):
         return sandbox_of(SandboxSpec(security=Security.SASL, server_properties=properties))
+
+
+def takes_tokens() -> bool:
+    """Whether brokers of the version under test can check tokens of OAUTHBEARER (KIP-768)."""
+    return _wanted_release() >= (3, 1)
+
+
+def _wanted_release() -> tuple[int, int]:
+    return SandboxSpec(kafka_version=wanted_version()[0]).release
 
 
 def oauthbearer_properties(listener: str, keys: Path) -> dict[str, str]:
     """Let a listener take tokens, checked by Kafka's own validator: keys, issuer and audience."""
     package = "org.apache.kafka.common.security.oauthbearer"
+    secured = "" if _wanted_release() >= (3, 4) else "secured."  # where the class was before
     return {
         f"{listener}.oauthbearer.sasl.jaas.config": f"{package}.OAuthBearerLoginModule required;",
         f"{listener}.oauthbearer.sasl.server.callback.handler.class": (
-            f"{package}.OAuthBearerValidatorCallbackHandler"
+            f"{package}.{secured}OAuthBearerValidatorCallbackHandler"
         ),
         "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
         "sasl.oauthbearer.expected.audience": AUDIENCE,

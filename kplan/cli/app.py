@@ -184,6 +184,18 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "fleet.recommend:recommend",
         "Recommend ACLs to remove or narrow, from logged requests.",
     ),
+    "fleet costs": (
+        "fleet.insight:costs",
+        "Show what teams and owners use and cost, by month.",
+    ),
+    "fleet trends": (
+        "fleet.insight:trends",
+        "Show how partitions and bytes grow, and when they meet limits.",
+    ),
+    "fleet anomalies": (
+        "fleet.insight:anomalies",
+        "Find new principals, hosts and operations in logs, and rises.",
+    ),
     "fleet report": ("fleet.fleet:report", "Write an HTML report about the fleet."),
     "fleet spark": (
         "fleet.spark:spark",

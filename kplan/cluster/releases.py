@@ -26,10 +26,17 @@ API_RELEASES: Mapping[str, tuple[str, str]] = {
 }
 """Release and proposal by name of the API."""
 
+NAMED_VERSIONS: Mapping[str, str] = {"UpdateFeatures": "UpdateFeatures with levels"}
+"""What to say of an API whose first versions kplan does not use."""
+
+USER_ACLS = ("CreateAcls", 3, "ACLs on users", "3.3 (KIP-373)")
+"""API, version, name and first release: before, ACLs on users and their operations are refused."""
+
 
 def first_release(api: str) -> str:
     """Return since when Kafka has an API, as a sentence; "" where it always had it."""
     if api not in API_RELEASES:
         return ""
     release, proposal = API_RELEASES[api]
-    return f"Kafka has {api} since {release} ({proposal})."
+    what = NAMED_VERSIONS.get(api, api)
+    return f"Kafka has {what} since {release} ({proposal})."

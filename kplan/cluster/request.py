@@ -32,7 +32,8 @@ class ClusterDescription:
     """Who answers. `principal` is how the cluster sees us, "" where that cannot be known.
 
     `fenced` brokers are registered, but down or not yet up (KIP-1073, Kafka 4.0); older clusters
-    do not tell. Where controllers are asked directly, nothing is known of brokers.
+    do not tell. Where controllers are asked directly, nothing is known of brokers. `platform` is
+    that of `cluster/platform.py`, "" where none is known.
     """
 
     cluster_id: str
@@ -41,6 +42,7 @@ class ClusterDescription:
     version: str = ""
     controller_access: ControllerAccess | None = None
     fenced: tuple[Broker, ...] = ()
+    platform: str = ""
 
     @property
     def nodes(self) -> tuple[Broker, ...]:

@@ -174,7 +174,8 @@ class MissingApi:
         )
         needs = f"kplan needs {self.api} in {_version_range(*self.needed)}; the cluster {offers}"
         since = first_release(self.api).rstrip(".")
-        return f"{needs}. {since}" if since and self.offered is None else needs
+        is_older = self.offered is None or self.offered[1] < self.needed[0]
+        return f"{needs}. {since}" if since and is_older else needs
 
 
 def _version_range(oldest: int, newest: int) -> str:

@@ -9,8 +9,9 @@ from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 
 
 def error(code: str, subject: SourceRange | None, detail: str, **more: Any) -> Diagnostic:  # noqa: ANN401 - fields of Diagnostic
-    """Make the error of a code, with the code's own summary."""
-    return Diagnostic(code, Severity.ERROR, SUMMARIES[code], detail, subject=subject, **more)
+    """Make the error of a code, with the title of the code unless `summary` is given."""
+    summary = more.pop("summary", "") or SUMMARIES[code]
+    return Diagnostic(code, Severity.ERROR, summary, detail, subject=subject, **more)
 
 
 def warning(code: str, subject: SourceRange | None, detail: str, **more: Any) -> Diagnostic:  # noqa: ANN401
@@ -43,13 +44,21 @@ class EvaluationError(Exception):
 
 
 class OperandError(Exception):
-    """Values were given to an operation that does not take them; the catcher knows the place."""
+    """Values were given to an operation that does not take them; the catcher knows the place.
 
-    def __init__(self, code: str, detail: str, hint: str = "") -> None:
+    `summary` is that of this use of the code, where it is not the code's title. `operand` is the
+    one at fault, such as "left operand".
+    """
+
+    def __init__(
+        self, code: str, detail: str, hint: str = "", *, summary: str = "", operand: str = ""
+    ) -> None:
         super().__init__(detail)
         self.code = code
         self.detail = detail
         self.hint = hint
+        self.summary = summary
+        self.operand = operand
 
 
 _MAX_COMPARED = 20

@@ -1,9 +1,11 @@
 """`fleet.hcl`: the clusters of a fleet, where its tables are kept, and the Spark that works.
 
-Beside `cluster`, `store` and `spark` blocks it may have variables and local values.
+Beside `cluster`, `store` and `spark` blocks it may have variables and local values, and the blocks
+of `kplan/config/fleet_rules.py`.
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -17,6 +19,7 @@ from kplan.config.declarations.file import FLEET_FILE, ModuleFolders, read_text
 from kplan.config.declarations.reference import block_reference_problems
 from kplan.config.diagnostic import EvaluationError, error, suggestion
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
+from kplan.config.fleet_rules import RULE_SCHEMAS, read_fleet_rules
 from kplan.config.inputs import Inputs
 from kplan.config.modules.module import Module
 from kplan.config.modules.provider import Provider
@@ -26,13 +29,17 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
 from kplan.config.values.sensitive import bare, has_sensitive
+from kplan.config.values.value import Value, is_null
 from kplan.config.values.value_text import to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
+from kplan.model.fleet import FleetRules
 
 T = TypeVar("T")
 
-STORE_FORMATS = ("parquet", "delta")
+STORE_FORMATS = ("parquet", "delta", "iceberg")
+_CATALOG_FORMAT = "iceberg"
+_CATALOG_NAME = re.compile(r"\w+([.]\w+)?")
 _PROVIDER_SCHEMA = BodySchema(label_count=1, is_open=True)
 _SCHEMAS: Mapping[str, BodySchema] = {
     "cluster": BodySchema(
@@ -43,8 +50,9 @@ _SCHEMAS: Mapping[str, BodySchema] = {
         blocks=("provider",),
         label_count=1,
     ),
-    "store": BodySchema(("path", "format")),
+    "store": BodySchema(("path", "format", "catalog")),
     "spark": BodySchema(("master", "remote", "conf")),
+    **RULE_SCHEMAS,
 }
 
 
@@ -83,9 +91,11 @@ class FleetConfiguration:
     clusters: tuple[FleetCluster, ...] = ()
     store: str = "fleet"
     store_format: str = STORE_FORMATS[0]
+    store_catalog: str = ""
     spark_master: str = ""
     spark_remote: str = ""
     spark_conf: Mapping[str, str] = field(default_factory=dict)
+    rules: FleetRules = field(default_factory=FleetRules)
     diagnostics: tuple[Diagnostic, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -110,9 +120,11 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
             tuple(sorted(clusters, key=lambda each: each.name)),
             store=path if path and "://" in path else str(folder.absolute() / (path or "fleet")),
             store_format=form or STORE_FORMATS[0],
+            store_catalog=reader.catalog(store, form) if store else "",
             spark_master=reader.text(spark, "master") or "" if spark else "",
             spark_remote=reader.text(spark, "remote") or "" if spark else "",
             spark_conf=reader.string_map(spark, "conf") if spark else {},
+            rules=read_fleet_rules(library.blocks_of, reader, [each.name for each in clusters]),
             diagnostics=sort_diagnostics(ledger.diagnostics),
             sources=root.sources,
         )
@@ -244,11 +256,11 @@ class _ArgumentReader:
             has_own_state=own_state is not None,
             snapshot=self._path(declaration, "snapshot"),
             audit=tuple(
-                _audit_log(self._folder, each) for each in self._strings(declaration, "audit")
+                _audit_log(self._folder, each) for each in self.strings(declaration, "audit")
             ),
             audit_time_zone=self._time_zone(declaration, "audit_time_zone"),
             deadline_s=self._seconds(declaration, "deadline_s"),
-            super_users=tuple(self._strings(declaration, "super_users")),
+            super_users=tuple(self.strings(declaration, "super_users")),
             allow_everyone=self._value_of_type(declaration, "allow_everyone", bool, "true or false")
             or False,
         )
@@ -272,7 +284,20 @@ class _ArgumentReader:
             self._ledger.report([error("KP139", declaration.value_range(name), detail)])
         return given
 
-    def _strings(self, declaration: Declaration, name: str) -> list[str]:
+    def catalog(self, declaration: Declaration, form: str | None) -> str:
+        """Read the catalog of the tables, CATALOG or CATALOG.NAMESPACE; "" is none."""
+        given = self.text(declaration, "catalog") or ""
+        detail = ""
+        if given and not _CATALOG_NAME.fullmatch(given):
+            detail = "The catalog is CATALOG or CATALOG.NAMESPACE, as lake.kplan."
+        elif given and form != _CATALOG_FORMAT:
+            detail = f'A catalog needs format = "{_CATALOG_FORMAT}".'
+        if detail:
+            self._ledger.report([error("KP139", declaration.value_range("catalog"), detail)])
+        return given
+
+    def strings(self, declaration: Declaration, name: str) -> list[str]:
+        """Read a list of strings."""
         what = "a list of strings"
         given: list[object] = self._value_of_type(declaration, name, list, what) or []
         self._check_scalars(declaration, name, given, what)
@@ -319,6 +344,11 @@ class _ArgumentReader:
         return None
 
     def _value(self, declaration: Declaration, name: str) -> object:
+        value = self.evaluate(declaration, name)
+        return None if value is None else to_json_value(value)
+
+    def evaluate(self, declaration: Declaration, name: str) -> Value | None:
+        """Read a value with all its digits; None where there is none."""
         if name not in declaration.arguments:
             return None
         try:
@@ -328,7 +358,11 @@ class _ArgumentReader:
         except EvaluationError as failure:
             self._ledger.report(failure.diagnostics)
             return None
-        return to_json_value(bare(value))
+        return None if is_null(value) else bare(value)
+
+    def report(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Say what is wrong."""
+        self._ledger.report(diagnostics)
 
     def _provider(self, declaration: Declaration, block: ast.Block) -> Provider:
         names = {each.name: each for each in block.attributes}

@@ -148,7 +148,7 @@ MAX_NODES = 100_000
 """Modules that call others twice, which call others twice, come to more than can be drawn."""
 
 _INSTANCE_ROOTS = frozenset({"each", "count"})
-_ROOTS_WITHOUT_NODE = frozenset({*CONSTANT_ROOTS, *_INSTANCE_ROOTS, "self", "data"})
+_ROOTS_WITHOUT_NODE = frozenset({*CONSTANT_ROOTS, *_INSTANCE_ROOTS, "self", "data", "ephemeral"})
 _PROVIDER_ARGUMENTS = frozenset({"provider", "providers"})
 """Arguments whose words name providers, which are no values."""
 

@@ -1,9 +1,15 @@
 """`moved`, `removed` and `import` blocks, and the addresses in them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
 
+from kplan.config.block_address import (
+    Target,
+    TargetKey,
+    instance_key_problem,
+    literal_key,
+    parse_target,
+)
 from kplan.config.declarations.body_schema import BodySchema, body_problems
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.declarations.reference import reference_problems
@@ -16,105 +22,14 @@ from kplan.config.modules.module_call import ChildModule
 from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.variable import evaluate_flag
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.source import Origin
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import STRING
 from kplan.config.values.value_text import describe_value
-from kplan.model.address import Address, instance_key
+from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.resource import Identity, ImportBlock, Refactorings, Resource
-
-TargetKey: TypeAlias = str | int
-KeyReader: TypeAlias = Callable[[ast.Node], TargetKey]
-"""Reads the key in brackets; raises `Failure`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """An address and its kind, "" for a module. `block` is the address without the last key."""
-
-    text: str
-    kind: str
-    block: str
-
-
-def parse_target(node: ast.Node, origin: Origin, key_of: KeyReader, prefix: str = "") -> Target:
-    """Read an address; `prefix` is that of the module it is written in.
-
-    Raises:
-        Failure: it is none.
-
-    """
-    steps = _steps(node)
-    if steps is None:
-        raise _target_error(node, origin)
-    modules, rest = _split_modules(steps, key_of)
-    text = prefix + "".join(f"module.{name}{key}." for name, key in modules)
-    match rest:
-        case [] if modules:
-            _, key = modules[-1]
-            bare = text.removesuffix(".")
-            return Target(bare, "", bare.removesuffix(key))
-        case [str() as kind, str() as name] if kind != "data":
-            return Target(f"{text}{kind}.{name}", kind, f"{text}{kind}.{name}")
-        case [str() as kind, str() as name, ast_key] if kind != "data":
-            if not isinstance(ast_key, str):
-                block = f"{text}{kind}.{name}"
-                return Target(f"{block}{instance_key(key_of(ast_key))}", kind, block)
-        case _:
-            pass
-    raise _target_error(node, origin)
-
-
-def literal_key(origin: Origin) -> KeyReader:
-    """Take only keys that are written out."""
-
-    def read(node: ast.Node) -> TargetKey:
-        match node:
-            case ast.Literal(_, _, str() | int() as key) if not isinstance(key, bool):
-                return key
-            case _:
-                told = "A key here is a string or a number that is written out."
-                raise EvaluationError([error("KP132", origin.range(node.start, node.end), told)])
-
-    return read
-
-
-def _steps(node: ast.Node) -> list[str | ast.Node] | None:
-    """List names, and keys as nodes, from the left; None if it contains anything else."""
-    match node:
-        case ast.Name(_, _, name):
-            return [name]
-        case ast.GetAttr(_, _, inner, name):
-            step: str | ast.Node = name
-        case ast.Index(_, _, inner, key):
-            step = key
-        case _:
-            return None
-    before = _steps(inner)
-    return None if before is None else [*before, step]
-
-
-def _split_modules(
-    steps: Sequence[str | ast.Node], key_of: KeyReader
-) -> tuple[list[tuple[str, str]], Sequence[str | ast.Node]]:
-    """Split off the modules, each with its key as it is written in addresses."""
-    found: list[tuple[str, str]] = []
-    while len(steps) > 1 and steps[0] == "module" and isinstance(steps[1], str):
-        name, key, steps = steps[1], "", steps[2:]
-        if steps and not isinstance(steps[0], str):
-            key, steps = instance_key(key_of(steps[0])), steps[1:]
-        found.append((name, key))
-    return found, steps
-
-
-def _target_error(node: ast.Node, origin: Origin) -> EvaluationError:
-    detail = "This is not the address of a resource or module."
-    hint = 'Write kafka_topic.NAME, kafka_topic.NAME["KEY"] or module.NAME.'
-    return EvaluationError([error("KP132", origin.range(node.start, node.end), detail, hint=hint)])
-
 
 _LIFECYCLE = BodySchema(("destroy",))
 _REQUIRED_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
@@ -126,9 +41,12 @@ _REQUIRED_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class _DeclaredAddresses:
-    """What is declared: addresses of blocks, and of instances unless some could not be reported."""
+    """What is declared: blocks, and addresses of instances unless some could not be reported.
 
-    blocks: frozenset[str]
+    `blocks` has the place of each by its address.
+    """
+
+    blocks: Mapping[str, SourceRange]
     instances: frozenset[str] | None
 
     def contains(self, target: Target) -> bool:
@@ -199,17 +117,17 @@ def _required_arguments(declaration: Declaration) -> tuple[str, ...]:
 def _declared_addresses(
     root: ChildModule, resources: Sequence[Resource], *, is_whole: bool
 ) -> _DeclaredAddresses:
-    blocks: set[str] = set()
+    blocks: dict[str, SourceRange] = {}
     for module in root.modules():
-        blocks.update(
-            module.label(f"{kind}.{name}") for kind, name in module.declarations.resources
-        )
-        blocks.update(module.label(f"module.{name}") for name in module.declarations.modules)
-    found = {str(each.address) for each in resources}
+        for (kind, name), found in module.declarations.resources.items():
+            blocks[module.label(f"{kind}.{name}")] = found.declared_at
+        for name, call in module.declarations.modules.items():
+            blocks[module.label(f"module.{name}")] = call.declared_at
+    instances = {str(each.address) for each in resources}
     for path in {each.address.module for each in resources}:
         steps = [f"module.{step}" for step in path]
-        found.update(".".join(steps[: depth + 1]) for depth in range(len(steps)))
-    return _DeclaredAddresses(frozenset(blocks), frozenset(found) if is_whole else None)
+        instances.update(".".join(steps[: depth + 1]) for depth in range(len(steps)))
+    return _DeclaredAddresses(blocks, frozenset(instances) if is_whole else None)
 
 
 def _parse_argument(declaration: Declaration, name: str, module: ChildModule) -> Target:
@@ -232,12 +150,19 @@ def _evaluate_moved(
             f"{old.text} is {_kind_phrase(old)} and {new.text} {_kind_phrase(new)}; "
             "an object cannot change its type."
         )
-        raise EvaluationError([error("KP133", declaration.declared_at, detail)])
+        is_mixed = not (old.kind and new.kind)
+        summary = 'Invalid "moved" addresses' if is_mixed else ""
+        raise EvaluationError([error("KP133", declaration.declared_at, detail, summary=summary)])
     if old.text == new.text:
         detail = f"{old.text} moves to itself."
-        raise EvaluationError(
-            [error("KP184", declaration.declared_at, detail, hint="Remove the moved block.")]
+        told = error(
+            "KP184",
+            declaration.declared_at,
+            detail,
+            hint="Remove the moved block.",
+            summary="Redundant move statement",
         )
+        raise EvaluationError([told])
     gains_key = old.text == old.block == new.block
     if known.contains(old) and not gains_key:
         detail = f"{old.text} moves to {new.text}, and is still declared."
@@ -290,10 +215,20 @@ def _evaluate_removed(
     declaration: Declaration, module: ChildModule, known: _DeclaredAddresses
 ) -> tuple[str, ...]:
     gone = _parse_argument(declaration, "from", module)
+    address = declaration.arguments["from"].value
+    if keyed := instance_key_problem(address, declaration.origin):
+        raise EvaluationError([keyed])
     if known.contains(gone):
         detail = f"{gone.text} has a removed block and is still declared."
-        hint = f"Remove {gone.text}, or the removed block."
-        raise EvaluationError([error("KP187", declaration.declared_at, detail, hint=hint)])
+        told = error(
+            "KP187",
+            known.blocks[gone.block],
+            detail,
+            hint=f"Remove {gone.text}, or the removed block.",
+            related=(("the removed block", declaration.declared_at),),
+            summary="" if gone.kind else "Removed module still exists",
+        )
+        raise EvaluationError([told])
     scope = module.scope(declaration.origin)
     problems: list[Diagnostic] = []
     is_destroyed = True

@@ -9,11 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kplan.cluster.port import Cluster
+from kplan.cluster.request import TopicDescription
 from kplan.cluster.usage import TopicUse
 from kplan.fleet.snapshot import (
     ABSENT_NAMES,
     CLUSTER,
     GROUP,
+    LEADERLESS,
+    UNDER_REPLICATED,
     UNREAD,
     USE,
     Row,
@@ -28,6 +31,7 @@ from kplan.model.errors import (
     ClusterError,
     FleetError,
     KplanError,
+    Refusal,
     UnreadableError,
     UnsupportedError,
 )
@@ -40,8 +44,15 @@ def read_use_rows(name: str, cluster: Cluster, topics: Collection[str]) -> Itera
     """Read the usage of topics and all groups; unread parts are reported."""
     try:
         used = cluster.topic_use(topics) if topics else {}
+        health = cluster.topics(topics) if topics else {}
         yield from (
-            Row(name, USE, each, attributes=_use_attributes(used[each])) for each in sorted(used)
+            Row(
+                name,
+                USE,
+                each,
+                attributes={**_use_attributes(used[each]), **_health_attributes(health.get(each))},
+            )
+            for each in sorted(used)
         )
     except ClusterError as failure:
         yield Row(name, UNREAD, USE, attributes={"reason": failure.detail})
@@ -64,6 +75,13 @@ def _use_attributes(used: TopicUse) -> Mapping[str, str]:
         "unread": "; ".join(used.unread) or None,
     }
     return {key: str(each) for key, each in told.items() if each is not None}
+
+
+def _health_attributes(found: TopicDescription | Refusal | None) -> Mapping[str, str]:
+    """Count the partitions without a leader or with too few replicas in sync."""
+    if not isinstance(found, TopicDescription):
+        return {}
+    return {LEADERLESS: str(found.leaderless), UNDER_REPLICATED: str(found.under_replicated)}
 
 
 DEADLINE_S = 120.0

@@ -121,6 +121,18 @@ def recommendation_table(found: "DataFrame", objects: "DataFrame") -> "DataFrame
     )
 
 
+def recommendation_counts(table: "DataFrame") -> "DataFrame":
+    """Count what `recommendation_table` lists: cluster, action, confidence, acls, requests."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    place = ("cluster", "action", "confidence")
+    return (
+        table.groupBy(*place)
+        .agg(F.count(F.lit(1)).alias("acls"), F.sum("requests").alias("requests"))
+        .orderBy(*place)
+    )
+
+
 def new_acl_rows(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
     """Return the ACLs to create as rows of a run, without those that exist already."""
     from pyspark.sql import functions as F  # noqa: N812

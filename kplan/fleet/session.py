@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import field
+from dataclasses import field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,9 +16,11 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from kplan.fleet.iceberg_tables import iceberg_settings
+from kplan.fleet.joined_spark import JoinedSession, JoinSettings, join_spark, submitted_master
 from kplan.fleet.jvm import find_java, send_package, start_gateway
 from kplan.fleet.progress import ProgressCallback, stop_session, watch_tasks
-from kplan.fleet.tables import DELTA, PARQUET, delta_settings
+from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414
 
 _LOCAL = "local"
+_UNKNOWN_MASTER = "unknown"
 _MAX_FAILURES = 4
 """How often a task is begun when its worker dies, as on a cluster."""
 _CONNECT_SCHEME, _STANDALONE_SCHEME = "sc://", "spark://"
@@ -64,7 +67,8 @@ class SparkSettings:
     `master` is as for spark-submit, "" for this machine; `remote` the `sc://` address of a Spark
     Connect server, which wins. `conf` holds Spark's own settings. `tables` is the form of the
     tables it works on; a Connect server must know Delta by itself. One that `has_package` imports
-    this very kplan, and need not be sent it.
+    this very kplan, and need not be sent it. With `is_joined` it is that of this process, whatever
+    its master.
     """
 
     master: str = ""
@@ -72,6 +76,7 @@ class SparkSettings:
     conf: Mapping[str, str] = field(default_factory=dict)
     table_format: str = PARQUET
     has_package: bool = False
+    is_joined: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -93,28 +98,37 @@ def open_session(
     """
     home = spark_home()
     with ExitStack() as stack:
-        if engine.remote:
-            spark = _connect_remote(engine)
-        else:
-            if engine.master.startswith(_STANDALONE_SCHEME):
-                check_reachable(engine.master)
-            options = _spark_options(engine)
-            java = find_java(os.environ)
-            found = stack.enter_context(
-                start_gateway(java, home, options, os.environ, _import_pyspark)
-            )
-            spark = _connect_gateway(found, options, own_python=engine.is_local)
-        stack.push(_SessionEnd(spark, is_remote=bool(engine.remote)).end)
+        joined = _join(engine) if engine.is_joined else _start(engine, home, stack)
+        spark, is_remote = joined.spark, joined.is_remote
+        if joined.is_ours:
+            stack.push(_SessionEnd(spark, is_remote=is_remote).end)
         if progress_callback is not None:
-            stack.enter_context(
-                watch_tasks(spark, progress_callback, is_remote=bool(engine.remote))
-            )
+            stack.enter_context(watch_tasks(spark, progress_callback, is_remote=is_remote))
         _silence_pyspark()
         with _translate_errors():
-            if not engine.is_local and not engine.has_package:
+            if not joined.master.startswith(_LOCAL) and not engine.has_package:
                 folder = stack.enter_context(TemporaryDirectory(prefix="kplan-package-"))
-                send_package(spark, Path(folder), is_remote=bool(engine.remote))
+                send_package(spark, Path(folder), is_remote=is_remote)
             yield spark
+
+
+def _start(engine: SparkSettings, home: Path, stack: ExitStack) -> JoinedSession:
+    """Connect to a Connect server, or start a Spark that ends with the stack."""
+    if engine.remote:
+        return JoinedSession(_connect_remote(engine), "", is_remote=True, is_ours=True)
+    if engine.master.startswith(_STANDALONE_SCHEME):
+        check_reachable(engine.master)
+    options = _spark_options(engine)
+    java = find_java(os.environ)
+    found = stack.enter_context(start_gateway(java, home, options, os.environ, _import_pyspark))
+    spark = _connect_gateway(found, options, own_python=engine.is_local)
+    return JoinedSession(spark, options["spark.master"], is_ours=True)
+
+
+def _join(engine: SparkSettings) -> JoinedSession:
+    known = replace(engine, master=submitted_master() or _UNKNOWN_MASTER, table_format=PARQUET)
+    options = _spark_options(known)
+    return join_spark(JoinSettings(engine.conf, options))
 
 
 def enable_codegen(read: "DataFrame", rows: int = 0) -> "DataFrame":
@@ -248,9 +262,17 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         **_PARQUET_TIMES,
         **(here if engine.is_local else {}),
         **engine.conf,
-        **(delta_settings(engine.conf, os.environ) if engine.table_format == DELTA else {}),
+        **table_settings(engine.table_format, engine.conf, os.environ),
         "spark.master": engine.master or f"{_LOCAL}[*,{_MAX_FAILURES}]",
     }
+
+
+def table_settings(
+    form: str, conf: Mapping[str, str], environ: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the settings of Spark for tables of a form; raises FleetError where none fit."""
+    makers = {DELTA: delta_settings, ICEBERG: iceberg_settings}
+    return makers[form](conf, environ) if form in makers else {}
 
 
 def server_options(conf: Mapping[str, str], port: int) -> dict[str, str]:

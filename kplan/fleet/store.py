@@ -16,10 +16,19 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.iceberg_tables import IcebergTables
 from kplan.fleet.log_store import LogStore, read_if_exists
 from kplan.fleet.session import enable_codegen, failure_reason
 from kplan.fleet.snapshot import ROW_FORMAT
-from kplan.fleet.tables import PARQUET, RUN_SCHEMA, open_tables
+from kplan.fleet.tables import (
+    DELTA,
+    ICEBERG,
+    PARQUET,
+    RUN_SCHEMA,
+    DeltaTables,
+    ParquetTables,
+    Tables,
+)
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
@@ -40,19 +49,35 @@ class Run:
     rows: int = 0
 
 
-class Store:
-    """The tables of a fleet below one root, as Spark spells paths, in the form of `form`."""
+def open_tables(spark: "SparkSession", root: str, form: str, catalog: str = "") -> Tables:
+    """Open the tables below a root, of the form that the fleet file names.
 
-    def __init__(self, spark: "SparkSession", root: str, form: str = PARQUET) -> None:
+    Iceberg tables may be in a `catalog`, as CATALOG or CATALOG.NAMESPACE. Raises FleetError where
+    that cannot be used.
+    """
+    if form == ICEBERG:
+        return IcebergTables(spark, root, catalog)
+    return DeltaTables(spark, root) if form == DELTA else ParquetTables(spark, root)
+
+
+class Store:
+    """The tables of a fleet below one root, as Spark spells paths, in the form of `form`.
+
+    They may be in a `catalog`; raises FleetError where that cannot be used.
+    """
+
+    def __init__(
+        self, spark: "SparkSession", root: str, form: str = PARQUET, catalog: str = ""
+    ) -> None:
         self._spark = spark
-        self._form = form
+        self._form, self._catalog = form, catalog
         self.root = root.rstrip("/")
-        self._tables = open_tables(spark, self.root, form)
+        self._tables = open_tables(spark, self.root, form, catalog)
         self.logs = LogStore(spark, self._tables, self.root)
 
     def with_session(self, spark: "SparkSession") -> "Store":
         """Return the same tables in another session."""
-        return Store(spark, self.root, self._form)
+        return Store(spark, self.root, self._form, self._catalog)
 
     def add_run(self, objects: "DataFrame", run: str, at: datetime) -> Run:
         """Store the rows of a run; they become visible together.
@@ -133,6 +158,10 @@ class Store:
     def malformed_lines(self) -> "DataFrame":
         """Return the lines of the logs that are none of the authorizer's; raises as `usage`."""
         return self.logs.malformed_lines().orderBy("cluster", "source", "line")
+
+    def optimize(self) -> None:
+        """Merge small files of the tables, where they have a way of their own."""
+        self._tables.optimize()
 
     def vacuum(self, keep: timedelta, now: datetime) -> int:
         """Remove runs older than `keep`, never the latest, and leftovers of broken runs.

@@ -1,4 +1,4 @@
-"""How the tables of a store lie on the disk: folders of Parquet, or Delta tables.
+"""How the tables of a store lie on the disk: folders of Parquet, Delta or Iceberg tables.
 
 Which rows count is not for them to say: that is what `kplan/fleet/store.py` keeps `runs` for.
 """
@@ -17,11 +17,11 @@ from kplan.model.errors import FleetError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PARQUET, DELTA = "parquet", "delta"
+PARQUET, DELTA, ICEBERG = "parquet", "delta", "iceberg"
 RUN_SCHEMA = "run string, attempt string, at string, format int, kplan_version string, rows long"
-_ATTEMPT_SCHEMA = f"{OBJECT_SCHEMA}, attempt string"
-_ORPHAN_AGE = timedelta(days=1)
-_LINES_OF = {"objects": "runs", "requests": "logs"}
+ATTEMPT_SCHEMA = f"{OBJECT_SCHEMA}, attempt string"
+ORPHAN_AGE = timedelta(days=1)
+LINES_OF = {"objects": "runs", "requests": "logs"}
 _MAX_ATTEMPTS = 3
 _CONFLICT_ERRORS = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT")
 
@@ -70,10 +70,9 @@ class Tables(Protocol):
         """
         ...
 
-
-def open_tables(spark: "SparkSession", root: str, form: str) -> Tables:
-    """Open the tables below a root, of the form that the fleet file names."""
-    return DeltaTables(spark, root) if form == DELTA else ParquetTables(spark, root)
+    def optimize(self) -> None:
+        """Merge small files, where the form of the tables has a way of its own."""
+        ...
 
 
 class ParquetTables:
@@ -105,7 +104,7 @@ class ParquetTables:
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
         """Read these folders and no others."""
-        return self._read_attempts("objects", _ATTEMPT_SCHEMA, attempts)
+        return self._read_attempts("objects", ATTEMPT_SCHEMA, attempts)
 
     def add_requests(self, requests: "DataFrame", attempt: str) -> None:
         """Write a folder of its own."""
@@ -135,13 +134,16 @@ class ParquetTables:
         gone = 0
         for folder in sorted(root.glob(f"{name}/attempt=*")):
             attempt = folder.name.partition("=")[2]
-            is_young = now.timestamp() - folder.stat().st_mtime < _ORPHAN_AGE.total_seconds()
+            is_young = now.timestamp() - folder.stat().st_mtime < ORPHAN_AGE.total_seconds()
             if attempt in kept or (attempt not in counted and is_young):
                 continue
-            shutil.rmtree(root / _LINES_OF[name] / folder.name, ignore_errors=True)
+            shutil.rmtree(root / LINES_OF[name] / folder.name, ignore_errors=True)
             shutil.rmtree(folder)
             gone += 1
         return gone
+
+    def optimize(self) -> None:
+        """Do nothing: what is read often is merged by attempts."""
 
     def _local_folder(self) -> Path:
         root = Path(self._root.removeprefix("file://"))
@@ -177,7 +179,7 @@ class DeltaTables:
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
         """Read the partitions of these attempts."""
-        found = self._read_table("objects", _ATTEMPT_SCHEMA)
+        found = self._read_table("objects", ATTEMPT_SCHEMA)
         return found.where(found["attempt"].isin(*attempts))
 
     def add_requests(self, requests: "DataFrame", attempt: str) -> None:
@@ -214,16 +216,24 @@ class DeltaTables:
             attempt
             for attempt, at in found.groupBy("attempt").agg(age).collect()
             if attempt not in kept
-            and (attempt in counted or now.timestamp() - at >= _ORPHAN_AGE.total_seconds())
+            and (attempt in counted or now.timestamp() - at >= ORPHAN_AGE.total_seconds())
         ]
         names = ", ".join(f"'{each}'" for each in gone)  # Delta binds no parameters
-        both = (_LINES_OF[name], name)
+        both = (LINES_OF[name], name)
         for each in both if gone else ():
             self._spark.sql(f"DELETE FROM {self._table_name(each)} WHERE attempt IN ({names})")  # noqa: S608 - names are ours
         for each in both:
             with suppress(AnalysisException):  # not there yet
                 self._spark.sql(f"VACUUM {self._table_name(each)}")
         return len(gone)
+
+    def optimize(self) -> None:
+        """Merge small files within partitions."""
+        from pyspark.errors import AnalysisException
+
+        for name in (*LINES_OF.keys(), *LINES_OF.values()):
+            with suppress(AnalysisException):  # not there yet
+                self._spark.sql(f"OPTIMIZE {self._table_name(name)}")
 
     def _append(
         self, name: str, rows: "DataFrame", attempt: str, partitions: Sequence[str]
@@ -232,20 +242,11 @@ class DeltaTables:
 
         told = rows.withColumn("attempt", F.lit(attempt))
         write = told.write.format(DELTA).mode("append").option("mergeSchema", value=True)
-        _retry_on_conflict(lambda: write.partitionBy(*partitions).save(self._path(name)))
+        retry_on_conflict(lambda: write.partitionBy(*partitions).save(self._path(name)))
 
     def _read_table(self, name: str, schema: str) -> "DataFrame":
         """Read a table; columns that it has not yet are null."""
-        from pyspark.sql import functions as F  # noqa: N812
-
-        found = self._spark.read.format(DELTA).load(self._path(name))
-        wanted = (each.split(maxsplit=1) for each in schema.split(", "))
-        return found.select(
-            *(
-                F.col(column) if column in found.columns else F.lit(None).cast(kind).alias(column)
-                for column, kind in wanted
-            )
-        )
+        return select_columns(self._spark.read.format(DELTA).load(self._path(name)), schema)
 
     def _table_name(self, name: str) -> str:
         return f"delta.`{self._path(name).replace('`', '``')}`"
@@ -254,15 +255,31 @@ class DeltaTables:
         return f"{self._root}/{name}"
 
 
-def _retry_on_conflict(write: Callable[[], None]) -> None:
+def select_columns(found: "DataFrame", schema: str) -> "DataFrame":
+    """Select the columns of a schema; those that a table has not yet are null."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    wanted = (each.split(maxsplit=1) for each in schema.split(", "))
+    return found.select(
+        *(
+            F.col(column) if column in found.columns else F.lit(None).cast(kind).alias(column)
+            for column, kind in wanted
+        )
+    )
+
+
+def retry_on_conflict(
+    write: Callable[[], object], conflicts: Sequence[str] = _CONFLICT_ERRORS
+) -> None:
     """Write again when another writer made or changed the table meanwhile."""
     for left in reversed(range(_MAX_ATTEMPTS)):
         try:
-            return write()
+            write()
         except Exception as failure:
-            if not left or not any(each in str(failure) for each in _CONFLICT_ERRORS):
+            if not left or not any(each in str(failure) for each in conflicts):
                 raise
-    return None
+        else:
+            return
 
 
 DELTA_VERSION = "4.4.0"
@@ -270,7 +287,7 @@ DELTA_SPARK_VERSIONS = ("4.0", "4.1", "4.2")
 """The Sparks this Delta Lake is built for. On 4.3 its writes pass and its reads do not."""
 
 _EXTENSIONS_SETTING = "spark.sql.extensions"
-_PACKAGES_SETTING = "spark.jars.packages"
+PACKAGES_SETTING = "spark.jars.packages"
 _DELTA_TASKS = "8"
 
 
@@ -286,7 +303,7 @@ def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[
     Delta Lake runs on this Spark.
     """
     found = {
-        _EXTENSIONS_SETTING: _append_setting(
+        _EXTENSIONS_SETTING: append_setting(
             conf, _EXTENSIONS_SETTING, "io.delta.sql.DeltaSparkSessionExtension"
         ),
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -297,7 +314,7 @@ def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[
     found |= {
         name: conf[name] for name in found.keys() & conf.keys() if name != _EXTENSIONS_SETTING
     }
-    if any("delta" in conf.get(name, "") for name in (_PACKAGES_SETTING, "spark.jars")):
+    if any("delta" in conf.get(name, "") for name in (PACKAGES_SETTING, "spark.jars")):
         return found
     spark = version("pyspark")
     if not is_delta_supported(spark):
@@ -308,13 +325,18 @@ def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[
         )
     minor = ".".join(spark.split(".")[:2])
     jar = f"io.delta:delta-spark_{minor}_2.13:{DELTA_VERSION}"
-    found[_PACKAGES_SETTING] = _append_setting(conf, _PACKAGES_SETTING, jar)
+    return {**found, **maven_settings(conf, environ, jar)}
+
+
+def maven_settings(conf: Mapping[str, str], environ: Mapping[str, str], jar: str) -> dict[str, str]:
+    """Return the settings by which Spark fetches one more jar from Maven."""
+    found = {PACKAGES_SETTING: append_setting(conf, PACKAGES_SETTING, jar)}
     if repository := environ.get("KPLAN_MAVEN_REPOSITORY"):
-        found["spark.jars.repositories"] = _append_setting(
-            conf, "spark.jars.repositories", repository
-        )
+        name = "spark.jars.repositories"
+        found[name] = append_setting(conf, name, repository)
     return found
 
 
-def _append_setting(conf: Mapping[str, str], name: str, more: str) -> str:
+def append_setting(conf: Mapping[str, str], name: str, more: str) -> str:
+    """Return a setting that is a list with one more element."""
     return ",".join(filter(None, (conf.get(name, ""), more)))

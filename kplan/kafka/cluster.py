@@ -39,7 +39,7 @@ from kplan.cluster.settings import (
 )
 from kplan.cluster.topology import ElectionType, Quorum, Reassignment, TargetReplicas, Voter
 from kplan.cluster.usage import GroupDescription, GroupListing, TopicPartition, TopicUse
-from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.settings.connection import ConnectionSettings, Kerberos
 from kplan.kafka.transaction import librdkafka_settings
 from kplan.kafka.wire.controller import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster
@@ -370,7 +370,7 @@ def open_cluster(settings: ConnectionSettings) -> Cluster:
     """Connect, and find out at once whether we are let in.
 
     Where controllers are to be asked (KIP-919) the wire driver carries all requests: librdkafka
-    cannot talk to them.
+    cannot talk to them. So it does with Kerberos, which librdkafka's packages for Python lack.
 
     Raises:
         Unreachable: no one answers.
@@ -380,7 +380,12 @@ def open_cluster(settings: ConnectionSettings) -> Cluster:
 
     """
     cluster: Cluster
-    cluster = ControllerCluster(settings) if settings.is_direct else KafkaCluster(settings)
+    if settings.is_direct:
+        cluster = ControllerCluster(settings)
+    elif isinstance(settings.sasl, Kerberos):
+        cluster = WireCluster(settings)
+    else:
+        cluster = KafkaCluster(settings)
     try:
         cluster.describe()
     except BaseException:

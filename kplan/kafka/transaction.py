@@ -18,6 +18,7 @@ from kplan.kafka.settings.connection import (
     AwsMskIam,
     ClientCredentials,
     ConnectionSettings,
+    Kerberos,
     Mechanism,
     SocketOptions,
     Tls,
@@ -68,6 +69,12 @@ def _sasl(mechanism: Mechanism) -> dict[str, str]:
     match mechanism:
         case ClientCredentials() | AwsMskIam():
             return {"sasl.mechanism": mechanism.name}
+        case Kerberos():
+            raise ClusterError(
+                "librdkafka as confluent-kafka ships it has no Kerberos, and a state in a topic is "
+                "written by it.",
+                hint="Keep the state in a file or a bucket, or log in by another mechanism.",
+            )
         case _:
             return {
                 "sasl.mechanism": mechanism.name,

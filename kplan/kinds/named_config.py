@@ -28,6 +28,14 @@ from kplan.model.plan import Action, Change, Step
 from kplan.model.resource import Identity, Path
 from kplan.model.state import KindSnapshot, LiveObject
 
+_FIRST_RELEASES: Mapping[ConfigScope, tuple[str, str]] = {
+    ConfigScope.GROUP: ("configs of groups", "4.0 (KIP-848)"),
+    ConfigScope.CLIENT_METRICS: ("metrics subscriptions", "3.7 (KIP-714, with KRaft only)"),
+}
+"""Name and first release by scope; a broker that does not know it calls the request invalid."""
+
+_UNKNOWN_SCOPE = frozenset({"INVALID_REQUEST", "UNSUPPORTED_VERSION"})
+
 OWN_SOURCES = frozenset({ConfigSource.GROUP, ConfigSource.CLIENT_METRICS})
 """Sources of the values that were set for the object itself."""
 
@@ -204,11 +212,9 @@ class NamedConfigKind:
 
     def _check_supported(self, refused: Refusal) -> None:
         """Distinguish a cluster without such configs from one that hides them (K117-21)."""
-        if self.scope is ConfigScope.GROUP and refused.error == "INVALID_REQUEST":
-            raise UnsupportedError(
-                "kplan needs DescribeConfigs of groups; the cluster has none for them.",
-                hint="Configs of groups came with Kafka 4.0 (KIP-848).",
-            )
+        if self.scope in _FIRST_RELEASES and refused.error in _UNKNOWN_SCOPE:
+            what, since = _FIRST_RELEASES[self.scope]
+            raise UnsupportedError(f"The cluster has no {what}. Kafka has them since {since}.")
 
     def is_removal(self, step: Step, change: Change) -> bool:
         """Whether the step removes the old object."""

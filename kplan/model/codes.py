@@ -1,4 +1,4 @@
-"""The codes of diagnostics, each with its fixed summary.
+"""The codes of diagnostics, each with its title, which is its summary unless another is given.
 
 Pages of these codes are in `cli/help/codes.md`. Codes of risks (KP2xxx) are in `policy/risk.py`,
 those of exceptions (KP9xx) in `model/errors.py`.
@@ -245,6 +245,20 @@ SUMMARIES: Mapping[str, str] = {
     # reassignments
     "KP546": "Replicas cannot leave a broker",
     "KP547": "Invalid retention step",
+    # modules of registries
+    "KP580": "Module version requirements have changed",
+    # kinds that a cluster lacks
+    "KP590": "Kind not supported by the cluster",
+    # platforms
+    "KP600": "Platform manages this object elsewhere",
+    "KP601": "Platform does not take this config",
+    "KP602": "Platform limits this value",
+    "KP603": "Platform has no ACL of this form",
+    "KP604": "Platform manages this object too",
+    "KP605": "Platform is another one",
+    # conditions
+    "KP570": "Condition does not depend on anything",
+    "KP571": "Zero assert blocks",
     # tests
     "KP701": "Test assertion failed",
     "KP702": "Missing expected failure",

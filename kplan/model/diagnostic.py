@@ -33,9 +33,10 @@ class Severity(StrEnum):
 class Diagnostic:
     """One problem, reported in the same form everywhere.
 
-    `summary` is a fixed sentence per code, without names, so that a reader learns it by sight;
-    `detail` says what and why with the particulars; `hint` is the hint. `related` holds further
-    spans with a short label each (the first declaration of a duplicate, the hops of a cycle).
+    `summary` is the title of the code, or one of `model/summaries.py`: the words of Terraform for
+    this use of the code. `detail` says what and why with the particulars; `hint` is the hint.
+    `related` holds further spans with a short label each (the first declaration of a duplicate,
+    the hops of a cycle).
     `values` holds `(expression, description)` pairs of what the failing expression saw; sensitive
     values are never in it.
     """

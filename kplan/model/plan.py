@@ -167,13 +167,17 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class OutputChange:
-    """An output value before (from state) and after (from configuration)."""
+    """An output value before (from state) and after (from configuration).
+
+    With `is_unknown` the value after is known when the changes have been applied.
+    """
 
     name: str
     action: Action
     before: object | None
     after: object | None
     is_sensitive: bool = False
+    is_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

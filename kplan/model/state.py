@@ -265,7 +265,8 @@ class Snapshot:
     """The cluster at one moment.
 
     A kind that could not be read in full is in `unread` with the reason and never in
-    `readings`: nothing is planned from it. `taken_at` is ISO 8601 in UTC, given by the caller.
+    `readings`: nothing is planned from it. `unsupported` are those of them that the cluster does
+    not have at all. `taken_at` is ISO 8601 in UTC, given by the caller.
     """
 
     cluster_id: str
@@ -275,6 +276,8 @@ class Snapshot:
     taken_at: str = ""
     principal: str = ""
     version: str = ""
+    unsupported: frozenset[str] = frozenset()
+    platform: str = ""
 
     def live_object(self, kind: str, identity: Identity) -> LiveObject | None:
         """Return the object, or None if a kind that was read in full does not contain it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from decimal import Decimal
 from enum import StrEnum
 
 from kplan.model.dataclass import dataclass
@@ -9,7 +10,8 @@ from kplan.model.diagnostic import Diagnostic
 from kplan.model.plan import Plan
 from kplan.model.state import OwnedObject
 
-Cell = str | int | float | bool | tuple[int, ...] | None
+Cell = str | int | float | bool | Decimal | tuple[int, ...] | None
+"""A Decimal is an amount of money: programs get it as text, with all its digits."""
 
 NO_OWNER = "(nobody)"
 """What owns an object that no state holds."""

@@ -89,10 +89,21 @@ def output_changes(request: PlanRequest) -> tuple[OutputChange, ...]:
     """
     before = request.state.outputs
     after = {} if request.is_destroy else request.outputs
+    unknown = {} if request.is_destroy else request.unknown_outputs
     return tuple(
-        _output_change(name, before.get(name), after.get(name))
-        for name in sorted(before.keys() | after.keys())
+        _unknown_output(name, before.get(name), is_sensitive=unknown[name])
+        if name in unknown
+        else _output_change(name, before.get(name), after.get(name))
+        for name in sorted(before.keys() | after.keys() | unknown.keys())
     )
+
+
+def _unknown_output(name: str, before: OutputValue | None, *, is_sensitive: bool) -> OutputChange:
+    """Plan an output that data will give a value which is read after the changes."""
+    hidden = is_sensitive or (before is not None and before.is_sensitive)
+    action = Action.CREATE if before is None else Action.UPDATE
+    known = None if hidden or before is None else before.value
+    return OutputChange(name, action, known, None, hidden, is_unknown=True)
 
 
 def _output_change(
@@ -144,6 +155,7 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
         part = provider_request(request, provider)
         seen = fill_snapshot_from_state(kinds, snapshot, part.state)
         findings += _set_provider(_plan_kinds(part, seen, kinds), provider)
+        findings += Findings((), tuple(_unsupported_diagnostics(part, snapshot)))
     unread = _all_unread_kinds(request, snapshots)
     chosen = [
         kept for each in findings.changes if (kept := _select_change(request, each)) is not None
@@ -326,6 +338,21 @@ def _all_unread_kinds(request: PlanRequest, snapshots: Snapshots) -> dict[str, s
         for provider, snapshot in snapshots.items()
         for kind, reason in _unread_kinds(provider_request(request, provider), snapshot).items()
     }
+
+
+def _unsupported_diagnostics(request: PlanRequest, snapshot: Snapshot) -> Iterator[Diagnostic]:
+    """Report resources of kinds that the cluster does not have (K117-21)."""
+    for each in request.resources:
+        if each.address.kind in snapshot.unsupported:
+            yield Diagnostic(
+                "KP590",
+                Severity.ERROR,
+                SUMMARIES["KP590"],
+                snapshot.unread[each.address.kind],
+                "Remove the block, or upgrade the cluster.",
+                each.address,
+                each.declared_at,
+            )
 
 
 def _unread_diagnostics(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:

@@ -84,4 +84,5 @@ def _change_line(change: Change) -> list[object]:
 
 def _output_line(output: OutputChange) -> list[object]:
     """Leave out a sensitive value, which no saved plan has."""
-    return [output.name, output.action, None if output.is_sensitive else output.after]
+    parts = [output.name, output.action, None if output.is_sensitive else output.after]
+    return [*parts, "known after apply"] if output.is_unknown else parts

@@ -26,6 +26,7 @@ class PlanRequest:
     nothing speaks against it. `replaced` are the addresses of objects that are to be deleted and
     created again, each with the uid that it must still have, "" for any; that they lose what they
     hold must be `acknowledged`. `cluster` and `clusters` are those of the plan.
+    `unknown_outputs` get their values after the changes; each says whether it is sensitive.
     """
 
     resources: tuple[Resource, ...]
@@ -46,6 +47,7 @@ class PlanRequest:
     cluster: Mapping[str, str] = field(default_factory=dict)
     clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     created_at: str = ""
+    unknown_outputs: Mapping[str, bool] = field(default_factory=dict)
 
 
 def provider_request(request: PlanRequest, provider: str) -> PlanRequest:

@@ -110,8 +110,9 @@ class ClusterFacts(Mapping[str, object]):
     """The cluster as `cluster` in a policy: one snapshot, so that all of it fits together.
 
     `topics`, `acls` and every kind by its name (`kafka_topic`): objects by identity. `brokers`,
-    `racks`, `size`. `totals` counts what exists, `planned` what will be after the whole plan,
-    `so_far` what will be after this change and those before it that were not refused (K201-16).
+    `racks`, `size`, `platform`: who runs the cluster, None where that is not known. `totals` counts
+    what exists, `planned` what will be after the whole plan, `so_far` what will be after this
+    change and those before it that were not refused (K201-16).
 
     A snapshot has the configs of declared topics only; `read_configs` reads those of the others
     when a policy asks for topics. Without it they are unknown.
@@ -136,6 +137,7 @@ class ClusterFacts(Mapping[str, object]):
                 for each in snapshot.brokers
             ],
             "racks": lambda: sorted({each.rack for each in snapshot.brokers if each.rack}),
+            "platform": lambda: snapshot.platform or None,
             "size": lambda: len(snapshot.brokers),
             "topics": lambda: self[_TOPIC],
             "acls": lambda: list(self._objects("kafka_acl").values()),
@@ -261,7 +263,7 @@ class ClusterState:
     """The cluster before the plan is executed, and its totals afterwards.
 
     `facts` has every member that `cluster` has in HCL policies: topics, acls, brokers, racks,
-    size, totals, so_far, planned, and every kind by its name.
+    size, platform, totals, so_far, planned, and every kind by its name.
     """
 
     facts: Mapping[str, object]

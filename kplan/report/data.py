@@ -40,7 +40,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to know. `summary` is the same for each finding of a code, `text` the particulars.
+    """One thing to know. `summary` is one of those of the code, `detail` the particulars.
 
     `address` is what it is about, "" where that is no resource. `rule` is its id where a code has
     many rules, such as a policy; `related` are further places with a label each.

@@ -89,7 +89,7 @@ def answer_report(
 def figures_report(figures: Figures, at: str) -> Report:
     """Report the tables of a job over many clusters; a stream begins with their source."""
     rows: list[Data] = [
-        {"table": each.name, **dict(zip(each.columns, row, strict=True))}
+        {"table": each.name, **table.row_data(each.columns, row)}
         for each in figures.tables
         for row in each.rows
     ]

@@ -9,6 +9,7 @@ from kplan.model.plan import Change, Plan
 from kplan.model.state import ObjectStatus, OutputValue, OwnedObject, State, StateDiff, StateVersion
 from kplan.model.table import Figures
 from kplan.report.data import Data, Gauge, as_data
+from kplan.report.document import Document, Totals
 from kplan.report.documents import drift, message, table
 from kplan.report.documents.diagnostic import (
     diagnostics_data,
@@ -227,10 +228,17 @@ def figures_text(figures: Figures, look: TextStyle) -> str:
 
 def figures_html(figures: Figures) -> str:
     """Write a fleet as one HTML page."""
-    from kplan.report.documents.fleet_page import fleet_page  # noqa: PLC0415 - one verb needs it
-    from kplan.report.formats.html import render_html  # noqa: PLC0415
+    from kplan.report.documents.fleet.page import fleet_page  # noqa: PLC0415 - one verb needs it
+    from kplan.report.formats.fleet_html import render_fleet_page  # noqa: PLC0415
 
-    return render_html(fleet_page(figures))
+    return render_fleet_page(fleet_page(figures))
+
+
+def figures_summary_text(figures: Figures, look: TextStyle) -> str:
+    """Write the first lines of the page about a fleet."""
+    from kplan.report.documents.fleet.page import fleet_page  # noqa: PLC0415 - one verb needs it
+
+    return render_text(Document((Totals(fleet_page(figures).verdict),)), look)
 
 
 def figures_json(figures: Figures) -> str:

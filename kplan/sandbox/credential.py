@@ -40,8 +40,11 @@ def make_open_credentials() -> Credentials:
     return Credentials("PLAINTEXT", (anonymous,), (anonymous.principal,), {})
 
 
-def make_sasl_credentials(*, has_scram: bool = True) -> Credentials:
-    """Make users with new passwords; without SCRAM all of them log in by PLAIN."""
+def make_sasl_credentials(*, has_scram: bool = True, has_tokens: bool = True) -> Credentials:
+    """Make users with new passwords; without SCRAM all of them log in by PLAIN.
+
+    Without delegation tokens the brokers get no key for them: they would not start with one.
+    """
     passwords = {name: secrets.token_urlsafe(12) for name in (*USERS, BROKER)}
     plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
     known = " ".join(f'user_{name}="{password}"' for name, password in passwords.items())
@@ -49,7 +52,7 @@ def make_sasl_credentials(*, has_scram: bool = True) -> Credentials:
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         "sasl.mechanism.controller.protocol": "PLAIN",
-        "delegation.token.secret.key": secrets.token_urlsafe(24),
+        **({"delegation.token.secret.key": secrets.token_urlsafe(24)} if has_tokens else {}),
     }
     for listener in ("client", "controller"):
         server |= {

@@ -83,7 +83,9 @@ def _bind(listener: socket.socket, port: int) -> bool:
     return True
 
 
-def make_credentials(security: Security, folder: Path, *, has_scram: bool = True) -> Credentials:
+def make_credentials(
+    security: Security, folder: Path, *, has_scram: bool = True, has_tokens: bool = True
+) -> Credentials:
     """Make new throw-away credentials; certificates are written to `folder`.
 
     Raises:
@@ -94,7 +96,7 @@ def make_credentials(security: Security, folder: Path, *, has_scram: bool = True
         case Security.NONE:
             return make_open_credentials()
         case Security.SASL:
-            return make_sasl_credentials(has_scram=has_scram)
+            return make_sasl_credentials(has_scram=has_scram, has_tokens=has_tokens)
         case Security.TLS:
             return _make_tls_credentials(folder)
         case _:
@@ -113,12 +115,11 @@ def _make_tls_credentials(folder: Path) -> Credentials:
 
 
 MAX_ATTEMPTS = 3
-STARTED_LINES = (
-    re.compile(rb"Kafka Server started"),
-    re.compile(rb"\[KafkaServer id=\d+\] started"),
-    re.compile(rb"binding to port"),
-)
-"""What says that a node serves: one with KRaft, one with ZooKeeper, and ZooKeeper itself."""
+STARTED_LINE = re.compile(rb"Kafka Server started|\[KafkaServer id=\d+\] started|binding to port")
+"""What says that a node serves: one with KRaft, one with ZooKeeper, or ZooKeeper itself."""
+UNFENCED_LINE = re.compile(rb"The broker has been unfenced")
+FIRST_RELEASE_THAT_STARTS_UNFENCED = (3, 9)
+"""Older brokers with KRaft may say that they serve before the cluster counts on them."""
 LONGEST_STARTED_LINE = 40
 PORT_IN_USE = b"Address already in use"
 LOG_TAIL_LINES = 25
@@ -210,7 +211,9 @@ def _write_files(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]
     sandbox = Sandbox(folder, spec, _new_uuid(), laid_out, ())
     write_sandbox(sandbox)  # from here on the folder is known as ours, whatever happens
     _remove_old_files(folder)
-    made = make_credentials(spec.security, folder, has_scram=spec.has_scram)
+    made = make_credentials(
+        spec.security, folder, has_scram=spec.has_scram, has_tokens=spec.has_tokens
+    )
     sandbox = replace(sandbox, users=made.users)
     write_sandbox(sandbox)
     for node in laid_out:
@@ -226,7 +229,7 @@ def _write_files(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]
 
 
 def _remove_old_files(folder: Path) -> None:
-    for old in (*folder.glob("*.properties"), *folder.glob("*.pem")):
+    for old in (each for kind in ("properties", "pem", "p12") for each in folder.glob(f"*.{kind}")):
         old.unlink()
     for old in folder.glob("node-*"):
         shutil.rmtree(old)
@@ -322,11 +325,13 @@ def wait_until_started(
     """
     deadline = time.monotonic() + timeout_s
     waiting = dict(seen)
+    missing = {number: _lines_of_start(sandbox, number) for number in seen}
     while waiting:
         for number in list(waiting):
             log = node_folder(sandbox.folder, sandbox.node(number)) / "server.log"
-            waiting[number], started = _read_log(log, waiting[number])
-            if started:
+            waiting[number], fresh = _read_log(log, waiting[number])
+            missing[number] = [each for each in missing[number] if not each.search(fresh)]
+            if not missing[number]:
                 del waiting[number]
                 progress(
                     ProgressStep(Stage.START, f"node {number}", len(seen) - len(waiting), len(seen))
@@ -338,15 +343,22 @@ def wait_until_started(
         time.sleep(POLL_S)
 
 
-def _read_log(log: Path, old: int) -> tuple[int, bool]:
-    """Return how far the log was read, and whether the new part says that the server started."""
+def _lines_of_start(sandbox: Sandbox, number: int) -> list[re.Pattern[bytes]]:
+    is_late = sandbox.node(number).is_broker and not sandbox.spec.has_zookeeper
+    release = replace(sandbox.spec, kafka_version=sandbox.version(number)).release
+    late = is_late and release < FIRST_RELEASE_THAT_STARTS_UNFENCED
+    return [STARTED_LINE, UNFENCED_LINE] if late else [STARTED_LINE]
+
+
+def _read_log(log: Path, old: int) -> tuple[int, bytes]:
+    """Return how far the log was read, and the new part."""
     try:
         with log.open("rb") as handle:
             handle.seek(max(0, old - LONGEST_STARTED_LINE))
             fresh = handle.read()
-            return handle.tell(), any(each.search(fresh) for each in STARTED_LINES)
+            return handle.tell(), fresh
     except FileNotFoundError:
-        return old, False
+        return old, b""
 
 
 def _crash_error(sandbox: Sandbox, number: int) -> SandboxError:

@@ -13,8 +13,9 @@ from kplan.sandbox.credential import Credentials
 DEFAULT_KAFKA_VERSION = "4.3.0"
 SUPPORTED_VERSIONS = re.compile(r"(2\.8|3\.\d+|4\.\d+)\.\d+")
 FIRST_KRAFT_VERSION, FIRST_VERSION_WITHOUT_ZOOKEEPER = (3, 3), (4, 0)
-FIRST_VERSION_WITH_SCRAM_IN_KRAFT = (3, 5)
-"""KRaft is ready for production since Kafka 3.3 (KIP-833), and has SCRAM since 3.5 (KIP-900)."""
+FIRST_VERSION_WITH_SCRAM_IN_KRAFT, FIRST_VERSION_WITH_TOKENS_IN_KRAFT = (3, 5), (3, 6)
+"""KRaft is ready for production since Kafka 3.3 (KIP-833), has SCRAM since 3.5 (KIP-900), and
+delegation tokens since 3.6 (KAFKA-15219)."""
 
 
 class Security(StrEnum):
@@ -67,6 +68,11 @@ class SandboxSpec:
     def has_scram(self) -> bool:
         """Whether users can have SCRAM credentials."""
         return self.has_zookeeper or self.release >= FIRST_VERSION_WITH_SCRAM_IN_KRAFT
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether users can have delegation tokens."""
+        return self.has_zookeeper or self.release >= FIRST_VERSION_WITH_TOKENS_IN_KRAFT
 
     @property
     def own_controllers(self) -> int:
@@ -222,6 +228,8 @@ def _zookeeper_mode(
     return {
         "broker.id": str(node.id),
         "zookeeper.connect": zookeeper_address(laid_out),
+        # ZooKeeper starts at the same moment, and on a busy machine it takes more than 18 s.
+        "zookeeper.connection.timeout.ms": "90000",
         "listener.security.protocol.map": f"{CLIENT}:{protocol}",
     }
 

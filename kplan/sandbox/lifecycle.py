@@ -23,7 +23,12 @@ from kplan.sandbox.launch import (
 )
 from kplan.sandbox.layout import SandboxSpec, Security, check_spec
 from kplan.sandbox.process import ProcessState, end_processes, hold_signals, process_state
-from kplan.sandbox.runtime import MIN_JAVA_WITH_AOT, KafkaRuntime, node_folder
+from kplan.sandbox.runtime import (
+    MIN_JAVA_WITH_AOT,
+    KafkaRuntime,
+    node_folder,
+    set_protocol_version,
+)
 from kplan.sandbox.sandbox import (
     SANDBOX_FILE,
     Progress,
@@ -144,26 +149,51 @@ def restart_nodes(
     progress: Progress = ignore_progress,
     grace_s: float = 10.0,
     timeout_s: float = START_TIMEOUT_S,
+    *,
+    kafka_version: str = "",
 ) -> Sandbox:
     """Start nodes again on their data and ports, ending those that run; wait until they serve.
 
     A broker is back only when its last session is over (`broker.session.timeout.ms`, 9 s), as on
-    any cluster. Raises SandboxError when there is no such node, or when one does not come up.
+    any cluster. With `kafka_version` the nodes run that version from now on: in a rolling upgrade
+    one after the other. Raises SandboxError when there is no such node, or when one does not come
+    up.
     """
     sandbox = read_sandbox(folder.absolute())
     if sandbox is None:
         raise SandboxError(f"There is no sandbox in {folder}.", hint="Run `kplan sandbox start`.")
     known = [sandbox.node(each).id for each in numbers]
+    if kafka_version:
+        check_spec(replace(sandbox.spec, kafka_version=kafka_version))
+        prepare_runtime(
+            kafka_version, progress
+        )  # nothing is stopped for a version that is not there
     end_processes([sandbox.processes[each] for each in known if each in sandbox.processes], grace_s)
     with file_lock(sandbox.folder / LOCK_FILE):
         sandbox = read_sandbox(sandbox.folder) or sandbox
+        if kafka_version:
+            sandbox = _upgrade_nodes(sandbox, known, kafka_version)
         return _restart_nodes(sandbox, known, progress, timeout_s)
+
+
+def _upgrade_nodes(sandbox: Sandbox, numbers: Collection[int], version: str) -> Sandbox:
+    """Record a version for nodes. Those with ZooKeeper go on to speak the protocol of the old one.
+
+    That is the first step of an upgrade in Kafka's documentation; with KRaft the cluster's
+    metadata.version has that role.
+    """
+    for each in numbers:
+        home = node_folder(sandbox.folder, sandbox.node(each))
+        if sandbox.spec.has_zookeeper and sandbox.node(each).is_broker:
+            set_protocol_version(home, sandbox.spec.release)
+    return replace(sandbox, versions={**sandbox.versions, **dict.fromkeys(numbers, version)})
 
 
 def _restart_nodes(
     sandbox: Sandbox, numbers: Collection[int], progress: Progress, timeout_s: float
 ) -> Sandbox:
-    runtime = prepare_runtime(sandbox.spec.kafka_version, progress)
+    versions = {sandbox.version(each) for each in numbers}
+    runtimes = {each: prepare_runtime(each, progress) for each in sorted(versions)}
     logs = {
         each: node_folder(sandbox.folder, sandbox.node(each)) / "server.log" for each in numbers
     }
@@ -171,7 +201,9 @@ def _restart_nodes(
     with end_on_failure() as processes:
         with hold_signals():
             for each in numbers:
-                processes[each] = start_node(sandbox, sandbox.node(each), runtime)
+                processes[each] = start_node(
+                    sandbox, sandbox.node(each), runtimes[sandbox.version(each)]
+                )
             started = {**sandbox.processes, **processes}
             sandbox = replace(sandbox, processes=started, is_kept=False)
             write_sandbox(sandbox)
@@ -258,6 +290,7 @@ def describe_sandbox(sandbox: Sandbox) -> Mapping[str, object]:
             {
                 "id": node.id,
                 "roles": [role.value for role in node.roles],
+                "kafka_version": sandbox.version(node.id),
                 "rack": node.rack,
                 "broker_port": node.broker_port,
                 "controller_port": node.controller_port,

@@ -162,6 +162,15 @@ def write_settings(folder: Path, server: Mapping[str, str], *, logs_allowed: boo
     )
 
 
+def set_protocol_version(folder: Path, release: tuple[int, int]) -> None:
+    """Let a broker with ZooKeeper speak the protocol of a release, unless its file says which."""
+    file = folder / "server.properties"
+    key, text = "inter.broker.protocol.version", file.read_text(encoding="latin-1")
+    if f"\n{key}=" not in f"\n{text}":
+        number = ".".join(map(str, release))
+        write_private_file(file, f"{text}{key}={number}\n")
+
+
 def _write_properties(file: Path, properties: Mapping[str, str]) -> None:
     write_private_file(file, format_properties(properties))
 

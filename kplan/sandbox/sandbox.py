@@ -31,7 +31,8 @@ class Sandbox:
     """One sandbox. `processes` maps node id to process; empty when it was stopped.
 
     With `is_kept` the next start brings up the same cluster with its data. `java` says which Java
-    it was started with.
+    it was started with. `versions` has the version of each node that runs another one than `spec`
+    says, as in the middle of a rolling upgrade.
     """
 
     folder: Path
@@ -42,6 +43,7 @@ class Sandbox:
     processes: Mapping[int, Process] = field(default_factory=dict)
     is_kept: bool = False
     java: str = ""
+    versions: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def bootstrap_servers(self) -> str:
@@ -69,6 +71,10 @@ class Sandbox:
                 return user
         names = ", ".join(user.name for user in self.users)
         raise SandboxError(f"The sandbox has no user {name}.", hint=f"It has {names}.")
+
+    def version(self, number: int) -> str:
+        """Return the version of Kafka that a node runs."""
+        return self.versions.get(number, self.spec.kafka_version)
 
     def node(self, number: int) -> Node:
         """Return a node by its id. Raises SandboxError."""
@@ -98,6 +104,7 @@ def write_sandbox(sandbox: Sandbox) -> None:
         "processes": {str(key): _fields(each) for key, each in sandbox.processes.items()},
         "is_kept": sandbox.is_kept,
         "java": sandbox.java,
+        "versions": {str(key): each for key, each in sandbox.versions.items()},
     }
     fresh = sandbox.folder / f"{SANDBOX_FILE}.new"
     write_private_file(fresh, json.dumps(document, indent=2, default=str) + "\n")
@@ -141,6 +148,7 @@ def _from_json(folder: Path, document: Mapping[str, Any]) -> Sandbox:
         processes={int(key): Process(**each) for key, each in document["processes"].items()},
         is_kept=bool(document.get("is_kept", False)),
         java=document.get("java", ""),
+        versions={int(key): str(each) for key, each in document.get("versions", {}).items()},
     )
 
 

@@ -27,6 +27,7 @@ from kplan.model.resource import Identity, cluster_label, connection_name
 from kplan.model.state import Snapshot, State
 from kplan.state.file import check_same_cluster
 from kplan.state.journal import Journal
+from kplan.workflow.platform import describe_with_platform
 from kplan.workflow.ports import Ports
 from kplan.workflow.snapshot import read_snapshot
 
@@ -66,6 +67,11 @@ class Clusters:
     def open(self) -> Mapping[str, Cluster]:
         """Clusters that answer, by key of the connection."""
         return {key: each.cluster for key, each in self.connections.items()}
+
+    @property
+    def descriptions(self) -> Mapping[str, ClusterDescription]:
+        """What the clusters that answer are, by key of the connection."""
+        return {key: each.description for key, each in self.connections.items()}
 
     @property
     def ids(self) -> Mapping[str, str]:
@@ -160,7 +166,8 @@ def _open_connections(
 
     def opened(key: str) -> Connection:
         cluster = stack.enter_context(closing(ports.connect(configuration, key)))
-        return Connection(cluster, cluster.describe(), names.get(key, ""))
+        described = describe_with_platform(cluster.describe(), configuration, key)
+        return Connection(cluster, described, names.get(key, ""))
 
     fresh, dark = _query_all(sorted(keys), opened, ())
     return Clusters({**clusters.connections, **fresh}, {**clusters.unreachable, **dark})

@@ -22,6 +22,7 @@ from kplan.state.journal import Journal, replay_journal
 from kplan.state.lock_holder import LockHolder
 from kplan.workflow.access import acl_order_diagnostics
 from kplan.workflow.clusters import Clusters, connect_clusters
+from kplan.workflow.platform import platform_argument_diagnostics
 from kplan.workflow.ports import Ports, Project
 
 _TWO_STEP_KIND = "kafka_topic"
@@ -145,7 +146,13 @@ def load_checked(
 
     """
     configuration = load_restricted(project.folder, project.inputs, KINDS, reader, defers=defers)
-    problems = sort_diagnostics([*configuration.diagnostics, *acl_order_diagnostics(configuration)])
+    problems = sort_diagnostics(
+        [
+            *configuration.diagnostics,
+            *acl_order_diagnostics(configuration),
+            *platform_argument_diagnostics(configuration),
+        ]
+    )
     if has_errors(problems):
         raise ConfigError(problems, configuration.sources)
     return configuration

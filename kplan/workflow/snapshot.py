@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
 from kplan.kinds.base import ResourceKind
-from kplan.model.errors import UnreadableError, UnsupportedError
+from kplan.model.errors import KplanError, UnreadableError, UnsupportedError
 from kplan.model.resource import Identity
 from kplan.model.state import KindSnapshot, Snapshot
 
@@ -25,7 +25,6 @@ def read_snapshot(
 
     Raises:
         Unreachable, AuthError: the cluster as a whole cannot be asked.
-        Unsupported: it lacks the API of a kind of which something is wanted (K117-21).
 
     """
     chosen = [kind for kind in kinds if kind.is_always_read or kind.name in wanted]
@@ -42,20 +41,20 @@ def read_snapshot(
         description.cluster_id,
         description.brokers,
         readings={name: each for name, each in found.items() if isinstance(each, KindSnapshot)},
-        unread={name: each for name, each in found.items() if isinstance(each, str)},
+        unread={name: each.detail for name, each in found.items() if isinstance(each, KplanError)},
         principal=description.principal,
         version=description.version,
+        unsupported=frozenset(
+            name for name, each in found.items() if isinstance(each, UnsupportedError)
+        ),
+        platform=description.platform,
     )
 
 
 def _read_kind(
     cluster: Cluster, kind: ResourceKind, wanted: Collection[Identity]
-) -> KindSnapshot | str:
+) -> KindSnapshot | UnreadableError | UnsupportedError:
     try:
         return kind.read(cluster, wanted)
-    except UnreadableError as failure:
-        return failure.detail
-    except UnsupportedError as failure:
-        if wanted:
-            raise
-        return failure.detail
+    except (UnreadableError, UnsupportedError) as failure:
+        return failure

@@ -60,6 +60,15 @@ def errors(answers: Mapping[Name, object]) -> dict[Name, str]:
     }
 
 
+def alike(found: Mapping[Name, str], wanted: Mapping[Name, str], *, exact: bool) -> bool:
+    """Compare outcomes: by their codes, or only whether each item was refused."""
+    if exact:
+        return found == wanted
+    return {key: each == "ok" for key, each in found.items()} == {
+        key: each == "ok" for key, each in wanted.items()
+    }
+
+
 def soon(holds: Callable[[], bool]) -> None:
     """Wait until a broker shows what was acknowledged (trap 2)."""
     end = time.monotonic() + VISIBLE_S

@@ -13,7 +13,7 @@ from kplan.kafka.wire.driver import preflight
 from kplan.model.errors import ClusterError
 from kplan.sandbox.layout import SandboxSpec, Security
 from kplan.sandbox.runtime import format_properties
-from tests.brokers import oauthbearer_properties
+from tests.brokers import oauthbearer_properties, takes_tokens
 
 LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "admin", "sasl.password": "secret"}
 
@@ -50,14 +50,15 @@ def every_mechanism(keys: Path) -> SandboxSpec:
         "scram-sha-512": f"{package}.scram.ScramLoginModule required;",
     }
     client = "listener.name.client"
+    mechanisms = (*logins, "oauthbearer") if takes_tokens() else (*logins,)
     return SandboxSpec(
         security=Security.TLS,
         server_properties={
             "listener.security.protocol.map": "CLIENT:SASL_SSL,CONTROLLER:SSL",
             f"{client}.ssl.client.auth": "none",
             **{f"{client}.{name}.sasl.jaas.config": login for name, login in logins.items()},
-            **oauthbearer_properties(client, keys),
-            "sasl.enabled.mechanisms": ",".join((*logins, "oauthbearer")).upper(),
+            **(oauthbearer_properties(client, keys) if takes_tokens() else {}),
+            "sasl.enabled.mechanisms": ",".join(mechanisms).upper(),
             "sasl.mechanism.inter.broker.protocol": "PLAIN",
             "authorizer.class.name": "",
             "connections.max.idle.ms": "1000",

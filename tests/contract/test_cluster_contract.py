@@ -12,7 +12,27 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.request import NewTopic, TopicPreview
 from kplan.cluster.topic import effective_configs
 from kplan.model.errors import Refusal, UnreachableError
-from tests.contract.clusters import acl, described, errors, is_ready, listed, made, own_config, soon
+from tests.brokers import Has
+from tests.capability import (
+    COMPRESSION_LEVELS,
+    ERROR_CODES,
+    KRAFT,
+    NEWEST_CONFIGS,
+    NO_DOWN_CONVERSION,
+    RECORD_LIMIT,
+    TIERED_STORAGE,
+)
+from tests.contract.clusters import (
+    acl,
+    alike,
+    described,
+    errors,
+    is_ready,
+    listed,
+    made,
+    own_config,
+    soon,
+)
 
 # Who answers.
 
@@ -56,7 +76,7 @@ def test_a_created_topic_is_there_as_it_was_asked_for(cluster: Cluster, prefix: 
 
 
 def test_a_batch_of_good_and_bad_topics_is_answered_item_by_item(
-    cluster: Cluster, prefix: str
+    cluster: Cluster, prefix: str, has: Has
 ) -> None:
     """K4-25: 24 instructions for 23 names; no error stops a neighbour."""
     made(cluster, NewTopic(f"{prefix}there"), NewTopic(f"{prefix}dot.ted"))
@@ -86,14 +106,18 @@ def test_a_batch_of_good_and_bad_topics_is_answered_item_by_item(
         (NewTopic(f"{prefix}twice", 1, 1), "INVALID_REQUEST"),
         (NewTopic(f"{prefix}twice", 2, 1), "INVALID_REQUEST"),
     ]
+    if not has(KRAFT):  # with ZooKeeper a replica on an unknown broker is waited for
+        batch = [each for each in batch if each[0].name != f"{prefix}stranger"]
     answers = cluster.create_topics([spec for spec, _ in batch])
-    assert errors(answers) == {spec.name: wanted for spec, wanted in batch}
-    assert len(answers) == 23
+    wanted = {spec.name: wanted for spec, wanted in batch}
+    assert alike(errors(answers), wanted, exact=has(ERROR_CODES))
+    assert len(answers) == len(batch) - 1
     good = {spec.name for spec, wanted in batch if wanted == "ok"}
     there = sorted(good | {f"{prefix}there", f"{prefix}dot.ted"})
     soon(lambda: listed(cluster, prefix) == there)
 
 
+@pytest.mark.needs(KRAFT)
 def test_names_that_collide_within_one_request_are_both_created(
     cluster: Cluster, prefix: str
 ) -> None:
@@ -101,6 +125,7 @@ def test_names_that_collide_within_one_request_are_both_created(
     made(cluster, NewTopic(f"{prefix}a.b"), NewTopic(f"{prefix}a_b"))
 
 
+@pytest.mark.needs(RECORD_LIMIT)
 @pytest.mark.parametrize("extra", [0, 1])
 def test_five_thousand_topics_are_the_most_in_one_request(
     cluster: Cluster, prefix: str, extra: int
@@ -119,15 +144,21 @@ def test_five_thousand_topics_are_the_most_in_one_request(
         assert listed(cluster, prefix) == []
 
 
+@pytest.mark.needs(RECORD_LIMIT)
 def test_too_many_partitions_in_one_request_fail_it_whole(cluster: Cluster, prefix: str) -> None:
     specs = [NewTopic(f"{prefix}big", 10_001, 1), NewTopic(f"{prefix}small", 1, 1)]
     answers = cluster.create_topics(specs)
-    assert {each.message if each else "" for each in answers.values()} == {
-        "Excessively large number of partitions per request."
+    texts = {each.message if each else "" for each in answers.values()}
+    assert len(texts) == 1
+    assert texts < {
+        "Excessively large number of partitions per request.",
+        "Unable to perform excessively large batch operation.",  # Kafka 3.6
     }
 
 
-def test_a_preview_tells_what_would_be_and_leaves_no_trace(cluster: Cluster, prefix: str) -> None:
+def test_a_preview_tells_what_would_be_and_leaves_no_trace(
+    cluster: Cluster, prefix: str, has: Has
+) -> None:
     """K4-19, K4-27, K117-11."""
     name, bad = f"{prefix}orders", f"{prefix}bad/"
     previews = cluster.preview_topics(
@@ -137,11 +168,13 @@ def test_a_preview_tells_what_would_be_and_leaves_no_trace(cluster: Cluster, pre
     assert isinstance(found, TopicPreview)
     assert (found.partitions, found.replication_factor) == (1, 1)
     assert errors(previews) == {name: "ok", bad: "INVALID_TOPIC_EXCEPTION"}
-    assert found.config == effective_configs({"segment.ms": "2000"}, {})
+    wanted = effective_configs({"segment.ms": "2000"}, {})
+    assert found.config == wanted if has(NEWEST_CONFIGS) else found.config.items() & wanted.items()
     assert listed(cluster, prefix) == []
     assert errors(cluster.topics([name])) == {name: "UNKNOWN_TOPIC_OR_PARTITION"}
 
 
+@pytest.mark.needs(NEWEST_CONFIGS)
 def test_every_config_of_a_topic_is_read_with_its_source(cluster: Cluster, prefix: str) -> None:
     """KIP-226; holds the table of defaults against the broker."""
     name = f"{prefix}orders"
@@ -182,9 +215,12 @@ BAD_VALUES = (
 )
 
 
-def test_configs_are_judged_value_by_value(cluster: Cluster, prefix: str) -> None:
+def test_configs_are_judged_value_by_value(cluster: Cluster, prefix: str, has: Has) -> None:
     """K4-30: one request, one verdict each."""
-    values = [*GOOD_VALUES, *BAD_VALUES]
+    newer = [] if has(COMPRESSION_LEVELS) else [("compression.gzip.level", "9")]
+    newer += [] if has(TIERED_STORAGE) else [("remote.storage.enable", "true")]
+    newer += [] if has(NO_DOWN_CONVERSION) else [("message.downconversion.enable", "true")]
+    values = [each for each in (*GOOD_VALUES, *BAD_VALUES) if each not in newer]
     specs = {
         f"{prefix}{number}": NewTopic(f"{prefix}{number}", 1, 1, config={key: value})
         for number, (key, value) in enumerate(values)

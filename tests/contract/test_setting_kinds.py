@@ -25,6 +25,7 @@ from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.sandbox.sandbox import Sandbox
 from kplan.workflow.ports import Ports
+from tests.capability import CLIENT_METRICS, GROUP_CONFIGS, SCRAM
 from tests.contract.clusters import settings_of, soon
 from tests.project_harness import ProjectHarness
 
@@ -124,6 +125,7 @@ def changed_outside(cluster: Cluster, prefix: str) -> ConfigResourceAlteration:
     return ConfigResourceAlteration(one, delete=tuple(throttle))
 
 
+@pytest.mark.needs(GROUP_CONFIGS, CLIENT_METRICS)
 def test_settings_go_from_a_declaration_to_the_cluster_and_back(
     estate: Estate, prefix: str
 ) -> None:
@@ -165,6 +167,7 @@ def test_settings_go_from_a_declaration_to_the_cluster_and_back(
     assert cluster.versions().finalized["group.version"] == 1, "a feature stays as it is"
 
 
+@pytest.mark.needs(GROUP_CONFIGS)
 def test_what_a_broker_would_refuse_is_told_before_anything_is_done(
     estate: Estate, prefix: str
 ) -> None:
@@ -207,6 +210,7 @@ def test_what_a_broker_would_refuse_is_told_before_anything_is_done(
 
 
 @pytest.mark.broker
+@pytest.mark.needs(SCRAM)
 def test_a_user_that_was_made_can_log_in(sasl_broker: Sandbox, prefix: str) -> None:
     """S27: the password arrives as it was meant."""
     admin = settings_of(sasl_broker, "admin")

@@ -23,6 +23,8 @@ from kplan.kafka.wire.controller import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.model.errors import AuthError, Refusal, UnreachableError, UnreadableError
 from kplan.sandbox.sandbox import Sandbox
+from tests.brokers import Has
+from tests.capability import DIRECT_ACCESS, KRAFT, SCRAM, TOKEN_VALIDATOR
 from tests.contract.connections import settings_from, told
 
 pytestmark = pytest.mark.broker
@@ -49,6 +51,7 @@ def test_our_principal_is_the_one_that_the_authorizer_sees(
             admin.delete_acls([grant])
 
 
+@pytest.mark.needs(DIRECT_ACCESS)
 def test_the_authorizer_speaks_at_controllers_too(sasl_broker: Sandbox, tmp_path: Path) -> None:
     """K919-26: whoever has no rights has none there; so has nobody who does not log in."""
     bob = settings_from(sasl_broker.client_properties("bob"), tmp_path)
@@ -90,6 +93,7 @@ def test_acls_of_a_cluster_without_authorizer_are_unread(
         assert isinstance(cluster.topics(), Mapping)
 
 
+@pytest.mark.needs(SCRAM)
 def test_a_wrong_password_is_told_in_a_moment(sasl: ConnectionSettings) -> None:
     """Where librdkafka says `timed out` after the whole timeout."""
     for mechanism in (Plain, ScramSha256, ScramSha512):
@@ -99,6 +103,7 @@ def test_a_wrong_password_is_told_in_a_moment(sasl: ConnectionSettings) -> None:
         assert "wrong-secret" not in f"{error.detail} {error.hint}"
 
 
+@pytest.mark.needs(KRAFT, SCRAM)
 def test_a_mechanism_that_is_not_offered_is_told_with_the_offer(
     sasl: ConnectionSettings, sasl_broker: Sandbox
 ) -> None:
@@ -111,14 +116,14 @@ def test_a_mechanism_that_is_not_offered_is_told_with_the_offer(
 
 
 def test_a_listener_that_wants_a_login_is_told_with_its_offer(
-    sasl: ConnectionSettings, sasl_tls: ConnectionSettings
+    sasl: ConnectionSettings, sasl_tls: ConnectionSettings, has: Has
 ) -> None:
     error = told(replace(sasl, sasl=None))
     assert isinstance(error, AuthError)
-    assert error.detail.endswith(
-        "wants a SASL login, and kplan has none. "
-        "It offers: OAUTHBEARER, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512."
-    )
+    offered = "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512."
+    if has(TOKEN_VALIDATOR):
+        offered = f"OAUTHBEARER, {offered}"
+    assert error.detail.endswith(f"wants a SASL login, and kplan has none. It offers: {offered}")
     assert "wants a SASL login" in told(replace(sasl_tls, sasl=None)).detail
 
 
@@ -159,7 +164,6 @@ def test_a_missing_client_certificate_is_told(mtls: ConnectionSettings) -> None:
     assert mtls.tls is not None
     error = told(replace(mtls, tls=Tls(ca=mtls.tls.ca)))
     assert isinstance(error, AuthError)
-    assert "certificate" in error.detail
     assert "client_cert" in error.hint
 
 
@@ -183,6 +187,7 @@ def test_tls_at_a_plaintext_port_is_told(
         assert "tls_enabled = false" in error.hint
 
 
+@pytest.mark.needs(KRAFT)
 def test_a_controller_given_as_a_broker_is_told(broker: Sandbox) -> None:
     """K919-05."""
     host, _, port = broker.bootstrap_controllers.partition(":")

@@ -79,6 +79,11 @@ def test_a_summary_is_written_in_one_place() -> None:
     assert elsewhere == []
 
 
+def test_a_summary_is_explained_by_the_pages_of_its_codes(desk: MemoryCommand) -> None:
+    text = desk.run("explain", "Missing resource instance key")
+    assert text.startswith("KP116 Invalid reference\n\nAlso reported as: ")
+
+
 def test_a_code_is_explained(desk: MemoryCommand) -> None:
     text = desk.run("explain", "kp2102", "KP201")
     assert text.startswith("KP2102 Retention shrinks\n\n")

@@ -14,6 +14,12 @@ from tests.e2e.actors import Actor
 from tests.e2e.roles import Outputs, Role, Users, configure, create, grow, remove
 
 
+def fill_and_scan(users: Users, actor: Actor, *topics: str) -> None:
+    """Write a record to each topic as the administrator, and read one of each."""
+    users.admin.write(*topics)
+    actor.scan(*topics)
+
+
 def schema_registry(users: Users, outputs: Outputs) -> Role:
     alice, properties = users.alice, outputs["registry_properties"]
     topic = properties["kafkastore.topic"]
@@ -26,7 +32,7 @@ def schema_registry(users: Users, outputs: Outputs) -> Role:
     return Role(
         allowed={
             f"start: check that {topic} is compacted": lambda: _describe_configs(alice, topic),
-            f"start: read {topic}": lambda: (alice.write(topic), alice.scan(topic))[0],
+            f"start: read {topic}": lambda: fill_and_scan(users, alice, topic),
             f"join the group {member['group.id']}": join,
         },
         refused={
@@ -76,9 +82,7 @@ def ksqldb(users: Users, outputs: Outputs) -> Role:
             ),
             f"a statement: write {command} as {service}": lambda: alice.transact(service, command),
             f"log: write {log}": lambda: alice.write(log),
-            f"a stream of the log: read {log}": lambda: (users.admin.write(log), alice.scan(log))[
-                0
-            ],
+            f"a stream of the log: read {log}": lambda: fill_and_scan(users, alice, log),
             "compare the retention of mart.orders.count": lambda: _describe_configs(
                 alice, "mart.orders.count"
             ),
@@ -113,10 +117,6 @@ def mirror_maker(users: Users, outputs: Outputs) -> Role:
         grow(target, name)
         configure(target, name)
 
-    def filled(actor: Actor, *topics: str) -> None:
-        users.admin.write(*topics)
-        actor.scan(*topics)
-
     def committed(actor: Actor, topic: str, properties: Mapping[str, str]) -> None:
         users.admin.write(topic)
         actor.read(topic, properties=properties)
@@ -136,17 +136,19 @@ def mirror_maker(users: Users, outputs: Outputs) -> Role:
 
     return Role(
         allowed={
-            "read shop. and heartbeats": lambda: filled(source, "shop.orders", "heartbeats"),
+            "read shop. and heartbeats": lambda: fill_and_scan(
+                users, source, "shop.orders", "heartbeats"
+            ),
             "copy the configs of shop.": lambda: _describe_configs(source, "shop.orders"),
             "copy the configs of heartbeats": lambda: _describe_configs(source, "heartbeats"),
             f"write {syncs}": lambda: source.write(syncs),
-            f"read {syncs}": lambda: filled(source, syncs),
+            f"read {syncs}": lambda: fill_and_scan(users, source, syncs),
             "read the offsets of billing": offsets_of_group,
             f"write {configs}, {offsets}, {status}, heartbeats": lambda: target.write(
                 configs, offsets, status, checkpoints, "heartbeats"
             ),
-            f"start: read {configs}, {offsets}, {status}, {checkpoints}": lambda: filled(
-                target, configs, offsets, status, checkpoints
+            f"start: read {configs}, {offsets}, {status}, {checkpoints}": lambda: fill_and_scan(
+                users, target, configs, offsets, status, checkpoints
             ),
             f"join the group {member['group.id']}": lambda: committed(target, status, member),
             f"mirror to {prefix}": mirror,

@@ -11,6 +11,7 @@ import pytest
 from kplan.cluster.request import AclBinding, ConfigAlteration, NewTopic, TopicRef
 from kplan.model.errors import Refusal
 from kplan.sandbox.sandbox import Sandbox
+from tests.capability import GROUP_CONFIGS
 from tests.e2e.places import Place, config_of, until
 
 pytestmark = pytest.mark.broker
@@ -21,6 +22,8 @@ EXAMPLES = sorted(
     for each in ROOT.glob("examples/*/main.tf")
     if each.parent.name not in {"two-clusters", "team-pipeline"}  # have tests of their own
 )
+NEEDS = {"break-glass": GROUP_CONFIGS, "cluster-settings": GROUP_CONFIGS}
+"""What examples declare that older releases lack."""
 THREE = "-var=replication_factor=3"
 
 
@@ -39,7 +42,14 @@ def example(request: pytest.FixtureRequest, tmp_path: Path, cluster3: Sandbox) -
     place.tidy_up()
 
 
-@pytest.mark.parametrize("example", EXAMPLES, indirect=True)
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(name, marks=[pytest.mark.needs(NEEDS[name])] if name in NEEDS else [])
+        for name in EXAMPLES
+    ],
+    indirect=True,
+)
 def test_every_example_can_be_planned(example: Place) -> None:
     """The brokers have checked what they can check."""
     ran = example.ran("plan", "-allow-python", "-detailed-exitcode", code=2)

@@ -16,6 +16,7 @@ from tests.fleet.connect_server import (
     connect_server,
     delta_server_settings,
     has_delta,
+    iceberg_test_settings,
 )
 from tests.fleet.kafka_connector import connector
 from tests.fleet.spark_target import CONNECT, LOCAL, MIXED, STANDALONE, SparkTarget
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 LIVE, FILES = "::test_three_real_clusters", "::test_files_are_read"
 COMMANDS = (LIVE, "test_fleet_command.py", "test_fleet_stream_kill.py")
-ALONE = (FILES, "test_fleet_standalone.py", "test_fleet_interrupt.py")
+ALONE = (FILES, "test_fleet_standalone.py", "test_fleet_interrupt.py", "test_fleet_submit.py")
 """Tests that start a Spark of their own."""
 SERVER, SESSION = "server", "session"
 EARLY = (SERVER, FILES, SESSION, *ALONE)
@@ -102,7 +103,8 @@ def at_work(request: pytest.FixtureRequest) -> SparkTarget:
         case "standalone":
             found = request.getfixturevalue("workers")
         case _:
-            engine = SparkSettings("local[2,4]", conf=FAST_SETTINGS, table_format=TABLES)
+            conf = {**FAST_SETTINGS, **iceberg_test_settings()}
+            engine = SparkSettings("local[2,4]", conf=conf, table_format=TABLES)
             found = SparkTarget(LOCAL, engine, as_options(FAST_SETTINGS))
     return found
 

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+from kplan.fleet.iceberg_tables import iceberg_settings, is_iceberg_supported
 from kplan.fleet.jvm import find_java, spark_command
 from kplan.fleet.session import spark_home
 from kplan.fleet.tables import delta_settings, is_delta_supported
@@ -29,6 +30,16 @@ FAST_SETTINGS = {
 def has_delta() -> bool:
     """Whether a Delta Lake runs on the Spark that is installed."""
     return is_delta_supported(version("pyspark"))
+
+
+def has_iceberg() -> bool:
+    """Whether an Iceberg runs on the Spark that is installed."""
+    return is_iceberg_supported(version("pyspark"))
+
+
+def iceberg_test_settings() -> dict[str, str]:
+    """Give the settings of a Spark with Iceberg tables; none where no Iceberg runs on it."""
+    return iceberg_settings({}, os.environ) if has_iceberg() else {}
 
 
 def delta_server_settings() -> dict[str, str]:

@@ -35,13 +35,19 @@ exec {java} "$@"
 """
 
 
-@contextmanager
-def standalone(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Start it; yields its master and the JAVA_HOME to use it with. All of it ends with us."""
+def java_home(folder: Path) -> Path:
+    """Write a JAVA_HOME into a folder with which the scripts of Spark start any Java."""
     launcher = folder / "java" / "bin" / "java"
     launcher.parent.mkdir(parents=True)
     launcher.write_text(_JAVA.format(java=shlex.quote(str(find_java(os.environ)))))
     launcher.chmod(0o700)
+    return folder / "java"
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Start it; yields its master and the JAVA_HOME to use it with. All of it ends with us."""
+    launcher = java_home(folder) / "bin" / "java"
     port = free_port()
     master = f"spark://{_HOST}:{port}"
     place = ("--host", _HOST, "--webui-port", "0")

@@ -18,10 +18,10 @@ from kplan.fleet.inventory import (
     unread_kinds,
 )
 from kplan.fleet.snapshot import OBJECT_SCHEMA, ROW_FORMAT, Row
-from kplan.fleet.store import Store
-from kplan.fleet.tables import DELTA, PARQUET, RUN_SCHEMA, open_tables
+from kplan.fleet.store import Store, open_tables
+from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, RUN_SCHEMA
 from kplan.model.errors import FleetError
-from tests.fleet.connect_server import has_delta
+from tests.fleet.connect_server import has_delta, has_iceberg
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,10 +30,11 @@ pytestmark = pytest.mark.spark
 
 Make = Callable[[Sequence[Row]], "DataFrame"]
 MONDAY = datetime(2026, 11, 16, 6, tzinfo=UTC)
-NO_DELTA = not has_delta()
+NO_DELTA, NO_ICEBERG = not has_delta(), not has_iceberg()
 FORMS = (
     PARQUET,
     pytest.param(DELTA, marks=pytest.mark.skipif(NO_DELTA, reason="no Delta Lake on this Spark")),
+    pytest.param(ICEBERG, marks=pytest.mark.skipif(NO_ICEBERG, reason="no Iceberg on this Spark")),
 )
 
 
@@ -120,6 +121,40 @@ def test_a_spark_that_knows_no_delta_tables_does_not_take_a_store_for_empty(
 ) -> None:
     with pytest.raises(FleetError, match="knows no Delta tables"):
         Store(spark, str(tmp_path), DELTA).runs()
+
+
+@pytest.mark.skipif(not NO_ICEBERG, reason="this Spark knows Iceberg")
+def test_a_spark_that_knows_no_iceberg_tables_does_not_take_a_store_for_empty(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    with pytest.raises(FleetError, match="knows no Iceberg tables") as refused:
+        Store(spark, str(tmp_path), ICEBERG)
+    assert "iceberg-spark-runtime" in refused.value.hint
+
+
+def test_a_catalog_that_is_not_configured_is_named(spark: "SparkSession", tmp_path: Path) -> None:
+    with pytest.raises(FleetError, match="catalog lake cannot be used") as refused:
+        Store(spark, str(tmp_path), ICEBERG, "lake.kplan")
+    assert "spark.sql.catalog.lake" in refused.value.hint
+
+
+@pytest.mark.skipif(NO_ICEBERG, reason="no Iceberg on this Spark")
+def test_tables_in_a_named_catalog_are_merged_and_expired_by_its_own_procedures(
+    spark: "SparkSession", objects: Make, tmp_path: Path
+) -> None:
+    for name, value in {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "hadoop"}.items():
+        spark.conf.set(f"spark.sql.catalog.lake{name}", value)
+    spark.conf.set("spark.sql.catalog.lake.warehouse", str(tmp_path / "warehouse"))
+    store = Store(spark, str(tmp_path / "none"), ICEBERG, "lake.sales")
+    for day in range(6):
+        store.add_run(objects([cluster(), topic(f"t{day}")]), f"day-{day}", days(day))
+    assert spark.read.table("lake.sales.runs").count() == 6
+    store.optimize()
+    files = spark.read.table("lake.sales.runs.files").count()
+    assert files == 1, "a file of each run before"
+    assert store.vacuum(timedelta(0), days(90)) == 5
+    assert listed(store.objects(store.run()), "identity") == [("id-eu",), ("t5",)]
+    assert not (tmp_path / "none").exists()
 
 
 def test_the_latest_run_stays_however_old(

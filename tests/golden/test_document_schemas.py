@@ -15,6 +15,9 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ConfigAlteration, NewTopic
 from kplan.config.policies.policy import fact_values
 from kplan.fleet import access, audit, audit_topic, inventory, plan, snapshot, tables
+from kplan.fleet.insight.anomalies import ANOMALY_SCHEMA
+from kplan.fleet.insight.costs import COST_SCHEMA
+from kplan.fleet.insight.trends import TREND_SCHEMA
 from kplan.kinds import KINDS
 from kplan.model.plan import Replay
 from kplan.model.policy import Question, UnknownFactError
@@ -219,12 +222,16 @@ def test_figures_of_a_fleet_are_described() -> None:
         ("violations", plan.VIOLATION_SCHEMA),
         ("owners", inventory.OWNER_SCHEMA),
         ("who_can", access.WHO_CAN_SCHEMA),
+        ("costs", COST_SCHEMA),
+        ("trends", TREND_SCHEMA),
+        ("anomalies", ANOMALY_SCHEMA),
     ],
 )
 def test_a_table_of_a_fleet_has_the_columns_of_its_schema(table: str, columns: str) -> None:
     """Spark's words for types, and JSON's."""
     words = {"string": "string", "timestamp": "string", "long": "integer", "int": "integer",
-             "boolean": "boolean", "map<string,string>": "object"}  # fmt: skip
+             "boolean": "boolean", "map<string,string>": "object", "double": "number",
+             "decimal(38,4)": "string"}  # fmt: skip
     wanted = {name: words[word] for name, word in (each.split() for each in columns.split(", "))}
     schema = json.loads(document_schema("tables"))["$defs"][table]
     assert {name: each["type"][0] for name, each in schema["properties"].items()} == wanted

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # help needs none of these
     from kplan.config.fleet_file import FleetCluster
     from kplan.model.diagnostic import Diagnostic
     from kplan.model.table import Figures
+    from kplan.report.format import TextStyle
     from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 
 
@@ -173,6 +174,40 @@ def run_command(
 
     `places` maps options to the folders that they name, `since` is the option. Raises KplanError.
     """
+    from kplan.report.views import figures_text  # noqa: PLC0415 - help needs none of these
+
+    return _run(session, command_options, work, _Limits(places or {}, since, trust), figures_text)
+
+
+def run_page_command(
+    session: Session,
+    command_options: CommandOptions,
+    work: "Callable[[FleetOptions, FleetPorts], Figures]",
+    places: Mapping[str, str],
+    since: str,
+) -> "Figures":
+    """Run a command that writes a page: of what the page shows it prints the summary alone."""
+    from kplan.report.views import figures_summary_text  # noqa: PLC0415 - as above
+
+    return _run(session, command_options, work, _Limits(places, since), figures_summary_text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """The folders that options name, the period, and whom a command trusts."""
+
+    places: Mapping[str, str]
+    since: str = ""
+    trust: TrustOptions | None = None
+
+
+def _run(
+    session: Session,
+    command_options: CommandOptions,
+    work: "Callable[[FleetOptions, FleetPorts], Figures]",
+    limits: _Limits,
+    write: "Callable[[Figures, TextStyle], str]",
+) -> "Figures":
     from kplan.cli.diagnostics import timestamp  # noqa: PLC0415 - see above
     from kplan.report import views  # noqa: PLC0415
     from kplan.report.format import ANSWER_FORMATS  # noqa: PLC0415
@@ -182,17 +217,14 @@ def run_command(
     reports = prepare_reports(
         session, "fleet", run.report, is_json=run.json, formats=ANSWER_FORMATS
     )
-    chosen = replace(
-        build_options(session, spark, run, inputs, trust), since=parse_duration("-since", since)
-    )
-    _check_paths(run.output, places or {})
+    since = parse_duration("-since", limits.since)
+    chosen = replace(build_options(session, spark, run, inputs, limits.trust), since=since)
+    _check_paths(run.output, limits.places)
     with reports.report_errors(), show_progress(session.terminal) as progress:
         found = work(chosen, build_ports(session, progress))
-    look = session.terminal.stdout_style
     if not reports.takes_stdout:
-        session.terminal.write_stdout(
-            views.figures_json(found) if run.json else views.figures_text(found, look)
-        )
+        look = session.terminal.stdout_style
+        session.terminal.write_stdout(views.figures_json(found) if run.json else write(found, look))
     if reports.write(figures_report(found, timestamp()), ExitCode.DONE) != ExitCode.DONE:
         raise KplanError("A report could not be written.")
     return found

@@ -56,10 +56,10 @@ def fleet_tables_page() -> str:
 
 _HEAD = """# Tables of a fleet
 
-`store { path = "..." }` in fleet.hcl names the folder of these tables: Parquet, or Delta with
-`format = "delta"`. They are for queries of your own; only kplan writes them. Every write is an
-attempt of its own, whose rows count once a row in `runs` or `logs` exists: join `objects` to `runs`
-by `attempt`.
+`store { path = "..." }` in fleet.hcl names the folder of these tables: Parquet, or with
+`format` Delta or Iceberg, which may be in a `catalog` (`kplan help fleet-platforms`). They are for
+queries of your own; only kplan writes them. Every write is an attempt of its own, whose rows count
+once a row in `runs` or `logs` exists: join `objects` to `runs` by `attempt`.
 
     clusters    kplan fleet snapshot       objects, then runs
     log lines   kplan fleet audit ingest   requests, then logs

@@ -16,6 +16,7 @@ def man_page(text: str, name: str, section: int, version: str) -> str:
     summary = next((each for each in lines[1:] if each.strip()), "")
     head = (
         f'.TH "{_escape(name).upper()}" "{section}" "" "kplan {version}" "kplan"',
+        ".ad l",  # addresses of pages are too long for even margins
         ".SH NAME",
         rf"{_escape(name)} \- {_inline(_sentence(summary))}",
         ".SH DESCRIPTION",

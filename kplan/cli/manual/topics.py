@@ -21,7 +21,9 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "watching",
         "reports",
         "clusters",
+        "platforms",
         "fleets",
+        "fleet-platforms",
         "incidents",
         "library",
     ),
@@ -52,7 +54,9 @@ _SUMMARIES: Mapping[str, str] = {
     "watching": "Detect drift, ignore accepted drift, and send notifications.",
     "reports": "Formats of -report and kplan show -format.",
     "clusters": "Several clusters in one configuration.",
+    "platforms": "Confluent Cloud, MSK, Redpanda, Aiven, Strimzi: what each refuses of Kafka.",
     "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
+    "fleet-platforms": "Spark clusters, Spark Connect, Airflow, Kubernetes, Databricks and tables.",
     "incidents": "Brokers that are down, reassignments that do not end, lost states.",
     "library": "Use kplan from Python: plan, apply and drift as functions.",
     "commands": "All commands.",
@@ -90,6 +94,7 @@ def help_page(name: str) -> str:
         "codes": _codes_page,
         "documents": _documents_page,
         "fleet-tables": _fleet_tables_page,
+        "platforms": _platforms_page,
     }
     return made[name]() if name in made else read_page(name)
 
@@ -123,6 +128,12 @@ def _documents_page() -> str:
     from kplan.cli.manual.documents import documents_page  # noqa: PLC0415 - only this page needs it
 
     return documents_page()
+
+
+def _platforms_page() -> str:
+    from kplan.cli.manual.platforms import platforms_page  # noqa: PLC0415 - only this page needs it
+
+    return platforms_page()
 
 
 def _fleet_tables_page() -> str:

@@ -13,6 +13,7 @@ from kplan.cli.manual.topics import help_page, help_topics
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
+from kplan.model.summaries import OTHER_SUMMARIES, codes_of_summary
 
 
 @verb(
@@ -64,13 +65,16 @@ def help_(
 @verb(
     ("kplan explain KP2102", "Explain a code and how to fix it."),
     ("kplan explain KP201 KP204", "Explain several codes."),
+    ('kplan explain "Missing resource instance key"', "Explain a summary."),
     ("kplan explain UNKNOWN_SERVER_ERROR", "Explain an error of Kafka."),
 )
 def explain(
     session: Session,
     code: Annotated[
         list[str],
-        typer.Argument(metavar="CODE", help="Codes of diagnostics, or names of Kafka's errors."),
+        typer.Argument(
+            metavar="CODE", help="Codes or summaries of diagnostics, or names of Kafka's errors."
+        ),
     ],
 ) -> int:
     """Explain the code of a diagnostic.
@@ -83,7 +87,7 @@ def explain(
 
 
 def explain_code(code: str) -> str:
-    """Explain a diagnostic code of kplan or an error of Kafka.
+    """Explain a diagnostic code of kplan, a summary of one, or an error of Kafka.
 
     Raises:
         UsageError: the code does not exist.
@@ -96,6 +100,8 @@ def explain_code(code: str) -> str:
     wanted = code.upper()
     if wanted in ERRORS:
         return errors_text([find_error(wanted)])
+    if named := codes_of_summary(code):
+        return "\n".join("\n\n".join(_code_sections(pages[each])) + "\n" for each in named)
     if wanted not in pages:
         raise UsageError(f"There is no code {code}.", "Run kplan help codes for all codes.")
     return "\n\n".join(_code_sections(pages[wanted])) + "\n"
@@ -103,6 +109,8 @@ def explain_code(code: str) -> str:
 
 def _code_sections(page: CodePage) -> Iterator[str]:
     yield f"{page.code} {page.title}"
+    if others := OTHER_SUMMARIES.get(page.code):
+        yield f"Also reported as: {', '.join(others)}."
     if page.explanation:
         yield page.explanation
     yield f"{FIX_PREFIX}{page.hint}"

@@ -50,6 +50,15 @@ class ClusterOptions:
     security: Annotated[Security, typer.Option("--security", help="Authentication of clients.")] = (
         Security.NONE
     )
+    metadata_version: Annotated[
+        str | None,
+        typer.Option(
+            "--metadata-version",
+            metavar="VERSION",
+            help="Format the cluster at an older metadata.version, such as 3.6-IV2.",
+            show_default="the newest of the version of Kafka",
+        ),
+    ] = None
     zookeeper: Annotated[
         bool,
         typer.Option("--zookeeper", help="Store metadata in ZooKeeper; Kafka 2.8 always does."),
@@ -85,6 +94,7 @@ def start(
         shape.controllers,
         shape.kafka_version,
         shape.security,
+        metadata_version=shape.metadata_version,
         logs_allowed=shape.log_allowed,
         zookeeper=shape.zookeeper,
     )
@@ -131,21 +141,38 @@ def stop(
 @verb(
     ("kplan sandbox restart 2", "Start node 2 again with its data."),
     ("kplan sandbox restart 1 2", "Start two nodes again."),
+    (
+        "kplan sandbox restart 2 -kafka-version=4.3.0",
+        "Upgrade one node of several.",
+    ),
 )
 def restart(
     session: Session,
     nodes: Annotated[list[int], typer.Argument(metavar="ID", help="The ids of the nodes.")],
     folder: Folder = "",
+    kafka_version: Annotated[
+        str,
+        typer.Option(
+            "--kafka-version",
+            metavar="VERSION",
+            help="Version of Apache Kafka that the nodes run from now on.",
+            show_default="as before",
+        ),
+    ] = "",
 ) -> int:
     """Start nodes again with their data.
 
     Nodes that run are stopped first; nodes that died are started again. The other nodes go on.
+    With -kafka-version they run that version, as in a rolling upgrade: the metadata.version of the
+    cluster stays as it is until a kafka_feature raises it.
     """
     from kplan.cli.watcher import SandboxWatcher  # noqa: PLC0415 - help needs none of these
     from kplan.sandbox.lifecycle import restart_nodes  # noqa: PLC0415
 
     with show_progress(session.terminal) as progress:
-        sandbox = restart_nodes(_sandbox_folder(folder), nodes, SandboxWatcher(progress))
+        sandbox = restart_nodes(
+            _sandbox_folder(folder), nodes, SandboxWatcher(progress), kafka_version=kafka_version
+        )
     session.terminal.write_stdout(_connection_text(sandbox))
     return ExitCode.DONE
 
@@ -251,12 +278,20 @@ def _status_json(now: "SandboxStatus") -> str:
     )
 
 
+def _other_version(sandbox: "Sandbox", number: int) -> str:
+    """Name the version of a node that was upgraded."""
+    return f", Apache Kafka {sandbox.versions[number]}" if number in sandbox.versions else ""
+
+
 def _status_text(now: "SandboxStatus") -> str:
     """Render the nodes; for a shell all lines but the first are comments."""
     from kplan.sandbox.lifecycle import crashes  # noqa: PLC0415
 
     if now.sandbox is None or not now.nodes:
         return "No sandbox is running."
-    lines = [f"node {number}: {state.value}" for number, state in now.nodes.items()]
+    lines = [
+        f"node {number}: {state.value}{_other_version(now.sandbox, number)}"
+        for number, state in now.nodes.items()
+    ]
     lines += [line for each in crashes(now).values() for line in each.splitlines()]
     return "\n".join([_connection_text(now.sandbox), *(f"# {line}" for line in lines)])

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from kplan.config.diagnostic import error, suggestion
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
+from kplan.config.syntax.tree_walk import body_start
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 RESERVED_VARIABLES = frozenset(
     {"source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"}
@@ -40,9 +41,14 @@ def body_problems(block: ast.Block, origin: Origin, shape: BodySchema) -> Iterat
     names = {attribute.name for attribute in block.attributes}
     for name in shape.required:
         if name not in names:
-            subject = origin.range(block.start, _header_end(block))
             detail = f'The argument "{name}" is required.'
-            yield error("KP122", subject, detail)
+            yield error("KP122", body_start_range(block, origin), detail)
+
+
+def body_start_range(block: ast.Block, origin: Origin) -> SourceRange:
+    """Return the first character of a body, where Terraform shows what is missing in it."""
+    start = body_start(block, origin)
+    return origin.range(start, start + 1)
 
 
 def label_problems(block: ast.Block, origin: Origin, shape: BodySchema) -> Iterator[Diagnostic]:
@@ -50,13 +56,16 @@ def label_problems(block: ast.Block, origin: Origin, shape: BodySchema) -> Itera
     if len(block.labels) == shape.label_count:
         return
     wanted = {0: "no label", 1: "one label"}.get(shape.label_count, f"{shape.label_count} labels")
-    subject = origin.range(block.start, _header_end(block))
     detail = f'The block "{block.type}" takes {wanted}, got {len(block.labels)}.'
-    yield error("KP125", subject, detail)
-
-
-def _header_end(block: ast.Block) -> int:
-    return block.labels[-1].end if block.labels else block.start + len(block.type)
+    if len(block.labels) > shape.label_count:
+        extra = block.labels[shape.label_count]
+        subject = origin.range(extra.start, extra.end)
+        summary = f"Extraneous label for {block.type}"
+    else:
+        subject = origin.range(block.header_end, block.header_end + 1)
+        is_type = shape.label_count > len(block.labels) + 1
+        summary = f"Missing {'type' if is_type else 'name'} for {block.type}"
+    yield error("KP125", subject, detail, summary=summary)
 
 
 def _unsupported_argument(

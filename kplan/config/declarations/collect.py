@@ -16,7 +16,7 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.model.diagnostic import Diagnostic
 
-_OBJECT_TYPES = ("resource", "data")
+_OBJECT_TYPES = ("resource", "data", "ephemeral")
 _BLOCK_TYPES = (*BLOCK_SCHEMAS, *_OBJECT_TYPES)
 
 
@@ -102,6 +102,8 @@ def _is_of_other_provider(
     provider = kind.partition("_")[0]
     if kind in CONVERTIBLE_TYPES or provider == "kafka":
         return False
+    if declaration.block.type == "ephemeral":
+        return True
     known = [*DATA_SCHEMAS] if declaration.block.type == "data" else kinds
     return provider in providers | _OTHER_PROVIDERS or not suggestion(kind, known)
 
@@ -153,6 +155,10 @@ def _foreign_types_error(found: list[Declaration], kinds: Sequence[str]) -> Diag
     subject = first.origin.range(labels[0][0].start, labels[0][0].end)
     types = [kind.text for kind, _ in labels]
     hint = _first_suggestion(types, kinds) or _SKIP_HINT
+    if any(each.block.type == "ephemeral" for each in found):
+        hint = _NO_EPHEMERAL_HINT
+    if _COMPOSITE_QUOTA in types:
+        hint = _COMPOSITE_HINT
     if not CONVERTIBLE_TYPES.isdisjoint(types):
         hint = "kplan convert writes it as kafka_topic or kafka_acl: kplan convert -out=FILE *.tf"
     managed = _join_names(sorted(kinds)) if kinds else "no resource here"
@@ -177,6 +183,12 @@ CONVERTIBLE_TYPES = frozenset(
 _OTHER_PROVIDERS = frozenset({"aiven", "aws", "azurerm", "confluent", "google", "kafka-connect"})
 """Providers with types that are named much like kinds of kplan, such as `aiven_kafka_connector`."""
 
+_COMPOSITE_QUOTA = "kafka_quota_composite"
+_COMPOSITE_HINT = (
+    'kafka_quota sets the same limits: entity_type = "user", the user in entity_name (without it '
+    'the default user) and the client id in client_id ("<default>" for the default one).'
+)
+_NO_EPHEMERAL_HINT = "kplan has no ephemeral resources. Variables may be ephemeral."
 _SKIP_HINT = "To plan without resources of other providers, add -skip-foreign."
 
 

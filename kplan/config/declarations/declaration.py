@@ -6,7 +6,6 @@ from dataclasses import field, replace
 
 from kplan.config.declarations.body_schema import (
     BLOCK_SCHEMAS,
-    CONDITION_SCHEMA,
     DATA_SCHEMAS,
     POLICY_RULE_SCHEMA,
     POLICY_SCHEMA,
@@ -15,6 +14,7 @@ from kplan.config.declarations.body_schema import (
     body_problems,
     label_problems,
 )
+from kplan.config.declarations.rule import RULE_BLOCKS, assert_problems, rule_problems
 from kplan.config.declarations.version_constraint import version_problems
 from kplan.config.diagnostic import error, warning
 from kplan.config.syntax import tree as ast
@@ -26,8 +26,8 @@ _NAME = re.compile(r"[^\W\d][\w-]*").fullmatch
 
 _META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")
 
+_KAFKA = "kafka"
 _NAMED_BLOCKS = frozenset({"variable", "output", "module", "check", "policy"})
-_RULE_BLOCKS = frozenset({"validation", "precondition", "assert"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,10 @@ class Local:
 
 @dataclass(slots=True)
 class ModuleDeclarations:
-    """Everything declared in a folder. `has_lost` says that a syntax error hides some of it."""
+    """Everything declared in a folder. `is_incomplete` says that an error hides some of it.
+
+    `self_references` are resources that refer to themselves, once that has been reported.
+    """
 
     variables: dict[str, Declaration] = field(default_factory=dict)
     locals: dict[str, Local] = field(default_factory=dict)
@@ -77,6 +80,7 @@ class ModuleDeclarations:
     checks: dict[str, Declaration] = field(default_factory=dict)
     resources: dict[tuple[str, str], Declaration] = field(default_factory=dict)
     data: dict[tuple[str, str], Declaration] = field(default_factory=dict)
+    ephemeral: dict[tuple[str, str], Declaration] = field(default_factory=dict)
     providers: list[Declaration] = field(default_factory=list)
     terraform_blocks: list[Declaration] = field(default_factory=list)
     state_blocks: list[Declaration] = field(default_factory=list)
@@ -87,6 +91,7 @@ class ModuleDeclarations:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     other_providers: list[Declaration] = field(default_factory=list)
     skipped: set[tuple[str, str]] = field(default_factory=set)
+    self_references: set[tuple[str, str]] = field(default_factory=set)
     is_incomplete: bool = False
 
 
@@ -99,9 +104,13 @@ class KnownKinds:
 
 
 def kind_and_name(declaration: Declaration) -> tuple[str, str]:
-    """Return the labels of a resource block; the type of a data source is `data.TYPE`."""
+    """Return the labels of a block; the type of a data source is `data.TYPE`.
+
+    That of an ephemeral resource is `ephemeral.TYPE`.
+    """
     kind, name = declaration.block.labels
-    return f"{'data.' * (declaration.block.type == 'data')}{kind.text}", name.text
+    root = declaration.block.type
+    return kind.text if root == "resource" else f"{root}.{kind.text}", name.text
 
 
 def add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -110,7 +119,7 @@ def add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
     problems = list(label_problems(declaration.block, declaration.origin, shape))
     if declaration.is_broken:
         problems = []  # what broke it has been reported
-    elif not problems:
+    elif not problems and not _is_other_provider(declaration):
         problems.extend(body_problems(declaration.block, declaration.origin, shape))
         problems.extend(_inner_problems(declaration))
     result.diagnostics.extend(problems)
@@ -126,24 +135,43 @@ def add_block(result: ModuleDeclarations, declaration: Declaration) -> None:
 
 
 def _inner_problems(declaration: Declaration) -> Iterable[Diagnostic]:
+    if declaration.block.type == "check":
+        yield from assert_problems(declaration.block, declaration.origin)
     for inner in declaration.block.blocks:
-        if inner.type in _RULE_BLOCKS:
-            yield from body_problems(inner, declaration.origin, CONDITION_SCHEMA)
+        if inner.type in RULE_BLOCKS:
+            variable = declaration.name if inner.type == "validation" else ""
+            yield from rule_problems(inner, declaration.origin, variable)
         elif declaration.block.type == "policy" and inner.type in POLICY_SCHEMA.blocks:
             yield from body_problems(inner, declaration.origin, POLICY_RULE_SCHEMA)
 
 
 def _name_problems(declaration: Declaration, label: ast.Label) -> Iterable[Diagnostic]:
     subject = declaration.origin.range(label.start, label.end)
+    summary = _NAME_SUMMARIES.get(declaration.block.type, "")
     if not _NAME(label.text):
         detail = (
             f'"{label.text}" is not a valid name. Names consist of letters, digits, underscores '
             "and dashes, and start with a letter or underscore."
         )
-        yield error("KP124", subject, detail)
+        yield error("KP124", subject, detail, summary=summary)
     elif declaration.block.type == "variable" and label.text in RESERVED_VARIABLES:
         detail = f'"{label.text}" is reserved in module blocks; a variable cannot have this name.'
-        yield error("KP124", subject, detail)
+        yield error("KP124", subject, detail, summary=summary)
+
+
+_NAME_SUMMARIES: Mapping[str, str] = {
+    "variable": "Invalid variable name",
+    "output": "Invalid output name",
+    "module": "Invalid module instance name",
+    "check": "Invalid check block name",
+    "resource": "Invalid resource name",
+    "data": "Invalid data resource name",
+}
+_DUPLICATE_SUMMARIES: Mapping[str, str] = {
+    "variable": "Duplicate variable declaration",
+    "output": "Duplicate output definition",
+    "module": "Duplicate module call",
+}
 
 
 def _add_variable(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -170,7 +198,12 @@ def _add_named(
         word = declaration.block.type
         detail = f'The {word} "{declaration.name}" is already declared at {first.declared_at}.'
         related = (("declared first", first.declared_at),)
-        result.diagnostics.append(error("KP123", declaration.declared_at, detail, related=related))
+        summary = _DUPLICATE_SUMMARIES.get(
+            word, f'Duplicate {word} "{declaration.name}" configuration'
+        )
+        result.diagnostics.append(
+            error("KP123", declaration.declared_at, detail, related=related, summary=summary)
+        )
 
 
 def _add_locals(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -184,14 +217,20 @@ def _add_locals(result: ModuleDeclarations, declaration: Declaration) -> None:
                 f"at {first.declared_at}."
             )
             related = (("defined first", first.declared_at),)
-            result.diagnostics.append(error("KP123", local.declared_at, detail, related=related))
+            summary = "Duplicate local value definition"
+            result.diagnostics.append(
+                error("KP123", local.declared_at, detail, related=related, summary=summary)
+            )
+
+
+def _is_other_provider(declaration: Declaration) -> bool:
+    """Whether a block sets up the provider of something else, with blocks of its own."""
+    return declaration.block.type == "provider" and declaration.name != _KAFKA
 
 
 def _add_provider(result: ModuleDeclarations, declaration: Declaration) -> None:
-    if declaration.name == "kafka":
-        result.providers.append(declaration)
-        return
-    result.other_providers.append(declaration)
+    into = result.other_providers if _is_other_provider(declaration) else result.providers
+    into.append(declaration)
 
 
 def _add_terraform(result: ModuleDeclarations, declaration: Declaration) -> None:
@@ -266,9 +305,12 @@ def add_resource(
     kinds: Sequence[str],
     foreign: list[Declaration],
 ) -> None:
-    """Add a resource or data source; those of other kinds are listed in `foreign` too."""
-    is_data = declaration.block.type == "data"
-    into, kinds = (result.data, [*DATA_SCHEMAS]) if is_data else (result.resources, kinds)
+    """Add a resource, data source or ephemeral resource; `foreign` lists those of others too."""
+    into, kinds = {
+        "resource": (result.resources, kinds),
+        "data": (result.data, (*DATA_SCHEMAS,)),
+        "ephemeral": (result.ephemeral, ()),
+    }[declaration.block.type]
     problems = list(
         label_problems(declaration.block, declaration.origin, BodySchema(label_count=2))
     )
@@ -283,6 +325,9 @@ def add_resource(
         what = ".".join(kind_and_name(declaration))
         detail = f"The {declaration.block.type} {what} is already declared at {first.declared_at}."
         related = (("declared first", first.declared_at),)
-        result.diagnostics.append(error("KP190", declaration.declared_at, detail, related=related))
+        summary = f'Duplicate {declaration.block.type} "{kind}" configuration'
+        result.diagnostics.append(
+            error("KP190", declaration.declared_at, detail, related=related, summary=summary)
+        )
     if kind not in kinds:
         foreign.append(declaration)

@@ -24,6 +24,11 @@ _OTHER_SUFFIXES = (
     ".tftest.hcl",
     ".tftest.json",
     ".tfmock.hcl",
+    ".tfquery.hcl",
+    ".tfquery.json",
+    ".tfcomponent.hcl",
+    ".tfstack.hcl",
+    ".tfdeploy.hcl",
     ".pkr.hcl",
     ".nomad.hcl",
 )

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
-from kplan.config.declarations.body_schema import MODULE_SCHEMA
+from kplan.config.declarations.body_schema import MODULE_SCHEMA, body_start_range
 from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
 from kplan.config.diagnostic import error, suggestion
 from kplan.config.evaluation.scope import REFERENCE_ROOTS
@@ -11,6 +11,7 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.config.syntax.tree import Reference
 from kplan.config.syntax.tree_walk import children, references
+from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, SourceRange
 
 
@@ -31,24 +32,25 @@ def module_argument_problems(
             detail = (
                 f'The module needs its input variable "{name}", declared at {variable.declared_at}.'
             )
-            yield error("KP122", declaration.declared_at, detail)
+            at = body_start_range(declaration.block, declaration.origin)
+            yield error("KP122", at, detail)
 
 
 def undeclared_references(declared: ModuleDeclarations) -> Iterator[Diagnostic]:
     """Find references to undeclared names in the declarations of a folder."""
-    for attribute, origin in _checked_attributes(declared):
+    for attribute, origin, owner in _checked_attributes(declared):
         if attribute.references:
             found = attribute.references
             if attribute.name in _PROVIDER_ARGUMENTS:
                 found = tuple(each for each in found if each.root in REFERENCE_ROOTS)
-            yield from reference_problems(found, origin, declared)
+            yield from reference_problems(found, origin, declared, owner)
 
 
 def block_reference_problems(
     declaration: Declaration, declared: ModuleDeclarations
 ) -> Iterator[Diagnostic]:
     """Find such references in a block that is not one of a configuration's."""
-    for attribute, origin in _block_attributes(declaration, declaration.block, ()):
+    for attribute, origin, _ in _block_attributes(declaration, declaration.block):
         yield from reference_problems(attribute.references, origin, declared)
 
 
@@ -56,42 +58,66 @@ _PROVIDER_ARGUMENTS = frozenset({"provider", "providers"})
 """Arguments that name connections, with keys that are values."""
 
 
-def _checked_attributes(declared: ModuleDeclarations) -> Iterator[tuple[ast.Attribute, Origin]]:
+_Checked: TypeAlias = tuple[ast.Attribute, Origin, tuple[str, str]]
+"""An argument, and the resource it is in: its type and name, empty outside of resources."""
+_NO_OWNER = "", ""
+
+
+def _checked_attributes(declared: ModuleDeclarations) -> Iterator[_Checked]:
     """List the arguments whose references must be declared."""
     for local in declared.locals.values():
-        yield local.attribute, local.origin
+        yield local.attribute, local.origin, _NO_OWNER
     settings = (*declared.state_blocks, *declared.plan_settings)
     for found in (*declared.outputs.values(), *declared.providers, *settings):
-        yield from _block_attributes(found, found.block, ("depends_on",))
-    for found in (*declared.resources.values(), *declared.data.values()):
-        yield from _block_attributes(
-            found, found.block, ("depends_on",) * (found.block.type == "data")
-        )
-    for found in declared.modules.values():
-        yield from _block_attributes(found, found.block, ("depends_on",))
+        yield from _block_attributes(found, found.block)
+    for owner, found in declared.resources.items():
+        yield from _block_attributes(found, found.block, owner)
+    for found in (*declared.data.values(), *declared.modules.values()):
+        yield from _block_attributes(found, found.block)
     for found in (*declared.variables.values(), *declared.checks.values()):
         for inner in found.block.blocks:
-            yield from _block_attributes(found, inner, ())
+            yield from _block_attributes(found, inner)
 
 
 def _block_attributes(
-    declaration: Declaration, block: ast.Block, left_out: tuple[str, ...]
-) -> Iterator[tuple[ast.Attribute, Origin]]:
+    declaration: Declaration, block: ast.Block, owner: tuple[str, str] = _NO_OWNER
+) -> Iterator[_Checked]:
     is_rules = block.type == "lifecycle"  # whose own arguments name arguments of the resource
-    for attribute in block.attributes:
-        if attribute.name not in left_out and not is_rules:
-            yield attribute, declaration.origin
+    for attribute in block.attributes if not is_rules else ():
+        yield attribute, declaration.origin, owner
     for inner in block.blocks:
-        yield from _block_attributes(declaration, inner, left_out)
+        yield from _block_attributes(declaration, inner, owner)
 
 
 def reference_problems(
-    references: Iterable[Reference], origin: Origin, declared: ModuleDeclarations
+    references: Iterable[Reference],
+    origin: Origin,
+    declared: ModuleDeclarations,
+    owner: tuple[str, str] = _NO_OWNER,
 ) -> Iterator[Diagnostic]:
-    """Find references to undeclared names."""
+    """Find references to undeclared names, and those of the resource `owner` to itself."""
     for reference in references:
-        if not _is_declared(reference, declared):
+        if _is_declared(reference, declared):
+            continue
+        if owner == (reference.root, *reference.steps[:1]) and _is_whole(reference, origin):
+            yield _self_reference_error(reference, origin, declared)
+        else:
             yield from _undeclared_problems(reference, origin, declared)
+
+
+def _is_whole(reference: Reference, origin: Origin) -> bool:
+    """Whether a reference is to a resource as a whole, and not to one of its instances."""
+    return len(reference.steps) > 1 or origin.text(reference.end, reference.end + 1) != "["
+
+
+def _self_reference_error(
+    reference: Reference, origin: Origin, declared: ModuleDeclarations
+) -> Diagnostic:
+    kind, name = reference.root, reference.steps[0]
+    declared.self_references.add((kind, name))
+    detail = f"{kind}.{name} refers to itself, so it would have to exist before it is created."
+    summary = "Self-referential block"
+    return error("KP145", _reference_range(reference, origin), detail, summary=summary)
 
 
 def _is_declared(reference: Reference, declared: ModuleDeclarations) -> bool:
@@ -117,6 +143,8 @@ def _undeclared_problems(
         yield from _name_problems(reference, origin, declared)
     elif root == "data":
         yield from _data_problems(reference, origin, declared)
+    elif root == "ephemeral":
+        yield from _ephemeral_block_problems(reference, origin, declared)
     elif root not in REFERENCE_ROOTS:
         yield from _resource_problems(reference, origin, declared)
 
@@ -170,7 +198,18 @@ def _data_problems(
     if names and (kind, names[0]) not in declared.data and not declared.is_incomplete:
         detail = f"A data source data.{kind}.{names[0]} has not been declared."
         near = suggestion(f"{kind}.{names[0]}", (".".join(each) for each in declared.data))
-        yield error("KP146", subject, detail, hint=near)
+        summary = SUMMARIES["KP142"]
+        yield error("KP146", subject, detail, hint=near, summary=summary)
+
+
+def _ephemeral_block_problems(
+    reference: Reference, origin: Origin, declared: ModuleDeclarations
+) -> Iterator[Diagnostic]:
+    kind, *names = reference.steps
+    if names and (kind, names[0]) not in declared.ephemeral and not declared.is_incomplete:
+        detail = f"An ephemeral resource {kind}.{names[0]} has not been declared."
+        near = suggestion(f"{kind}.{names[0]}", map(".".join, declared.ephemeral))
+        yield error("KP142", _reference_range(reference, origin), detail, hint=near)
 
 
 def _resource_problems(
@@ -276,8 +315,9 @@ def ephemeral_argument_problems(
 
 
 def _ephemeral_names(declared: ModuleDeclarations) -> frozenset[_Name]:
-    """Name the ephemeral variables and the local values derived from them."""
+    """Name the ephemeral variables and resources, and the local values derived from them."""
     names = {("var", name) for name, found in declared.variables.items() if is_ephemeral(found)}
+    names |= {("ephemeral", kind) for kind, _ in declared.ephemeral}
     while names:
         more = {
             ("local", name)
@@ -308,7 +348,7 @@ def _attribute_problems(
     if all((each.root, *each.steps[:1]) not in names for each in attribute.references):
         return
     for reference in _ephemeral_references(attribute.value, names):
-        detail = f"{what} would store the value, which comes from an ephemeral variable."
+        detail = f"{what} would store the value, which is ephemeral."
         yield error("KP148", origin.range(reference.start, reference.end), detail, hint=hint)
 
 

@@ -1,16 +1,21 @@
 """Calls of functions, and evaluation errors with the values of the references in them."""
 
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from kplan.config.diagnostic import EvaluationError, OperandError, error, suggestion
 from kplan.config.evaluation.scope import Evaluator, Scope
 from kplan.config.functions.function import Function, FunctionError, Problem
 from kplan.config.functions.registry import LAZY
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.tree_walk import children
+from kplan.config.syntax.tree_walk import children, content_start
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.value import Value, type_name, type_of
 from kplan.config.values.value_text import describe_value
+from kplan.model.diagnostic import SourceRange
+
+Span: TypeAlias = tuple[int, int]
+"""Start and end, in offsets of nodes."""
 
 
 def find_function(node: ast.Call, scope: Scope) -> Function:
@@ -62,11 +67,16 @@ _CODES: Mapping[Problem, str] = {
 def call_error(
     node: ast.Call, fault: FunctionError, scope: Scope, values: tuple[tuple[str, str], ...]
 ) -> EvaluationError:
-    """Locate the failure of a function: at its named argument, otherwise at the function's name."""
+    """Locate the failure of a function: at its named argument, otherwise at the function's name.
+
+    Of too few arguments it is the closing parenthesis.
+    """
     subject = scope.origin.range(node.start, node.name_end)
     if fault.argument is not None and node.arguments:
         argument = node.arguments[min(fault.argument, len(node.arguments) - 1)]
-        subject = scope.origin.range(argument.start, argument.end)
+        subject = scope.origin.range(content_start(argument, scope.origin), argument.end)
+    elif fault.problem is Problem.TOO_FEW:
+        subject = scope.origin.range(node.end - 1, node.end)
     return EvaluationError([error(_CODES[fault.problem], subject, fault.message, values=values)])
 
 
@@ -81,7 +91,9 @@ def evaluate_try(node: ast.Call, scope: Scope, evaluate: Evaluator) -> Value:
         return _first_without_error(node, scope, evaluate)
     if len(node.arguments) != 1:
         code = "KP165" if node.arguments else "KP164"
-        subject = scope.origin.range(node.start, node.name_end)
+        subject = scope.origin.range(node.end - 1, node.end)
+        if node.arguments:
+            subject = scope.origin.range(node.arguments[1].start, node.arguments[1].end)
         detail = f'The function "can" takes 1 argument, got {len(node.arguments)}.'
         raise EvaluationError([error(code, subject, detail)])
     try:
@@ -113,14 +125,32 @@ _STEPS = (ast.GetAttr, ast.Index)
 
 
 def evaluation_error(
-    fault: OperandError, node: ast.Node, scope: Scope, evaluate: Evaluator
+    fault: OperandError, node: ast.Node, scope: Scope, evaluate: Evaluator, at: Span | None = None
 ) -> EvaluationError:
-    """Turn the failure of an operation on values into a diagnostic at `node`."""
-    subject = scope.origin.range(node.start, node.end)
+    """Turn the failure of an operation on values into a diagnostic.
+
+    It is shown at `at`, a part of `node`, and otherwise at the whole.
+    """
+    subject = scope.origin.range(*(at or (node.start, node.end)))
+    return _operand_error(fault, node, subject, scope, evaluate)
+
+
+def step_error(
+    fault: OperandError, node: ast.GetAttr | ast.Index, scope: Scope, evaluate: Evaluator
+) -> EvaluationError:
+    """Turn the failure of the last step of a reference into a diagnostic at this step."""
+    subject = scope.origin.step_range(node.target.end, node.end)
+    return _operand_error(fault, node, subject, scope, evaluate)
+
+
+def _operand_error(
+    fault: OperandError, node: ast.Node, subject: SourceRange, scope: Scope, evaluate: Evaluator
+) -> EvaluationError:
     values = reference_values(node, scope, evaluate)
-    return EvaluationError(
-        [error(fault.code, subject, fault.detail, hint=fault.hint, values=values)]
+    told = error(
+        fault.code, subject, fault.detail, hint=fault.hint, values=values, summary=fault.summary
     )
+    return EvaluationError([told])
 
 
 def reference_values(

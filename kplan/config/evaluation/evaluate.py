@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from kplan.config.diagnostic import EvaluationError, OperandError, error
 from kplan.config.evaluation import call, operator, template
 from kplan.config.evaluation.call import evaluation_error, reference_values
-from kplan.config.evaluation.operator import key_text, sort_by_key
+from kplan.config.evaluation.operator import KEY_SUMMARIES, key_text, sort_by_key
 from kplan.config.evaluation.scope import Deferred, IterationLimit, ReferenceValue, Scope
 from kplan.config.evaluation.template import evaluate_for, evaluate_template_for
 from kplan.config.functions.file_access import FileAccess
@@ -96,31 +96,32 @@ def _get_attr(node: ast.GetAttr, scope: Scope) -> ReferenceValue:
         return scope.names.resolve(inner.name, node.name, Spot(scope.origin, node.start, node.end))
     target = _EVALUATE[type(inner)](inner, scope)
     if isinstance(target, Deferred):
-        return target.attribute(node.name, Spot(scope.origin, node.start, node.end))
+        return target.attribute(node.name, Spot(scope.origin, node.start, node.end, inner.end))
     if type(target) is dict and node.name in target:
         return target[node.name]
     try:
         return operator.get_attribute(target, node.name)
     except OperandError as fault:
-        raise evaluation_error(fault, node, scope, evaluate) from None
+        raise call.step_error(fault, node, scope, evaluate) from None
 
 
 def _index(node: ast.Index, scope: Scope) -> ReferenceValue:
     key = evaluate(node.key, scope)
     target = _EVALUATE[type(node.target)](node.target, scope)
     if isinstance(target, Deferred):
-        return target.index(key, Spot(scope.origin, node.start, node.end))
+        return target.index(key, Spot(scope.origin, node.start, node.end, node.target.end))
     try:
         return operator.get_element(target, key)
     except OperandError as fault:
-        raise evaluation_error(fault, node, scope, evaluate) from None
+        raise call.step_error(fault, node, scope, evaluate) from None
 
 
 def _splat(node: ast.Splat, scope: Scope) -> Value:
     target = evaluate(node.target, scope)
     value, marked = unmark(target)
     if value is None and isinstance(type_of(target), ListType | SetType | TupleType):
-        told = OperandError("KP157", "The value is a null list, which has no elements to go over.")
+        detail = "The value is a null list, which has no elements to go over."
+        told = OperandError("KP157", detail, summary="Splat of null value")
         raise evaluation_error(told, node, scope, evaluate)
     if value is None:
         return mark((), sensitive=marked)
@@ -157,7 +158,7 @@ def _object(node: ast.Object, scope: Scope) -> Value:
         if type(key) is str:
             result[key] = value
             continue
-        text, is_secret = key_text(key, key_node, scope, evaluate)
+        text, is_secret = key_text(key, key_node, scope, evaluate, KEY_SUMMARIES)
         result[text] = value
         marked = marked or is_secret
     return mark(sort_by_key(result), sensitive=marked)
@@ -188,7 +189,8 @@ def _binary(node: ast.Binary, scope: Scope) -> Value:
         try:
             value = operator.apply_binary(each.operator, value, right)
         except OperandError as fault:
-            raise evaluation_error(fault, each, scope, evaluate) from None
+            at = _operand_span(each, fault)
+            raise evaluation_error(fault, each, scope, evaluate, at) from None
     return value
 
 
@@ -200,7 +202,14 @@ def _logical(node: ast.Binary, left: Value, scope: Scope) -> Value:
         right, is_secret = operator.to_bool(evaluate(node.right, scope), "right operand")
         return mark(right, sensitive=marked or is_secret)
     except OperandError as fault:
-        raise evaluation_error(fault, node, scope, evaluate) from None
+        at = _operand_span(node, fault)
+        raise evaluation_error(fault, node, scope, evaluate, at) from None
+
+
+def _operand_span(node: ast.Binary, fault: OperandError) -> tuple[int, int]:
+    """Return the place of the operand at fault, or of the whole operation."""
+    blamed = {"left operand": node.left, "right operand": node.right}.get(fault.operand, node)
+    return blamed.start, blamed.end
 
 
 def _conditional(node: ast.Conditional, scope: Scope) -> Value:
@@ -228,7 +237,8 @@ def _convert_to_common_type(
         names = type_name(own), type_name(foreign)
         first, second = names if other is node.otherwise else names[::-1]
         detail = f"The results are of different types: {first} if true, {second} if false."
-        raise evaluation_error(OperandError("KP155", detail), node, scope, evaluate) from None
+        at = node.then.start, node.otherwise.end
+        raise evaluation_error(OperandError("KP155", detail), node, scope, evaluate, at) from None
     return mark(convert(value, common), sensitive=unmark(unchosen)[1])
 
 

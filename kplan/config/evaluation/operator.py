@@ -124,13 +124,15 @@ def to_bool(value: Value, place: str) -> tuple[bool, bool]:
 def _convert_operand(value: Value, wanted: PrimitiveType, place: str) -> tuple[Value, bool]:
     bare, marked = unmark(value)
     detail = f"Unsuitable value for {place}: "
+    summary = "Null condition" if place == "condition" else ""
     if bare is None:
-        raise OperandError("KP150", f"{detail}it is null, and a {wanted.name} is required.")
+        detail += f"it is null, and a {wanted.name} is required."
+        raise OperandError("KP150", detail, summary=summary, operand=place)
     try:
         return convert(bare, wanted), marked
     except ConversionError as fault:
         shown = "" if marked else _got_phrase(bare)
-        raise OperandError("KP150", f"{detail}{fault}{shown}.") from None
+        raise OperandError("KP150", f"{detail}{fault}{shown}.", operand=place) from None
 
 
 def _got_phrase(value: Value) -> str:
@@ -253,7 +255,8 @@ def element_pairs(value: Value) -> tuple[Iterable[tuple[Value, Value]], bool]:
     if isinstance(bare, tuple):
         return enumerate(bare), marked
     if bare is None:
-        raise OperandError("KP157", "The value is null, so there is nothing to go over.")
+        detail = "The value is null, so there is nothing to go over."
+        raise OperandError("KP157", detail, summary="Iteration over null value")
     detail = (
         f"A {type_name(type_of(bare))} is not a collection; use a list, set, map, tuple or object."
     )
@@ -271,8 +274,20 @@ def _keys_hint(value: dict[str, Value]) -> str:
     return f"There are {', '.join(names[:_MAX_KEYS_SHOWN])}{more}."
 
 
-def key_text(key: Value, node: ast.Node, scope: Scope, evaluate: Evaluator) -> tuple[str, bool]:
+KEY_SUMMARIES = "Incorrect key type", "Null value as key"
+"""How Terraform names keys of `{ (key) = value }` that are no strings; a `for` has one summary."""
+
+
+def key_text(
+    key: Value,
+    node: ast.Node,
+    scope: Scope,
+    evaluate: Evaluator,
+    summaries: tuple[str, str] = ("", ""),
+) -> tuple[str, bool]:
     """Return the text of a key, and whether it is sensitive.
+
+    `summaries` are those of a key that is no string, and of one that is null.
 
     Raises:
         Failure: it is null, or has no text.
@@ -283,10 +298,12 @@ def key_text(key: Value, node: ast.Node, scope: Scope, evaluate: Evaluator) -> t
         text = convert(bare, STRING)
     except ConversionError:
         detail = f"The key of an element must be a string, got {type_name(type_of(bare))}."
-        raise evaluation_error(OperandError("KP161", detail), node, scope, evaluate) from None
+        fault = OperandError("KP161", detail, summary=summaries[0])
+        raise evaluation_error(fault, node, scope, evaluate) from None
     if not isinstance(text, str):
         detail = "The key of an element must not be null."
-        raise evaluation_error(OperandError("KP161", detail), node, scope, evaluate)
+        fault = OperandError("KP161", detail, summary=summaries[1])
+        raise evaluation_error(fault, node, scope, evaluate)
     return text, marked
 
 

@@ -93,7 +93,10 @@ Evaluator: TypeAlias = Callable[[ast.Node, Scope], Value]
 
 
 CONSTANT_ROOTS = ("path", "terraform", "kplan")
-REFERENCE_ROOTS = ("var", "local", "module", "data", "each", "count", "self", *CONSTANT_ROOTS)
+REFERENCE_ROOTS = (
+    *("var", "local", "module", "data", "ephemeral", "each", "count", "self"),
+    *CONSTANT_ROOTS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,12 @@ class Repetition:
 
 
 NO_REPETITION = Repetition()
+
+_NO_ELEMENT: Mapping[str, Value] = {"key": None, "value": None}
+_EACH_SUMMARIES = {
+    "key": 'Reference to "each" in context without for_each',
+    "value": "each.value cannot be used in this context",
+}
 
 
 class NoNames:
@@ -150,6 +159,10 @@ class ModuleValues(Protocol):
         """Return the data sources of a sort."""
         ...
 
+    def ephemeral_kind(self, kind: str) -> ReferenceValue:
+        """Return the ephemeral resources of a sort."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
@@ -171,6 +184,8 @@ class ModuleNames:
                 return self.module.module_call(name)
             case "data":
                 return self.module.data_kind(name)
+            case "ephemeral":
+                return self.module.ephemeral_kind(name)
             case "path" | "terraform" | "kplan":
                 return self._constant(root, name, subject)
             case _:
@@ -192,20 +207,26 @@ class ModuleNames:
 
     def _each(self, name: str, subject: Spot) -> Value:
         if self.repetition.each is None:
+            if name not in _NO_ELEMENT:
+                return _get_member("each", _NO_ELEMENT, name, subject)
             detail = '"each" is an element of for_each, which this block does not have.'
-            raise EvaluationError([error("KP179", subject.range(), detail)], is_final=True)
+            told = error("KP179", subject.range(), detail, summary=_EACH_SUMMARIES[name])
+            raise EvaluationError([told], is_final=True)
         return _get_member("each", self.repetition.each, name, subject)
 
     def _count(self, name: str, subject: Spot) -> Value:
-        if self.repetition.count is None:
+        if self.repetition.count is None and name == "index":
             detail = '"count" is the index of an instance, and this block has no count.'
-            raise EvaluationError([error("KP179", subject.range(), detail)], is_final=True)
+            summary = 'Reference to "count" in non-counted context'
+            told = error("KP179", subject.range(), detail, summary=summary)
+            raise EvaluationError([told], is_final=True)
         return _get_member("count", {"index": self.repetition.count}, name, subject)
 
     def _self(self, name: str, subject: Spot) -> Value:
         if self.repetition.self_attributes is None:
             detail = '"self" is known only in a postcondition, where the resource has its values.'
-            raise EvaluationError([error("KP116", subject.range(), detail)], is_final=True)
+            told = error("KP116", subject.range(), detail, summary='Invalid "self" reference')
+            raise EvaluationError([told], is_final=True)
         return _get_member("self", self.repetition.self_attributes, name, subject)
 
     def _constant(self, root: str, name: str, subject: Spot) -> Value:
@@ -219,4 +240,6 @@ def _get_member(root: str, members: Mapping[str, Value], name: str, subject: Spo
     hint = (
         suggestion(name, members) or f"There is {', '.join(f'{root}.{each}' for each in members)}."
     )
-    raise EvaluationError([error("KP144", subject.range(), detail, hint=hint)], is_final=True)
+    summary = "" if root == "self" else f'Invalid "{root}" attribute'
+    told = error("KP144", subject.range(), detail, hint=hint, summary=summary)
+    raise EvaluationError([told], is_final=True)

@@ -81,7 +81,8 @@ def evaluate_condition(node: ast.Node, scope: Scope, evaluate: Evaluator) -> tup
     try:
         return operator.to_bool(value, "condition")
     except OperandError as fault:
-        raise evaluation_error(OperandError("KP156", fault.detail), node, scope, evaluate) from None
+        told = OperandError("KP156", fault.detail, summary=fault.summary)
+        raise evaluation_error(told, node, scope, evaluate) from None
 
 
 def evaluate_for(node: ast.For, scope: Scope, evaluate: Evaluator) -> Value:
@@ -163,7 +164,9 @@ def _evaluate_filter(node: ast.Node, scope: Scope, evaluate: Evaluator) -> tuple
     try:
         return operator.to_bool(value, "condition")
     except OperandError as fault:
-        raise evaluation_error(OperandError("KP168", fault.detail), node, scope, evaluate) from None
+        summary = "Condition is null" if fault.summary else ""
+        told = OperandError("KP168", fault.detail, summary=summary)
+        raise evaluation_error(told, node, scope, evaluate) from None
 
 
 def _build_object(

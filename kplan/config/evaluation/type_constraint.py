@@ -76,7 +76,8 @@ def _quoted_type_error(node: ast.Node, text: str, scope: Scope) -> EvaluationErr
     hint = f"Write type = {plain}." if is_type else "Write the type without quotes."
     subject = scope.origin.range(node.start, node.end)
     detail = f'"{text}" is a string; a type is written without quotes since Terraform 0.12.'
-    return EvaluationError([error("KP343", subject, detail, hint=hint)])
+    summary = "" if is_type else "Invalid legacy variable type hint"
+    return EvaluationError([error("KP343", subject, detail, hint=hint, summary=summary)])
 
 
 def _type_error(node: ast.Node, scope: Scope, detail: str, hint: str = "") -> EvaluationError:

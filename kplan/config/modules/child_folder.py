@@ -10,6 +10,7 @@ from kplan.config.evaluation.scope import Scope
 from kplan.config.modules.evaluation import EvaluationContext, ModulePlace
 from kplan.config.packages.installed import package_root
 from kplan.config.packages.source import PackageSource, is_local_source, parse_source
+from kplan.config.version import Constraint, parse_constraints
 from kplan.model.diagnostic import SourceRange
 
 MAX_MODULE_DEPTH = 32
@@ -48,15 +49,29 @@ def source_folder(
         EvaluationError: the source is none, or is not installed.
 
     """
-    source = module_source(declaration, context.constant_scope(declaration.origin))
+    scope = context.constant_scope(declaration.origin)
+    source = module_source(declaration, scope)
     subject = declaration.value_range("source")
     if not isinstance(source, PackageSource):
         return local_folder(source, caller, subject)
+    constraints = _version_constraints(declaration, scope)
     steps = (*(each.partition("[")[0] for each in path), declaration.name)
     try:
-        return context.installed.folder(source, ".".join(steps))
+        return context.installed.folder(source, ".".join(steps), constraints)
     except OperandError as fault:
         raise EvaluationError([error(fault.code, subject, fault.detail, hint=fault.hint)]) from None
+
+
+def _version_constraints(declaration: Declaration, scope: Scope) -> tuple[Constraint, ...]:
+    """Evaluate the `version` of a call; raises EvaluationError where it is no constraint."""
+    if "version" not in declaration.arguments:
+        return ()
+    text = evaluate(declaration.arguments["version"].value, scope)
+    found = parse_constraints(text) if isinstance(text, str) else None
+    if found is None:
+        detail = 'The version of a module is a constraint such as "~> 1.2".'
+        raise EvaluationError([error("KP342", declaration.value_range("version"), detail)])
+    return found
 
 
 def local_folder(source: str, caller: str, subject: SourceRange) -> str:
@@ -85,7 +100,9 @@ def module_source(declaration: Declaration, scope: Scope) -> str | PackageSource
     subject = declaration.value_range("source")
     text = evaluate(declaration.arguments["source"].value, scope)
     if not isinstance(text, str):
-        raise EvaluationError([error("KP194", subject, "The source of a module is a string.")])
+        detail = "The source of a module is a string."
+        summary = "Invalid module source address"
+        raise EvaluationError([error("KP194", subject, detail, summary=summary)])
     if is_local_source(text):
         _check_version(declaration, "a local path")
         return text

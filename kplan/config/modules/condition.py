@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from kplan.config.declarations.rule import is_constant
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.call import reference_values
 from kplan.config.evaluation.evaluate import evaluate
@@ -32,8 +33,11 @@ def failed_conditions(holder: ast.Block, rule: ConditionRule, scope: Scope) -> l
     """Check the subject of `holder` against every block of the rule; all failures are reported."""
     problems: list[Diagnostic] = []
     for block in holder.blocks:
-        arguments = {each.name: each.value for each in block.attributes}
-        if block.type == rule.block_type and arguments.keys() >= {"condition", "error_message"}:
+        if block.type != rule.block_type:
+            continue
+        found = {each.name: each for each in block.attributes}
+        if found.keys() >= {"condition", "error_message"} and not is_constant(found["condition"]):
+            arguments = {name: each.value for name, each in found.items()}
             problems.extend(_condition_problems(block, arguments, rule, scope))
     if rule.is_warning:
         return [replace(each, severity=Severity.WARNING) for each in problems]
@@ -55,7 +59,8 @@ def _condition_problems(
     subject = scope.origin.range(condition.start, condition.end)
     if holds is not False:
         detail = f"The condition of a {block.type} must be true or false."
-        return [error("KP156", subject, detail)]
+        summary = "Invalid variable validation result" if rule is VALIDATION else ""
+        return [error("KP156", subject, detail, summary=summary or "Invalid condition result")]
     place = scope.origin.range(block.start, block.start + len(block.type))
     text = str(bare(message)).strip()
     if has_sensitive(message):

@@ -5,10 +5,10 @@ provider's data sources have. `kafka_acls` is a `list` of the ACLs that fit all 
 `kafka_cluster` says what the cluster is.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from kplan.cluster.request import ClusterDescription
 from kplan.cluster.topic import is_internal_topic
@@ -18,7 +18,14 @@ from kplan.config.diagnostic import EvaluationError, OperandError, error, sugges
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Scope
 from kplan.config.modules.deferral import Deferral, dependencies, is_deferred
-from kplan.config.modules.instance import InstanceKey, Instances, evaluate_instances, find_instance
+from kplan.config.modules.instance import (
+    InstanceKey,
+    Instances,
+    evaluate_instances,
+    find_instance,
+    instance_error,
+    missing_key_error,
+)
 from kplan.config.modules.resource import EnclosingModule, object_attributes
 from kplan.config.modules.result_cache import ResultCache, ResultName
 from kplan.config.syntax.source import Spot
@@ -29,10 +36,12 @@ from kplan.config.values.value_text import from_json_value
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import to_document
 from kplan.model.address import instance_key
+from kplan.model.diagnostic import SourceRange
 from kplan.model.resource import Identity
 from kplan.model.state import KindSnapshot, LiveObject
 
 TOPIC, ACL = "kafka_topic", "kafka_acl"
+T = TypeVar("T")
 
 
 class NoClusterError(Exception):
@@ -109,21 +118,35 @@ class DataNode(Deferred):
         self.name = name.text
 
     @property
-    def _label(self) -> str:
+    def label(self) -> str:
+        """What references name it by."""
         return f"data.{self.kind}.{self.name}"
 
-    def evaluate_all(self) -> None:
-        """Compute every instance; an error in one does not hide the others."""
-        for key in self._ledger.attempt(self.instances) or ():
-            self._ledger.attempt(partial(self._read_now, key))
+    @property
+    def declared_at(self) -> SourceRange:
+        """The header of the block."""
+        return self._found.declared_at
 
-    def _read_now(self, key: InstanceKey) -> None:
-        """Read an instance; one that is read later is a problem of what needs it."""
+    def evaluate_all(self) -> bool:
+        """Compute every instance; an error in one does not hide the others.
+
+        Return whether a value of another provider is missing. That, and what is read later, is a
+        problem of what needs the data.
+        """
+        lost: list[EvaluationError] = []
+        for key in self._attempt(self.instances, lost) or ():
+            self._attempt(partial(self.instance, key), lost)
+        return not all(map(is_deferred, lost))
+
+    def _attempt(self, compute: Callable[[], T], lost: list[EvaluationError]) -> T | None:
         try:
-            self.instance(key)
+            return compute()
         except EvaluationError as failure:
-            if not is_deferred(failure):
-                raise
+            if failure.is_unknown:
+                lost.append(failure)
+            else:
+                self._ledger.report(failure.diagnostics)
+            return None
 
     def instances(self) -> Instances:
         """Evaluate the keys of the instances, with their `each` and `count`."""
@@ -135,7 +158,7 @@ class DataNode(Deferred):
 
     def _result_name(self, key: InstanceKey = None) -> ResultName:
         return ResultName(
-            self._module.label(f"{self._label}{instance_key(key)}"), self._found.declared_at
+            self._module.label(f"{self.label}{instance_key(key)}"), self._found.declared_at
         )
 
     def instance(self, key: InstanceKey) -> dict[str, Value]:
@@ -154,13 +177,13 @@ class DataNode(Deferred):
         try:
             return self._value(asked, self._reader)
         except NoClusterError as fault:
-            detail = f"{self._label} is read from a cluster, and this command connects to none."
+            detail = f"{self.label} is read from a cluster, and this command connects to none."
             raise EvaluationError(
                 [error("KP167", self._found.declared_at, detail, hint=str(fault))]
             ) from None
 
     def _deferred_error(self, deferral: Deferral) -> EvaluationError:
-        label = self._module.label(self._label)
+        label = self._module.label(self.label)
         deferral.waits[label] = self._waits_for
         names = ", ".join(self._waits_for)
         detail = f"{label} depends on {names}, with changes pending, so it is read after them."
@@ -261,10 +284,10 @@ class DataNode(Deferred):
         """Return an attribute of the only instance."""
         if None not in self.instances():
             detail = (
-                f"{self._label} has several instances, so one must be chosen before an attribute."
+                f"{self.label} has several instances, so one must be chosen before an attribute."
             )
-            hint = f'For example {self._label}["KEY"].{name}'
-            raise EvaluationError([error("KP116", subject.range(), detail, hint=hint)])
+            hint = f'For example {self.label}["KEY"].{name}'
+            raise EvaluationError([missing_key_error(subject, detail, hint)])
         return attribute_value(self.instance(None), name, self.kind, subject)
 
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
@@ -273,9 +296,9 @@ class DataNode(Deferred):
         try:
             return self.instance(find_instance(found, key))
         except OperandError as fault:
-            detail = f"{self._label}: {fault.detail}"
+            is_single = None in found
             raise EvaluationError(
-                [error(fault.code, subject.range(), detail, hint=fault.hint)]
+                [instance_error(fault, self.label, subject, is_single=is_single)]
             ) from None
 
     def value(self, subject: Spot) -> Value:
@@ -290,12 +313,13 @@ class DataNode(Deferred):
         return {str(key): value for key, value in values.items()}
 
 
-class DataKindNode(Deferred):
-    """`data.KIND`, which needs a name behind it."""
+class BlockKindNode(Deferred):
+    """`data.KIND` or `ephemeral.KIND`, which needs a name behind it."""
 
-    __slots__ = ("_kind", "_node")
+    __slots__ = ("_kind", "_node", "_root")
 
-    def __init__(self, kind: str, node: "DataNodeLookup") -> None:
+    def __init__(self, root: str, kind: str, node: "DataNodeLookup") -> None:
+        self._root = root
         self._kind = kind
         self._node = node
 
@@ -311,7 +335,7 @@ class DataKindNode(Deferred):
 
     def value(self, subject: Spot) -> Value:
         """Refuse: blocks are named one by one."""
-        detail = f"After data.{self._kind} there must be the name of a data source."
+        detail = f"After {self._root}.{self._kind} there must be the name of a block."
         raise EvaluationError([error("KP116", subject.range(), detail)])
 
 
@@ -328,7 +352,8 @@ def attribute_value(value: dict[str, Value], name: str, kind: str, subject: Spot
     if name in value:
         return value[name]
     detail = f'A data source {kind} has no attribute "{name}".'
-    raise EvaluationError([error("KP144", subject.range(), detail, hint=suggestion(name, value))])
+    hint = suggestion(name, value)
+    raise EvaluationError([error("KP144", subject.step_range(), detail, hint=hint)])
 
 
 def _topic_entry(kind: ResourceKind, name: Identity, live: LiveObject) -> Value:

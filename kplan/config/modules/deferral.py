@@ -16,11 +16,16 @@ class Deferral:
     """What is read later in one load.
 
     `waits` has the addresses of blocks and modules by the data source that waits for them,
-    `outputs` the names of outputs of the root module that need one.
+    `outputs` those of the root module that need one by name, and whether they are sensitive.
     """
 
     waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    outputs: list[str] = field(default_factory=list)
+    outputs: dict[str, bool] = field(default_factory=dict)
+
+    def set_sensitive(self, name: str, *, is_sensitive: bool) -> None:
+        """Say of an output whether it is sensitive, if it is one of those that wait."""
+        if name in self.outputs:
+            self.outputs[name] = is_sensitive
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class DeferredData:
     """
 
     waits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    outputs: tuple[str, ...] = ()
+    outputs: Mapping[str, bool] = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
 
 

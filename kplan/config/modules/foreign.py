@@ -17,6 +17,9 @@ FOREIGN_HINT = (
     "Give the values that Terraform knows: -foreign-values=terraform.tfstate, or the output of "
     "terraform show -json."
 )
+_EPHEMERAL_HINT = (
+    "Use a variable with ephemeral = true, and give its value in the environment: KPLAN_VAR_NAME."
+)
 _Name = tuple[str, str]
 
 
@@ -55,7 +58,15 @@ class ForeignBlocks:
     def value(self, kind: str, name: str) -> ReferenceValue:
         """Return the known values of a foreign block; using an unknown one is an error."""
         key = (self._path, kind, name)
-        return self._values[key] if key in self._values else _UnknownBlock(f"{kind}.{name}")
+        if key in self._values:
+            return self._values[key]
+        return _UnknownBlock(f"{kind}.{name}", FOREIGN_HINT)
+
+    def ephemeral_value(self, kind: str, name: str) -> ReferenceValue:
+        """Return an ephemeral resource, of which no state has values; raises `Failure` if none."""
+        if (kind, name) not in self._declared.ephemeral:
+            raise EvaluationError
+        return _UnknownBlock(f"ephemeral.{kind}.{name}", _EPHEMERAL_HINT)
 
 
 def left_out_warning(names: Mapping[str, SourceRange]) -> Iterator[Diagnostic]:
@@ -69,20 +80,24 @@ def left_out_warning(names: Mapping[str, SourceRange]) -> Iterator[Diagnostic]:
         yield warning("KP509", min(names.values()), detail, hint=FOREIGN_HINT)
 
 
-def left_out_argument(declaration: Declaration, name: str) -> Diagnostic:
-    """Say that an argument of a provider block is left out; the environment may set it."""
+def left_out_argument(declaration: Declaration, name: str, given: str) -> Diagnostic:
+    """Say that an argument of a provider block is left out; the environment may set it.
+
+    `given` says how the value may be given.
+    """
     detail = f'"{name}" comes from a resource of another provider, so it is left out.'
-    hint = f"Set it in the environment, or give its value. {FOREIGN_HINT}"
+    hint = f"Set it in the environment, or give its value. {given}"
     return warning("KP509", declaration.value_range(name), detail, hint=hint)
 
 
 class _UnknownBlock(Deferred):
     """A block of which nothing is known: nothing that needs it is planned in silence."""
 
-    __slots__ = ("_label",)
+    __slots__ = ("_hint", "_label")
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, hint: str) -> None:
         self._label = label
+        self._hint = hint
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
         del name
@@ -94,7 +109,7 @@ class _UnknownBlock(Deferred):
 
     def value(self, subject: Spot) -> Value:
         detail = f"{self._label} belongs to another provider and was left out, so it has no value."
-        told = error("KP509", subject.range(), detail, hint=FOREIGN_HINT)
+        told = error("KP509", subject.range(), detail, hint=self._hint)
         raise EvaluationError([told], is_final=True)
 
 

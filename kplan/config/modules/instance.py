@@ -7,11 +7,13 @@ from kplan.config.diagnostic import EvaluationError, OperandError, error, sugges
 from kplan.config.evaluation.call import reference_values
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import NO_REPETITION, Repetition, Scope
+from kplan.config.syntax.source import Spot
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import has_sensitive, unmark
 from kplan.config.values.value import NUMBER, STRING, Null, TSet, Value, is_null, type_name, type_of
 from kplan.config.values.value_text import describe_value
 from kplan.model.address import instance_key
+from kplan.model.diagnostic import Diagnostic
 
 InstanceKey: TypeAlias = str | int | None
 Instances: TypeAlias = dict[InstanceKey, Repetition]
@@ -28,9 +30,11 @@ def evaluate_instances(declaration: Declaration, scope: Scope) -> Instances:
     """
     arguments = declaration.arguments
     if "for_each" in arguments and "count" in arguments:
-        subject = scope.origin.range(arguments["count"].start, arguments["count"].name_end)
+        subject = scope.origin.range(arguments["for_each"].start, arguments["for_each"].name_end)
         detail = "count and for_each exclude each other: both say which instances there are."
-        raise EvaluationError([error("KP129", subject, detail, hint="Remove one of the two.")])
+        summary = 'Invalid combination of "count" and "for_each"'
+        told = error("KP129", subject, detail, hint="Remove one of the two.", summary=summary)
+        raise EvaluationError([told])
     if "for_each" in arguments:
         return _for_each(declaration, scope)
     if "count" in arguments:
@@ -58,8 +62,16 @@ def _for_each(declaration: Declaration, scope: Scope) -> Instances:
             )
         case _:
             detail = f"A map or a set of strings is needed, but the value {describe_value(value)}."
-            hint = "Wrap it in toset(...)." if isinstance(value, tuple) else ""
-            raise _repetition_error(declaration, "for_each", scope, detail, hint)
+            raise _repetition_error(declaration, "for_each", scope, detail, _list_hint(value))
+
+
+def _list_hint(value: Value) -> str:
+    """Say how a list becomes what for_each takes."""
+    if not isinstance(value, tuple):
+        return ""
+    if value and all(isinstance(each, dict) for each in value):
+        return "Make a map of the list: { for each in LIST : each.name => each }"
+    return "Wrap it in toset(...)."
 
 
 def _each_repetition(key: Value, value: Value) -> Repetition:
@@ -71,7 +83,8 @@ def _set_key(each: Value, declaration: Declaration, scope: Scope) -> str:
         return each
     got = "null" if is_null(each) else type_name(type_of(each))
     detail = f"A set of strings is needed, but there is an element that is {got}."
-    raise _repetition_error(declaration, "for_each", scope, detail)
+    summary = "Invalid for_each set argument"
+    raise _repetition_error(declaration, "for_each", scope, detail, summary=summary)
 
 
 def _count(declaration: Declaration, scope: Scope) -> Instances:
@@ -89,6 +102,7 @@ def _count(declaration: Declaration, scope: Scope) -> Instances:
             "count",
             scope,
             f"A number is needed, but the value {describe_value(value)}.",
+            summary="Incorrect value type",
         ) from None
     if not isinstance(number, int) or not 0 <= number <= MAX_COUNT:
         given = describe_value(value)
@@ -120,11 +134,37 @@ def find_instance(instances: Instances, key: Value) -> InstanceKey:
     )
 
 
+def missing_key_error(subject: Spot, detail: str, hint: str) -> Diagnostic:
+    """Make the error that a block has several instances, and none was chosen."""
+    summary = "Missing resource instance key"
+    return error("KP116", subject.range(), detail, hint=hint, summary=summary)
+
+
+def instance_error(
+    fault: OperandError, label: str, subject: Spot, *, is_single: bool
+) -> Diagnostic:
+    """Make the error that a block has no instance of a key."""
+    detail = f"{label}: {fault.detail}"
+    if is_single:
+        detail = f"{label} has neither count nor for_each, so it has no instance keys."
+        hint = f"Remove the brackets behind {label}."
+        summary = "Unexpected resource instance key"
+        return error("KP151", subject.range(), detail, hint=hint, summary=summary)
+    return error(fault.code, subject.step_range(), detail, hint=fault.hint)
+
+
 def _repetition_error(
-    declaration: Declaration, name: str, scope: Scope, detail: str, hint: str = ""
+    declaration: Declaration,
+    name: str,
+    scope: Scope,
+    detail: str,
+    hint: str = "",
+    *,
+    summary: str = "",
 ) -> EvaluationError:
     node = declaration.arguments[name].value
     code = "KP175" if name == "for_each" else "KP176"
     subject = scope.origin.range(node.start, node.end)
     values = reference_values(node, scope, evaluate)
-    return EvaluationError([error(code, subject, detail, hint=hint, values=values)])
+    told = error(code, subject, detail, hint=hint, values=values, summary=summary)
+    return EvaluationError([told])

@@ -28,7 +28,7 @@ from kplan.config.modules.connection import (
     evaluate_provider_block,
     root_connections,
 )
-from kplan.config.modules.data_source import DataKindNode, DataNode
+from kplan.config.modules.data_source import BlockKindNode, DataNode
 from kplan.config.modules.deferral import dependencies, is_deferred
 from kplan.config.modules.evaluation import (
     EvaluationContext,
@@ -40,12 +40,9 @@ from kplan.config.modules.foreign import ForeignBlocks, left_out_warning
 from kplan.config.modules.instance import InstanceKey
 from kplan.config.modules.module_call import ChildModule, ModuleCallNode
 from kplan.config.modules.resource import ResourceNode
-from kplan.config.modules.resource_block import (
-    ResourceBlock,
-    prepare_resource_block,
-)
+from kplan.config.modules.resource_block import ResourceBlock, prepare_resource_block
 from kplan.config.modules.result_cache import MAX_VALUE_PARTS, ResultName
-from kplan.config.modules.static_checks import static_problems
+from kplan.config.modules.static_checks import missing_value_error, static_problems
 from kplan.config.modules.value_block import ValueBlockNode
 from kplan.config.modules.variable import (
     InputValue,
@@ -140,18 +137,26 @@ class Module:
             self._validate(name, found)
         for name, local in self.declarations.locals.items():
             self._attempt(partial(self.local, name), lost, f"local.{name}", local)
-        values = (self._value_node(*each) for each in self.foreign.computed_names())
-        nodes: list[DataNode | ResourceNode] = [*values, *self._data_nodes(), *self.resources()]
-        for node in nodes:
-            node.evaluate_all()
+        self._evaluate_blocks(lost)
         for name in self.declarations.modules:
             self._call_node(name).evaluate_all()
         for name, declared in self.declarations.outputs.items():
             self._attempt(partial(self.output, name), lost, f"output.{name}", declared)
-            ledger.attempt(partial(self.is_sensitive_output, name))
+            is_secret = ledger.attempt(partial(self.is_sensitive_output, name)) is True
+            if self._context.deferral and not self.path:
+                self._context.deferral.set_sensitive(name, is_sensitive=is_secret)
         for check in self.declarations.checks.values():
             ledger.report(failed_conditions(check.block, ASSERTION, self.scope(check.origin)))
         ledger.report(left_out_warning(lost))
+
+    def _evaluate_blocks(self, lost: dict[str, SourceRange]) -> None:
+        for each in self.foreign.computed_names():
+            self._value_node(*each).evaluate_all()
+        for data in self._data_nodes():
+            if data.evaluate_all():
+                lost[data.label] = data.declared_at
+        for node in self._own():
+            node.evaluate_all()
 
     def _attempt(
         self,
@@ -168,17 +173,21 @@ class Module:
                 self._context.results.report(failure.diagnostics)
             elif self._context.deferral and is_deferred(failure):
                 if name.startswith("output.") and not self.path:
-                    self._context.deferral.outputs.append(name.removeprefix("output."))
+                    self._context.deferral.outputs[name.removeprefix("output.")] = False
             elif declared is not None:
                 lost[name] = declared.declared_at
 
     def resources(self) -> Iterator[ResourceNode]:
         """List the resource blocks of kinds that kplan knows, here and in called modules."""
+        yield from self._own()
+        for each in self.declarations.modules:
+            yield from self._call_node(each).resources()
+
+    def _own(self) -> Iterator[ResourceNode]:
+        """List those of this module: a called one validates its variables before its own."""
         for (kind, name), found in self.declarations.resources.items():
             if kind in self._context.kinds and not found.is_broken:
                 yield self._resource_node(kind, name)
-        for name in self.declarations.modules:
-            yield from self._call_node(name).resources()
 
     def modules(self) -> Iterator[ChildModule]:
         """List this module and all that it calls, one for each instance."""
@@ -246,16 +255,11 @@ class Module:
         if given is not None:
             label = self.label(f"var.{declaration.name}")
             return evaluate_input_value(declaration, wanted, given, label, default)
-        if "default" not in declaration.arguments and self.path:
+        if "default" in declaration.arguments:
+            return default
+        if self.path:
             raise EvaluationError  # told at the module block
-        if "default" not in declaration.arguments:
-            detail = (
-                f'The variable "{declaration.name}" has no default, and no value is given for it.'
-            )
-            name = declaration.name
-            hint = f"Give one with -var '{name}=...', in a .tfvars file or as KPLAN_VAR_{name}."
-            raise EvaluationError([error("KP170", declaration.declared_at, detail, hint=hint)])
-        return default
+        raise missing_value_error(declaration, self.declarations.diagnostics)
 
     def _validate(self, name: str, declaration: Declaration) -> None:
         """Hold a variable against its validation rules; who uses a bad one fails in silence."""
@@ -304,6 +308,8 @@ class Module:
 
     def resource(self, kind: str, name: str) -> ReferenceValue:
         """Return the instances of a resource block; raises `Failure` if there is none."""
+        if (kind, name) in self.declarations.self_references:
+            raise EvaluationError  # which has been reported
         if self.foreign.contains(kind, name):
             return self._foreign_value(kind, name)
         found = self.declarations.resources.get((kind, name))
@@ -342,7 +348,11 @@ class Module:
 
     def data_kind(self, kind: str) -> ReferenceValue:
         """Return the data sources of a sort, of which one is named next."""
-        return DataKindNode(kind, self._data_block)
+        return BlockKindNode("data", kind, self._data_block)
+
+    def ephemeral_kind(self, kind: str) -> ReferenceValue:
+        """Return the ephemeral resources of a sort, which are of other providers."""
+        return BlockKindNode("ephemeral", kind, self.foreign.ephemeral_value)
 
     def _data_block(self, kind: str, name: str) -> ReferenceValue:
         if self.foreign.contains(f"data.{kind}", name):

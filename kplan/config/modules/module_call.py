@@ -14,6 +14,7 @@ from kplan.config.syntax.source import Spot
 from kplan.config.values.sensitive import mark
 from kplan.config.values.value import Value
 from kplan.model.address import instance_key
+from kplan.model.codes import SUMMARIES
 
 
 class ChildModule(EnclosingModule, Protocol):
@@ -111,7 +112,10 @@ class ModuleCallNode(Deferred):
             hint = f'For example {label}["KEY"].{name}, or all of them: values({label})[*].{name}'
             if "count" in self._found.arguments:
                 hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
-            raise EvaluationError([error("KP116", subject.range(), detail, hint=hint)])
+            told = error(
+                "KP116", subject.step_range(), detail, hint=hint, summary=SUMMARIES["KP144"]
+            )
+            raise EvaluationError([told])
         return _OutputsNode(self.instance(None), f"module.{self._found.name}").attribute(
             name, subject
         )
@@ -127,7 +131,7 @@ class ModuleCallNode(Deferred):
         except OperandError as fault:
             detail = f"{label}: {fault.detail}"
             raise EvaluationError(
-                [error(fault.code, subject.range(), detail, hint=fault.hint)]
+                [error(fault.code, subject.step_range(), detail, hint=fault.hint)]
             ) from None
         return _OutputsNode(self.instance(name), f"{label}{instance_key(name)}")
 
@@ -158,7 +162,7 @@ class _OutputsNode(Deferred):
                 raise EvaluationError
             detail = f'{self._label} has no output "{name}".'
             raise EvaluationError(
-                [error("KP144", subject.range(), detail, hint=suggestion(name, outputs))]
+                [error("KP144", subject.step_range(), detail, hint=suggestion(name, outputs))]
             )
         is_secret = self._child.is_sensitive_output(name)
         return mark(self._child.output(name), sensitive=is_secret)

@@ -61,7 +61,9 @@ def _evaluate_provider(
             value = evaluate(attribute.value, scope)
         except EvaluationError as failure:
             if failure.is_unknown:
-                ledger.report([left_out_argument(block.declaration, name)])
+                ledger.report(
+                    [left_out_argument(block.declaration, name, failure.diagnostics[0].hint)]
+                )
                 continue
             ledger.report(failure.diagnostics or _data_source_error(block, name, ledger))
             continue

@@ -11,7 +11,14 @@ from kplan.config.evaluation.operator import get_element
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Repetition, Scope
 from kplan.config.modules.condition import POSTCONDITION, PRECONDITION, failed_conditions
 from kplan.config.modules.decoder import decode_resource
-from kplan.config.modules.instance import InstanceKey, Instances, evaluate_instances, find_instance
+from kplan.config.modules.instance import (
+    InstanceKey,
+    Instances,
+    evaluate_instances,
+    find_instance,
+    instance_error,
+    missing_key_error,
+)
 from kplan.config.modules.resource_block import Field, ResourceBlock, kind_fields
 from kplan.config.modules.result_cache import ResultCache, ResultName
 from kplan.config.syntax.source import Origin, Spot
@@ -119,7 +126,7 @@ class ResourceNode(Deferred):
             hint = f'For example {label}["KEY"].{name}, or all of them: values({label})[*].{name}'
             if "count" in self._found.arguments:
                 hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
-            raise EvaluationError([error("KP116", subject.range(), detail, hint=hint)])
+            raise EvaluationError([missing_key_error(subject, detail, hint)])
         resource = self.instance(None)
         for each in kind_fields(self._plan.kind):
             if each.name == name:
@@ -128,7 +135,7 @@ class ResourceNode(Deferred):
         if name not in value:
             detail = f'A {self.kind} has no attribute "{name}".'
             raise EvaluationError(
-                [error("KP144", subject.range(), detail, hint=suggestion(name, value))]
+                [error("KP144", subject.step_range(), detail, hint=suggestion(name, value))]
             )
         return value[name]
 
@@ -140,9 +147,10 @@ class ResourceNode(Deferred):
                 self._value(find_instance(found, key)) if None not in found else self._element(key)
             )
         except OperandError as fault:
-            detail = f"{self.kind}.{self.name}: {fault.detail}"
+            label = f"{self.kind}.{self.name}"
+            is_single = None in found
             raise EvaluationError(
-                [error(fault.code, subject.range(), detail, hint=fault.hint)]
+                [instance_error(fault, label, subject, is_single=is_single)]
             ) from None
 
     def _element(self, key: Value) -> Value:

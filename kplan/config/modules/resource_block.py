@@ -6,12 +6,12 @@ from functools import cache, lru_cache
 from typing import Any, cast, get_args, get_type_hints
 
 from kplan.config.declarations.body_schema import (
-    CONDITION_SCHEMA,
     LIFECYCLE_SCHEMA,
     BodySchema,
     body_problems,
 )
 from kplan.config.declarations.declaration import Declaration
+from kplan.config.declarations.rule import lifecycle_problems
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.type_constraint import parse_type_name
 from kplan.config.syntax import tree as ast
@@ -226,10 +226,7 @@ def resource_problems(kind: ResourceKind, declaration: Declaration) -> Iterator[
     yield from body_problems(
         declaration.block, declaration.origin, _resource_schema(cast("Hashable", kind.schema))
     )
+    yield from lifecycle_problems(declaration.block, declaration.origin)
     for inner in declaration.block.blocks:
         if inner.type == "lifecycle":
-            yield from body_problems(inner, declaration.origin, LIFECYCLE_SCHEMA)
             yield from _trigger_problems(inner, declaration)
-            for condition in inner.blocks:
-                if condition.type in LIFECYCLE_SCHEMA.blocks:
-                    yield from body_problems(condition, declaration.origin, CONDITION_SCHEMA)

@@ -146,7 +146,7 @@ def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
                 continue
             detail = f'The output "{name}" holds a sensitive value and is not marked sensitive.'
             hint = "Add sensitive = true, or use nonsensitive() if it is not secret."
-            ledger.report([error("KP177", declaration.value_range("value"), detail, hint=hint)])
+            ledger.report([error("KP177", declaration.declared_at, detail, hint=hint)])
             continue
         plain = bare(value)
         found.append(

@@ -5,7 +5,9 @@ that is given with -foreign-values has more of them, and counts first.
 """
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from kplan.config.diagnostic import EvaluationError, error
@@ -13,7 +15,9 @@ from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Scope
 from kplan.config.foreign_values import parse_state_outputs
 from kplan.config.functions.file_access import FileRefused
+from kplan.config.modules.condition import PRECONDITION, failed_conditions
 from kplan.config.modules.data_source import DataNode, attribute_value
+from kplan.config.modules.foreign import FOREIGN_HINT
 from kplan.config.modules.instance import InstanceKey
 from kplan.config.syntax.source import Spot
 from kplan.config.values.value import Value, is_null
@@ -23,11 +27,23 @@ _ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "terraform_data": ("input", "triggers_replace"),
     "null_resource": ("triggers",),
 }
-_NO_VALUE_HINT: Final = (
-    "Give the values that Terraform knows: -foreign-values=terraform.tfstate, or the output of "
-    "terraform show -json."
-)
 _DEFAULT_WORKSPACE: Final = "default"
+_FOREIGN: Final = "KP509"
+
+
+@contextmanager
+def unknown_at(subject: Spot) -> Iterator[None]:
+    """Say of a value that is not known where it is needed, not where it comes from."""
+    try:
+        yield
+    except EvaluationError as failure:
+        if not failure.is_unknown:
+            raise
+        told = [
+            each if each.code != _FOREIGN else replace(each, subject=subject.range())
+            for each in failure.diagnostics
+        ]
+        raise EvaluationError(told, is_final=True) from None
 
 
 class ValueBlockNode(DataNode):
@@ -36,7 +52,8 @@ class ValueBlockNode(DataNode):
     __slots__ = ()
 
     @property
-    def _label(self) -> str:
+    def label(self) -> str:
+        """What references name it by."""
         prefix = "data." if self.kind == REMOTE_STATE else ""
         return f"{prefix}{self.kind}.{self.name}"
 
@@ -44,8 +61,16 @@ class ValueBlockNode(DataNode):
         scope = self._module.scope(self._found.origin, self.instances()[key])
         if self.kind == REMOTE_STATE:
             return self._remote_state(scope)
+        self._check_preconditions(scope)
         found = {name: self._argument_value(name, scope) for name in _ARGUMENTS[self.kind]}
         return {**found, "output": found["input"]} if "input" in found else found
+
+    def _check_preconditions(self, scope: Scope) -> None:
+        """Refuse a block whose preconditions fail; one of unknown values is left to Terraform."""
+        for block in self._found.block.blocks if not self._found.is_broken else ():
+            found = failed_conditions(block, PRECONDITION, scope)
+            if failed := [each for each in found if each.code == PRECONDITION.code]:
+                raise EvaluationError(failed)
 
     def _argument_value(self, name: str, scope: Scope) -> Value:
         if name not in self._found.arguments:
@@ -54,17 +79,25 @@ class ValueBlockNode(DataNode):
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
         """Return an attribute of the only instance."""
-        self._check_attribute(name, subject)
-        return super().attribute(name, subject)
+        if None in self.instances():
+            self._check_attribute(name, subject)
+        with unknown_at(subject):
+            return super().attribute(name, subject)
 
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
         """Return one instance by its key."""
-        return _ValueInstance(self, super().index(key, subject))
+        with unknown_at(subject):
+            return _ValueInstance(self, super().index(key, subject))
+
+    def value(self, subject: Spot) -> Value:
+        """Return all instances: the one object, an object by key, or a tuple by place."""
+        with unknown_at(subject):
+            return super().value(subject)
 
     def _check_attribute(self, name: str, subject: Spot) -> None:
         if name == "id" and self.kind != REMOTE_STATE:
-            detail = f"Terraform chooses the id of {self._label}, and kplan does not know it."
-            raise EvaluationError([error("KP142", subject.range(), detail, hint=_NO_VALUE_HINT)])
+            detail = f"Terraform chooses the id of {self.label}, and kplan does not know it."
+            raise EvaluationError([error("KP142", subject.range(), detail, hint=FOREIGN_HINT)])
 
     def instance_attribute(self, found: ReferenceValue, name: str, subject: Spot) -> Value:
         """Return an attribute of one instance."""
@@ -77,8 +110,11 @@ class ValueBlockNode(DataNode):
         """Read the outputs of a state in a file, as the backend `local` keeps it."""
         backend = self._argument_value("backend", scope)
         if backend != "local":
-            detail = f'kplan does not read a state from the backend "{backend}", only from "local".'
-            raise self._error("backend", detail, _NO_VALUE_HINT)
+            detail = (
+                f'{self.label} is a state in the backend "{backend}". kplan reads only the backend '
+                '"local", so it has no value.'
+            )
+            raise EvaluationError([error("KP509", self.declared_at, detail, hint=FOREIGN_HINT)])
         config = self._argument_value("config", scope)
         workspace = self._argument_value("workspace", scope)
         path = _state_path(config, workspace)

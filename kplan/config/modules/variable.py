@@ -17,7 +17,7 @@ from kplan.config.modules.condition import VALIDATION, failed_conditions
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression, parse_file
 from kplan.config.syntax.source import Origin, Source
-from kplan.config.syntax.tree_walk import calls, part
+from kplan.config.syntax.tree_walk import calls, content_start, part
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.number import clean_text
 from kplan.config.values.sensitive import mark, mark_ephemeral, unmark
@@ -104,9 +104,9 @@ def evaluate_flag(
     node = arguments[name].value
     value, _ = unmark(evaluate(node, scope))
     if not isinstance(value, bool):
-        subject = scope.origin.range(node.start, node.end)
+        subject = scope.origin.range(content_start(node, scope.origin), node.end)
         detail = f'"{name}" is true or false, but this value {describe_value(value)}.'
-        raise EvaluationError([error("KP178", subject, detail)])
+        raise EvaluationError([error("KP178", subject, detail, summary="Unsuitable value type")])
     return value
 
 
@@ -154,9 +154,9 @@ def evaluate_input_value(
         if "default" in declaration.arguments:
             return default
         detail = f"{label}, declared at {declaration.declared_at}, must not be null."
-        raise EvaluationError(
-            [error("KP171", input_value.subject() or declaration.declared_at, detail)]
-        )
+        at = input_value.subject() or declaration.declared_at
+        told = error("KP171", at, detail, summary="Required variable not set")
+        raise EvaluationError([told])
     try:
         return wanted.mark_value(convert(value, wanted.type))
     except ConversionError as fault:

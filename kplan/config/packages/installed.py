@@ -2,7 +2,7 @@
 
 import json
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from kplan.config.packages.lock import (
 )
 from kplan.config.packages.source import WAY_OUT, PackageSource, parse_source
 from kplan.config.packages.trust import damaged_lock
+from kplan.config.version import Constraint, parse_version
 from kplan.model.dataclass import dataclass
 
 _INIT = "Run kplan init."
@@ -24,10 +25,21 @@ _INIT = "Run kplan init."
 
 @dataclass(frozen=True, slots=True)
 class _TerraformEntry:
-    """One module that `terraform init` installed: its source as recorded, and its folder."""
+    """One module that `terraform init` installed: its source as recorded, version and folder.
+
+    Only modules of registries have a version.
+    """
 
     source: str
     folder: str
+    version: str
+
+    def meets(self, constraints: Sequence[Constraint]) -> bool:
+        """Whether the installed version is one that the call may have."""
+        version = parse_version(self.version)
+        return not constraints or (
+            version is not None and all(each.allows(version) for each in constraints)
+        )
 
 
 class InstalledModules:
@@ -51,10 +63,13 @@ class InstalledModules:
             found = damaged_lock(str(fault))
             raise OperandError(found.code, found.detail, found.hint) from None
 
-    def folder(self, source: PackageSource, call: str) -> str:
+    def folder(
+        self, source: PackageSource, call: str, constraints: Sequence[Constraint] = ()
+    ) -> str:
         """Return the folder of a module from the configuration.
 
-        `call` names the calls that lead to it as Terraform does: `a.b`.
+        `call` names the calls that lead to it as Terraform does: `a.b`. `constraints` are those on
+        the version of a module of a registry.
 
         Raises:
             OperandError: it is not installed, or is not what was locked.
@@ -69,6 +84,10 @@ class InstalledModules:
         if not _is_same(source, entry.source):
             detail = f'Terraform installed "{entry.source}" for this module call.'
             raise OperandError("KP501", detail, "Run terraform init again, or kplan init.")
+        if not entry.meets(constraints):
+            version = f"version {entry.version}" if entry.version else "no version"
+            detail = f"Terraform installed {version} for this module call, which it excludes now."
+            raise OperandError("KP580", detail, "Run terraform init again.")
         return entry.folder
 
     def _locked_folder(self, source: PackageSource, locked: LockedPackage) -> str:
@@ -95,13 +114,15 @@ class InstalledModules:
         try:
             found = json.loads(file.read_bytes().decode())
             return {
-                str(each["Key"]): _TerraformEntry(str(each["Source"]), _folder_text(each["Dir"]))
+                str(each["Key"]): _TerraformEntry(
+                    str(each["Source"]), _folder_text(each["Dir"]), str(each.get("Version", ""))
+                )
                 for each in found["Modules"]
                 if each["Key"]
             }
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             detail = f"{self._data_folder}/modules/modules.json cannot be read."
             raise OperandError("KP500", detail, "Run terraform init again.") from None
 

@@ -32,7 +32,7 @@ FACT_ROOTS = frozenset({*OBJECTS, CLUSTER, "change", "principal", "ci", "plan"})
 
 FACT_MEMBERS: Mapping[str, tuple[str, ...]] = {
     CLUSTER: (
-        "acls", "brokers", "planned", "racks", "size", "so_far", "topics", "totals",
+        "acls", "brokers", "planned", "platform", "racks", "size", "so_far", "topics", "totals",
     ),
     "change": (
         "address", "attributes", "file", "identity", "kind", "line", "offsets", "operation",

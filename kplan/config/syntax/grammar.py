@@ -39,15 +39,21 @@ class QuotedText(NamedTuple):
 
 
 class SyntaxProblem(Exception):  # noqa: N818 - not an error of the program
-    """An item cannot be read. Offsets are those of the file."""
+    """An item cannot be read. Offsets are those of the file.
 
-    def __init__(self, code: str, start: int, end: int, detail: str, hint: str = "") -> None:
+    `summary` is that of this use of the code, where it is not the code's title.
+    """
+
+    def __init__(
+        self, code: str, start: int, end: int, detail: str, hint: str = "", *, summary: str = ""
+    ) -> None:
         super().__init__(detail)
         self.code = code
         self.start = start
         self.end = end
         self.detail = detail
         self.hint = hint
+        self.summary = summary
         self.related: tuple[tuple[str, int, int], ...] = ()
 
 

@@ -153,6 +153,7 @@ def _json_problem(text: str, at: int, told: str) -> SyntaxProblem:
 _LABELS: Mapping[str, int] = {
     "resource": 2,
     "data": 2,
+    "ephemeral": 2,
     "variable": 1,
     "output": 1,
     "module": 1,

@@ -185,4 +185,11 @@ def _empty(header: Header, start: int) -> ast.Block:
 def _diagnostic(source: Source, broken: SyntaxProblem) -> Diagnostic:
     related = tuple((label, source.range(start, end)) for label, start, end in broken.related)
     subject = source.range(max(broken.start, 0), max(broken.end, 0))  # of a text without any
-    return error(broken.code, subject, broken.detail, hint=broken.hint, related=related)
+    return error(
+        broken.code,
+        subject,
+        broken.detail,
+        hint=broken.hint,
+        related=related,
+        summary=broken.summary,
+    )

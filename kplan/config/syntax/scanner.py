@@ -154,7 +154,8 @@ class Scanner:
         return end
 
     def _block(self, header: Header, at: int) -> int:
-        self._enter(at - 1)
+        brace = at - 1
+        self._enter(brace)
         is_first = is_fresh = True
         while True:
             match = self._token(at)
@@ -166,7 +167,7 @@ class Scanner:
                     self._blank(match)
                     at = match.end()
                 case "end":
-                    raise bad_open_block(header)
+                    raise bad_open_block(header, brace)
                 case _ if not is_fresh:
                     raise bad_same_line(match)
                 case "close" if match["close"] == "}":
@@ -202,6 +203,8 @@ class Scanner:
             if kind in OPERAND_STARTS and level.last in OPERAND_ENDS and not level.is_for:
                 raise bad_adjacent(match, level)
             if kind in PLAIN:
+                if kind == "comma" and mode is Mode.ARGUMENT:
+                    return match.start("comma"), False
                 is_keyword = level.is_for and match[0].strip() in _FOR_KEYWORDS
                 level.last = "keyword" if is_keyword else kind
             elif kind in {"close", "end"}:

@@ -68,21 +68,34 @@ class Origin:
         """Turn two offsets of nodes into lines and columns of the file."""
         return self.source.range(self.base + start, self.base + end)
 
+    def step_range(self, start: int, end: int) -> SourceRange:
+        """Return the place of a step of a reference, without the blanks before it."""
+        text = self.text(start, end)
+        return self.range(start + len(text) - len(text.lstrip()), end)
+
     def text(self, start: int, end: int) -> str:
         """Return the source text."""
         return self.source.text[self.base + start : self.base + end]
 
 
 class Spot(NamedTuple):
-    """A span of text not yet turned into lines and columns, which only problems need."""
+    """A span of text not yet turned into lines and columns, which only problems need.
+
+    `step` is where its last step begins: behind `a.b` in `a.b["c"]`.
+    """
 
     origin: Origin
     start: int
     end: int
+    step: int = -1
 
     def range(self) -> SourceRange:
         """Turn it into lines and columns of the file."""
         return self.origin.range(self.start, self.end)
+
+    def step_range(self) -> SourceRange:
+        """Return the place of the last step alone."""
+        return self.origin.step_range(max(self.step, self.start), self.end)
 
 
 TOKEN = re.compile(

@@ -6,6 +6,7 @@ from enum import Enum
 
 from kplan.config.syntax.grammar import SyntaxProblem
 from kplan.config.syntax.tree import Label
+from kplan.model.codes import SUMMARIES
 
 
 class Mode(Enum):
@@ -54,9 +55,9 @@ def bad_statement(match: re.Match[str]) -> SyntaxProblem:
     if kind == "comment":  # a closed one has been passed over
         return open_comment(start)
     if kind == "close":
-        return SyntaxProblem(
-            "KP105", start, end, f"Nothing is open that {match[kind]} could close."
-        )
+        detail = f"Nothing is open that {match[kind]} could close."
+        summary = SUMMARIES["KP102"]
+        return SyntaxProblem("KP105", start, end, detail, summary=summary)
     if kind in {"text", "quote"}:
         detail = "Names of arguments and types of blocks are not quoted."
         return SyntaxProblem("KP102", start, end, detail)
@@ -99,22 +100,25 @@ def bad_one_line(match: re.Match[str]) -> SyntaxProblem:
     start = match.start(match.lastgroup or 0)
     detail = "A block that begins with an argument on its first line ends behind it."
     hint = "Close it with } on the same line, or put each argument on its own line."
-    return SyntaxProblem("KP103", start, start + 1, detail, hint)
+    summary = "Invalid single-argument block definition"
+    return SyntaxProblem("KP103", start, start + 1, detail, hint, summary=summary)
 
 
 def bad_same_line(match: re.Match[str]) -> SyntaxProblem:
     """Report text after the end of a line's item."""
     start = match.start(match.lastgroup or 0)
+    if match.lastgroup == "comma":
+        detail = "Arguments are separated by line breaks, not by commas."
+        summary = "Unexpected comma after argument"
+        return SyntaxProblem("KP111", start, start + 1, detail, summary=summary)
     detail = "Put each argument and each block on its own lines."
     return SyntaxProblem("KP111", start, start + 1, detail, "Put a line break before it.")
 
 
-def bad_open_block(header: Header) -> SyntaxProblem:
-    """Say that a block is never closed."""
+def bad_open_block(header: Header, brace: int) -> SyntaxProblem:
+    """Say that a block is never closed; it is shown at its brace."""
     detail = f'The block "{header.type}" that begins here is never closed.'
-    return SyntaxProblem(
-        "KP104", header.start, header.end, detail, "Add the missing } behind its body."
-    )
+    return SyntaxProblem("KP104", brace, brace + 1, detail, "Add the missing } behind its body.")
 
 
 def bad_adjacent(match: re.Match[str], level: Level) -> SyntaxProblem:
@@ -148,7 +152,8 @@ def bad_bracket(match: re.Match[str], level: Level) -> SyntaxProblem:
     found, opening = match["close"], level.start - 1
     if found and level.closer:
         detail = f"Expected {level.closer}, found {found}."
-        broken = SyntaxProblem("KP105", match.start("close"), match.end(), detail)
+        summary = _bracket_summary(match.string[:opening].rstrip(), level.closer)
+        broken = SyntaxProblem("KP105", match.start("close"), match.end(), detail, summary=summary)
         broken.related = (("opened", opening, level.start),)
         return broken
     if found:
@@ -156,6 +161,18 @@ def bad_bracket(match: re.Match[str], level: Level) -> SyntaxProblem:
         return SyntaxProblem("KP105", match.start("close"), match.end(), detail)
     detail = f"This {match.string[opening]} is never closed by {level.closer}."
     return SyntaxProblem("KP105", opening, level.start, detail)
+
+
+def _bracket_summary(before: str, closer: str) -> str:
+    """Name what is missing: `before` is the text before the bracket that is open."""
+    is_behind_value = before[-1:].isalnum() or before[-1:] in {"_", "]", ")"}
+    match closer:
+        case "]":
+            return "Missing close bracket on index" if is_behind_value else SUMMARIES["KP112"]
+        case ")":
+            return "Missing argument separator" if is_behind_value else "Unbalanced parentheses"
+        case _:
+            return "Missing attribute separator"
 
 
 def open_comment(start: int) -> SyntaxProblem:

@@ -178,13 +178,14 @@ def scan_quoted(draft: ParserText, at: int, expression: ScanExpression) -> int:
 
 def _refuse_open_quote(draft: ParserText, at: int, here: int) -> None:
     end = draft.text.find("\n", at, draft.limit)
-    raise SyntaxProblem(
-        "KP106",
-        at,
-        max(here if end < 0 else end, at + 1),
-        "This quote is not closed on its line.",
-        'Close it with ", or write text of several lines as a heredoc (<<EOT).',
-    )
+    detail = "This quote is not closed on its line."
+    hint = 'Close it with ", or write text of several lines as a heredoc (<<EOT).'
+    if end < 0:
+        raise SyntaxProblem("KP106", at, max(here, at + 1), detail, hint)
+    detail = "The text that a quote begins ends on the same line."
+    broken = SyntaxProblem("KP106", end, end + 1, detail, hint, summary="Invalid multi-line string")
+    broken.related = (("opened", at, at + 1),)
+    raise broken
 
 
 def scan_heredoc(draft: ParserText, at: int, expression: ScanExpression) -> int:
@@ -269,7 +270,7 @@ def assemble_template(
     if all(piece.kind == "text" for piece in pieces):
         text = clean_text("".join(piece.text for piece in pieces))
         return ast.Literal(start, quoted.end, text)
-    builder = _Builder(draft, pieces, items)
+    builder = _Builder(draft, pieces, items, _content_end(draft, quoted))
     parts, stopped = builder.parts(frozenset())
     if stopped is not None:
         raise builder.directive_error(
@@ -278,11 +279,23 @@ def assemble_template(
     return ast.Template(start, quoted.end, parts)
 
 
+def _content_end(draft: ParserText, quoted: QuotedText) -> int:
+    """Return where the content of a template ends: at its quote, or at the line of its marker."""
+    if not quoted.is_heredoc:
+        return quoted.end - 1
+    return draft.text.rfind("\n", 0, draft.base + quoted.end) + 1 - draft.base
+
+
 class _Builder:
     def __init__(
-        self, draft: ParserText, pieces: list[TemplatePiece], items: tuple[ast.Node, ...]
+        self,
+        draft: ParserText,
+        pieces: list[TemplatePiece],
+        items: tuple[ast.Node, ...],
+        end: int,
     ) -> None:
         self._draft = draft
+        self._end = end
         self._pieces = iter(pieces)
         self._items = iter(items)
 
@@ -327,11 +340,20 @@ class _Builder:
         parts, stopped = self.parts(stops)
         if stopped is None:
             detail = f'The directive "{opening.kind}" is never ended by "end{opening.kind}".'
-            raise self.directive_error(opening, detail)
+            raise self._open_error(opening, detail)
         start = parts[0].start if parts else stopped.start
         return ast.Template(start, stopped.start, parts), stopped
 
     def directive_error(self, piece: TemplatePiece, detail: str) -> SyntaxProblem:
         """Make the error that a directive does not fit."""
         base = self._draft.base
-        return SyntaxProblem("KP109", base + piece.start, base + piece.end, detail)
+        summary = f"Unexpected {piece.kind} directive"
+        return SyntaxProblem("KP109", base + piece.start, base + piece.end, detail, summary=summary)
+
+    def _open_error(self, opening: TemplatePiece, detail: str) -> SyntaxProblem:
+        """Make the error that a directive is open where the template ends."""
+        end, base = self._draft.base + self._end, self._draft.base
+        summary = "Unexpected end of template"
+        broken = SyntaxProblem("KP109", end, end + 1, detail, summary=summary)
+        broken.related = (("opened", base + opening.start, base + opening.end),)
+        return broken

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
 
 
 def children(node: ast.Node) -> Iterator[ast.Node]:
@@ -118,3 +119,40 @@ def calls(node: ast.Node) -> Iterator[ast.Call]:
         yield node
     for child in children(node):
         yield from calls(child)
+
+
+def content_start(node: ast.Node, origin: Origin) -> int:
+    """Return where the first text of an expression is: of a string it is behind the quote.
+
+    Terraform shows arguments of functions, and flags, at this place.
+    """
+    while True:
+        match node:
+            case ast.Binary():
+                node = node.left
+            case ast.Conditional():
+                node = node.condition
+            case ast.GetAttr() | ast.Index() | ast.Splat():
+                node = node.target
+            case ast.Template(_, _, (first, *_)) if not isinstance(first, ast.Literal):
+                node = first
+            case ast.Template() | ast.Literal(_, _, str()):
+                return node.start + _opening_length(node, origin)
+            case _:
+                return node.start
+
+
+def _opening_length(node: ast.Node, origin: Origin) -> int:
+    text = origin.text(node.start, node.end)
+    if text.startswith("<<"):
+        return text.find("\n") + 1
+    return len(text) - len(text.removeprefix('"'))
+
+
+def body_start(block: ast.Block, origin: Origin) -> int:
+    """Return where the body of a block begins: at its brace, or at the argument on that line.
+
+    Terraform shows what is missing in a block at this place.
+    """
+    first = min((each.start for each in block.attributes), default=block.header_end)
+    return block.header_end if "\n" in origin.text(block.header_end, first) else first

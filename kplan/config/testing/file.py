@@ -72,6 +72,7 @@ class ClusterBlock:
     origin: Origin
     brokers: ast.Attribute | None = None
     resources: tuple[ast.Block, ...] = ()
+    platform: ast.Attribute | None = None
 
 
 @dataclass(slots=True)

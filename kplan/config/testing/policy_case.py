@@ -40,7 +40,7 @@ _CASE_SCHEMA = BodySchema(
     label_count=1,
 )  # fmt: skip
 _SCHEMAS: Mapping[str, BodySchema] = {
-    "cluster": BodySchema(("brokers",), (), ("resource",)),
+    "cluster": BodySchema(("brokers", "platform"), (), ("resource",)),
     "case": _CASE_SCHEMA,
 }
 _OBJECT_ARGUMENTS = frozenset({"requested", "current"})
@@ -114,8 +114,9 @@ def _add_item(file: PolicyTestFile, item: ast.Item, module: Module, ledger: Resu
     if problems:
         return
     if content.type == "cluster":
-        brokers = next((each for each in content.attributes if each.name == "brokers"), None)
-        file.cluster = ClusterBlock(origin, brokers, tuple(content.blocks))
+        given = {each.name: each for each in content.attributes}
+        blocks = tuple(content.blocks)
+        file.cluster = ClusterBlock(origin, given.get("brokers"), blocks, given.get("platform"))
         return
     made = ledger.attempt(partial(_evaluate_case, content, origin, module))
     file.cases += [] if made is None else [made]

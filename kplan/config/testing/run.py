@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
+from kplan.cluster.platform import Platform
 from kplan.config.declarations.collect import collect_declarations
 from kplan.config.declarations.declaration import KnownKinds
 from kplan.config.diagnostic import EvaluationError, error, suggestion
@@ -219,11 +220,15 @@ MAX_BROKERS = 100
 
 @dataclass(frozen=True, slots=True)
 class ClusterObjects:
-    """The objects of a test cluster, the number of its brokers, and the diagnostics of both."""
+    """The objects of a test cluster, the number of its brokers, and the diagnostics of both.
+
+    `platform` is that of `cluster/platform.py`, "" for none.
+    """
 
     resources: tuple[Resource, ...] = ()
     brokers: int = DEFAULT_BROKERS
     diagnostics: tuple[Diagnostic, ...] = ()
+    platform: str = ""
 
 
 def evaluate_cluster_block(root: RootModule, fixture: ClusterBlock | None) -> ClusterObjects:
@@ -239,11 +244,13 @@ def evaluate_cluster_block(root: RootModule, fixture: ClusterBlock | None) -> Cl
         place = ModulePlace(connections=root_connections(blocks))
         module = Module(replace(root.context, results=ledger), found, place, {})
         brokers = ledger.attempt(lambda: _evaluate_broker_count(root, fixture))
+        platform = ledger.attempt(lambda: _evaluate_platform(root, fixture)) or ""
         module.evaluate_all()
         resources = tuple(evaluated_resources(module))
     ledger.report(duplicate_objects(resources, list(kinds.values())))
     resources = merge_shared_objects(resources, list(kinds.values()))
-    return ClusterObjects(resources, brokers or DEFAULT_BROKERS, tuple(ledger.diagnostics))
+    problems = tuple(ledger.diagnostics)
+    return ClusterObjects(resources, brokers or DEFAULT_BROKERS, problems, platform)
 
 
 def _evaluate_broker_count(root: RootModule, fixture: ClusterBlock) -> int:
@@ -251,8 +258,24 @@ def _evaluate_broker_count(root: RootModule, fixture: ClusterBlock) -> int:
     if fixture.brokers is None:
         return DEFAULT_BROKERS
     node, origin = fixture.brokers.value, fixture.origin
-    found = evaluate(node, Scope(NoNames(), origin, root.context.functions, root.context.host, {}))
+    found = _evaluate_alone(root, node, origin)
     if isinstance(found, int) and not isinstance(found, bool) and 1 <= found <= MAX_BROKERS:
         return found
     detail = f"A cluster has a whole number of brokers from 1 to {MAX_BROKERS}."
     raise EvaluationError([error("KP705", origin.range(node.start, node.end), detail)])
+
+
+def _evaluate_platform(root: RootModule, fixture: ClusterBlock) -> str:
+    """Read who runs the cluster; raises `Failure` where that is nobody known."""
+    if fixture.platform is None:
+        return ""
+    node, origin = fixture.platform.value, fixture.origin
+    found = _evaluate_alone(root, node, origin)
+    if isinstance(found, str) and found in {*Platform}:
+        return found
+    detail = f"A platform is one of {', '.join(Platform)}."
+    raise EvaluationError([error("KP705", origin.range(node.start, node.end), detail)])
+
+
+def _evaluate_alone(root: RootModule, node: ast.Node, origin: Origin) -> Value:
+    return evaluate(node, Scope(NoNames(), origin, root.context.functions, root.context.host, {}))

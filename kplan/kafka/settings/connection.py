@@ -97,9 +97,28 @@ class AwsMskIam:
         return ""
 
 
+@dataclass(frozen=True, slots=True)
+class Kerberos:
+    """SASL/GSSAPI (RFC 4752) with a ticket for `service_name` at the broker's host.
+
+    `client` is our own principal, "" for that of the credential cache; `keytab` is a file with its
+    key, "" where the cache has the ticket (kinit).
+    """
+
+    name: ClassVar[str] = "GSSAPI"
+    service_name: str
+    client: str = ""
+    keytab: str = ""
+
+    @property
+    def principal(self) -> str:
+        """Brokers shorten the names of Kerberos by rules of their own."""
+        return ""
+
+
 PasswordMechanism: TypeAlias = Plain | ScramSha256 | ScramSha512
 TokenMechanism: TypeAlias = ClientCredentials | AwsMskIam
-Mechanism: TypeAlias = PasswordMechanism | TokenMechanism
+Mechanism: TypeAlias = PasswordMechanism | TokenMechanism | Kerberos
 
 PASSWORD_MECHANISMS: tuple[type[Plain] | type[ScramSha256] | type[ScramSha512], ...] = (
     Plain,
@@ -107,10 +126,6 @@ PASSWORD_MECHANISMS: tuple[type[Plain] | type[ScramSha256] | type[ScramSha512], 
     ScramSha512,
 )
 """Every mechanism that takes a name and a password."""
-
-UNSUPPORTED_MECHANISMS = ("GSSAPI",)
-"""Mechanisms of Kafka that are recognised, and refused with a plain word."""
-
 
 Seconds = NewType("Seconds", float)
 """A span of time above zero; made by `seconds`."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from kplan.cluster.platform import Platform
 from kplan.kinds.schema import Attribute
 
 
@@ -43,6 +44,9 @@ class Setting(StrEnum):
     AWS_SECRET_KEY = "AWS secret key"  # noqa: S105
     AWS_TOKEN = "AWS session token"  # noqa: S105
     AWS_OTHER = "another setting of AWS"
+    KERBEROS_SERVICE = "Kerberos service name"
+    KERBEROS_PRINCIPAL = "Kerberos principal"
+    KERBEROS_KEYTAB = "Kerberos keytab"
     TIMEOUT_S = "timeout in seconds"
     TIMEOUT_MS = "timeout in milliseconds"
     CONNECT_TIMEOUT_MS = "connection timeout in milliseconds"
@@ -86,6 +90,7 @@ ARGUMENT_SETTINGS: Mapping[str, Setting | None] = {
     "connect_username": Setting.CONNECT_USER,
     "kafka_version": None,
     "name": None,
+    "platform": None,
     "properties_file": None,
     "sasl_aws_access_key": Setting.AWS_ACCESS_KEY,
     "sasl_aws_container_authorization_token_file": Setting.AWS_OTHER,
@@ -98,6 +103,9 @@ ARGUMENT_SETTINGS: Mapping[str, Setting | None] = {
     "sasl_aws_secret_key": Setting.AWS_SECRET_KEY,
     "sasl_aws_shared_config_files": Setting.AWS_OTHER,
     "sasl_aws_token": Setting.AWS_TOKEN,
+    "sasl_kerberos_keytab": Setting.KERBEROS_KEYTAB,
+    "sasl_kerberos_principal": Setting.KERBEROS_PRINCIPAL,
+    "sasl_kerberos_service_name": Setting.KERBEROS_SERVICE,
     "sasl_mechanism": Setting.MECHANISM,
     "sasl_oauth_scopes": Setting.SCOPES,
     "sasl_password": Setting.PASSWORD,
@@ -132,6 +140,9 @@ KEY_SETTINGS: Mapping[str, Setting] = {
     "receive.buffer.bytes": Setting.RECEIVE_BUFFER,
     "request.timeout.ms": Setting.TIMEOUT_MS,
     "sasl.jaas.config": Setting.LOGIN,
+    "sasl.kerberos.keytab": Setting.KERBEROS_KEYTAB,
+    "sasl.kerberos.principal": Setting.KERBEROS_PRINCIPAL,
+    "sasl.kerberos.service.name": Setting.KERBEROS_SERVICE,
     "sasl.mechanism": Setting.MECHANISM,
     "sasl.mechanisms": Setting.MECHANISM,
     "sasl.oauthbearer.client.credentials.client.id": Setting.OAUTH_CLIENT,
@@ -254,6 +265,9 @@ VARIABLE_SETTINGS: Mapping[str, Setting] = {
     "KPLAN_CONNECT_URL": Setting.CONNECT_URL,
     "KPLAN_CONNECT_USERNAME": Setting.CONNECT_USER,
     "KPLAN_SASL_AWS_REGION": Setting.AWS_REGION,
+    "KPLAN_SASL_KERBEROS_KEYTAB": Setting.KERBEROS_KEYTAB,
+    "KPLAN_SASL_KERBEROS_PRINCIPAL": Setting.KERBEROS_PRINCIPAL,
+    "KPLAN_SASL_KERBEROS_SERVICE_NAME": Setting.KERBEROS_SERVICE,
     "KPLAN_SASL_MECHANISM": Setting.MECHANISM,
     "KPLAN_SASL_OAUTH_SCOPES": Setting.SCOPES,
     "KPLAN_SASL_PASSWORD": Setting.PASSWORD,
@@ -330,21 +344,28 @@ PROVIDER_SCHEMA: Mapping[str, Attribute] = {
     "connect_url": Attribute("URL of Kafka Connect's REST API, for kafka_connector."),
     "connect_username": Attribute("User name for Kafka Connect (basic authentication)."),
     "kafka_version": Attribute("Accepted for Terraform; kplan reads it from the brokers."),
-    "name": Attribute(
-        "Name of the cluster in titles of reports and in metrics. Default: alias or address."
+    "name": Attribute("Name of the cluster in reports and metrics. Default: alias or address."),
+    "platform": Attribute(
+        "Who runs the cluster, where its address does not say; see kplan help platforms.",
+        choices=tuple(Platform),
     ),
     "properties_file": Attribute("Java properties file with connection settings."),
     "sasl_aws_access_key": Attribute("Access key of AWS, where not AWS's own settings count."),
     "sasl_aws_profile": Attribute("Profile in AWS's own settings."),
-    "sasl_aws_region": Attribute(
-        "Region of the MSK cluster; by default it comes from the broker names."
-    ),
+    "sasl_aws_region": Attribute("Region of the MSK cluster. Default: that in the broker names."),
     "sasl_aws_role_arn": Attribute("Role of AWS to take on."),
     "sasl_aws_secret_key": Attribute("Secret key of AWS.", is_sensitive=True),
     "sasl_aws_token": Attribute("Session token of AWS, with temporary keys.", is_sensitive=True),
+    "sasl_kerberos_keytab": Attribute(
+        "File with the key of the principal, for gssapi. Default: the ticket of kinit."
+    ),
+    "sasl_kerberos_principal": Attribute("Own principal, such as ci@EXAMPLE.COM, for gssapi."),
+    "sasl_kerberos_service_name": Attribute(
+        "First part of the principals of the brokers, for gssapi. Default: kafka."
+    ),
     "sasl_mechanism": Attribute(
         "How to log in.",
-        choices=("plain", "scram-sha256", "scram-sha512", "oauthbearer", "aws-iam"),
+        choices=("plain", "scram-sha256", "scram-sha512", "oauthbearer", "aws-iam", "gssapi"),
     ),
     "sasl_oauth_scopes": Attribute("Scopes of the token.", "list(string)"),
     "sasl_password": Attribute(

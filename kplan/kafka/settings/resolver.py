@@ -89,7 +89,10 @@ def _parse_endpoints(settings: RawSettings, setting: RawSetting) -> Endpoints:
 def _parse_endpoint(settings: RawSettings, setting: RawSetting, written: object) -> Endpoint | None:
     match = _ENDPOINT.fullmatch(str(written).strip())
     if match is None or not 0 < int(match[3]) <= _MAX_PORT:
-        settings.report("KP302", setting, f'"{written}" is not host:port.', "As in kafka-1:9092.")
+        hint = "As in kafka-1:9092."
+        if isinstance(written, str) and "," in written:
+            hint = 'An element of the list is one address; part them with split(",", ...).'
+        settings.report("KP302", setting, f'"{written}" is not host:port.', hint)
         return None
     return Endpoint(match[1] or match[2], int(match[3]))
 

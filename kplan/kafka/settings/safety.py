@@ -18,6 +18,7 @@ _SECRETS = (
     Setting.LOGIN,
     Setting.OAUTH_SECRET,
     Setting.AWS_SECRET_KEY,
+    Setting.KERBEROS_KEYTAB,
     Setting.KEY,
     Setting.KEYSTORE,
 )

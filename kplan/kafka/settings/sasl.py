@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from kplan.kafka.settings.connection import (
     PASSWORD_MECHANISMS,
-    UNSUPPORTED_MECHANISMS,
     AwsMskIam,
     ClientCredentials,
     Endpoint,
+    Kerberos,
     Mechanism,
 )
 from kplan.kafka.settings.java import JaasLogin, parse_jaas_login
@@ -17,14 +18,16 @@ from kplan.kafka.settings.source import RawSettings
 
 OAUTHBEARER = ClientCredentials.name
 AWS_MSK_IAM = "AWS_MSK_IAM"
-MECHANISMS_WITHOUT_USER = (OAUTHBEARER, AWS_MSK_IAM, *UNSUPPORTED_MECHANISMS)
+GSSAPI = Kerberos.name
+MECHANISMS_WITHOUT_USER = (OAUTHBEARER, AWS_MSK_IAM, GSSAPI)
 """Mechanisms that may do without a user name."""
 
-_SUPPORTED = (*(each.name for each in PASSWORD_MECHANISMS), OAUTHBEARER, AWS_MSK_IAM)
+_SUPPORTED = (*(each.name for each in PASSWORD_MECHANISMS), OAUTHBEARER, AWS_MSK_IAM, GSSAPI)
 _LOGIN_MODULES = {
     "ScramLoginModule": "SCRAM",
     "OAuthBearerLoginModule": OAUTHBEARER,
     "IAMLoginModule": AWS_MSK_IAM,
+    "Krb5LoginModule": GSSAPI,
 }
 
 
@@ -54,6 +57,8 @@ def resolve_mechanism(settings: RawSettings, servers: Sequence[Endpoint]) -> Mec
         return _client_credentials(settings, login)
     if name == AWS_MSK_IAM:
         return _aws_msk_iam(settings, login, servers)
+    if name == GSSAPI:
+        return _kerberos(settings, login)
     by_password = {each.name: each for each in PASSWORD_MECHANISMS}
     if name in by_password:
         username = _credential(settings, Setting.USERNAME, login, "username")
@@ -66,14 +71,9 @@ def resolve_mechanism(settings: RawSettings, servers: Sequence[Endpoint]) -> Mec
 def _report_mechanism(settings: RawSettings, name: str) -> None:
     nearest = settings.find(Setting.MECHANISM, Setting.LOGIN)
     given = nearest[1] if nearest else None
-    known = ", ".join(_SUPPORTED)
-    if name in UNSUPPORTED_MECHANISMS:
-        settings.report(
-            "KP305", given, f"kplan cannot log in by {name} yet.", f"It can by {known}."
-        )
-    else:
-        detail = f'"{name}" is not a SASL mechanism.'
-        settings.report("KP302", given, detail, f"Set sasl_mechanism to one of {known}.")
+    detail = f'"{name}" is not a SASL mechanism.'
+    hint = f"Set sasl_mechanism to one of {', '.join(_SUPPORTED)}."
+    settings.report("KP302", given, detail, hint)
 
 
 def _jaas_login(settings: RawSettings) -> JaasLogin | None:
@@ -187,6 +187,20 @@ def _extensions(settings: RawSettings, login: JaasLogin | None) -> Iterator[tupl
             yield match[1], match[2]
 
 
+_AWS_PLACES = {
+    "sasl_aws_container_authorization_token_file": (
+        "set AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE; Kubernetes sets it in pods"
+    ),
+    "sasl_aws_container_credentials_full_uri": (
+        "set AWS_CONTAINER_CREDENTIALS_FULL_URI; Kubernetes sets it in pods"
+    ),
+    "sasl_aws_external_id": (
+        "write external_id and role_arn in a profile of ~/.aws/config, named by sasl_aws_profile"
+    ),
+    "sasl_aws_shared_config_files": "name the file in AWS_CONFIG_FILE",
+}
+"""Where AWS's own tools read what the provider also takes as an argument."""
+
 _MSK_HOST = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
 
 
@@ -196,7 +210,7 @@ def _aws_msk_iam(
     """Read how to sign a login for MSK; the region is in the brokers' names too."""
     options = login.options if login else {}
     for given in settings.settings.get(Setting.AWS_OTHER, ()):
-        hint = "Set it in the environment, as AWS's own tools take it."
+        hint = f"Remove it, and {_AWS_PLACES[given.name]}."
         settings.report("KP305", given, f'kplan does not hand "{given.name}" to AWS.', hint)
     hosts = (_MSK_HOST.search(each.host) for each in servers)
     region = _setting_text(settings, Setting.AWS_REGION) or next(
@@ -218,6 +232,23 @@ def _aws_msk_iam(
         access_key=access_key,
         secret_key=secret_key,
         session_token=_setting_text(settings, Setting.AWS_TOKEN),
+    )
+
+
+_KERBEROS_SERVICE = "kafka"
+
+
+def _kerberos(settings: RawSettings, login: JaasLogin | None) -> Kerberos:
+    """Read how to log in by Kerberos; options of a login are those of Java's own module."""
+    options = login.options if login else {}
+    keytab = settings.find(Setting.KERBEROS_KEYTAB)
+    path = str(keytab[1].folder / Path(keytab[1].text).expanduser()) if keytab else ""
+    return Kerberos(
+        service_name=_setting_text(settings, Setting.KERBEROS_SERVICE)
+        or options.get("serviceName", "")
+        or _KERBEROS_SERVICE,
+        client=_setting_text(settings, Setting.KERBEROS_PRINCIPAL) or options.get("principal", ""),
+        keytab=path or options.get("keyTab", ""),
     )
 
 

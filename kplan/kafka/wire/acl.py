@@ -18,6 +18,7 @@ RESOURCE_TYPES = {
     6: "DELEGATION_TOKEN",
     7: "USER",
 }
+_INVALID_REQUEST = 42
 PATTERN_TYPES = {3: "LITERAL", 4: "PREFIXED"}
 OPERATIONS = {
     2: "ALL",
@@ -102,6 +103,10 @@ def create_acls(
 ) -> Mapping[AclBinding, ItemResult]:
     """Create ACLs. Results are in the order of the request, without names (CreateAclsResponse)."""
     verdicts, sendable = _split_sendable(bindings)
+    # With ZooKeeper one principal without a type fails all ACLs of a request (Kafka 2.8).
+    untyped = [each for each in sendable if ":" not in each.principal]
+    verdicts |= dict.fromkeys(untyped, verdict(_INVALID_REQUEST, "A principal is TYPE:NAME."))
+    sendable = [each for each in sendable if ":" in each.principal]
     if not sendable:
         return verdicts
     request = messages.CREATE_ACLS.request(creations=[_acl_creation(each) for each in sendable])

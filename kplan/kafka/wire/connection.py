@@ -12,6 +12,7 @@ from kplan.kafka.settings.connection import (
     ClientCredentials,
     ConnectionSettings,
     Endpoint,
+    Kerberos,
     Mechanism,
 )
 from kplan.kafka.token import TokenCache
@@ -175,7 +176,7 @@ def log_in(
     handshake = _send_handshake(connection, mechanism.name, deadline)
     if handshake.error_code:
         raise _mechanism_error(connection, mechanism, handshake)
-    exchange = _start_exchange(mechanism, tokens, deadline)
+    exchange = _start_exchange(connection, mechanism, tokens, deadline)
     lifetime_ms = 0
     while not exchange.is_done():
         step = messages.SASL_AUTHENTICATE.request(auth_bytes=exchange.auth_bytes())
@@ -187,13 +188,19 @@ def log_in(
     return lifetime_ms / 1000 or float("inf")
 
 
-def _start_exchange(mechanism: Mechanism, tokens: TokenCache | None, deadline: Deadline) -> Message:
+def _start_exchange(
+    connection: Connection, mechanism: Mechanism, tokens: TokenCache | None, deadline: Deadline
+) -> Message:
     from kplan.kafka.wire import sasl  # noqa: PLC0415 - many clusters take no login
 
     match mechanism:
         case ClientCredentials() | AwsMskIam():
             token = (tokens or TokenCache(mechanism)).get_token(deadline.remaining_s())
             return sasl.bearer_exchange(token)
+        case Kerberos():
+            from kplan.kafka.wire.gssapi import GssapiExchange  # noqa: PLC0415 - few log in so
+
+            return GssapiExchange(mechanism, connection.endpoint.host)
         case _:
             return sasl.password_exchange(mechanism)
 

@@ -1,8 +1,11 @@
 """SCRAM credentials (KIP-554) and delegation tokens (KIP-48, KIP-373)."""
 
 import hashlib
+import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from urllib.parse import unquote
 
 from kplan.cluster.errors import remedy_for
 from kplan.cluster.request import ItemResult
@@ -51,7 +54,30 @@ def read_scram_users(gateway: Gateway, at: Endpoint | None) -> Mapping[ScramUser
         for held in each.credential_infos:
             mechanism = SCRAM_MECHANISMS.get(held.mechanism, f"UNKNOWN_{held.mechanism}")
             found[ScramUser(each.user, mechanism)] = held.iterations
-    return found
+    real = _real_names(gateway, at, {each.user for each in found})
+    return {
+        replace(user, user=real.get(user.user, user.user)): each for user, each in found.items()
+    }
+
+
+_ENCODED_NAME = re.compile(r"[A-Za-z0-9_.%*-]*")
+
+
+def _real_names(gateway: Gateway, at: Endpoint | None, names: Collection[str]) -> Mapping[str, str]:
+    """Return the real name of each user whose name was listed as ZooKeeper stores it.
+
+    Kafka 2.8 with ZooKeeper lists `a b` as `a%20b`, and knows it by its real name alone: a broker
+    that has a user of the decoded name lists names so. One that lists any other character does not.
+    """
+    decoded = {unquote(each): each for each in names if unquote(each) != each}
+    if not decoded or not all(map(_ENCODED_NAME.fullmatch, names)):
+        return {}
+    part = messages.DESCRIBE_SCRAM.request.UserName
+    request = messages.DESCRIBE_SCRAM.request(users=[part(name=each) for each in sorted(decoded)])
+    answer = gateway.ask(messages.DESCRIBE_SCRAM, request, at=at)
+    if answer.error_code:
+        raise unread_error("SCRAM credentials", answer.error_code, answer.error_message)
+    return {decoded[each.user]: each.user for each in answer.results if not each.error_code}
 
 
 def alter_scram_users(

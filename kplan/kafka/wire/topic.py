@@ -1,5 +1,6 @@
 """Changes to topics: create, preview, add partitions, alter configs, delete."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from uuid import UUID
@@ -148,6 +149,11 @@ def decode_previews(answer: Message) -> dict[str, TopicPreview | Refusal]:
 
 
 _SET, _DELETE = 0, 1
+_INVALID_REQUEST = 42
+
+
+def _names_given_twice(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for name, count in Counter(names).items() if count > 1)
 
 
 def create_partitions(
@@ -187,7 +193,17 @@ def _partitions_request(spec: NewPartitions) -> Message:
 def alter_topic_configs(
     gateway: Gateway, specs: Sequence[ConfigAlteration], *, validate_only: bool
 ) -> Mapping[str, ItemResult]:
-    """Set and reset single keys in one request (KIP-339)."""
+    """Set and reset single keys in one request (KIP-339).
+
+    A topic that is named twice is not sent: brokers with ZooKeeper take both alterations.
+    """
+    twice = _names_given_twice(spec.name for spec in specs)
+    verdicts: dict[str, ItemResult] = {
+        name: verdict(_INVALID_REQUEST, "Each resource must appear at most once.") for name in twice
+    }
+    specs = [spec for spec in specs if spec.name not in twice]
+    if not specs:
+        return verdicts
     request = messages.ALTER_CONFIGS.request(
         resources=[
             config_changes(TOPIC_RESOURCE, spec.name, spec.set, spec.delete) for spec in specs
@@ -196,8 +212,8 @@ def alter_topic_configs(
     )
     answer = gateway.send(messages.ALTER_CONFIGS, request)
     if isinstance(answer, Refusal):
-        return {spec.name: answer for spec in specs}
-    return {
+        return verdicts | {spec.name: answer for spec in specs}
+    return verdicts | {
         each.resource_name: verdict(
             each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
         )
@@ -224,7 +240,14 @@ def config_changes(
 
 
 def delete_topics(gateway: Gateway, refs: Sequence[TopicRef]) -> Mapping[str, ItemResult]:
-    """Delete topics in one request."""
+    """Delete topics in one request; one that is named twice is not sent."""
+    twice = _names_given_twice(ref.name for ref in refs)
+    verdicts: dict[str, ItemResult] = {
+        name: verdict(_INVALID_REQUEST, "Duplicate topic name.") for name in twice
+    }
+    refs = [ref for ref in refs if ref.name not in twice]
+    if not refs:
+        return verdicts
     ids = {messages.parse_uuid(ref.topic_id): ref.name for ref in refs if ref.topic_id}
     by_name = [ref.name for ref in refs if not ref.topic_id]
     request = messages.DELETE_TOPICS.request(
@@ -236,8 +259,8 @@ def delete_topics(gateway: Gateway, refs: Sequence[TopicRef]) -> Mapping[str, It
     api = messages.DELETE_TOPICS_BY_ID if ids else messages.DELETE_TOPICS
     answer = gateway.send(api, request)
     if isinstance(answer, Refusal):
-        return {ref.name: answer for ref in refs}
-    return {
+        return verdicts | {ref.name: answer for ref in refs}
+    return verdicts | {
         ids.get(each.topic_id, each.name): verdict(
             each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
         )

@@ -321,6 +321,12 @@ def tls_error(endpoint: Endpoint, failure: BaseException | None) -> AuthError | 
     reason = (failure.reason or "") if isinstance(failure, ssl.SSLError) else ""
     if "ALERT" in reason and "PROTOCOL_VERSION" not in reason:
         return _alert_error(endpoint, reason)
+    if "BAD_RECORD_MAC" in reason:  # Kafka 2.8 encrypts its alert in TLS 1.3 with another key
+        return AuthError(
+            f"{endpoint} ended TLS with a record that cannot be read ({reason}).",
+            hint="Older brokers refuse a missing client certificate so: give client_cert with "
+            "client_key.",
+        )
     return ConnectionLost(f"the TLS handshake failed ({reason or 'connection closed'})")
 
 

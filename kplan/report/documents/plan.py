@@ -36,6 +36,7 @@ from kplan.report.documents.acl import access_gaps, acl_blocks, acl_item, is_acl
 from kplan.report.documents.alike import alike_changes, alike_item
 from kplan.report.documents.change import (
     ABSENT,
+    KNOWN_AFTER_APPLY,
     SENSITIVE,
     AttributeEntry,
     Verbatim,
@@ -329,7 +330,9 @@ def _output_entry(each: OutputChange) -> AttributeEntry:
     def side(value: object, which: str, absent: Action) -> object:
         if each.action is absent:
             return ABSENT
-        return Verbatim(SENSITIVE, which) if each.is_sensitive else value
+        if each.is_sensitive:
+            return Verbatim(SENSITIVE, which)
+        return KNOWN_AFTER_APPLY if each.is_unknown and which == "after" else value
 
     return AttributeEntry(
         each.name,

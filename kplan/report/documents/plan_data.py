@@ -263,8 +263,8 @@ def _addressed_values(
 
 def _output_values(outputs: Iterable[OutputChange]) -> Mapping[str, Data]:
     return {
-        each.name: {"sensitive": True}
-        if each.is_sensitive
+        each.name: {"sensitive": each.is_sensitive}
+        if each.is_sensitive or each.is_unknown
         else {"sensitive": False, "value": as_data(each.after)}
         for each in outputs
     }
@@ -276,7 +276,7 @@ def _output_change(each: OutputChange) -> Data:
         "actions": ACTIONS[each.action],
         "before": None if each.action is Action.CREATE else hide or as_data(each.before),
         "after": None if each.action is Action.DELETE else hide or as_data(each.after),
-        "after_unknown": False,
+        "after_unknown": each.is_unknown,
         "before_sensitive": each.is_sensitive,
         "after_sensitive": each.is_sensitive,
     }

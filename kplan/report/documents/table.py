@@ -1,6 +1,8 @@
 """Tables of figures over many clusters."""
 
 import json
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 from kplan.model.table import Cell, Figures, FigureTable
@@ -107,7 +109,7 @@ def number_columns(table: FigureTable) -> frozenset[int]:
 
 
 def _is_number(cell: Cell) -> bool:
-    return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool))
+    return cell is None or (isinstance(cell, int | float | Decimal) and not isinstance(cell, bool))
 
 
 def _cell_text(name: str, cell: Cell) -> str:
@@ -133,8 +135,16 @@ def figures_data(figures: Figures) -> Data:
         "tables": {
             each.name: {
                 "is_cut": each.is_truncated,
-                "rows": [dict(zip(each.columns, row, strict=True)) for row in each.rows],
+                "rows": [row_data(each.columns, row) for row in each.rows],
             }
             for each in figures.tables
         },
+    }
+
+
+def row_data(columns: Sequence[str], row: Sequence[Cell]) -> dict[str, Data]:
+    """Write a row as data, under its columns."""
+    return {
+        name: str(cell) if isinstance(cell, Decimal) else cell
+        for name, cell in zip(columns, row, strict=True)
     }

@@ -32,7 +32,7 @@ from kplan.report.document import (
 from kplan.report.formats.text import MARK_WORDS, clean_text
 from kplan.report.links import NO_LINKS, Links
 
-WIDTH, LEFT, RIGHT, BAR, GAP = 640, 150, 60, 22, 10
+WIDTH, LEFT, RIGHT, BAR, GAP = 640, 150, 90, 22, 10
 _MIN_SEGMENT_WIDTH = 4.0
 
 
@@ -94,7 +94,7 @@ def _segments(tally: Tally, counts: tuple[int, ...], most: int) -> Iterator[Segm
 
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 _TEMPLATES = Path(__file__).parent.parent / "templates"
 _OPEN_ITEMS = 20
@@ -195,7 +195,8 @@ def _is_group(block: Block) -> bool:
 
 
 @cache
-def _template() -> "Template":
+def page_environment() -> "Environment":
+    """Return what every page is written with; text is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -214,22 +215,37 @@ def _template() -> "Template":
         "bare": _plain_lines,
         "kind": lambda mark: mark.name.lower(),
         "calm": lambda tone: "" if tone is Tone.PLAIN else tone.value,
+        "layout": chart_layout,
     }
+    environment.globals["chart"] = {"width": WIDTH, "left": LEFT, "bar": BAR}
+    return environment
+
+
+def page_template(name: str, styles: Sequence[str], scripts: Sequence[str]) -> "Template":
+    """Return a template with its style sheets and scripts, which alone may be used in its page."""
     style, script = (
-        (_TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
+        "\n".join((_TEMPLATES / each).read_text(encoding="utf-8") for each in files)
+        for files in (styles, scripts)
     )
-    return environment.get_template(
-        "page.html.j2",
+    return page_environment().get_template(
+        name,
         globals={
             "style": style,
             "script": script,
             "style_hash": _hash(style),
             "script_hash": _hash(script),
             "version": VERSION,
-            "signs": json.dumps({each: (each.name.lower(), MARK_WORDS[each]) for each in Mark}),
-            "chart": {"width": WIDTH, "left": LEFT, "bar": BAR},
         },
     )
+
+
+@cache
+def _template() -> "Template":
+    found = page_template("page.html.j2", ["page.css"], ["theme.js", "page.js"])
+    found.globals["signs"] = json.dumps(
+        {each: (each.name.lower(), MARK_WORDS[each]) for each in Mark}
+    )
+    return found
 
 
 def _indentation(row: Row) -> str:

@@ -25,6 +25,7 @@ from kplan.workflow.plan.plan import (
     plan_open_project,
 )
 from kplan.workflow.plan.saved import check_plan_is_saved
+from kplan.workflow.platform import refusal_notes
 from kplan.workflow.policy.policy import report_refused
 from kplan.workflow.ports import PlanOptions, Ports, Project
 
@@ -176,6 +177,8 @@ def execute_plan(
         state = checkpoints.next_state(outcomes, outputs)
         state = replace(state, applied_plans=_applied_plans(result, ports))
         write(state)
+    for note in refusal_notes(outcomes, found.clusters.descriptions):
+        ports.progress.note(note)
     done = ApplyResult(result, outcomes, state, is_approved=True)
     if not done.is_resumable:
         project.store.discard_journal()
@@ -244,7 +247,7 @@ def _final_outputs(result: PlanResult) -> dict[str, OutputValue]:
     for change in result.plan.outputs:
         if change.action is Action.DELETE:
             outputs.pop(change.name, None)  # a later state may have lost it already
-        elif change.action is not Action.NO_OP:
+        elif change.action is not Action.NO_OP and not change.is_unknown:
             outputs[change.name] = declared[change.name]
     return outputs
 

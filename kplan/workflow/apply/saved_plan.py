@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
@@ -26,6 +27,7 @@ from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.apply.staleness import Staleness, find_stale_changes
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.broker_check import fill_defaults
 from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.plan import (
     PlanResult,
@@ -214,7 +216,8 @@ def _rebase_plan(
     rest = _remove_stale_changes(saved.plan, stale, state)
     options, ports = given
     request = plan_request(replace(project, state=state), _same_options(rest, options), ports)
-    check_derived(rest, request, snapshots)
+    fill = partial(fill_defaults, clusters=project.clusters, kinds=KINDS, ports=ports)
+    check_derived(rest, request, snapshots, fill)
     plan = restore_secrets(rest, project.configuration)
     return PlanResult(plan, project.configuration, state, snapshots, saved.metadata), stale
 

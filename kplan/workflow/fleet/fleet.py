@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted_fleet
 from kplan.fleet import audit_topic, dataframe, inventory, plan
 from kplan.fleet.audit import usage_since
+from kplan.fleet.joined_spark import environment_remote, has_spark
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource
 from kplan.fleet.server import find_server
-from kplan.fleet.session import SparkSettings, open_session
+from kplan.fleet.session import SparkSettings, open_session, table_settings
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, Row, write_snapshot
 from kplan.fleet.store import Run, Store
-from kplan.fleet.tables import DELTA, delta_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
@@ -100,8 +100,13 @@ def read_fleet(options: FleetOptions) -> FleetConfiguration:
 def choose_engine(fleet: FleetConfiguration, engine: SparkSettings) -> SparkSettings:
     """Say which Spark works; the command line wins over the fleet file.
 
-    Where neither names one, that is the server of `kplan fleet spark start`, if it has the settings
-    of the fleet, else a Spark of this command alone.
+    The Spark that was started for this process wins over the fleet file, too. Where none is named,
+    that is the one of SPARK_REMOTE, then the server of `kplan fleet spark start`, if it has the
+    settings of the fleet, else a Spark of this command alone.
+
+    Raises:
+        UsageError: there is a Spark of this process, and -master names another.
+
     """
     is_named = engine.master or engine.remote
     chosen = SparkSettings(
@@ -110,14 +115,27 @@ def choose_engine(fleet: FleetConfiguration, engine: SparkSettings) -> SparkSett
         {**fleet.spark_conf, **engine.conf},
         fleet.store_format,
     )
+    if not engine.remote and has_spark(os.environ):
+        if engine.master:
+            raise UsageError(
+                "-master cannot be used here, because this process has a Spark already.",
+                "Name the master where that is started, for example: spark-submit --master URL",
+            )
+        return replace(chosen, master="", remote="", is_joined=True)
     if chosen.master or chosen.remote:
         return chosen
+    if remote := environment_remote(os.environ):
+        return replace(chosen, remote=remote)
     return _find_server(server_settings(fleet, chosen.conf), fleet.store_format) or chosen
 
 
 def choose_local_engine(form: str) -> SparkSettings:
     """Say which Spark works where there is no fleet file."""
-    wanted = delta_settings({}, os.environ) if form == DELTA else {}
+    if has_spark(os.environ):
+        return SparkSettings(table_format=form, is_joined=True)
+    if remote := environment_remote(os.environ):
+        return SparkSettings(remote=remote, table_format=form)
+    wanted = table_settings(form, {}, os.environ)
     return _find_server(wanted, form) or SparkSettings(table_format=form)
 
 
@@ -131,12 +149,16 @@ def _find_server(wanted: Mapping[str, str], form: str) -> SparkSettings | None:
 def server_settings(fleet: FleetConfiguration, conf: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that a Spark must be started with for a fleet. Raises FleetError."""
     found = dict(conf)
-    if fleet.store_format == DELTA:
-        found |= delta_settings(found, os.environ)
+    found |= table_settings(fleet.store_format, found, os.environ)
     logs = (log for each in fleet.clusters for log in each.audit)
     if any(log.startswith(audit_topic.KAFKA_SCHEME) for log in logs):
         found |= audit_topic.connector_settings(found, os.environ)
     return found
+
+
+def open_store(spark: "SparkSession", fleet: FleetConfiguration) -> Store:
+    """Open the tables of a fleet; raises FleetError where their catalog cannot be used."""
+    return Store(spark, fleet.store, fleet.store_format, fleet.store_catalog)
 
 
 @contextmanager
@@ -145,7 +167,7 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
     fleet = read_fleet(options)
     ports.progress.stage("Starting Spark")
     with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
-        store = Store(spark, fleet.store, fleet.store_format)
+        store = open_store(spark, fleet)
         run = store.run(options.run)
         objects = filter_clusters(options, store.objects(run))
         ports.progress.stage("Working on the run")
@@ -185,7 +207,7 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
         from kplan.fleet.data_source import read_clusters  # noqa: PLC0415 - imports PySpark
 
         ports.progress.stage(f"Reading {len(sources)} clusters")
-        store, at = Store(spark, fleet.store, fleet.store_format), ports.now()
+        store, at = open_store(spark, fleet), ports.now()
         name = options.run or at.strftime("%Y%m%dT%H%M%SZ")
         run = store.add_run(read_clusters(spark, sources), name, at)
         objects = store.objects(run)

@@ -1,11 +1,13 @@
 """Use case over many clusters: following their authorizer logs as streams."""
 
+import os
 import threading
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet.audit_topic import KAFKA_SCHEME, follow_records
+from kplan.fleet.joined_spark import has_spark
 from kplan.fleet.log_files import LogPatterns
 from kplan.fleet.log_store import Added
 from kplan.fleet.log_stream import (
@@ -20,7 +22,7 @@ from kplan.fleet.session import SparkSettings, open_session
 from kplan.fleet.store import Store
 from kplan.model.errors import KplanError, UsageError
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
-from kplan.workflow.fleet.fleet import read_fleet, server_settings
+from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet, server_settings
 from kplan.workflow.fleet.ingest import (
     find_records,
     ingest_files,
@@ -55,7 +57,7 @@ def follow_logs(
     engine = _stream_engine(fleet, options.engine)
     ports.progress.stage("Starting Spark")
     with open_session(engine, ports.progress.tasks) as spark:
-        store = Store(spark, fleet.store, fleet.store_format)
+        store = open_store(spark, fleet)
         store.logs.parts()  # says now what no stream can work on
         follower = _Follower(store, spark, fleet, ports)
         sources = [follower.files(clusters)] if any(map(log_files, clusters)) else []
@@ -79,6 +81,8 @@ def _stream_engine(fleet: FleetConfiguration, engine: SparkSettings) -> SparkSet
 
     Raises UsageError.
     """
+    if not engine.remote and has_spark(os.environ):
+        return choose_engine(fleet, engine)
     is_named = engine.master or engine.remote
     remote = engine.remote if is_named else fleet.spark_remote
     if remote:

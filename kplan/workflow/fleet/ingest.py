@@ -27,7 +27,12 @@ from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
 from kplan.model.table import Figures
 from kplan.model.version import VERSION
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
-from kplan.workflow.fleet.fleet import choose_engine, filter_clusters, read_fleet
+from kplan.workflow.fleet.fleet import (
+    choose_engine,
+    filter_clusters,
+    open_store,
+    read_fleet,
+)
 
 if TYPE_CHECKING:
     from kplan.fleet.session import DataFrame, SparkSession
@@ -54,7 +59,7 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         engine = replace(engine, conf={**engine.conf, **more})
     ports.progress.stage("Starting Spark")
     with open_session(engine, ports.progress.tasks) as spark:
-        store = Store(spark, fleet.store, fleet.store_format)
+        store = open_store(spark, fleet)
         notes = _ingest_all(store, spark, (fleet, logging), ports)
         history = filter_clusters(options, store.usage())
         malformed = filter_clusters(options, store.malformed_lines())

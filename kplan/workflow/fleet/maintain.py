@@ -4,9 +4,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from kplan.fleet.session import open_session
-from kplan.fleet.store import Store
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
-from kplan.workflow.fleet.fleet import choose_engine, read_fleet
+from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet
 
 
 class VacuumResult(NamedTuple):
@@ -25,7 +24,7 @@ def vacuum_store(
     """
     fleet = read_fleet(options)
     with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
-        store, now = Store(spark, fleet.store, fleet.store_format), ports.now()
+        store, now = open_store(spark, fleet), ports.now()
         gone = 0 if logs is None else store.vacuum_logs(logs, now)
         return VacuumResult(store.vacuum(runs, now), gone)
 
@@ -48,10 +47,11 @@ def maintain_store(
     fleet = read_fleet(options)
     ports.progress.stage("Starting Spark")
     with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
-        store, now = Store(spark, fleet.store, fleet.store_format), ports.now()
+        store, now = open_store(spark, fleet), ports.now()
         ports.progress.stage("Merging the rows of logs")
         gone = 0 if logs is None else store.vacuum_logs(logs, now)
         merged = store.logs.compact()
         replaced = store.logs.remove_merged(now)
         removed = store.vacuum(runs, now) if store.attempts() else 0
+        store.optimize()
         return MaintainResult(merged, replaced, VacuumResult(removed, gone))

@@ -13,7 +13,7 @@ from kplan.fleet.replay import acl_changes, replay_requests, replay_summary
 from kplan.fleet.session import open_session
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row, object_row
 from kplan.fleet.store import Store
-from kplan.fleet.tables import DELTA, PARQUET
+from kplan.fleet.tables import DELTA, ICEBERG, PARQUET
 from kplan.kinds.acl import AclKind
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
@@ -45,7 +45,8 @@ def replay_plan(
 
     """
     root = tables if "://" in tables else str(Path(tables).absolute())
-    form = DELTA if "://" not in root and Path(root, DELTA).is_dir() else PARQUET
+    forms = (DELTA, ICEBERG) if "://" not in root else ()
+    form = next((each for each in forms if Path(root, each).is_dir()), PARQUET)
     with open_session(choose_local_engine(form), on_tasks) as spark:
         return compare_plan(spark, Store(spark, root, form), plan, bases)
 

@@ -76,11 +76,8 @@ def recommend_privileges(
     with open_snapshot(options, ports) as found:
         history = read_audit(options, ports, found.store)
         ports.progress.stage("Comparing ACLs with usage")
-        request = recommend.RecommendRequest(-(-asked.window // timedelta(days=1)), asked.by_host)
         objects = found.objects
-        made = recommend.recommend_acls(
-            objects, history, _first_seen(options, ports, found), request
-        ).cache()
+        made = narrower_acls(options, ports, found, history, asked).cache()
         replayed = replay_requests(
             history,
             objects,
@@ -110,6 +107,19 @@ def recommend_privileges(
             notes=(*figures.notes, *notes),
             findings=frozenset({"denied"} if denied else ()),
         )
+
+
+def narrower_acls(
+    options: FleetOptions,
+    ports: FleetPorts,
+    found: OpenSnapshot,
+    history: "DataFrame",
+    asked: RecommendOptions,
+) -> "DataFrame":
+    """Return what should take the place of ACLs that are wider than their use: NEW_ACL_SCHEMA."""
+    request = recommend.RecommendRequest(-(-asked.window // timedelta(days=1)), asked.by_host)
+    seen = _first_seen(options, ports, found)
+    return recommend.recommend_acls(found.objects, history, seen, request)
 
 
 def _first_seen(options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> "DataFrame":

@@ -1,15 +1,25 @@
 """Use case: everything a platform team asks of its fleet, for one page."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kplan.fleet import audit, inventory, lint, plan
+from kplan.fleet import audit, inventory, lint, plan, recommend
+from kplan.fleet.dataframe import collect_table
+from kplan.fleet.page import access, health, usage
 from kplan.model.errors import FleetError
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners, load_desired
+from kplan.workflow.fleet.desired import (
+    FleetOptions,
+    FleetPorts,
+    list_owners,
+    load_desired,
+    load_policies,
+)
 from kplan.workflow.fleet.fleet import (
     OpenSnapshot,
     count_owners,
@@ -17,43 +27,80 @@ from kplan.workflow.fleet.fleet import (
     read_audit,
     render_figures,
 )
+from kplan.workflow.fleet.insight import anomaly_tables, cost_tables, trend_tables
+from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
 
 if TYPE_CHECKING:
     from kplan.fleet.session import DataFrame
 
 _TOP = 20
+_MONTHS = 3
+_DAYS = 90
+_WINDOW = timedelta(days=30)
+"""ACLs that were watched for less are in no recommendation, as with `kplan fleet recommend`."""
+
+
+class ReportInputs:
+    """What the sections of a report are made of; each is read once, when it is first asked for."""
+
+    def __init__(self, options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> None:
+        self.options, self.ports, self.found = options, ports, found
+        self.notes: list[str] = []
+
+    @cached_property
+    def objects(self) -> "DataFrame":
+        """The rows of the run, kept for several questions."""
+        return self.found.objects.cache()
+
+    @cached_property
+    def history(self) -> "DataFrame | None":
+        """The requests of logs; None where no log was ever ingested."""
+        try:
+            return read_audit(self.options, self.ports, self.found.store)
+        except FleetError:
+            return None
+
+
+SectionTables = Callable[[ReportInputs], "Mapping[str, DataFrame]"]
+"""Makes the tables of a section, by the names of `report/documents/fleet/sections.py`; nothing
+where their data is missing: the page then says which command makes it."""
 
 
 def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
-    """Collect sizes, owners, drift, risk and unused objects from one run."""
+    """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
     with open_snapshot(options, ports) as found:
-        asked = load_desired(found.fleet, options, ports, found.objects)
-        owned, unknown = list_owners(found.fleet, options, ports)
+        given = ReportInputs(options, ports, found)
+        told: dict[str, DataFrame] = {}
+        for section in SECTIONS:
+            told |= section(given)
         ports.progress.stage("Working out the page")
-        history = _read_history(options, ports, found)
-        told = {
-            **_size_tables(found, owned),
-            **_finding_tables(found.objects.cache(), asked),
-            **({} if history is None else unused_objects(found.objects, history)),
-        }
-        title = f"Kafka fleet, {count_text(len(found.fleet.clusters), 'cluster')}"
-        logs = {} if history is None else audit.log_lineage(history)
+        title = f"Kafka fleet, {count_text(len(options.selected_clusters(found.fleet)), 'cluster')}"
+        logs = {} if given.history is None else audit.log_lineage(given.history)
         made = render_figures(title, told, (options, found), logs)
-        return replace(made, notes=(*made.notes, *unknown))
+        tables = (*made.tables, found.unread)
+        if given.history is not None:  # a chart is drawn whole, whatever -limit says
+            days = usage.requests_by_day(given.history)
+            most = usage.MAX_DAYS * (usage.MAX_LINES + 1)
+            tables = (*tables, collect_table("requests_by_day", days, most))
+        return replace(made, tables=tables, notes=(*made.notes, *given.notes))
 
 
-def _size_tables(
-    found: OpenSnapshot, owned: Sequence[tuple[str, str, str, str]]
-) -> "dict[str, DataFrame]":
+def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    asked, left_out = load_policies(
+        given.found.fleet, given.options, given.ports, given.found.objects
+    )
+    given.notes += left_out
+    judged = plan.check_policies(given.objects, asked)
     return {
-        "inventory": inventory.inventory(found.objects),
-        "owners": count_owners(found, owned),
-        "largest": inventory.largest_topics(found.objects, _TOP),
+        "unhealthy": health.unhealthy_topics(given.objects),
+        "violations": judged.orderBy("cluster", "policy", "kind", "identity", "message"),
+        "health": health.cluster_health(given.objects),
     }
 
 
-def _finding_tables(objects: "DataFrame", request: plan.FleetPlanRequest) -> "dict[str, DataFrame]":
-    everything = plan.plan_clusters(objects, request).cache()
+def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    request = load_desired(given.found.fleet, given.options, given.ports, given.found.objects)
+    everything = plan.plan_clusters(given.objects, request).cache()
     told = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = told.groupBy("cluster", "finding", "risk").count()
     columns = [
@@ -62,17 +109,81 @@ def _finding_tables(objects: "DataFrame", request: plan.FleetPlanRequest) -> "di
     ]
     drifted = told.where("finding in ('drift', 'problem')").select(*columns)
     return {
-        "to_do": counts.orderBy("cluster", "finding", "risk"),
         "drift": drifted.orderBy(*plan.FINDING_ORDER),
-        "idle_acls": lint.acl_findings(objects),
-        "undeclared": plan.undeclared_clusters(objects, request.clusters),
+        "to_do": counts.orderBy("cluster", "finding", "risk"),
+        "undeclared": plan.undeclared_clusters(given.objects, request.clusters),
     }
 
 
-def _read_history(
-    options: FleetOptions, ports: FleetPorts, found: OpenSnapshot
-) -> "DataFrame | None":
-    try:
-        return read_audit(options, ports, found.store)
-    except FleetError:  # no log was ever kept: then nothing is known of use
-        return None
+def _inventory_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    owned, unknown = list_owners(given.found.fleet, given.options, given.ports)
+    given.notes += unknown
+    return {
+        "inventory": inventory.inventory(given.objects),
+        "owners": count_owners(given.found, owned),
+        "largest": inventory.largest_topics(given.objects, _TOP),
+    }
+
+
+def _access_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    largest = inventory.largest_topics(given.objects, _TOP)
+    return {
+        "who_can": access.topic_holders(given.objects, largest),
+        "broad_acls": access.broad_acls(given.objects),
+        "idle_acls": lint.acl_findings(given.objects),
+    }
+
+
+def _usage_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    if given.history is None:
+        return {}
+    return {
+        "denials": usage.denied_requests(given.history),
+        "used": audit.last_usage(given.history),
+    }
+
+
+def _unused_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    return {} if given.history is None else unused_objects(given.objects, given.history)
+
+
+def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    if given.history is None:
+        return {}
+    asked = RecommendOptions(_WINDOW)
+    made = narrower_acls(given.options, given.ports, given.found, given.history, asked)
+    table = recommend.recommendation_table(made, given.objects).cache()
+    return {"recommended": recommend.recommendation_counts(table), "recommendations": table}
+
+
+def _cost_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    made = cost_tables(given.found, given.options, given.ports, _MONTHS)
+    given.notes += made.notes
+    return {"costs": made.tables["costs"]}
+
+
+def _trend_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    made = trend_tables(given.found, given.options, given.ports, _DAYS)
+    given.notes += [each for each in made.notes if each not in given.notes]
+    return {"trends": made.tables["trends"]}
+
+
+def _anomaly_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    if given.history is None:
+        return {}
+    made = anomaly_tables(given.found, given.options, given.ports, None)
+    return {"anomalies": made.tables["anomalies"]}
+
+
+SECTIONS: Sequence[SectionTables] = (
+    _health_tables,
+    _drift_tables,
+    _inventory_tables,
+    _access_tables,
+    _usage_tables,
+    _unused_tables,
+    _recommended_tables,
+    _cost_tables,
+    _trend_tables,
+    _anomaly_tables,
+)

@@ -310,12 +310,14 @@ def list_features(cluster: Cluster) -> Figures:
     told, silent = read_node_versions(cluster)
     if not told:
         raise ClusterError(" ".join(silent))
-    ranges: dict[str, list[tuple[int, int]]] = {}
     levels: dict[str, int] = {}
     for each in told.values():
-        for name, span in each.supported.items():
-            ranges.setdefault(name, []).append(span)
         levels |= each.finalized
+    # In the middle of an upgrade an older node has no range of a feature: it runs level 0 alone.
+    ranges = {
+        name: [each.supported.get(name, (0, 0)) for each in told.values()]
+        for name in {name for each in told.values() for name in each.supported}
+    }
     rows = tuple(
         (
             name,

@@ -9,7 +9,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, PolicyDeniedError, UnsupportedError, UsageError
 from kplan.workflow.inspect.broker import check_controller_access
 from kplan.workflow.inspect.query import query_cluster
-from kplan.workflow.plan.plan import check_api
+from kplan.workflow.plan.api_check import check_api
 from kplan.workflow.ports import Ports, Project
 
 LIVE_MS = 10_000

@@ -10,7 +10,7 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.settings import DelegationToken, TokenRequest
 from kplan.model.errors import ClusterError, Refusal, UsageError
 from kplan.model.table import Figures, FigureTable
-from kplan.workflow.plan.plan import check_api
+from kplan.workflow.plan.api_check import check_api
 
 _COLUMNS = ("token", "owner", "requester", "renewers", "issued", "expires", "at_most_until")
 

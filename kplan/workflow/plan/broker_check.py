@@ -159,15 +159,7 @@ def check_with_brokers(
     policy of the broker refuses is a violation as those of kplan's own policies are, and refuses
     the one change only (K201-14).
     """
-    by_name = {kind.name: kind for kind in kinds}
-    answers: dict[ObjectKey, Answer] = {}
-    for batch in plan.batches:
-        cluster = clusters.connections[batch.provider].cluster
-        for change, answer in _validate_batch(batch, by_name[batch.kind], cluster, ports):
-            # A change of two steps is consented to when both are.
-            if isinstance(answer, Refusal) or change.key not in answers:
-                answers[change.key] = answer
-        ports.progress.advance(len(batch.changes))
+    answers = _ask(plan, clusters, kinds, ports)
     checked = _locate_values(_add_answers(plan, answers), resources)
     for key, part in plan.split_by_provider():
         connection = clusters.connections[key]
@@ -181,6 +173,29 @@ def check_with_brokers(
         missing = check_rights(part, connection.cluster, denied)
         checked = _add_missing_rights(checked, missing, connection.description.principal)
     return checked
+
+
+def fill_defaults(
+    plan: Plan, clusters: Clusters, kinds: Sequence[ResourceKind], ports: Ports
+) -> Plan:
+    """Ask the brokers for the values that the configuration leaves to them, and nothing else."""
+    answers = _ask(plan, clusters, kinds, ports)
+    return plan.map_changes(lambda change: _fill_defaults(change, answers.get(change.key)))
+
+
+def _ask(
+    plan: Plan, clusters: Clusters, kinds: Sequence[ResourceKind], ports: Ports
+) -> dict[ObjectKey, Answer]:
+    by_name = {kind.name: kind for kind in kinds}
+    answers: dict[ObjectKey, Answer] = {}
+    for batch in plan.batches:
+        cluster = clusters.connections[batch.provider].cluster
+        for change, answer in _validate_batch(batch, by_name[batch.kind], cluster, ports):
+            # A change of two steps is consented to when both are.
+            if isinstance(answer, Refusal) or change.key not in answers:
+                answers[change.key] = answer
+        ports.progress.advance(len(batch.changes))
+    return answers
 
 
 def _add_missing_rights(

@@ -67,19 +67,13 @@ def _notes(deferred: DeferredData) -> Iterator[Diagnostic]:
         yield Diagnostic("KP510", Severity.WARNING, SUMMARIES["KP510"], detail)
 
 
-def kept_outputs(configuration: Configuration, project: OpenProject) -> dict[str, OutputValue]:
-    """Return what the state has of outputs that are known after the apply only."""
-    names = configuration.deferred.outputs if configuration.deferred else ()
-    return {name: project.state.outputs[name] for name in names if name in project.state.outputs}
-
-
 def late_outputs(
     project: OpenProject, configuration: Configuration, plan: Plan, ports: Ports
 ) -> dict[str, OutputValue]:
     """Read what was left for later, and return the outputs that need it and stay."""
     deferred = configuration.deferred
     is_destroy = any(each.reason is Reason.DESTROY for each in plan.changes)
-    names = deferred.outputs if deferred and not is_destroy else ()
+    names = list(deferred.outputs) if deferred and not is_destroy else []
     if not names or project.load_all_data is None:
         return {}
     try:

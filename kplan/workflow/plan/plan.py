@@ -1,12 +1,11 @@
 """Use case: make a plan, with the impact of its changes, and save it."""
 
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription, ControllerAccess
 from kplan.cluster.usage import TopicUse
 from kplan.config.load import Configuration
@@ -15,7 +14,7 @@ from kplan.kinds.topic_rules import Topic
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
-from kplan.model.errors import ClusterError, UnsupportedError
+from kplan.model.errors import ClusterError
 from kplan.model.impact import Impact
 from kplan.model.plan import Change, Plan, Replay
 from kplan.model.resource import connection_name
@@ -48,52 +47,17 @@ from kplan.workflow.access import (
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.moves.moves import add_moves, check_move_targets
 from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.api_check import check_plan_apis
 from kplan.workflow.plan.broker_check import check_with_brokers
-from kplan.workflow.plan.deferred_data import kept_outputs, settle_data
+from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.plan.saved import check_signature_required
 from kplan.workflow.plan.schema_use import check_schema_use
+from kplan.workflow.platform import check_plan_platforms, explain_refusals
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, ReplayBasis
-
-
-def check_plan_apis(plan: Plan, clusters: Clusters) -> Plan:
-    """Refuse a plan that takes an API that its cluster lacks, before anything is done (K117-21)."""
-    found = tuple(_missing_api_diagnostics(plan, clusters))
-    return (
-        replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *found])) if found else plan
-    )
-
-
-def check_api(cluster: Cluster, methods: Collection[str]) -> None:
-    """Stop before anything is sent where the cluster lacks an API (K117-21). Raises Unsupported."""
-    lacks = cluster.missing_apis(methods)
-    if lacks:
-        raise UnsupportedError(f"{'. '.join(dict.fromkeys(map(str, lacks.values())))}.")
-
-
-def _missing_api_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
-    for key, connection in clusters.connections.items():
-        batches = [each for each in plan.batches if each.provider == key]
-        try:
-            lacks = connection.cluster.missing_apis({each.step.name for each in batches})
-        except ClusterError:
-            continue  # it does not answer now; apply will tell
-        for method, lack in lacks.items():
-            first = next(each for each in batches if each.step.name == method).changes[0]
-            count = sum(len(each.changes) for each in batches if each.step.name == method)
-            yield Diagnostic(
-                "KP229",
-                Severity.ERROR,
-                SUMMARIES["KP229"],
-                f"{lack}. {count} of the planned changes take it.",
-                "" if lack.reason else "kplan cluster versions lists what the brokers support.",
-                first.address,
-                first.declared_at,
-            )
-
 
 BYPASSED, FORBIDDEN = "KP245", "KP246"
 
@@ -141,6 +105,12 @@ def _controllers_text(direct: ControllerAccess) -> str:
     others = [told for number, told in at.items() if number != direct.active]
     rest = f"; inactive: {', '.join(others)}" if others else ""
     return f"Connected directly to controllers. Active: {at[direct.active]}{rest}."
+
+
+def _check_capabilities(plan: Plan, project: OpenProject) -> Plan:
+    """Report what the clusters lack, refuse, or take only from brokers."""
+    plan = check_plan_platforms(plan, project.clusters.descriptions, project.configuration)
+    return check_plan_controller_access(check_plan_apis(plan, project.clusters), project.clusters)
 
 
 def add_impact(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Ports) -> Plan:
@@ -226,7 +196,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     for key, connection in project.clusters.connections.items():
         context = AccessContext(connection.cluster, snapshots[key], project.configuration, key)
         made = add_deny_risks(made, context)
-    made = check_plan_controller_access(check_plan_apis(made, project.clusters), project.clusters)
+    made = _check_capabilities(made, project)
     if options.is_for_apply and not made.has_errors:
         for key in sorted({each.provider for each in made.batches}):
             project.clusters.connections[key].cluster.prepare_writes()
@@ -235,7 +205,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         made = check_with_brokers(
             made, project.clusters, KINDS, ports, project.configuration.resources
         )
-        made = add_moves(made, project.clusters)
+        made = add_moves(explain_refusals(made, project.clusters.descriptions), project.clusters)
     made = add_impact(made, project.clusters, options, ports)
     made = check_schema_use(made, project.clusters, options, int(ports.now().timestamp() * 1000))
     made = add_replay(made, project, snapshots, ports)
@@ -299,7 +269,8 @@ def plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> Pl
     clusters = _cluster_facts(project.clusters)
     return PlanRequest(
         resources=() if options.is_destroy else configuration.resources,
-        outputs={**output_values(configuration), **kept_outputs(configuration, project)},
+        outputs=output_values(configuration),
+        unknown_outputs=configuration.deferred.outputs if configuration.deferred else {},
         state=project.state,
         config_digest=configuration.digest,
         targets=options.targets,
@@ -326,6 +297,7 @@ def _cluster_facts(clusters: Clusters) -> dict[str, dict[str, str]]:
             "brokers": str(len(found.description.brokers)),
             "id": found.description.cluster_id,
             **({"name": found.name} if found.name else {}),
+            **({"platform": found.description.platform} if found.description.platform else {}),
             "principal": found.description.principal,
             "version": found.description.version,
         }

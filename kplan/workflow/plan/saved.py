@@ -1,6 +1,6 @@
 """Read saved plans: their approval is computed from their contents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,21 +110,49 @@ def check_approval(plan: Plan, expected: str | None) -> None:
     )
 
 
-def check_derived(plan: Plan, request: PlanRequest, snapshots: Mapping[str, Snapshot]) -> None:
+def check_derived(
+    plan: Plan,
+    request: PlanRequest,
+    snapshots: Mapping[str, Snapshot],
+    fill: Callable[[Plan], Plan],
+) -> None:
     """Check that the changes of a saved plan follow from configuration, state and cluster.
+
+    `fill` asks brokers for the values that the configuration leaves to them, such as the
+    replication factor of a new topic; that is done only where one is open.
 
     Raises:
         StalePlanError: one does not.
 
     """
-    derived = {each.key: each for each in build_plans(request, snapshots, KINDS).changes}
-    odd = [str(each.address) for each in _sent_changes(plan) if not _follows(each, derived)]
-    if odd:
+    derived = build_plans(request, snapshots, KINDS)
+    changes = _odd_changes(_sent_changes(plan), derived)
+    if changes:
+        changes = _odd_changes(changes, fill(_narrow(derived, {each.key for each in changes})))
+    if odd := [str(each.address) for each in changes]:
         names = ", ".join(odd[:5]) + (" ..." if len(odd) > 5 else "")  # noqa: PLR2004 - a line's worth
         raise StalePlanError(
             f"The plan has changes that the configuration does not ask for: {names}.",
             _PLAN_AGAIN_HINT,
         )
+
+
+def _odd_changes(changes: Sequence[Change], derived: Plan) -> Sequence[Change]:
+    known = {each.key: each for each in derived.changes}
+    return [each for each in changes if not _follows(each, known)]
+
+
+def _narrow(plan: Plan, keys: Collection[ObjectKey]) -> Plan:
+    """Return the part of a plan that is about some objects."""
+    batches = (
+        replace(batch, changes=tuple(each for each in batch.changes if each.key in keys))
+        for batch in plan.batches
+    )
+    return replace(
+        plan,
+        changes=tuple(each for each in plan.changes if each.key in keys),
+        batches=tuple(each for each in batches if each.changes),
+    )
 
 
 def _sent_changes(plan: Plan) -> Sequence[Change]:

@@ -13,6 +13,7 @@ from kplan.kinds.base import HIDDEN_VALUE
 from kplan.kinds.topic_rules import Topic
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.workflow.access import acl_order_diagnostics
+from kplan.workflow.platform import platform_argument_diagnostics, platform_diagnostics
 from kplan.workflow.ports import Project
 
 _BLOCK_CODES = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})
@@ -27,7 +28,12 @@ def validate_project(
     With a version of Kafka topic configs are also checked against what that version takes.
     """
     found = load_restricted(project.folder, project.inputs, KINDS)
-    mistakes = [*_provider_diagnostics(found, project), *acl_order_diagnostics(found)]
+    mistakes = [
+        *_provider_diagnostics(found, project),
+        *acl_order_diagnostics(found),
+        *platform_argument_diagnostics(found),
+        *platform_diagnostics(found),
+    ]
     if kafka_version is not None:
         mistakes += _version_diagnostics(found, kafka_version)
     problems = [*found.diagnostics, *mistakes]

@@ -203,7 +203,8 @@ def _read_memory_snapshot(root: RootModule, script: PolicyTestFile) -> Snapshot:
         kind.name: [each.identity for each in found.resources if each.address.kind == kind.name]
         for kind in KINDS
     }
-    return read_snapshot(cluster, cluster.describe(), KINDS, wanted)
+    described = replace(cluster.describe(), platform=found.platform)
+    return read_snapshot(cluster, described, KINDS, wanted)
 
 
 def _compare_case(

@@ -4,7 +4,7 @@
 
 runs `terraform validate` and, if that finds nothing, `terraform plan` on every case of
 `fixtures/errors.txt`, and writes `fixtures/errors.json`: summary, line and column of the first
-error in `main.tf`. What is below "accepted" and "open" is kept.
+error in `main.tf`. What is below "accepted" is kept.
 """
 
 import json
@@ -73,8 +73,7 @@ def main() -> None:
     if silent := [name for name, each in found.items() if each is None]:
         raise SystemExit(f"Terraform accepts: {', '.join(silent)}")
     old = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    kept = {name: old.get(name, {}) for name in ("accepted", "open")}
-    record = {**kept, "errors": found}
+    record = {"accepted": old.get("accepted", {}), "errors": found}
     text = json.dumps(record, indent=2, ensure_ascii=False)
     RECORD.write_text(f"{text}\n", encoding="utf-8")
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.unit.config.load_helper import load_files
 
 MAIN = """variable "size" {
@@ -134,3 +136,55 @@ def test_a_validation_of_the_root_module_is_shown_at_the_variable_and_the_value(
         ("the value", "terraform.tfvars:1:14"),
         ("the rule", "main.tf:5:21"),
     ]
+
+
+VALUE_BLOCK = """
+variable "size" {}
+resource "terraform_data" "a" {
+  input = 1
+  lifecycle {
+    precondition {
+      condition     = var.size > 0
+      error_message = "Too small."
+    }
+  }
+}
+output "a" { value = terraform_data.a.output }
+"""
+
+
+@pytest.mark.parametrize(("size", "codes"), [("1", []), ("0", ["KP196"])])
+def test_a_block_of_values_is_refused_by_its_precondition(
+    tmp_path: Path, size: str, codes: list[str]
+) -> None:
+    text = VALUE_BLOCK.replace('"size" {}', f'"size" {{ default = {size} }}')
+    found = load_files(tmp_path, {"main.tf": text}).diagnostics
+    assert [each.code for each in found] == codes
+
+
+def test_a_bad_value_for_a_module_is_one_error(tmp_path: Path) -> None:
+    """The module's resources wait for the validation of its variables."""
+    called = """
+variable "size" {
+  validation {
+    condition     = var.size > 0
+    error_message = "Too small."
+  }
+}
+resource "kafka_topic" "t" {
+  name               = "t"
+  partitions         = var.size
+  replication_factor = 1
+}
+"""
+    main = 'module "m" {\n  source = "./m"\n  size   = 0\n}\n'
+    (found,) = load_files(tmp_path, {"main.tf": main, "m/main.tf": called}).diagnostics
+    assert (found.code, str(found.subject)) == ("KP172", "main.tf:3:12")
+    assert [str(place) for _, place in found.related] == ["m/main.tf:4:21"]
+
+
+def test_a_condition_with_a_number_is_no_condition(tmp_path: Path) -> None:
+    text = 'locals {\n  a = 1\n}\noutput "a" {\n  value = 1\n  precondition {\n'
+    text += '    condition     = local.a\n    error_message = "No."\n  }\n}\n'
+    (found,) = load_files(tmp_path, {"main.tf": text}).diagnostics
+    assert (found.code, found.summary) == ("KP156", "Invalid condition result")

@@ -86,3 +86,68 @@ def test_a_write_only_argument_takes_it_and_its_version_does_not(tmp_path: Path)
     assert places(tmp_path, text.replace("VERSION", '"1"')) == []
     assert places(tmp_path, text.replace("VERSION", "var.e")) == ["KP148 main.tf:9:25"]
     assert places(tmp_path, text.replace("password_wo  ", "password  ").replace("VERSION", "null"))
+
+
+BLOCK = """
+ephemeral "vault_kv_secret_v2" "kafka" {
+  mount = "kv"
+}
+resource "kafka_user_scram_credential" "u" {
+  username            = "a"
+  scram_mechanism     = "SCRAM-SHA-256"
+  password_wo         = VALUE
+  password_wo_version = "1"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("var.e", "KP126 main.tf:6:1"),
+        ('ephemeral.vault_kv_secret_v2.kafka.data["p"]', "KP126 main.tf:6:1 KP509 main.tf:12:25"),
+        ("ephemeral.vault_kv_secret_v2.kafak.data", "KP126 main.tf:6:1 KP142 main.tf:12:25"),
+        ("ephemeral.vault_kv_secret_v2", "KP116 main.tf:12:25 KP126 main.tf:6:1"),
+        ("ephemeral", "KP116 main.tf:12:25 KP126 main.tf:6:1"),
+    ],
+)
+def test_blocks_of_ephemeral_resources_are_of_other_providers(
+    tmp_path: Path, value: str, told: str
+) -> None:
+    """They are left out as other resources are; only what needs one is an error."""
+    assert " ".join(sorted(places(tmp_path, BLOCK.replace("VALUE", value)))) == told
+
+
+def test_a_provider_argument_of_an_ephemeral_resource_is_left_out(tmp_path: Path) -> None:
+    value = "ephemeral.vault_kv_secret_v2.kafka.data.p"
+    text = BLOCK.replace("VALUE", "var.e") + f'provider "kafka" {{\n  sasl_password = {value}\n}}\n'
+    found = load_files(tmp_path, {"main.tf": E + text})
+    assert not [each for each in found.diagnostics if each.is_error]
+    (told,) = (each for each in found.diagnostics if each.code == "KP509")
+    assert "environment" in told.hint
+    assert "ephemeral = true" in told.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('resource "kafka_topic" "t" {\n  name = ephemeral.x.y.z\n}\n', "KP148 main.tf:7:10"),
+        ("locals {\n  l = ephemeral.x.y.z\n}\noutput {\n  value = local.l\n}\n", ""),
+        ('output "o" {\n  value = ephemeral.x.y.z\n}\n', "KP148 main.tf:7:11"),
+        ('module "m" {\n  source = "./m"\n  x      = ephemeral.x.y.z\n}\n', "KP148 main.tf:8:12"),
+    ],
+)
+def test_their_values_are_stored_nowhere(tmp_path: Path, text: str, place: str) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "main.tf").write_text('variable "x" {}\n')
+    found = places(tmp_path, f'ephemeral "x" "y" {{}}\n{text}')
+    assert [each for each in found if each.startswith("KP148")] == ([place] if place else [])
+
+
+def test_kplan_has_none_of_its_own(tmp_path: Path) -> None:
+    assert places(tmp_path, 'ephemeral "kafka_topic" "t" {}\n') == ["KP126 main.tf:5:11"]
+    twice = 'ephemeral "x" "y" {}\n' * 2
+    assert places(tmp_path, twice) == ["KP190 main.tf:6:1", "KP126 main.tf:5:1"]
+    json = '{"ephemeral": {"x": {"y": {}}}}'
+    found = load_files(tmp_path, {"main.tf.json": json})
+    assert {each.code for each in found.diagnostics} == {"KP190", "KP126"}

@@ -63,6 +63,20 @@ def test_a_store_may_be_of_delta_tables(tmp_path: Path) -> None:
     assert found.store_format == "delta"
 
 
+def test_a_store_of_iceberg_tables_may_be_in_a_catalog(tmp_path: Path) -> None:
+    lab = 'cluster "a" { snapshot = "a" }\n'
+    found = load_file(
+        tmp_path, f'{lab}store {{\n format = "iceberg"\n catalog = "lake.sales"\n}}\n'
+    )
+    assert not found.diagnostics
+    assert (found.store_format, found.store_catalog) == ("iceberg", "lake.sales")
+    for wrong in ('catalog = "lake"', 'format = "iceberg"\n catalog = "a.b.c"'):
+        assert [
+            code
+            for code, _ in codes_and_lines(load_file(tmp_path, f"{lab}store {{\n {wrong}\n}}\n"))
+        ] == ["KP139"]
+
+
 def test_every_mistake_of_a_fleet_file_is_told_at_once(tmp_path: Path) -> None:
     found = load_file(
         tmp_path,

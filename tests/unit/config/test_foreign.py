@@ -45,6 +45,7 @@ def test_resources_of_other_providers_are_left_out_and_said_in_one_line(tmp_path
         ("aiven_kafka_connector", False),
         ("aiven_service", False),
         ("aws_msk_cluster", False),
+        ("kafka_quota_composite", True),
         ("kafka-connect_connector", False),
     ],
 )
@@ -55,6 +56,15 @@ def test_what_may_be_a_misspelt_kind_is_an_error(
     found = load_files(tmp_path, {"main.tf": text})
     assert [each.code for each in found.diagnostics] == ["KP126"]
     assert found.diagnostics[0].is_error == is_error
+
+
+def test_the_hint_for_a_composite_quota_names_the_arguments_that_say_the_same(
+    tmp_path: Path,
+) -> None:
+    text = 'resource "kafka_quota_composite" "q" {\n  entity { type = "user" }\n}\n'
+    (problem,) = load_files(tmp_path, {"main.tf": text}).diagnostics
+    assert problem.code == "KP126"
+    assert all(word in problem.hint for word in ("kafka_quota", "entity_name", "client_id"))
 
 
 VALUES = """
@@ -91,7 +101,6 @@ def test_blocks_that_hold_values_have_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "code", "word"),
     [
-        (('"local"', '"s3"'), "KP167", 'backend "s3"'),
         (("net/terraform", "none/terraform"), "KP167", "There is no state none/"),
         (("input    = upper(each.key)", "input    = null_resource.n.kay"), "KP144", "kay"),
         (('terraform_data.names["a"].output', 'terraform_data.names["a"].id'), "KP142", "-foreign"),
@@ -109,6 +118,89 @@ def test_mistakes_in_blocks_that_hold_values_are_errors(
     found = load_files(tmp_path, files)
     assert [each.code for each in found.diagnostics] == [code]
     assert word in found.diagnostics[0].detail + found.diagnostics[0].hint
+
+
+WAITING = """
+resource "aws_msk_cluster" "m" {}
+resource "null_resource" "n" {
+  triggers = { id = aws_msk_cluster.m.arn }
+}
+resource "terraform_data" "d" {
+  for_each = aws_msk_cluster.m.zones
+  input    = each.key
+}
+data "terraform_remote_state" "net" {
+  backend = "s3"
+  config  = { bucket = "states" }
+}
+data "kafka_topic" "seen" {
+  name = aws_msk_cluster.m.cluster_name
+}
+locals {
+  brokers = split(",", data.terraform_remote_state.net.outputs.brokers)
+}
+provider "kafka" {
+  bootstrap_servers = local.brokers
+}
+output "partitions" { value = data.kafka_topic.seen.partitions }
+resource "kafka_topic" "orders" {
+  name       = "orders"
+  depends_on = [null_resource.n]
+}
+"""
+
+
+def test_blocks_of_values_that_wait_for_other_providers_are_left_out(tmp_path: Path) -> None:
+    """A trigger that names a cluster, and a state in a bucket, stop no plan of topics."""
+    found = load_files(tmp_path, {"main.tf": WAITING})
+    assert [each.code for each in found.diagnostics if each.is_error] == []
+    assert [each.identity for each in found.resources] == ["orders"]
+    told = " ".join(each.detail for each in found.diagnostics)
+    assert "Left out: local.brokers, data.kafka_topic.seen, output.partitions, which come" in told
+    assert '"bootstrap_servers" comes from a resource of another provider' in told
+
+
+@pytest.mark.parametrize(
+    ("value", "column", "word"),
+    [
+        ("null_resource.n.triggers.id", 10, "aws_msk_cluster.m belongs"),
+        ('terraform_data.d["a"].output', 10, "aws_msk_cluster.m belongs"),
+        ("join(null_resource.n.triggers)", 15, "aws_msk_cluster.m belongs"),
+        ("data.terraform_remote_state.net.outputs.team", 10, 'backend "s3"'),
+    ],
+)
+def test_a_topic_that_needs_such_a_value_is_an_error_where_it_does(
+    tmp_path: Path, value: str, column: int, word: str
+) -> None:
+    text = f'{WAITING}resource "kafka_topic" "t" {{\n  name = {value}\n}}\n'
+    found = load_files(tmp_path, {"main.tf": text})
+    errors = [each for each in found.diagnostics if each.is_error]
+    assert [(each.code, str(each.subject)) for each in errors] == [
+        ("KP509", f"main.tf:29:{column}")
+    ]
+    assert word in errors[0].detail
+
+
+def test_provider_blocks_of_others_have_blocks_of_their_own(tmp_path: Path) -> None:
+    text = """
+provider "azurerm" {
+  features {}
+}
+provider "aws" {
+  default_tags {
+    tags = { team = "shop" }
+  }
+  assume_role {
+    role_arn = var.undeclared
+  }
+}
+resource "kafka_topic" "orders" { name = "orders" }
+"""
+    found = load_files(tmp_path, {"main.tf": text})
+    assert [each.code for each in found.diagnostics] == ["KP195", "KP195"]
+    kafka = 'provider "kafka" {\n  features {}\n}\n'
+    found = load_files(tmp_path, {"main.tf": kafka})
+    assert [each.code for each in found.diagnostics] == ["KP120"]
 
 
 def test_what_modules_are_given_of_other_providers_is_followed(tmp_path: Path) -> None:

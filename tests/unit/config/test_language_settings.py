@@ -16,7 +16,7 @@ def told(folder: Path, text: str) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     "constraint",
     [">= 1.5", "~> 1.0", "~> 1.11.0", ">= 1.9, < 2.0", "1.11.4", "= v1.11.4", "!= 1.11.5", "> 0.12",
-     " >=1.3 , <= 1.11.4", ">= 1.11.0-beta1"],
+     " >=1.3 , <= 1.11.4", "~> 0", "~> 1", ">= 1.0.0.1", "1.11.4+x"],
 )  # fmt: skip
 def test_a_version_that_is_met_says_nothing(tmp_path: Path, constraint: str) -> None:
     assert told(tmp_path, f'terraform {{\n  required_version = "{constraint}"\n}}\n') == []
@@ -38,13 +38,15 @@ def test_a_version_that_is_met_says_nothing(tmp_path: Path, constraint: str) -> 
         (">= 1.5 nonsense", "error", "KP342"),
         ("=> 1.5", "error", "KP342"),
         (">= 1.5,", "error", "KP342"),
+        (">= 1.11.0-beta1", "error", "KP342"),
     ],
 )
 def test_a_version_that_is_not_met_is_told(
     tmp_path: Path, constraint: str, severity: str, code: str
 ) -> None:
     text = f'terraform {{\n  required_version = "{constraint}"\n}}\n'
-    assert told(tmp_path, text) == [(severity, code, "main.tf:2:22")]
+    column = 3 if code == "KP341" else 22  # the argument, or its value
+    assert told(tmp_path, text) == [(severity, code, f"main.tf:2:{column}")]
 
 
 def test_a_version_that_is_no_constant_is_refused(tmp_path: Path) -> None:
@@ -58,7 +60,7 @@ def test_a_module_may_require_a_version_too(tmp_path: Path) -> None:
         "m/main.tf": 'terraform { required_version = ">= 9" }\n',
     }
     (found,) = load_files(tmp_path, files).diagnostics
-    assert (found.code, str(found.subject)) == ("KP341", "m/main.tf:1:32")
+    assert (found.code, str(found.subject)) == ("KP341", "m/main.tf:1:13")
 
 
 @pytest.mark.parametrize("name", ["string", "list", "map", "strng"])

@@ -181,12 +181,12 @@ output "bad" {
     found = load_files(tmp_path, {"main.tf": main, "topic/main.tf": TOPIC_MODULE})
     problems = [(each.code, str(each.subject)) for each in found.diagnostics]
     assert problems == [
-        ("KP122", "main.tf:1:1"),
+        ("KP122", "main.tf:1:18"),
         ("KP121", "main.tf:7:3"),
         ("KP171", "main.tf:12:16"),
         ("KP194", "main.tf:15:13"),
         ("KP193", "main.tf:19:12"),
-        ("KP144", "main.tf:22:11"),
+        ("KP144", "main.tf:22:22"),
     ]
 
 

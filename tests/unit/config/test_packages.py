@@ -114,10 +114,26 @@ def test_a_version_is_for_registries(tmp_path: Path) -> None:
     entry = {"Key": "m", "Source": GIT, "Dir": ".terraform/modules/m/inner"}
     version = '  version = "1.0.0"\n'
     assert load_with_terraform(tmp_path, GIT, [entry], version) == ["KP507"]
-    entry |= {"Source": "registry.terraform.io/a/b/c"}
-    assert load_with_terraform(tmp_path, "a/b/c", [entry], version) == [
-        ".terraform/modules/m/inner"
-    ]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "installed", "code"),
+    [
+        ("1.4.2", "1.4.2", ""),
+        (">= 1.4, < 2", "1.4.2", ""),
+        ("~> 2.0", "1.4.2", "KP580"),
+        ("~> 2.0", "", "KP580"),
+        (">= 1.4 < 2", "1.4.2", "KP342"),
+        ("^1.4", "1.4.2", "KP342"),
+    ],
+)
+def test_the_version_of_a_module_of_a_registry_is_that_of_the_call(
+    tmp_path: Path, constraint: str, installed: str, code: str
+) -> None:
+    entry = {"Key": "m", "Source": "registry.terraform.io/a/b/c", "Version": installed}
+    entry |= {"Dir": ".terraform/modules/m/inner"}
+    found = load_with_terraform(tmp_path, "a/b/c", [entry], f'  version = "{constraint}"\n')
+    assert found == [code or ".terraform/modules/m/inner"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"Modules": [1]}', '{"Modules": [{"Key": "m"}]}'])

@@ -147,6 +147,8 @@ def test_files_of_other_tools_are_left_alone(tmp_path: Path) -> None:
         "terragrunt.hcl": "include {}",
         "case.kptest.hcl": "run {}",
         "case.tftest.hcl": "run {}",
+        "topics.tfquery.hcl": 'list "kafka_topic" "all" {}',
+        "estate.tfdeploy.hcl": "deployment {}",
         "main.tf~": "nonsense {",
         "notes.txt": "nonsense {",
         "folder.tf/inner.tf": "nonsense {",

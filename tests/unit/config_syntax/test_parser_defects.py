@@ -68,10 +68,10 @@ def test_what_the_parser_gets_wrong_has_its_right_value(
         (13, "x = {a=1 b=2}", "KP112", "2:10"),
         (13, "x = 1 y = 2", "KP111", "2:7"),
         (13, "x = 1\n+ 2", "KP102", "3:1"),
-        (13, 'x = "a\nb"', "KP106", "2:5"),
+        (13, 'x = "a\nb"', "KP106", "2:7"),
         (13, r'x = "\q"', "KP108", "2:6"),
         (13, "x = 1\nx = 1", "KP113", "3:1"),
-        (14, 'x = "open', "KP106", "2:5"),
+        (14, 'x = "open', "KP106", "2:10"),
         (15, "x = " + "(" * 1000 + "1" + ")" * 1000, "KP114", "2:104"),
     ],
 )
@@ -100,7 +100,7 @@ def test_a_template_is_no_label(tmp_path: Path) -> None:
 def test_one_broken_block_does_not_hide_the_others(tmp_path: Path) -> None:
     text = 'locals {\n  a = "open\n}\noutput "x" {\n  value = 1\n}\nlocals {\n  b = [1,\n}\n'
     found = load_files(tmp_path, {"main.tf": text})
-    assert [str(each.subject) for each in found.diagnostics] == ["main.tf:2:7", "main.tf:9:1"]
+    assert [str(each.subject) for each in found.diagnostics] == ["main.tf:2:12", "main.tf:9:1"]
     assert [each.value for each in found.outputs] == [1]
 
 

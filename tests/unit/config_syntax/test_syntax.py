@@ -63,7 +63,7 @@ locals {
 """
     assert sorted(places(text), key=lambda each: int(each.split(":")[1])) == [
         "KP111:2:20", "KP101:3:15", "KP112:5:13",
-        "KP106:10:7", "KP112:11:11", "KP102:13:3", "KP110:14:7",
+        "KP106:10:12", "KP112:11:11", "KP102:13:3", "KP110:14:7",
     ]  # fmt: skip
 
 

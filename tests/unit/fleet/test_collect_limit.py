@@ -9,7 +9,7 @@ import pytest
 import kplan
 
 HOME = Path(kplan.__path__[0])
-MODULES = sorted([*HOME.glob("fleet/*.py"), *HOME.glob("workflow/fleet/*.py")])
+MODULES = sorted([*HOME.glob("fleet/**/*.py"), *HOME.glob("workflow/fleet/*.py")])
 BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
 BOUNDS = {"limit", "distinct", "groupBy"}
 KNOWN = {
@@ -25,6 +25,9 @@ KNOWN = {
     "store.attempts": "a row for each attempt at a run",
     "store.old": "a row for each log",
     "store.vacuum_logs": "the same: what is in it counts too",
+    "iceberg_tables.__init__": "a row for each namespace at the top of a catalog",
+    "iceberg_tables.remove_attempts": "a row for each attempt",
+    "iceberg_tables._call": "one row",
     "access._changes_by_cluster": "a row for each cluster",
     "plan_replay.compare_plan": "a row for each cluster",
     "recommend.recommend_privileges": "a row for each cluster",

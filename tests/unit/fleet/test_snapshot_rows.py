@@ -59,6 +59,8 @@ def test_what_stands_in_topics_and_who_uses_it_is_read() -> None:
         "newest_ms": "2000",
         "producers": "1",
         "groups": '[["live", true, 3], ["left", false, null]]',
+        "leaderless": "0",
+        "under_replicated": "0",
     }
     assert used["b"]["unread"] == "sizes: no right"
     assert "groups" not in used["b"]

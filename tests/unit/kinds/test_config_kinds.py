@@ -96,8 +96,10 @@ def test_a_cluster_without_configs_of_groups_is_told_from_one_that_hides_them() 
     """K117-21: Kafka 3.9 answers INVALID_REQUEST (measured)."""
     cluster = MemoryCluster()
     cluster.refuse("INVALID_REQUEST", call="configs")
-    with pytest.raises(UnsupportedError, match="DescribeConfigs of groups"):
+    with pytest.raises(UnsupportedError, match=r"no configs of groups.*since 4\.0"):
         GROUP_CONFIG.read(cluster, ["g"])  # type: ignore[list-item]
+    with pytest.raises(UnsupportedError, match=r"no metrics subscriptions.*since 3\.7"):
+        CLIENT_METRICS.read(cluster, ["m"])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

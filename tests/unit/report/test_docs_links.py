@@ -57,7 +57,7 @@ def test_what_is_no_address_is_not_put_into_a_link(given: str) -> None:
 
 MANUAL_SET = {"KPLAN_DOCS_URL": MANUAL}
 UNUSED = 'variable "unused" {\n  default = 1\n}\n\ncheck "few" {\n  assert {\n'
-UNUSED += '    condition     = false\n    error_message = "too many"\n  }\n}\n'
+UNUSED += '    condition     = var.unused > 1\n    error_message = "too many"\n  }\n}\n'
 
 
 def written(desk: MemoryCommand, *words: str, environ: dict[str, str] | None = None) -> str:

@@ -1,14 +1,21 @@
 """The page about a fleet: what is wrong first, then what is there, then what could go."""
 
 import html
+import json
 import re
+from decimal import Decimal
 
 import pytest
 
 from kplan.model.table import Cell, Figures, FigureTable
-from kplan.report.documents.fleet_page import fleet_page
-from kplan.report.format import PLAIN_STYLE
-from kplan.report.views import figures_html, figures_text
+from kplan.report.document import Tally
+from kplan.report.documents.fleet.page import MAX_BYTES, MAX_ROWS, fleet_page
+from kplan.report.documents.fleet.section import FleetPage, SectionKind, TableKind
+from kplan.report.documents.fleet.sections import SECTIONS
+from kplan.report.format import PLAIN_STYLE, Format
+from kplan.report.report import FormatOptions, render_report
+from kplan.report.reports import figures_report
+from kplan.report.views import figures_html, figures_json, figures_text
 
 LINEAGE = {"run": "monday", "read_at": "2026-11-16T06:00:00+00:00", "kplan_version": "1.0"}
 
@@ -30,11 +37,15 @@ def page(*tables: FigureTable, notes: tuple[str, ...] = ()) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<style>.*?</style>|<script>.*?</script>", "", written))
 
 
+def tallies(made: FleetPage) -> list[Tally]:
+    return [each for section in made.sections for each in section.tallies]
+
+
 def test_what_is_wrong_is_said_before_anything_is_counted() -> None:
     drift = table("drift", "cluster finding identity", ("eu", "drift", "a"), ("eu", "drift", "b"))
     to_do = table("to_do", "cluster finding risk count", ("us", "change", "dangerous", 3))
     found = page(inventory(("eu", 1200, 0), ("us", 1, 1)), drift, to_do, notes=("us is down",))
-    assert found.index("Drift and problems") < found.index(">Inventory")
+    assert found.index("<strong>Drift and problems") < found.index("<strong>Inventory")
     assert found.rindex(">eu<") < found.rindex(">us<"), "the greatest is first"
     wrong = found.index("1 cluster not read, 2 drifted objects, 3 dangerous changes")
     assert wrong < found.index("2 clusters, 1,201 topics, 3,603 partitions, 14 ACLs")
@@ -52,11 +63,10 @@ def test_a_fleet_without_a_fault_is_told_so() -> None:
 
 def test_each_thing_has_a_chart_of_its_own_with_the_greatest_first() -> None:
     document = fleet_page(Figures("", (inventory(*((f"c{n:02}", n, 0) for n in range(1, 31))),)))
-    topics = document.tallies[0]
-    assert topics.title == "Topics"
+    topics = next(each for each in tallies(document) if each.title.startswith("Topics"))
     assert topics.bars[0] == ("c30", (30,))
-    assert topics.bars[-1] == ("15 others", (sum(range(1, 16)),)), "small ones stand together"
-    assert len(topics.bars) == 16
+    assert topics.title == "Topics: 15 clusters; 120 in 15 smaller ones"
+    assert len(topics.bars) == 15
 
 
 def test_figures_are_written_for_people_and_set_to_the_right() -> None:
@@ -64,8 +74,8 @@ def test_figures_are_written_for_people_and_set_to_the_right() -> None:
     unused = table("unused_topics", columns, ("eu", "old<1>", "log", 3 * 2**30, 0))
     found = page(inventory(("eu", 12345, 0)), unused)
     assert "<td>in no log</td>" in found
-    assert '<td class="number">12,345</td>' in found
-    assert '<td class="number">3 GiB</td>' in found
+    assert '<td class="number" data-key="12345">12,345</td>' in found
+    assert f'<td class="number" data-key="{3 * 2**30}">3 GiB</td>' in found
     assert "1 topic unused, 3 GiB" in found
     assert "old&lt;1&gt;" in found
     assert ">records</th>" not in found, "a column that says nothing is left out"
@@ -80,12 +90,9 @@ def test_what_nobody_owns_is_counted_and_drawn() -> None:
     )
     found = page(inventory(("eu", 6, 0)), owners)
     assert "1 object (10 %) without an owner" in found
-    assert '<td class="number">90 %</td>' in found
-    (chart,) = (
-        each
-        for each in fleet_page(Figures("", (owners,))).tallies
-        if each.title == "Objects by owner"
-    )
+    assert '<td class="number" data-key="90.0">90 %</td>' in found
+    made = tallies(fleet_page(Figures("", (owners,))))
+    (chart,) = (each for each in made if each.title == "Objects by owner")
     assert chart.bars == (("eu", (9, 1)),)
 
 
@@ -110,7 +117,7 @@ def test_each_finding_has_a_next_step() -> None:
     acls = table("unused_acls", "cluster identity principal", ("eu", "User:x|*|Read", "User:x"))
     topics = table("unused_topics", "cluster topic", ("eu", "old"))
     found = page(inventory(("eu", 1, 0)), acls, topics)
-    assert found.index("Next steps") < found.index(">Inventory")
+    assert found.index("Next steps") < found.index("<strong>Inventory")
     assert found.count("kplan fleet audit usage -removed=DIR") == 1
     assert "User:x|*|Read" not in found, "its parts are told"
     assert "Next steps" not in page(inventory(("eu", 1, 0)))
@@ -146,3 +153,105 @@ def test_a_text_says_once_what_could_not_be_read() -> None:
         Figures("X", tables, notes=("eu could not be read: nobody answers",)), PLAIN_STYLE
     )
     assert told.count("nobody answers") == 1
+
+
+def test_amounts_keep_their_digits_and_are_numbers_to_people() -> None:
+    found = table("costs", "owner cost", ("a", Decimal("1.0000")), ("b", None))
+    figures = Figures("Costs", (found,))
+    assert "    owner    cost\n    a      1.0000\n    b\n" in figures_text(figures, PLAIN_STYLE)
+    (row, _) = json.loads(figures_json(figures))["tables"]["costs"]["rows"]
+    assert row == {"owner": "a", "cost": "1.0000"}
+    assert "1.0000" in page(found)
+    told = figures_report(figures, "2026-11-22T00:00:00Z")
+    assert '"cost":"1.0000"' in render_report(told, Format.NDJSON, FormatOptions())
+
+
+EVIL = "</table><script>alert(1)</script><img src=x onerror=alert(2)>'\"&"
+
+
+def test_names_of_users_stay_text_wherever_they_are() -> None:
+    """Topics, principals, clusters and reasons are written by others."""
+    rows = [table(each.name, "cluster topic principal", (EVIL,) * 3) for each in all_tables()]
+    charts = [
+        table("requests_by_day", "day cluster requests denied", ("2026-11-16", EVIL, 5, 1)),
+        table("to_do", "cluster finding risk count", (EVIL, "change", "safe", 3)),
+        table("idle_acls", "cluster finding identity by", (EVIL, "shadowed", EVIL, EVIL)),
+        table("recommended", "cluster action acls", (EVIL, "remove", 3)),
+        inventory((EVIL, 5, 1)),
+    ]
+    shown = {each.name: each for each in rows} | {each.name: each for each in charts}
+    shown |= {"owners": table("owners", "group owner topics acls others", (EVIL, EVIL, 1, 1, 1))}
+    shown |= {"drift": table("drift", "cluster finding identity", (EVIL, "drift", EVIL))}
+    shown |= {"violations": table("violations", "standing message", ("refused", EVIL))}
+    shown |= {"unused_topics": table("unused_topics", "cluster bytes", (EVIL, 1))}
+    figures = Figures(EVIL, tuple(shown.values()), {EVIL: EVIL}, (EVIL,))
+    written = figures_html(figures)
+    outside = re.sub(r"(?s)<style>.*?</style>|<script>.*?</script>", "", written)
+    assert "<script" not in outside
+    assert "<img" not in outside
+    assert outside.count("&lt;/table&gt;&lt;script&gt;alert(1)") > len(shown)
+    assert written.count("<script>") == 1
+
+
+def all_tables() -> list[TableKind]:
+    return [each for kind in SECTIONS for each in kind.tables]
+
+
+def test_a_page_is_whole_by_itself_and_carries_the_licence_of_its_library() -> None:
+    written = figures_html(Figures("Kafka fleet", (inventory(("eu", 1, 0)),)))
+    assert "default-src 'none'" in written
+    assert not re.search(r"<(link|img|iframe)|\ssrc=|@import|url\(", written)
+    addresses = re.findall(r'href="([^"]*)"', written)
+    assert addresses
+    assert all(each.startswith("#") for each in addresses)
+    assert "uPlot 1.6.32" in written
+    assert "Permission is hereby granted, free of charge" in written
+
+
+def test_a_section_without_data_names_the_command_that_makes_it() -> None:
+    found = page(inventory(("eu", 1, 0)))
+    for kind in SECTIONS:
+        assert f"<h2>{kind.title}</h2>" in found
+    assert found.count("No authorizer log was ingested") == 4
+    assert "<code>kplan fleet audit ingest</code>" in found
+    assert "No authorizer log" not in page(
+        *(table(name, "cluster") for name in ("used", "unheard", "recommended", "anomalies"))
+    )
+
+
+def test_of_a_long_table_the_first_rows_are_shown_and_the_command_that_writes_the_rest() -> None:
+    rows = [("eu", f"old.{n}", "log") for n in range(MAX_ROWS + 5)]
+    found = page(table("unused_topics", "cluster topic evidence", *rows))
+    assert f"old.{MAX_ROWS - 1}<" in found
+    assert f"old.{MAX_ROWS}<" not in found
+    assert "The first 1,000 rows. <code>kplan fleet audit usage -output=FILE.csv</code>" in found
+
+
+def test_a_fleet_of_any_size_makes_a_page_that_a_browser_opens() -> None:
+    text = "x" * 100
+    rows = [tuple(f"{text}{n}" for _ in range(8)) for n in range(MAX_ROWS)]
+    columns = " ".join(f"c{n}" for n in range(8))
+    tables = [table(each.name, columns, *rows) for each in all_tables() if each.name in MANY]
+    assert len(figures_html(Figures("Kafka fleet", tuple(tables)))) < 1.5 * MAX_BYTES
+
+
+MANY = {"who_can", "broad_acls", "denials", "used", "recommendations", "unheard", "health"}
+
+
+def test_one_more_section_is_one_more_in_the_list() -> None:
+    bills = SectionKind("Bills", (TableKind("bills", "By owner", "kplan fleet costs"),), ("", ""))
+    found = table("bills", "owner price", ("shop", 5))
+    made = fleet_page(Figures("", (found,)), (*SECTIONS, bills))
+    assert made.sections[-1].tables[0].title == "By owner"
+    assert fleet_page(Figures("", (found,))).sections[-1].title == "Other", "nothing is lost"
+
+
+def test_days_without_requests_of_a_cluster_are_zero() -> None:
+    rows = (("2026-11-16", "eu", 5, 0), ("2026-11-17", "us", 7, 2))
+    found = fleet_page(
+        Figures("", (table("requests_by_day", "day cluster requests denied", *rows),))
+    )
+    requests, denied = next(each.series for each in found.sections if each.series)
+    assert requests.days == ("2026-11-16", "2026-11-17")
+    assert requests.lines == (("us", (0, 7)), ("eu", (5, 0)))
+    assert dict(denied.lines)["us"] == (0, 2)

@@ -137,7 +137,8 @@ def test_a_reader_who_does_not_see_is_told_the_same() -> None:
 
 def test_light_dark_print_and_no_script_are_provided_for() -> None:
     text = render_html(EVERY_BLOCK)
-    assert "prefers-color-scheme: dark" in text
+    assert "color-scheme: light dark" in text
+    assert "light-dark(" in text
     assert "@media print" in text
     assert '<form id="filter" role="search" hidden>' in text
 

@@ -14,10 +14,12 @@ from kplan.sandbox.lifecycle import (
     describe_sandbox,
     read_logs,
     read_status,
+    restart_nodes,
     start_sandbox,
     stop_sandbox,
 )
 from kplan.sandbox.process import ProcessState, is_alive
+from kplan.sandbox.runtime import set_protocol_version
 from kplan.sandbox.sandbox import ProgressStep, Sandbox, Stage, read_sandbox
 from tests.unit.sandbox.fake_kafka import FakeKafka
 
@@ -242,3 +244,27 @@ def test_what_java_says_before_kafka_logs_is_told(kafka: FakeKafka, folder: Path
     with pytest.raises(SandboxError, match="Unrecognized VM option"):
         start_sandbox(folder, SandboxSpec())
     assert read_logs(folder) == "Unrecognized VM option"
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_node_is_upgraded_and_the_others_are_not(folder: Path) -> None:
+    start_sandbox(folder, SandboxSpec(brokers=2, controllers=1, kafka_version="3.9.1"))
+    upgraded = restart_nodes(folder, [2], kafka_version="4.3.0")
+    assert [upgraded.version(each) for each in (1, 2, 101)] == ["3.9.1", "4.3.0", "3.9.1"]
+    nodes = describe_sandbox(upgraded)["nodes"]
+    assert isinstance(nodes, list)
+    assert [each["kafka_version"] for each in nodes] == ["3.9.1", "4.3.0", "3.9.1"]
+    assert restart_nodes(folder, [1, 2]).versions == {2: "4.3.0"}, "it stays upgraded"
+    with pytest.raises(SandboxError, match=r"Kafka 1\.0 cannot be started"):
+        restart_nodes(folder, [1], kafka_version="1.0")
+    assert read_status(folder).is_running, "nothing was stopped"
+
+
+def test_an_upgraded_broker_with_zookeeper_speaks_the_protocol_of_the_others(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("broker.id=2\n", encoding="utf-8")
+    for _ in range(2):
+        set_protocol_version(tmp_path, (2, 8))
+    assert file.read_text(encoding="utf-8") == "broker.id=2\ninter.broker.protocol.version=2.8\n"

@@ -91,6 +91,39 @@ def test_an_edited_plan_without_its_digest_is_not_the_approved_one(desk: MemoryC
     assert not desk.cluster.topics()
 
 
+OPEN = """
+resource "kafka_topic" "t" {
+  name               = "t"
+  partitions         = -1
+  replication_factor = -1
+}
+"""
+
+
+def test_a_saved_plan_of_what_the_broker_chooses_is_applied(desk: MemoryCommand) -> None:
+    """What is left to the broker is in the plan, and not in the configuration."""
+    desk.write(OPEN)
+    assert "replication_factor = 1" in desk.run("plan", "-out=p.kplan")
+    desk.run("apply", "p.kplan")
+    assert set(desk.cluster.topics()) == {"t"}
+    assert "No changes." in desk.run("plan", "-detailed-exitcode")
+
+
+def test_the_choice_of_the_broker_is_asked_for_again(desk: MemoryCommand) -> None:
+    """Another number in the plan is not what this broker chooses."""
+    desk.write(OPEN)
+    desk.run("plan", "-out=p.kplan")
+
+    def change(plan: dict[str, Any]) -> None:
+        more_partitions(plan)
+        plan["plan"]["digest"] = ""
+
+    edit(desk.folder / "p.kplan", change)
+    told = desk.run_failing("apply", "p.kplan")
+    assert "changes that the configuration does not ask for" in told
+    assert not desk.cluster.topics()
+
+
 @pytest.mark.parametrize("length", [19, 64])
 def test_a_saved_plan_is_applied_by_its_checksum_and_shown_before(
     desk: MemoryCommand, length: int

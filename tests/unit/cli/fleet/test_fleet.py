@@ -24,6 +24,12 @@ REFUSED: Mapping[tuple[str, ...], str] = {
     ("audit", "usage", "-since=30d"): "-since=30d is not a duration.",
     ("replay", "-since=9999999h", "x"): "-since=9999999h is longer than 100 years.",
     ("vacuum", "-keep="): "-keep is empty. hint: Write it as 720h.",
+    (
+        "anomalies",
+        "-until=yesterday",
+    ): "-until=yesterday is not a day. hint: Write it as 2026-11-20.",
+    ("costs", "-months=0"): "'-months': Input should be greater than or equal to 1",
+    ("trends", "-days=2"): "'-days': Input should be greater than or equal to 3",
     ("maintain", "-keep="): "-keep is empty. hint: Write it as 720h.",
 }
 

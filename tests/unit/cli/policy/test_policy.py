@@ -100,6 +100,7 @@ def test_without_test_files_that_is_said(desk: MemoryCommand) -> None:
         ('case "a" {\n on = "delete_records"\n expect = "pass"\n offsets = { x = 1 }\n}', "KP137"),
         ('case "a" {', "KP104"),
         ('cluster {\n brokers = "many"\n}', "KP705"),
+        ('cluster {\n platform = "azure"\n}', "KP705"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_file_of_cases_is_told_at_its_line(
@@ -109,6 +110,32 @@ def test_a_mistake_in_a_file_of_cases_is_told_at_its_line(
     found = desk.run_failing("policy", "test")
     assert told in found
     assert "a.policytest.hcl line" in found
+
+
+def test_a_case_may_be_on_a_platform(desk: MemoryCommand) -> None:
+    desk.write(
+        """policy "msk-only" {
+  on = "create"
+  deny {
+    condition = cluster.platform != "msk"
+    message   = "on ${coalesce(cluster.platform, "none")}"
+  }
+}
+""",
+        "policy.tf",
+    )
+    case = """case "topic" {
+  on        = "create"
+  requested = { name = "t" }
+  policy    = "msk-only"
+  expect    = "EXPECT"
+}
+"""
+    desk.write(case.replace("EXPECT", "deny"), "none.policytest.hcl")
+    desk.write(
+        'cluster { platform = "msk" }\n' + case.replace("EXPECT", "pass"), "msk.policytest.hcl"
+    )
+    assert "2 passed" in desk.run("policy", "test")
 
 
 def test_the_cases_of_the_example_pass(

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kplan.kafka.settings.connection import AwsMskIam, ClientCredentials
+from kplan.kafka.settings.connection import AwsMskIam, ClientCredentials, Kerberos
 from kplan.kafka.settings.resolver import ResolvedSettings, resolve_settings
+from kplan.kafka.transaction import librdkafka_settings
 from kplan.model.diagnostic import SourceRange
+from kplan.model.errors import ClusterError
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
 URL = "https://login.example/token"
@@ -218,6 +220,24 @@ def test_what_cannot_be_signed_for_aws_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("sasl_aws_external_id", "in a profile of ~/.aws/config"),
+        ("sasl_aws_shared_config_files", "AWS_CONFIG_FILE"),
+        ("sasl_aws_container_credentials_full_uri", "AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+        (
+            "sasl_aws_container_authorization_token_file",
+            "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+        ),
+    ],
+)
+def test_what_only_aws_reads_is_refused_with_its_place(name: str, place: str) -> None:
+    block = {"bootstrap_servers": ["a:1"], "sasl_mechanism": "aws-iam", "sasl_aws_region": "x"}
+    (told,) = resolved({**block, name: "x"}).diagnostics
+    assert (told.code, place in told.hint) == ("KP305", True)
+
+
 def test_settings_of_aws_mean_nothing_to_other_logins() -> None:
     """Terraform's provider takes them so, too."""
     found = resolved(
@@ -229,3 +249,62 @@ def test_settings_of_aws_mean_nothing_to_other_logins() -> None:
         }
     )
     assert found.diagnostics == ()
+
+
+KERBEROS = {**BASE, "sasl.mechanism": "GSSAPI"}
+
+
+def test_kerberos_takes_the_ticket_of_the_cache_where_nothing_is_said() -> None:
+    assert sasl({"config": KERBEROS}) == Kerberos("kafka")
+    block = {"bootstrap_servers": ["a:1"], "sasl_mechanism": "gssapi"}
+    assert sasl(block) == Kerberos("kafka")
+
+
+def test_a_keytab_is_read_in_every_style(tmp_path: Path) -> None:
+    """Arguments, librdkafka's names, and the login of Java; paths of a block start there."""
+    keytab = str(tmp_path / "ci.keytab")
+    found = Kerberos("broker", "ci@EXAMPLE.COM", keytab)
+    arguments = {
+        "bootstrap_servers": ["a:1"],
+        "sasl_mechanism": "gssapi",
+        "sasl_kerberos_service_name": "broker",
+        "sasl_kerberos_principal": "ci@EXAMPLE.COM",
+        "sasl_kerberos_keytab": "ci.keytab",
+    }
+    resolved = resolve_settings(Block(arguments), {}, folder=tmp_path)
+    assert resolved.settings is not None
+    assert resolved.settings.sasl == found
+    librdkafka = {
+        "sasl.kerberos.service.name": "broker",
+        "sasl.kerberos.principal": "ci@EXAMPLE.COM",
+        "sasl.kerberos.keytab": keytab,
+        "sasl.kerberos.kinit.cmd": "kinit -kt",
+    }
+    assert sasl({"config": {**KERBEROS, **librdkafka}}) == found
+    login = (
+        "com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true "
+        f'keyTab="{keytab}" principal="ci@EXAMPLE.COM" serviceName="broker";'
+    )
+    assert sasl({"config": {**BASE, "sasl.jaas.config": login}}) == found
+
+
+def test_a_keytab_of_the_environment_goes_to_no_other_servers() -> None:
+    """A change may not take the identity of the job elsewhere."""
+    environ = {
+        "KPLAN_BOOTSTRAP_SERVERS": "kafka.example:9093",
+        "KPLAN_SASL_MECHANISM": "gssapi",
+        "KPLAN_SASL_KERBEROS_KEYTAB": "/etc/ci.keytab",
+    }
+    block = Block({"bootstrap_servers": ["evil.example:9093"]})
+    found = resolve_settings(block, environ, folder=Path())
+    (problem,) = found.diagnostics
+    assert problem.code == "KP310"
+    assert "KPLAN_SASL_KERBEROS_KEYTAB" in problem.detail
+
+
+def test_what_librdkafka_writes_is_refused_with_kerberos() -> None:
+    """Its packages for Python have no GSSAPI; the producer of a state in a topic is its."""
+    resolved = resolve_settings(Block({"config": KERBEROS}), {}, folder=Path())
+    assert resolved.settings is not None
+    with pytest.raises(ClusterError, match="has no Kerberos"):
+        librdkafka_settings(resolved.settings)

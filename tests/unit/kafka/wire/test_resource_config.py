@@ -143,7 +143,10 @@ def test_what_a_cluster_lacks_is_told_with_what_is_needed_and_offered() -> None:
             "kplan needs AlterClientQuotas in versions 0 to 1; the cluster offers none. "
             "Kafka has AlterClientQuotas since 2.6 (KIP-546)"
         ),
-        "kplan needs UpdateFeatures in versions 1 to 2; the cluster offers version 0",
+        (
+            "kplan needs UpdateFeatures in versions 1 to 2; the cluster offers version 0. "
+            "Kafka has UpdateFeatures with levels since 3.3 (KIP-584, KIP-778)"
+        ),
     ]
 
 

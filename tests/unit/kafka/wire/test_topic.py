@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -501,3 +502,26 @@ def test_every_write_whose_answer_is_lost_answers_each_item_in_doubt(change: Cha
     with connected() as (_, cluster):
         (verdict,) = change(cluster).values()
         assert refusal_of(verdict)[0] == "CLIENT_DISCONNECTED"
+
+
+def test_a_topic_that_is_named_twice_is_not_sent() -> None:
+    """Brokers with ZooKeeper would take both of its alterations."""
+    with connected() as (broker, cluster):
+        refused = cluster.alter_topic_configs(
+            [ConfigAlteration("a", {"segment.ms": "7"}), ConfigAlteration("a", {"flush.ms": "7"})]
+        )
+        gone = cluster.delete_topics([TopicRef("a"), TopicRef("a")])
+        asked = {key for key, _ in broker.asked}
+    assert refusal_of(refused["a"])[0] == refusal_of(gone["a"])[0] == "INVALID_REQUEST"
+    assert not asked & {messages.ALTER_CONFIGS.key, messages.DELETE_TOPICS.key}
+
+
+def test_a_principal_without_a_type_is_not_sent() -> None:
+    """With ZooKeeper it would fail all ACLs of the request."""
+    untyped = replace(READ, principal="x")
+    with connected() as (broker, cluster):
+        answer = messages.CREATE_ACLS.response
+        broker.on(messages.CREATE_ACLS, answer(results=[answer.AclCreationResult()]))
+        found = cluster.create_acls([READ, untyped])
+    assert found[READ] is None
+    assert refusal_of(found[untyped])[0] == "INVALID_REQUEST"

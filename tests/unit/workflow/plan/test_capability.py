@@ -11,7 +11,7 @@ from kplan.cluster.settings import NodeVersions
 from kplan.model.errors import UnsupportedError
 from kplan.report import views
 from kplan.report.format import PLAIN_STYLE
-from kplan.workflow.inspect.cluster import list_versions
+from kplan.workflow.inspect.cluster import list_features, list_versions
 from tests.project_harness import ProjectHarness
 
 QUOTA = """
@@ -48,7 +48,7 @@ def test_what_nothing_takes_may_be_lacking(site: ProjectHarness) -> None:
     assert site.plan().plan.diagnostics == ()
 
 
-def test_a_kind_that_cannot_be_read_at_all_stops_a_plan_about_it_and_no_other(
+def test_a_kind_that_the_cluster_lacks_is_an_error_at_its_block_and_stops_no_other(
     site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lacking(**_: object) -> None:
@@ -57,10 +57,56 @@ def test_a_kind_that_cannot_be_read_at_all_stops_a_plan_about_it_and_no_other(
         )
 
     monkeypatch.setattr(site.cluster, "quotas", lacking)
-    with pytest.raises(UnsupportedError, match="DescribeClientQuotas"):
-        site.plan()
+    plan = site.plan().plan
+    assert [(each.code, str(each.address)) for each in plan.diagnostics] == [
+        ("KP590", "kafka_quota.a"),
+        ("KP234", "None"),
+    ]
+    assert "DescribeClientQuotas" in plan.diagnostics[0].detail
+    assert plan.diagnostics[0].subject is not None
+    assert not plan.is_applyable
     site.write(QUOTA.partition("resource")[0])
     assert site.plan().plan.diagnostics == ()
+
+
+def test_an_acl_on_a_user_is_refused_where_brokers_know_none(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kafka 2.8 refuses it with `Failed to create ACL`, which says nothing."""
+    plain = site.cluster.versions()
+    older = replace(plain, apis={**plain.apis, "CreateAcls": (0, 2)})
+    monkeypatch.setattr(site.cluster, "versions", lambda **_: older)
+    site.write(
+        """
+        provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+        resource "kafka_acl" "tokens" {
+          resource_type       = "User"
+          resource_name       = "User:bob"
+          acl_principal       = "User:app"
+          acl_host            = "*"
+          acl_operation       = "CreateTokens"
+          acl_permission_type = "Allow"
+        }
+        """
+    )
+    problem = next(each for each in site.plan().plan.diagnostics if each.code == "KP229")
+    assert str(problem.address) == "kafka_acl.tokens"
+    assert problem.detail.endswith("Kafka has ACLs on users since 3.3 (KIP-373).")
+
+
+def test_a_feature_that_an_older_broker_lacks_cannot_be_raised(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of an upgrade every node counts."""
+    newer = site.cluster.versions()
+    older = replace(newer, supported={"metadata.version": (1, 21)})
+    monkeypatch.setattr(
+        site.cluster, "versions", lambda broker=None: older if broker == 1 else newer
+    )
+    (table,) = list_features(site.cluster).tables
+    rows = {str(row[0]): row[1:] for row in table.rows}
+    assert rows["share.version" if "share.version" in rows else "group.version"][2:] == (0, False)
+    assert rows["metadata.version"][2] == 21
 
 
 def test_the_brokers_are_told_with_apis_and_features(site: ProjectHarness) -> None:

@@ -1,0 +1,1 @@
+"""Decisions from the tables of a fleet: costs, trends and anomalies."""

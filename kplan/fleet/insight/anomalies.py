@@ -1,0 +1,324 @@
+"""What the logs of the last days have that those before have not, each with its evidence.
+
+Requests are added up by day once, under everything that is asked about: the cluster, the principal,
+its hosts, its operations. What each of these was before and is now is then one row.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from kplan.fleet.snapshot import CLUSTER
+from kplan.model.dataclass import dataclass
+from kplan.model.fleet import AnomalyRow, AnomalyRules
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+NEW_PRINCIPAL, NEW_HOST, NEW_OPERATION = "new_principal", "new_host", "new_operation"
+DENIALS_RISE, REQUESTS_RISE = "denials_rise", "requests_rise"
+EVERYONE = "(all)"
+"""The principal of a rise that is spread over many."""
+ANOMALY_SCHEMA = (
+    "cluster string, finding string, principal string, subject string, day string, requests long, "
+    "denied long, first_at string, last_at string, baseline double, threshold double, "
+    "because string"
+)
+"""The columns of AnomalyRow, as Spark writes them."""
+ANOMALY_COLUMNS = tuple(each.name for each in fields(AnomalyRow))
+_SUBJECT = ("cluster", "kind", "principal", "subject")
+_CLUSTER, _PRINCIPAL, _HOST, _OPERATION = "cluster", "principal", "host", "operation"
+_COUNTS = ("requests", "denied")
+_RATES = ("allowed", "denied")
+_TIME = "yyyy-MM-dd'T'HH:mm:ss'Z'"
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The days watched, `first` to `last`, and those that counts are compared with."""
+
+    first: date
+    last: date
+    baseline: date
+
+    @classmethod
+    def until(cls, last: date, rules: AnomalyRules) -> "Watch":
+        """Watch the days until a day, that one too."""
+        first = last - timedelta(days=rules.watch_days - 1)
+        return cls(first, last, first - timedelta(days=rules.baseline_days))
+
+
+def subject_history(used: "DataFrame", watch: Watch, rules: AnomalyRules) -> "DataFrame":
+    """Return what every cluster, principal, host and operation was before, and is now.
+
+    In: the usage of logs. Out: cluster, kind, principal, subject, first_day, known_days (with
+    requests, before the days watched), and of allowed and denied: their sum and highest day in the
+    baseline, and the highest day watched (`peak`). Requests, denied, first_at and last_at are of
+    the days watched.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    name, none = F.col("principal"), F.lit("")
+    operation = F.concat_ws(" on ", "operation", "resource_type")
+    subjects = F.array(
+        _struct(kind=F.lit(_CLUSTER), principal=none, subject=none),
+        _struct(kind=F.lit(_PRINCIPAL), principal=name, subject=none),
+        _struct(kind=F.lit(_HOST), principal=name, subject=F.col("host")),
+        _struct(kind=F.lit(_OPERATION), principal=name, subject=operation),
+    )
+    is_now = F.col("day") >= F.lit(watch.first)
+    is_baseline = (F.col("day") >= F.lit(watch.baseline)) & ~is_now
+    daily = (
+        used.withColumn("day", F.to_date("first_at"))
+        .where((F.col("day") <= F.lit(watch.last)) & ~_is_ignored(rules))
+        .withColumn("of", F.explode(subjects))
+        .groupBy("cluster", "of", "day")
+        .agg(
+            F.sum("count").alias("requests"),
+            F.sum(F.when(~F.col("is_allowed"), F.col("count")).otherwise(0)).alias("denied"),
+            F.min("first_at").alias("first_at"),
+            F.max("last_at").alias("last_at"),
+        )
+        .withColumn("allowed", F.col("requests") - F.col("denied"))
+    )
+    sums: dict[str, Column] = {}
+    day = {name: F.col(name) for name in ("day", *_COUNTS)}
+    for each in _RATES:
+        value = F.col(each)
+        sums |= {
+            f"{each}_sum": F.sum(F.when(is_baseline, value).otherwise(0)),
+            f"{each}_highest": F.max(F.when(is_baseline, value).otherwise(0)),
+            f"{each}_peak": F.max(F.when(is_now, _struct(count=value, **day))),
+        }
+    return (
+        daily.groupBy("cluster", "of")
+        .agg(
+            F.min("day").alias("first_day"),
+            F.count_if(~is_now).alias("known_days"),
+            F.count_if(is_baseline).alias("baseline_days"),
+            F.min(F.when(is_now, F.col("first_at"))).alias("first_at"),
+            F.max(F.when(is_now, F.col("last_at"))).alias("last_at"),
+            *(F.sum(F.when(is_now, F.col(each))).alias(each) for each in _COUNTS),
+            *(each.alias(name) for name, each in sums.items()),
+        )
+        .select("cluster", "of.*", "*")
+        .drop("of")
+    )
+
+
+def anomaly_table(history: "DataFrame", watch: Watch, rules: AnomalyRules) -> "DataFrame":
+    """List what is new and what rises: the columns of AnomalyRow.
+
+    In: what `subject_history` gives. A new principal is told once, not again for its hosts; a rise
+    of denials is told of the cluster only where it is of no principal.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    judged = _with_principal(_with_cluster(history, rules), watch)
+    found = judged.where(F.col("requests") > 0).withColumn(
+        "found", F.explode(F.array_compact(F.array(*_findings(watch, rules))))
+    )
+    own = Window.partitionBy("cluster")
+    explains = (F.col("kind") == _PRINCIPAL) & (F.col("denied") >= rules.min_denials)
+    explains &= F.col("found.finding").isin(DENIALS_RISE, NEW_PRINCIPAL)
+    told = found.withColumn("is_explained", F.max(explains).over(own)).where(
+        (F.col("kind") != _CLUSTER) | ~F.col("is_explained")
+    )
+    is_rise = F.col("found.finding").isin(DENIALS_RISE, REQUESTS_RISE)
+    counts = {
+        each: F.when(is_rise, F.col(f"found.{each}")).otherwise(F.col(each)).alias(each)
+        for each in _COUNTS
+    }
+    return told.select(
+        "cluster",
+        "found.finding",
+        F.when(F.col("kind") == _CLUSTER, F.lit(EVERYONE))
+        .otherwise(F.col("principal"))
+        .alias("principal"),
+        "subject",
+        F.date_format("found.day", "yyyy-MM-dd").alias("day"),
+        *counts.values(),
+        F.date_format("first_at", _TIME).alias("first_at"),
+        F.date_format("last_at", _TIME).alias("last_at"),
+        F.round("found.baseline", 3).alias("baseline"),
+        F.round("found.threshold", 3).alias("threshold"),
+        "found.because",
+    ).orderBy("cluster", "finding", F.desc("requests"), "principal", "subject")
+
+
+def unjudged_clusters(
+    history: "DataFrame", objects: "DataFrame", watch: Watch, rules: AnomalyRules
+) -> "DataFrame":
+    """List the clusters of which nothing, or not everything, can be said: cluster, reason."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    there = objects.where(F.col("kind") == CLUSTER).select("cluster").distinct()
+    known = history.where(F.col("kind") == _CLUSTER).select("cluster", "known_days", "requests")
+    days = F.coalesce("known_days", F.lit(0))
+    reason = F.when(
+        days < rules.min_days,
+        F.concat(
+            F.lit("its log has "),
+            days,
+            F.lit(f" days before {watch.first}; min_days is {rules.min_days}"),
+        ),
+    ).when(F.col("requests").isNull(), F.lit(f"its log has no requests since {watch.first}"))
+    return (
+        there.join(known, "cluster", "left")
+        .select("cluster", reason.alias("reason"))
+        .where("reason is not null")
+        .orderBy("cluster")
+    )
+
+
+def _is_ignored(rules: AnomalyRules) -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    name = F.col("principal")
+    exact = [each for each in rules.ignored_principals if not each.endswith("*")]
+    found = name.isin(*exact)
+    for each in rules.ignored_principals:
+        if each.endswith("*"):
+            found |= name.startswith(each[:-1])
+    return found
+
+
+def _with_cluster(history: "DataFrame", rules: AnomalyRules) -> "DataFrame":
+    """Keep the rows of clusters whose log is long enough, with the days of the baseline in it."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    clusters = history.where(F.col("kind") == _CLUSTER).where(F.col("known_days") >= rules.min_days)
+    days = clusters.select(
+        "cluster",
+        F.col("known_days").alias("log_days"),
+        F.col("baseline_days").alias("log_baseline_days"),
+        F.col("first_day").alias("log_start"),
+    )
+    return history.join(F.broadcast(days), "cluster")
+
+
+def _with_principal(history: "DataFrame", watch: Watch) -> "DataFrame":
+    """Add to every row what is known of its principal."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    own = Window.partitionBy("cluster", "principal")
+    kind, first, begin = F.col("kind"), F.col("first_day"), F.lit(watch.first)
+    is_before = first < begin
+    found = history.withColumns(
+        {
+            "principal_first": F.min(F.when(kind == _PRINCIPAL, first)).over(own),
+            "principal_days": F.max(F.when(kind == _PRINCIPAL, F.col("known_days"))).over(own),
+            "hosts": F.count_if((kind == _HOST) & is_before).over(own),
+            "operations": F.count_if((kind == _OPERATION) & is_before).over(own),
+        }
+    )
+    is_later = (kind == _HOST) & is_before & (first > F.col("principal_first"))
+    new_days = F.size(F.collect_set(F.when(is_later, first)).over(own))
+    return found.withColumns(
+        {
+            "new_host_days": new_days,
+            "age": F.date_diff(begin, F.col("principal_first")),
+            # Days before its first request are no days on which it asked for nothing.
+            "counted_days": F.least("log_baseline_days", F.date_diff(begin, first)),
+        }
+    )
+
+
+def _findings(watch: Watch, rules: AnomalyRules) -> "tuple[Column, ...]":
+    """Return what a row may be found to be; null where it is not."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind, is_new = F.col("kind"), F.col("first_day") >= F.lit(watch.first)
+    is_known = F.col("age") >= rules.min_days
+    share = F.col("new_host_days") / F.greatest(F.col("principal_days") - 1, F.lit(1))
+    limit = float(rules.max_new_host_share)
+    since = F.date_format("log_start", "yyyy-MM-dd")
+    return (
+        _finding(
+            (kind == _PRINCIPAL) & is_new,
+            NEW_PRINCIPAL,
+            F.format_string(
+                f"not in the %d days of the log before {watch.first}, from %s on", "log_days", since
+            ),
+        ),
+        _finding(
+            (kind == _HOST) & is_new & is_known & (share <= limit),
+            NEW_HOST,
+            F.format_string(
+                "its %d hosts before are others; it had a new host on %.1f %% of its %d days, "
+                f"and up to {100 * limit:g} %% is expected",
+                "hosts",
+                100 * share,
+                "principal_days",
+            ),
+            baseline=share,
+            threshold=F.lit(limit),
+        ),
+        _finding(
+            (kind == _OPERATION) & is_new & is_known,
+            NEW_OPERATION,
+            F.format_string(
+                "its %d operations on its %d days before are others", "operations", "principal_days"
+            ),
+        ),
+        _rise("denied", DENIALS_RISE, kind.isin(_PRINCIPAL, _CLUSTER) & ~is_new, rules),
+        _rise("allowed", REQUESTS_RISE, (kind == _PRINCIPAL) & is_known, rules),
+    )
+
+
+def _rise(count: str, finding: str, is_asked: "Column", rules: AnomalyRules) -> "Column":
+    """Compare the highest day watched with the highest one before.
+
+    Not with the mean: weekends and weekly jobs make for wide differences between ordinary days.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    days = F.greatest(F.col("counted_days"), F.lit(1))
+    least = rules.min_denials if count == "denied" else rules.min_requests
+    highest, peak = F.col(f"{count}_highest"), F.col(f"{count}_peak")
+    threshold = F.greatest(highest * float(rules.rise_factor), F.lit(float(least)))
+    because = F.format_string(
+        f"%,d {count} in a day; in %d days before it was %,d at most and %,.1f on average; the "
+        f"threshold is %,.1f ({rules.rise_factor} times the highest, at least {least:,})",
+        peak["count"],
+        days,
+        highest,
+        F.col(f"{count}_sum") / days,
+        threshold,
+    )
+    return _finding(
+        is_asked & (peak["count"] >= threshold),
+        finding,
+        because,
+        day=peak["day"],
+        baseline=highest,
+        threshold=threshold,
+        requests=peak["requests"],
+        denied=peak["denied"],
+    )
+
+
+def _finding(is_so: "Column", finding: str, because: "Column", **more: "Column") -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    unknown: Mapping[str, Column] = {
+        "day": F.coalesce("allowed_peak.day", "denied_peak.day"),
+        "baseline": F.lit(None),
+        "threshold": F.lit(None),
+        "requests": F.lit(None),
+        "denied": F.lit(None),
+    }
+    types = {"day": "date", "requests": "bigint", "denied": "bigint"}
+    told = {
+        name: more.get(name, each).cast(types.get(name, "double")) for name, each in unknown.items()
+    }
+    return F.when(is_so, _struct(finding=F.lit(finding), because=because, **told))
+
+
+def _struct(**columns: "Column") -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(*(each.alias(name) for name, each in columns.items()))

@@ -1,0 +1,287 @@
+"""What owners use in each month, and what it costs, in exact decimals."""
+
+from calendar import monthrange
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.insight.ownership import Ownership, add_owner
+from kplan.fleet.insight.spans import run_spans, topic_sizes
+from kplan.fleet.inventory import clusters_without_log
+from kplan.fleet.replay import is_any_topic
+from kplan.fleet.snapshot import CLUSTER
+from kplan.model.fleet import CostRow, CostRules, Prices
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_GIB, _MILLION = 1 << 30, 1_000_000
+_DECIMALS = 4
+_MAX_MONTHS = 1_200
+_AMOUNTS = ("gib_months", "partition_months", "storage_cost", "partition_cost", "request_cost")
+_COUNTS = ("topics", "partitions", "replicas", "bytes", "requests", "unsized")
+_PRICED_SCHEMA = (
+    "month string, cluster string, team string, owner string, topics long, partitions long, "
+    "replicas long, bytes long, requests long, unsized long, gib_months string, "
+    "partition_months string, storage_cost string, partition_cost string, request_cost string"
+)
+_AMOUNT_TYPE = f"decimal(28,{_DECIMALS})"
+COST_SCHEMA = (
+    "month string, team string, owner string, topics long, partitions long, replicas long, "
+    "bytes long, requests long, unsized long, gib_months decimal(38,4), "
+    "partition_months decimal(38,4), storage_cost decimal(38,4), partition_cost decimal(38,4), "
+    "request_cost decimal(38,4), cost decimal(38,4)"
+)
+"""The columns of CostRow, as Spark writes them."""
+COST_COLUMNS = tuple(each.name for each in fields(CostRow))
+
+
+def monthly_usage(
+    objects: "DataFrame", owners: "DataFrame", ownership: Ownership, used: "DataFrame | None"
+) -> "DataFrame":
+    """Add up what owners used on each cluster in each month.
+
+    In: rows of runs with `run` and `at`, `topic_owners`, the usage of logs or None. Out: month
+    (`2026-11`), cluster, team, owner, topics to bytes (on the last known day of the month),
+    requests, unsized, byte_days, partition_days.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    months = F.broadcast(month_spans(run_spans(objects)))
+    exact = {
+        "byte_days": F.sum(_days_of("bytes")),
+        "partition_days": F.sum(_days_of("partitions")),
+        **{
+            name: F.max(F.when(F.col("is_end"), F.col(name))) for name in ("partitions", "replicas")
+        },
+        "bytes": F.max(F.when(F.col("is_end"), F.col("bytes"))),
+        "topics": F.max(F.when(F.col("is_end"), F.lit(1))),
+        "unsized": F.max(F.col("bytes").isNull().cast("long")),
+    }
+    by_topic = (
+        topic_sizes(objects)
+        .join(months, ["cluster", "run"])
+        .groupBy("month", "cluster", "topic")
+        .agg(*(each.alias(name) for name, each in exact.items()))
+        .withColumn("requests", F.lit(None).cast("long"))
+    )
+    if used is not None:
+        by_topic = _add_requests(by_topic, used)
+    sums = (*_COUNTS, "byte_days", "partition_days")
+    return (
+        add_owner(by_topic, owners, ownership)
+        .groupBy("month", "cluster", "team", "owner")
+        .agg(*(F.sum(name).alias(name) for name in sums))
+    )
+
+
+def month_spans(spans: "DataFrame") -> "DataFrame":
+    """Cut spans at the ends of months.
+
+    Out: cluster, run, month, days, first_day, last_day, is_end (the last one of its month).
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    first, last = F.trunc("day", "month"), F.trunc(F.date_sub("next_day", 1), "month")
+    starts = F.sequence(first, last, F.expr("interval 1 month"))
+    cut = spans.where(F.col("next_day") > F.col("day")).withColumn("start", F.explode(starts))
+    begin = F.greatest("day", "start")
+    end = F.least(F.col("next_day"), F.add_months("start", 1))
+    latest = Window.partitionBy("cluster", "start").orderBy(F.desc("day"))
+    return cut.select(
+        "cluster",
+        "run",
+        F.date_format("start", "yyyy-MM").alias("month"),
+        F.date_diff(end, begin).cast("long").alias("days"),
+        begin.alias("first_day"),
+        F.date_sub(end, 1).alias("last_day"),
+        (F.row_number().over(latest) == 1).alias("is_end"),
+    )
+
+
+def month_coverage(spans: "DataFrame") -> "DataFrame":
+    """Say which days of each month are known of a cluster.
+
+    In: what `month_spans` gives. Out: month, cluster, days, month_days, first_day, last_day.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    start = F.to_date(F.concat("month", F.lit("-01")))
+    return (
+        spans.groupBy("month", "cluster")
+        .agg(
+            F.sum("days").alias("days"),
+            F.dayofmonth(F.last_day(F.first(start))).cast("long").alias("month_days"),
+            F.date_format(F.min("first_day"), "yyyy-MM-dd").alias("first_day"),
+            F.date_format(F.max("last_day"), "yyyy-MM-dd").alias("last_day"),
+        )
+        .orderBy(F.desc("month"), "cluster")
+    )
+
+
+def first_of_month(day: date, before: int) -> date:
+    """Return the first day of the month so many months before that of a day."""
+    count = day.year * 12 + day.month - 1 - before
+    return date(count // 12, count % 12 + 1, 1)
+
+
+class PartialMonth(NamedTuple):
+    """A month that is not known in full: the fewest and the most days known of a cluster."""
+
+    month: str
+    month_days: int
+    least: int
+    most: int
+    first_day: str
+    last_day: str
+
+
+def partial_months(coverage: "DataFrame") -> list[PartialMonth]:
+    """List the months that are not known in full, in order; in: what `month_coverage` gives."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = (
+        coverage.groupBy("month", "month_days")
+        .agg(
+            F.min("days").alias("least"),
+            F.max("days").alias("most"),
+            F.min("first_day").alias("first_day"),
+            F.max("last_day").alias("last_day"),
+        )
+        .where("least < month_days")
+        .orderBy("month")
+        .limit(_MAX_MONTHS)
+        .collect()
+    )
+    return [PartialMonth(*row) for row in rows]
+
+
+def unknown_requests(objects: "DataFrame", used: "DataFrame | None") -> "DataFrame":
+    """List the clusters whose requests are not known: cluster, reason."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if used is not None:
+        return clusters_without_log(objects, used)
+    there = objects.where(F.col("kind") == CLUSTER).select("cluster")
+    return there.withColumn("reason", F.lit("no authorizer log was ingested")).orderBy("cluster")
+
+
+def price_usage(usage: "DataFrame", rules: CostRules, months: tuple[str, str]) -> "DataFrame":
+    """Price what owners used on each cluster, from the first to the last month.
+
+    In: what `monthly_usage` gives. Out: the columns of CostRow, and cluster.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = usage.where(F.col("month").between(*months)).withColumn(
+        "byte_days", F.col("byte_days").cast("string")
+    )
+    told = told.withColumn("partition_days", F.col("partition_days").cast("string"))
+
+    def priced(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
+        for batch in batches:
+            rows = [price_row(row, rules.prices_of(row["cluster"])) for row in batch.to_pylist()]
+            yield from arrow_table(rows, _PRICED_SCHEMA).to_batches()
+
+    found = told.mapInArrow(priced, _PRICED_SCHEMA)
+    amounts = {name: F.col(name).cast(_AMOUNT_TYPE) for name in _AMOUNTS}
+    return found.withColumns(amounts).withColumn("cost", _total(_AMOUNTS[2:]))
+
+
+def cost_table(
+    priced: "DataFrame", by: tuple[str, ...] = ("month", "team", "owner")
+) -> "DataFrame":
+    """Add up costs; the latest month is first, and in it what costs most. Out: `by`, and the rest.
+
+    In: what `price_usage` gives.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sums = [name for name in COST_COLUMNS if name not in {"month", "team", "owner"}]
+    columns = (F.sum(name).alias(name) for name in sums)
+    first = (F.desc("month"), F.desc_nulls_last("cost"), F.desc_nulls_last("bytes"))
+    return priced.groupBy(*by).agg(*columns).orderBy(*first, *map(F.col, by[1:]))
+
+
+def _days_of(name: str) -> "Column":
+    """Return a figure times its days, exactly."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return (F.col(name).cast("decimal(20,0)") * F.col("days").cast("decimal(8,0)")).cast(
+        "decimal(28,0)"
+    )
+
+
+def _add_requests(by_topic: "DataFrame", used: "DataFrame") -> "DataFrame":
+    """Add the requests of logs; null on clusters without a log."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    asked = (
+        used.where((F.col("resource_type") == "TOPIC") & ~is_any_topic())
+        .groupBy(
+            F.date_format("first_at", "yyyy-MM").alias("month"),
+            "cluster",
+            F.col("resource_name").alias("topic"),
+        )
+        .agg(F.sum("count").alias("asked"))
+    )
+    logs = F.broadcast(used.select("cluster", F.expr("true").alias("is_logged")).distinct())
+    return (
+        by_topic.drop("requests")
+        .join(asked, ["month", "cluster", "topic"], "full_outer")
+        .join(logs, "cluster", "left")
+        .withColumn("requests", F.when(F.col("is_logged"), F.coalesce("asked", F.lit(0))))
+        .drop("asked", "is_logged")
+    )
+
+
+def _total(names: Iterable[str]) -> "Column":
+    """Add up columns; null where all are."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = tuple(names)
+    known = F.coalesce(*names).isNotNull()
+    parts = (F.coalesce(F.col(each), F.lit(0).cast(_AMOUNT_TYPE)) for each in names)
+    total = next(parts)
+    for each in parts:
+        total += each
+    return F.when(known, total.cast(_AMOUNT_TYPE))
+
+
+def price_row(row: Mapping[str, Any], prices: Prices) -> dict[str, Any]:
+    """Price the usage of one owner on one cluster in one month; amounts are text.
+
+    Each amount is exact up to here, and is rounded once.
+    """
+    month = date.fromisoformat(f"{row['month']}-01")
+    days = monthrange(month.year, month.month)[1]
+    gib_months, partition_months = (
+        None if row[name] is None else Fraction(int(row[name]), days * unit)
+        for name, unit in (("byte_days", _GIB), ("partition_days", 1))
+    )
+    requests = None if row["requests"] is None else Fraction(row["requests"], _MILLION)
+    amounts = (
+        gib_months,
+        partition_months,
+        _amount(gib_months, prices.per_gib_month),
+        _amount(partition_months, prices.per_partition_month),
+        _amount(requests, prices.per_million_requests),
+    )
+    kept = {name: row[name] for name in ("month", "cluster", "team", "owner", *_COUNTS)}
+    return {**kept, **dict(zip(_AMOUNTS, map(decimal_text, amounts), strict=True))}
+
+
+def _amount(quantity: Fraction | None, price: Decimal | None) -> Fraction | None:
+    return None if quantity is None or price is None else quantity * Fraction(price)
+
+
+def decimal_text(value: Fraction | None) -> str | None:
+    """Write an amount with four decimals, rounded half to even; None stays None."""
+    if value is None:
+        return None
+    return str(Decimal(round(value * 10**_DECIMALS)).scaleb(-_DECIMALS))

@@ -1,0 +1,103 @@
+"""Which owner and which team each topic of a fleet belongs to."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kplan.fleet.dataframe import create_dataframe
+from kplan.model.dataclass import dataclass
+from kplan.model.fleet import KAFKA_OWNER, Team
+from kplan.model.table import NO_OWNER
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_TOPIC_KIND = "kafka_topic"
+_PREFIX_END = "._-"
+TOPIC_OWNER_SCHEMA = "cluster string, topic string, owner string"
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """What is known of owners.
+
+    `owned` has cluster, kind, identity and owner of what states own; `teams` are those of the fleet
+    file, `cluster_teams` the label `team` of clusters.
+    """
+
+    owned: Sequence[tuple[str, str, str, str]] = ()
+    teams: Sequence[Team] = ()
+    cluster_teams: Mapping[str, str] | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything says whose topics are; else they are grouped by the prefix of names."""
+        has_topics = any(kind == _TOPIC_KIND for _, kind, _, _ in self.owned)
+        return bool(has_topics or self.teams or self.cluster_teams)
+
+
+def topic_owners(spark: "SparkSession", ownership: Ownership) -> "DataFrame":
+    """Return the owned topics: TOPIC_OWNER_SCHEMA."""
+    rows = sorted(
+        {
+            (cluster, identity): owner
+            for cluster, kind, identity, owner in ownership.owned
+            if kind == _TOPIC_KIND
+        }.items()
+    )
+    return create_dataframe(spark, [(*place, owner) for place, owner in rows], TOPIC_OWNER_SCHEMA)
+
+
+def add_owner(topics: "DataFrame", owners: "DataFrame", ownership: Ownership) -> "DataFrame":
+    """Add `owner` and `team` to rows with cluster and topic.
+
+    Topics that begin with `__` are Kafka's own. A team block that names the topic wins, the longest
+    prefix first, then one that names the owner, then the label `team` of the cluster.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    topic = F.col("topic")
+    unowned = F.lit(NO_OWNER) if ownership.is_known else _name_prefix(topic)
+    is_own = topic.startswith("__")
+    owner = F.when(is_own, F.lit(KAFKA_OWNER)).otherwise(F.coalesce("owner", unowned))
+    team = F.when(is_own, F.lit("")).otherwise(F.coalesce(*_team_choices(ownership)))
+    return topics.join(owners, ["cluster", "topic"], "left").withColumns(
+        {"owner": owner, "team": team}
+    )
+
+
+def _team_choices(ownership: Ownership) -> "list[Column]":
+    """Return the teams that a topic may be of, the one that counts first."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    topic = F.col("topic")
+    named = {name: each.name for each in ownership.teams for name in each.topics}
+    exact = {name: team for name, team in named.items() if not name.endswith("*")}
+    prefixes = {name[:-1]: team for name, team in named.items() if name.endswith("*")}
+    lengths = sorted({len(each) for each in prefixes}, reverse=True)
+    owners = {name: each.name for each in ownership.teams for name in each.owners}
+    choices = [
+        _lookup(exact, topic),
+        *(_lookup(prefixes, F.substring(topic, 1, n)) for n in lengths),
+        _lookup(owners, F.col("owner")),
+        # `prod: module.shop` is of the team that owns `prod`, unless a team owns that module.
+        _lookup(owners, F.substring_index("owner", ": module.", 1)),
+        _lookup(ownership.cluster_teams or {}, F.col("cluster")),
+    ]
+    return [*(each for each in choices if each is not None), F.lit("")]
+
+
+def _lookup(known: Mapping[str, str], key: "Column") -> "Column | None":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not known:
+        return None
+    pairs = [F.lit(each) for pair in sorted(known.items()) for each in pair]
+    return F.try_element_at(F.create_map(*pairs), key)
+
+
+def _name_prefix(topic: "Column") -> "Column":
+    """Return `shop.*` of `shop.orders`; a name without such an end is its own group."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = F.regexp_extract(topic, f"^[^{_PREFIX_END}]+[{_PREFIX_END}]", 0)
+    return F.when(found == "", topic).otherwise(F.concat(found, F.lit("*")))

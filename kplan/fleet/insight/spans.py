@@ -1,0 +1,92 @@
+"""Which days each run of a fleet stands for, and the topics that it saw."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from kplan.fleet.snapshot import CLUSTER, KINDS_READ, USE
+from kplan.fleet.store import Run
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_TOPIC_KIND = "kafka_topic"
+
+
+def run_day(run: Run) -> date:
+    """Return the day of a run, in UTC."""
+    return datetime.fromisoformat(run.at).date()
+
+
+def last_runs_of_days(runs: Iterable[Run], first: date, last: date) -> list[Run]:
+    """Choose the last run of each day of a time, by age, and the last one before it.
+
+    What the one before saw still held on the first days. In: runs by age.
+    """
+    by_day: dict[date, Run] = {}
+    before: list[Run] = []
+    for each in runs:
+        day = run_day(each)
+        if day < first:
+            before = [each]
+        elif day <= last:
+            by_day[day] = each
+    return [*before, *(by_day[day] for day in sorted(by_day))]
+
+
+def run_spans(objects: "DataFrame") -> "DataFrame":
+    """Return from which day on to before which day each run stands for a cluster.
+
+    A run that did not read the topics of a cluster stands for nothing of it: the one before does.
+    The last one stands for its own day. In: rows of several runs with `run` and `at`. Out: cluster,
+    run, day, next_day, is_last.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    kinds = F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
+    read = objects.where((F.col("kind") == CLUSTER) & F.array_contains(kinds, _TOPIC_KIND)).select(
+        "cluster", "run", "at", F.to_date(F.to_timestamp("at")).alias("day")
+    )
+    later = F.lead("day").over(Window.partitionBy("cluster").orderBy("at", "run"))
+    return read.select(
+        "cluster",
+        "run",
+        "day",
+        F.coalesce(later, F.date_add("day", 1)).alias("next_day"),
+        later.isNull().alias("is_last"),
+    )
+
+
+def topic_sizes(objects: "DataFrame") -> "DataFrame":
+    """Return what each run saw of each topic: cluster, run, topic, partitions, replicas, bytes.
+
+    Bytes are those of all replicas, null where the size is not known: Kafka tells the size of one
+    replica, and the others follow it.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = F.col("attributes")
+    is_topic = F.col("kind") == _TOPIC_KIND
+    partitions, copies = (
+        F.max(F.when(is_topic, told[name].cast("long")))
+        for name in ("partitions", "replication_factor")
+    )
+    size = F.max(F.when(F.col("kind") == USE, told["bytes"].cast("long")))
+    return (
+        objects.where(F.col("kind").isin(_TOPIC_KIND, USE))
+        .groupBy("cluster", "run", F.col("identity").alias("topic"))
+        .agg(
+            partitions.alias("partitions"),
+            (partitions * copies).alias("replicas"),
+            (size * copies).alias("bytes"),
+            F.bool_or(is_topic).alias("is_topic"),
+        )
+        .where("is_topic")
+        .drop("is_topic")
+    )
+
+
+def days_of_runs(runs: Sequence[Run]) -> tuple[date, ...]:
+    """List the days with a run."""
+    return tuple(sorted({run_day(each) for each in runs}))

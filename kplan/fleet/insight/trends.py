@@ -1,0 +1,133 @@
+"""How partitions and bytes of clusters, teams and owners grow, and when they meet a limit."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.insight.ownership import Ownership, add_owner
+from kplan.fleet.insight.spans import run_spans, topic_sizes
+from kplan.fleet.insight.trend_line import LATER, NEAR, OVER, STEADY, UNKNOWN, forecast
+from kplan.model.fleet import Limits, TrendRow, TrendRules
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FIGURES = ("partitions", "bytes")
+_TEXTS = ("scope", "name", "figure", "standing", "first_day", "last_day", "limit_day", "because")
+TREND_COLUMNS = tuple(each.name for each in fields(TrendRow))
+_DECIMALS = ("per_day", "fit")
+TREND_SCHEMA = (
+    "scope string, name string, figure string, standing string, first_day string, "
+    "last_day string, days long, first long, latest long, per_day double, fit double, limit long, "
+    "limit_day string, because string"
+)
+"""The columns of TrendRow, as Spark writes them."""
+_FOUND_SCHEMA = ", ".join(
+    f"{name} {'string' if name in _TEXTS or name in _DECIMALS else 'long'}"
+    for name in TREND_COLUMNS
+)
+_ORDER = (OVER, NEAR, LATER, STEADY, UNKNOWN, "")
+
+
+def daily_figures(
+    objects: "DataFrame", owners: "DataFrame", ownership: Ownership, days: Sequence[date]
+) -> "DataFrame":
+    """Return the figures of each scope on the days with a run, from when all of it is known.
+
+    A cluster that a run did not read is as it was before. In: rows of runs with `run` and `at`,
+    `topic_owners`, the days. Out: scope, name, start, series (day, partitions, bytes, unsized).
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    told = F.array(*(F.lit(each) for each in days))
+    is_last, day = F.col("is_last"), F.col("day")
+    meant = F.filter(told, lambda one: (one >= day) & (is_last | (one < F.col("next_day"))))
+    spans = run_spans(objects)
+    first = spans.groupBy("cluster").agg(F.min("day").alias("start"))
+    of_runs = F.broadcast(
+        spans.withColumn("days", meant).where(F.size("days") > 0).select("cluster", "run", "days")
+    )
+    by_owner = (
+        add_owner(topic_sizes(objects), owners, ownership)
+        .groupBy("cluster", "run", "team", "owner")
+        .agg(
+            *(F.sum(each).alias(each) for each in FIGURES),
+            F.count_if(F.col("bytes").isNull()).alias("unsized"),
+        )
+        .join(of_runs, ["cluster", "run"])
+        .join(F.broadcast(first), "cluster")
+    )
+    scopes = F.array(
+        *(
+            F.struct(F.lit(scope).alias("scope"), F.col(scope).alias("name"))
+            for scope in ("cluster", "team", "owner")
+        )
+    )
+    sums = (F.sum(each).alias(each) for each in (*FIGURES, "unsized"))
+    point = F.struct("day", *FIGURES, "unsized")
+    return (
+        by_owner.withColumn("of", F.explode(scopes))
+        .where("of.name <> ''")
+        .withColumn("day", F.explode("days"))
+        .groupBy("of.scope", "of.name", "day")
+        .agg(*sums, F.max("start").alias("start"))
+        .groupBy("scope", "name")
+        .agg(F.max("start").alias("start"), F.sort_array(F.collect_list(point)).alias("series"))
+    )
+
+
+def trend_table(figures: "DataFrame", rules: TrendRules, days: Sequence[date]) -> "DataFrame":
+    """Say how each scope grows, and when it meets its limit: the columns of TrendRow.
+
+    In: what `daily_figures` gives, and the days that it is of. What meets its limit is first.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    ordered = tuple(sorted(days))
+
+    def found(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
+        for batch in batches:
+            rows = [row for given in batch.to_pylist() for row in trend_rows(given, rules, ordered)]
+            yield from arrow_table(rows, _FOUND_SCHEMA).to_batches()
+
+    rank = F.array_position(F.array(*(F.lit(each) for each in _ORDER)), F.col("standing"))
+    told = figures.mapInArrow(found, _FOUND_SCHEMA)
+    scope = F.array_position(F.array(*map(F.lit, ("cluster", "team", "owner"))), F.col("scope"))
+    return told.withColumns({each: F.col(each).cast("double") for each in _DECIMALS}).orderBy(
+        rank, "limit_day", scope, "name", F.desc("figure")
+    )
+
+
+def trend_rows(
+    given: Mapping[str, Any], rules: TrendRules, days: Sequence[date]
+) -> Iterator[dict[str, Any]]:
+    """Return the rows of one scope. A day without a topic of it counts 0, from the start on."""
+    points = {each["day"]: each for each in given["series"]}
+    limits = rules.limits.get((given["scope"], given["name"]), Limits())
+    known = [day for day in days if day >= given["start"]]
+    for figure in FIGURES:
+        values = [
+            (day, points[day][figure] if day in points else 0)
+            for day in known
+            if figure != "bytes" or day not in points or not points[day]["unsized"]
+        ]
+        limit = getattr(limits, figure)
+        line, meets = forecast(values, limit, (rules.min_days, rules.warn_days))
+        yield {
+            "scope": given["scope"],
+            "name": given["name"],
+            "figure": figure,
+            "standing": meets.standing,
+            "first_day": values[0][0].isoformat() if values else "",
+            "last_day": values[-1][0].isoformat() if values else "",
+            "days": len(values),
+            "first": values[0][1] if values else None,
+            "latest": values[-1][1] if values else None,
+            "per_day": None if line is None else f"{float(line.per_day):.3f}",
+            "fit": None if line is None else f"{line.fit:.3f}",
+            "limit": limit,
+            "limit_day": "" if meets.limit_day is None else meets.limit_day.isoformat(),
+            "because": meets.because,
+        }

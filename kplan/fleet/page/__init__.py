@@ -1,0 +1,1 @@
+"""What only the page about a fleet asks of a run and of logs."""

@@ -1,0 +1,119 @@
+"""Who can read and write the largest topics, and permissions for many at once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kplan.cluster.request import AclBinding
+from kplan.fleet.access import acl_rows, authorizer_rules
+from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.snapshot import CLUSTER, KINDS_READ
+from kplan.model.table import NO_OWNER
+from kplan.policy.access_query import who_can
+from kplan.policy.authorizer import (
+    WILDCARD_HOST,
+    WILDCARD_PRINCIPAL,
+    WILDCARD_RESOURCE,
+    AuthorizerRules,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_MOST_NAMES = 10
+_SCHEMA = "cluster string, topic string, readers string, writers string"
+_OPERATIONS = {"readers": "READ", "writers": "WRITE"}
+_BINDING = (
+    *("resource_type", "resource_name", "pattern_type"),
+    *("principal", "host", "operation", "permission"),
+)
+
+
+def topic_holders(objects: "DataFrame", topics: "DataFrame") -> "DataFrame":
+    """Say who can read and write some topics, as `kplan fleet access who-can` does.
+
+    In: `topics` are few and have cluster and topic; those of clusters whose ACLs were not read are
+    left out. Out: cluster, topic, readers, writers (names,
+    in order; super users are not among them).
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    kinds = F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
+    is_known = (F.col("kind") == CLUSTER) & F.array_contains(kinds, "kafka_acl")
+    known = objects.where(is_known).select("cluster")
+    few = topics.select("cluster", "topic").join(F.broadcast(known), "cluster", "left_semi")
+    acls = acl_rows(objects).where("resource_type = 'TOPIC'")
+    name, own = F.col("topic"), F.col("resource_name")
+    fits = F.when(F.col("pattern_type") == "PREFIXED", name.startswith(own)).otherwise(
+        (own == name) | (own == WILDCARD_RESOURCE)
+    )
+    on_topics = acls.drop("identity").join(F.broadcast(few), "cluster").where(fits)
+    rules = few.join(authorizer_rules(objects), "cluster", "left")
+    rows = rules.unionByName(on_topics, allowMissingColumns=True)
+
+    def told(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
+        return arrow_table(list(_holders(given.to_pylist())), _SCHEMA)
+
+    found = rows.groupBy("cluster", "topic").applyInArrow(told, _SCHEMA)
+    return found.orderBy("cluster", "topic")
+
+
+def _holders(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, str]]:
+    """Answer for one topic. In: the ACLs on it, and a row of rules."""
+    cluster, topic, rules, bindings = rows[0]["cluster"], rows[0]["topic"], AuthorizerRules(), []
+    for row in rows:
+        if row["principal"] is None:
+            rules = AuthorizerRules(
+                frozenset(row["super_users"] or ()), bool(row["allow_everyone"])
+            )
+        else:
+            bindings.append(tuple(row[name] for name in _BINDING))
+    acls = [AclBinding(*each) for each in sorted(bindings)]  # tasks bring them as they come
+    told = {
+        name: _names(
+            sorted(
+                {
+                    each.principal
+                    for each in who_can(operation, ("TOPIC", topic), acls, rules)
+                    if not rules.is_super(each.principal)
+                }
+            )
+        )
+        for name, operation in _OPERATIONS.items()
+    }
+    yield {"cluster": cluster, "topic": topic, **told}
+
+
+def _names(principals: Sequence[str]) -> str:
+    shown = ", ".join(principals[:_MOST_NAMES]) or NO_OWNER
+    more = len(principals) - _MOST_NAMES
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def broad_acls(objects: "DataFrame") -> "DataFrame":
+    """List what is allowed to everyone, on every resource of a type, or for all operations.
+
+    Two of the three are needed for a row, or a right on the cluster for everyone. Out: cluster,
+    principal, operation, resource_type, resource_name, host, why.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_everyone = F.col("principal") == WILDCARD_PRINCIPAL
+    is_everything = F.col("resource_name") == WILDCARD_RESOURCE
+    is_all = F.col("operation") == "ALL"
+    reasons = (
+        F.when(is_everyone, F.lit("everyone")),
+        F.when(is_everything, F.lit("all resources")),
+        F.when(is_all, F.lit("all operations")),
+        F.when(F.col("host") == WILDCARD_HOST, F.lit("any host")),
+    )
+    count = sum((each.cast("int") for each in (is_everything, is_all)), is_everyone.cast("int"))
+    on_cluster = is_everyone & (F.col("resource_type") == "CLUSTER")
+    return (
+        acl_rows(objects)
+        .where((F.col("permission") == "ALLOW") & ((count > 1) | on_cluster))
+        .select(
+            *("cluster", "principal", "operation", "resource_type", "resource_name", "host"),
+            F.concat_ws(", ", *reasons).alias("why"),
+        )
+        .orderBy("cluster", "principal", "resource_type", "resource_name", "operation", "host")
+    )

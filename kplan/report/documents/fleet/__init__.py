@@ -1,0 +1,1 @@
+"""The page about a fleet: its sections, their tables and charts."""

@@ -1,0 +1,130 @@
+"""Charts of a page about a fleet: sizes by cluster, and requests by day."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kplan.model.plan import Risk
+from kplan.model.table import NO_OWNER
+from kplan.report.document import Span, Tally, Tone
+from kplan.report.documents.fleet.section import (
+    EMPTY_ROWS,
+    NamedRows,
+    PageSeries,
+    TablesByName,
+    whole_number,
+)
+
+_BARS = 15
+_GB = 10**9
+
+
+def count_by_risk(found: TablesByName, risk: Risk) -> Counter[str]:
+    """Count the pending changes of a risk by cluster."""
+    counts: Counter[str] = Counter()
+    for row in found.get("to_do", EMPTY_ROWS):
+        if row["finding"] == "change" and row["risk"] == risk.value:
+            counts[str(row["cluster"])] += whole_number(row["count"])
+    return counts
+
+
+def count_by_owner(found: TablesByName) -> tuple[Counter[str], Counter[str]]:
+    """Count by cluster the objects that a configuration owns, and the others."""
+    own, foreign = Counter[str](), Counter[str]()
+    for row in found.get("owners", EMPTY_ROWS):
+        counts = foreign if row["owner"] == NO_OWNER else own
+        counts[str(row["group"])] += sum(
+            whole_number(row[name]) for name in ("topics", "acls", "others")
+        )
+    return own, foreign
+
+
+def inventory_tallies(found: TablesByName) -> Iterator[Tally]:
+    """Draw sizes and owners by cluster, the largest first."""
+    for name, title in (
+        ("topics", "Topics"),
+        ("acls", "ACLs"),
+        ("bytes", "Data in GB, one replica of each partition"),
+    ):
+        rows = found.get("inventory", EMPTY_ROWS)
+        unit = _GB if name == "bytes" else 1
+        sums = {str(row["group"]): whole_number(row.get(name)) // unit for row in rows}
+        yield tally(title, ((Span(title.split(" in ")[0], Tone.STRONG), Counter(sums)),))
+    own, foreign = count_by_owner(found)
+    columns = (Span("a configuration", Tone.ADD), own), (Span("nobody", Tone.FAINT), foreign)
+    yield tally("Objects by owner", columns)
+
+
+def drift_tallies(found: TablesByName) -> Iterator[Tally]:
+    """Draw pending changes and drift by cluster."""
+    drifted = found.get("drift", EMPTY_ROWS)
+    yield tally(
+        "Pending changes and drift",
+        (
+            (Span("dangerous", Tone.REMOVE), count_by_risk(found, Risk.DANGEROUS)),
+            (Span("to review", Tone.CHANGE), count_by_risk(found, Risk.REVIEW)),
+            (Span("safe", Tone.ADD), count_by_risk(found, Risk.SAFE)),
+            (Span("drifted", Tone.DANGER), drifted.count(finding="drift")),
+            (Span("unknown", Tone.FAINT), count_by_risk(found, Risk.UNKNOWN)),
+        ),
+    )
+
+
+def unused_tallies(found: TablesByName) -> Iterator[Tally]:
+    """Draw what could go, by cluster."""
+    idle = found.get("idle_acls", EMPTY_ROWS)
+    yield tally(
+        "What could go",
+        (
+            (Span("ACLs covered by others", Tone.CHANGE), idle.count(finding="shadowed")),
+            (Span("ACLs without a topic", Tone.DANGER), idle.count(finding="matches_nothing")),
+            (Span("ACLs not met", Tone.FAINT), found.get("unused_acls", EMPTY_ROWS).count()),
+            (Span("topics", Tone.STRONG), found.get("unused_topics", EMPTY_ROWS).count()),
+        ),
+    )
+
+
+def recommendation_tallies(found: TablesByName) -> Iterator[Tally]:
+    """Draw recommendations by cluster and by what they do."""
+    counts: dict[str, Counter[str]] = {"remove": Counter(), "narrow": Counter()}
+    for row in found.get("recommended", EMPTY_ROWS):
+        counts[str(row["action"])][str(row["cluster"])] += whole_number(row["acls"])
+    columns = (Span("remove", Tone.REMOVE), Span("narrow", Tone.CHANGE))
+    pairs = tuple(zip(columns, counts.values(), strict=True))
+    yield tally("Recommended changes of ACLs", pairs)
+
+
+def usage_series(found: TablesByName) -> Iterator[PageSeries]:
+    """Draw requests and denials over days, a line for each of the busiest clusters."""
+    rows = found.get("requests_by_day", EMPTY_ROWS)
+    for column, title in (("requests", "Requests per day"), ("denied", "Denied requests per day")):
+        if rows.sum(column):
+            yield day_series(title, rows, column)
+
+
+def day_series(title: str, rows: NamedRows, column: str, line: str = "cluster") -> PageSeries:
+    """Draw a column over the days of `day`, a line for each value of the column `line`.
+
+    A day without a row is 0.
+    """
+    sums: dict[str, Counter[str]] = {}
+    for row in rows:
+        sums.setdefault(str(row[line]), Counter())[str(row["day"])] += whole_number(row[column])
+    days = tuple(sorted({str(row["day"]) for row in rows}))
+    names = sorted(sums, key=lambda each: (-sums[each].total(), each))
+    lines = tuple((name, tuple(sums[name][day] for day in days)) for name in names)
+    return PageSeries(title, days, lines)
+
+
+def tally(title: str, columns: Sequence[tuple[Span, Counter[str]]]) -> Tally:
+    """Draw the largest clusters; columns and clusters without anything are left out.
+
+    The others as one bar would be so long that no difference between the largest was seen.
+    """
+    used = [each for each in columns if each[1].total()]
+    totals = sum((counts for _, counts in used), Counter[str]())
+    names = [name for name, _ in sorted(totals.items(), key=lambda each: (-each[1], each[0]))]
+    bars = [(name, tuple(counts[name] for _, counts in used)) for name in names[:_BARS]]
+    if rest := names[_BARS:]:
+        others = sum(totals[name] for name in rest)
+        title += f": {_BARS} clusters; {others:,} in {len(rest):,} smaller ones"
+    return Tally("cluster", tuple(column for column, _ in used), tuple(bars), title)

@@ -1,0 +1,256 @@
+"""Use cases over many clusters: what they cost, how they grow, and what is new in their logs."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, TypeVar
+
+from kplan.fleet.audit import log_lineage
+from kplan.fleet.dataframe import MAX_ROWS, collect_table
+from kplan.fleet.insight import anomalies, costs, trends
+from kplan.fleet.insight.ownership import Ownership, topic_owners
+from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
+from kplan.fleet.store import Run
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import FleetError
+from kplan.model.fleet import AnomalyRow, CostRow, CostRules, TrendRow
+from kplan.model.table import Figures, FigureTable
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners
+from kplan.workflow.fleet.fleet import (
+    OpenSnapshot,
+    open_snapshot,
+    read_audit,
+    render_figures,
+)
+
+if TYPE_CHECKING:
+    from kplan.fleet.session import DataFrame
+
+INCOMPLETE = "incomplete"
+"""A finding: something could not be read, so that figures are too low."""
+TEAM_LABEL = "team"
+Found = TypeVar("Found", CostRow, TrendRow, AnomalyRow)
+
+
+@dataclass(frozen=True, slots=True)
+class InsightTables:
+    """Tables of one question, before they are shown. The first one has the rows of the answer.
+
+    `notes` say what a reader must know; `is_incomplete` that states could not be read. `lineage` is
+    what the tables are made of beside the run.
+    """
+
+    tables: "Mapping[str, DataFrame]"
+    notes: tuple[str, ...] = ()
+    is_incomplete: bool = False
+    lineage: Mapping[str, str] | None = None
+
+
+# ---- costs
+
+
+def read_costs(options: FleetOptions, ports: FleetPorts, months: int) -> Figures:
+    """Show what owners use and cost in the last calendar months, the month of the run too."""
+    with open_snapshot(options, ports) as found:
+        made = cost_tables(found, options, ports, months)
+        ports.progress.stage("Adding up")
+        currency = _cost_rules(found).currency
+        title = f"Costs of the fleet in {currency}" if currency else "Costs of the fleet"
+        return _show(title, made, (options, found))
+
+
+def cost_tables(
+    found: OpenSnapshot, options: FleetOptions, ports: FleetPorts, months: int
+) -> InsightTables:
+    """Prepare `costs` (the columns of CostRow), `clusters`, `coverage` and `unknown_requests`."""
+    last = run_day(found.run)
+    first = costs.first_of_month(last, months - 1)
+    runs = _runs_between(found, first, last)
+    objects, ownership, notes = _owned_objects(found, options, ports, runs)
+    used = _read_log(options, ports, found)
+    rules = _cost_rules(found)
+    owners = topic_owners(found.spark, ownership)
+    span = (f"{first:%Y-%m}", f"{last:%Y-%m}")
+    usage = costs.monthly_usage(objects, owners, ownership, used)
+    priced = costs.price_usage(usage, rules, span).cache()
+    spans = costs.month_spans(run_spans(objects))
+    coverage = costs.month_coverage(spans.where(spans["month"].between(*span))).cache()
+    told = {
+        "costs": costs.cost_table(priced),
+        "clusters": costs.cost_table(priced, ("month", "cluster")),
+        "coverage": coverage,
+        "unknown_requests": costs.unknown_requests(found.objects, used),
+    }
+    more = (*_partial_notes(coverage), *_price_notes(found))
+    logs = {} if used is None else log_lineage(used)
+    return InsightTables(told, (*notes.said, *more), notes.is_incomplete, logs)
+
+
+def _cost_rules(found: OpenSnapshot) -> CostRules:
+    return found.fleet.rules.costs or CostRules()
+
+
+def _partial_notes(coverage: "DataFrame") -> list[str]:
+    """Say of each month that is not known in full for how many days its costs are."""
+    return [
+        f"{each.month} is prorated: {_day_range(each.least, each.most)} of {each.month_days} days "
+        f"are known, {each.first_day} to {each.last_day}."
+        for each in costs.partial_months(coverage)
+    ]
+
+
+def _day_range(least: int, most: int) -> str:
+    return str(most) if least == most else f"{least} to {most} (see coverage)"
+
+
+def _price_notes(found: OpenSnapshot) -> list[str]:
+    rules = _cost_rules(found)
+    if rules.prices.is_empty and all(each.is_empty for each in rules.by_cluster.values()):
+        return ["No prices are set: fleet.hcl has no costs block with a price."]
+    return []
+
+
+# ---- trends
+
+
+def read_trends(options: FleetOptions, ports: FleetPorts, days: int) -> Figures:
+    """Show how clusters, teams and owners grew in the last days, and when they meet limits.
+
+    `findings` holds `over` and `near` where a limit is met, or soon will be.
+    """
+    with open_snapshot(options, ports) as found:
+        made = trend_tables(found, options, ports, days)
+        ports.progress.stage("Fitting lines")
+        return _show("Trends of the fleet", made, (options, found), "standing")
+
+
+def trend_tables(
+    found: OpenSnapshot, options: FleetOptions, ports: FleetPorts, days: int
+) -> InsightTables:
+    """Prepare `trends` (the columns of TrendRow)."""
+    last = run_day(found.run)
+    first = last - timedelta(days=days - 1)
+    runs = _runs_between(found, first, last)
+    objects, ownership, notes = _owned_objects(found, options, ports, runs)
+    known = [each for each in days_of_runs(runs) if each >= first]
+    owners = topic_owners(found.spark, ownership)
+    figures = trends.daily_figures(objects, owners, ownership, known)
+    rules = found.fleet.rules.trends
+    table = trends.trend_table(figures, rules, known).cache()
+    with_limit = table.where("limit is not null").select("scope", "name").distinct()
+    met = {(row["scope"], row["name"]) for row in with_limit.limit(len(rules.limits)).collect()}
+    idle = [
+        f'The limit of {scope} "{name}" applies to no topic.'
+        for scope, name in sorted(rules.limits.keys() - met)
+        if not (scope == "cluster" and options.cluster_names and name not in options.cluster_names)
+    ]
+    return InsightTables({"trends": table}, (*notes.said, *idle), notes.is_incomplete)
+
+
+# ---- anomalies
+
+
+def read_anomalies(options: FleetOptions, ports: FleetPorts, until: date | None) -> Figures:
+    """Show what the logs of the last days have that those before have not.
+
+    `until` is the last day, by default today. `findings` holds the sorts of anomalies.
+    """
+    with open_snapshot(options, ports) as found:
+        made = anomaly_tables(found, options, ports, until)
+        ports.progress.stage("Comparing days")
+        return _show("Anomalies of the fleet", made, (options, found), "finding")
+
+
+def anomaly_tables(
+    found: OpenSnapshot, options: FleetOptions, ports: FleetPorts, until: date | None
+) -> InsightTables:
+    """Prepare `anomalies` (the columns of AnomalyRow) and `left_out`.
+
+    Raises:
+        FleetError: no log is stored.
+
+    """
+    rules = found.fleet.rules.anomalies
+    watch = anomalies.Watch.until(until or ports.now().date(), rules)
+    used = read_audit(options, ports, found.store)
+    history = anomalies.subject_history(used, watch, rules).cache()
+    told = {
+        "anomalies": anomalies.anomaly_table(history, watch, rules).cache(),
+        "left_out": anomalies.unjudged_clusters(history, found.objects, watch, rules),
+    }
+    days = {"watched": f"{watch.first} to {watch.last}", "baseline_from": str(watch.baseline)}
+    return InsightTables(told, lineage={**log_lineage(used), **days})
+
+
+# ---- what they share
+
+
+def typed_rows(table: FigureTable, row_type: Callable[..., Found]) -> tuple[Found, ...]:
+    """Return the rows of the first table of an answer as values."""
+    return tuple(row_type(*row) for row in table.rows)
+
+
+def collect_rows(
+    made: InsightTables, row_type: Callable[..., Found], limit: int = MAX_ROWS
+) -> tuple[Found, ...]:
+    """Bring the rows of an answer over, at most `limit`, for a page or another tool."""
+    name, rows = next(iter(made.tables.items()))
+    return typed_rows(collect_table(name, rows, limit), row_type)
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnerNotes:
+    said: tuple[str, ...]
+    is_incomplete: bool
+
+
+def _owned_objects(
+    found: OpenSnapshot, options: FleetOptions, ports: FleetPorts, runs: Sequence[Run]
+) -> "tuple[DataFrame, Ownership, _OwnerNotes]":
+    """Return the rows of runs, of the clusters of the fleet file, and who owns topics."""
+    owned, unknown = list_owners(found.fleet, options, ports)
+    names = [each.name for each in options.selected_clusters(found.fleet)]
+    rows = found.store.objects_of_runs(runs)
+    objects = rows.where(rows["cluster"].isin(*names))
+    labels = {
+        each.name: each.labels[TEAM_LABEL]
+        for each in found.fleet.clusters
+        if TEAM_LABEL in each.labels
+    }
+    ownership = Ownership(owned, found.fleet.rules.teams, labels)
+    notes = unknown
+    if not ownership.is_known:
+        notes = (
+            *unknown,
+            "No owner of a topic is known: topics are grouped by the prefix of their names.",
+        )
+    return objects, ownership, _OwnerNotes(notes, bool(unknown))
+
+
+def _runs_between(found: OpenSnapshot, first: date, last: date) -> list[Run]:
+    """Choose runs up to the one that is asked, which is the last one of its day."""
+    older = [each for each in found.store.runs() if each.at <= found.run.at]
+    return last_runs_of_days(older, first, last)
+
+
+def _read_log(options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> "DataFrame | None":
+    try:
+        return read_audit(options, ports, found.store)
+    except FleetError:  # no log was ever kept: then nothing is known of requests
+        return None
+
+
+def _show(
+    title: str,
+    made: InsightTables,
+    at: tuple[FleetOptions, OpenSnapshot],
+    finding_column: str = "",
+) -> Figures:
+    """Show tables; findings are the different values of a column of the first one."""
+    figures = render_figures(title, made.tables, at, made.lineage)
+    findings = {INCOMPLETE} if made.is_incomplete or figures.notes else set()
+    if finding_column:
+        first = next(iter(made.tables.values()))
+        rows = first.select(finding_column).distinct().collect()
+        findings |= {row[finding_column] for row in rows}
+    return replace(figures, notes=(*figures.notes, *made.notes), findings=frozenset(findings))

@@ -1,0 +1,274 @@
+"""Costs, trends and anomalies of a fleet, on Spark, against figures that are worked out by hand."""
+
+import random
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.insight.anomalies import (
+    ANOMALY_SCHEMA,
+    Watch,
+    anomaly_table,
+    subject_history,
+    unjudged_clusters,
+)
+from kplan.fleet.insight.costs import (
+    COST_SCHEMA,
+    cost_table,
+    month_coverage,
+    month_spans,
+    monthly_usage,
+    partial_months,
+    price_usage,
+)
+from kplan.fleet.insight.ownership import Ownership, topic_owners
+from kplan.fleet.insight.spans import last_runs_of_days, run_spans
+from kplan.fleet.insight.trends import TREND_SCHEMA, daily_figures, trend_table
+from kplan.fleet.snapshot import CLUSTER, KINDS_READ, OBJECT_SCHEMA, USE, Row
+from kplan.fleet.store import Run
+from kplan.model.fleet import (
+    AnomalyRow,
+    AnomalyRules,
+    CostRow,
+    CostRules,
+    Limits,
+    Prices,
+    Team,
+    TrendRow,
+    TrendRules,
+)
+from tests.fleet.seeded_logs import (
+    LAST_DAY,
+    Injected,
+    Logs,
+    scores_by_finding,
+    seeded_logs,
+    usage_of,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+GIB = 1 << 30
+TOPIC_KIND = "kafka_topic"
+Moment = tuple[str, Sequence[Row]]
+"""When a run was, and its rows."""
+
+
+def read(
+    cluster: str, *topics: tuple[str, int, int, int | None], is_read: bool = True
+) -> list[Row]:
+    """Make the rows of a cluster: topics by name, partitions, replicas of each, bytes of one."""
+    kinds = f'["{TOPIC_KIND}"]' if is_read else "[]"
+    rows = [Row(cluster, CLUSTER, cluster, attributes={KINDS_READ: kinds})]
+    for name, partitions, copies, size in topics:
+        about = {"partitions": str(partitions), "replication_factor": str(copies)}
+        rows.append(Row(cluster, TOPIC_KIND, name, value="{}", attributes=about))
+        if size is not None:
+            rows.append(Row(cluster, USE, name, attributes={"bytes": str(size)}))
+    return rows
+
+
+def objects_of(spark: "SparkSession", moments: Sequence[Moment]) -> "DataFrame":
+    rows = [
+        (*each[:5], list(each.attributes.items()), at, f"{at}T06:00:00+00:00")
+        for at, found in moments
+        for each in found
+    ]
+    return create_dataframe(spark, rows, f"{OBJECT_SCHEMA}, run string, at string")
+
+
+def columns(table: "DataFrame") -> str:
+    types = ((each.name, each.dataType.simpleString()) for each in table.schema.fields)
+    return ", ".join(f"{name} {kind.replace('bigint', 'long')}" for name, kind in types)
+
+
+PRICED = CostRules(
+    "EUR",
+    Prices(Decimal("0.10"), Decimal("0.03"), Decimal("0.2")),
+    {"us": Prices(per_gib_month=Decimal("0.12"))},
+)
+
+
+def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkSession") -> None:
+    """Runs of 20 October and 11 November; `us` is read by the first one alone."""
+    dice = Logs("eu", random.Random(1))
+    objects = objects_of(
+        spark,
+        [
+            (
+                "2026-10-20",
+                [
+                    *read("eu", ("shop.a", 4, 3, GIB), ("__consumer_offsets", 50, 1, 0)),
+                    *read("us", ("shop.a", 7, 2, 5 * GIB), ("other", 1, 1, None)),
+                ],
+            ),
+            (
+                "2026-11-11",
+                [
+                    *read("eu", ("shop.a", 6, 3, 2 * GIB), ("new", 1, 1, 3)),
+                    *read("us", is_read=False),
+                ],
+            ),
+        ],
+    )
+    ownership = Ownership(
+        [("eu", TOPIC_KIND, "shop.a", "prod: module.shop")], [Team("shop", ("prod",), ())]
+    )
+    dice.add(date(2026, 11, 3), "User:a", "h", ("READ", "TOPIC"), 3_000_000)
+    used = usage_of(spark, dice.rows)
+    used = used.replace({"a.data": "shop.a"}, subset=["resource_name"])
+    usage = monthly_usage(objects, topic_owners(spark, ownership), ownership, used)
+    priced = price_usage(usage, PRICED, ("2026-10", "2026-11")).cache()
+    assert columns(cost_table(priced)) == COST_SCHEMA
+    rows = {
+        (each.month, each.owner): each
+        for each in (CostRow(*row) for row in cost_table(priced).collect())
+    }
+    october, november = (rows[month, "prod: module.shop"] for month in ("2026-10", "2026-11"))
+    # October: 12 of 31 days of 3 GiB. November: 10 days of 3 GiB and the 11th of 6 GiB, of 30.
+    assert (october.team, october.gib_months) == ("shop", Decimal("1.1613"))  # 36 / 31
+    assert october.storage_cost == Decimal("0.1161")
+    assert november.gib_months == Decimal("1.2000")  # 36 / 30
+    assert november.partition_months == Decimal("1.5333")  # 46 / 30
+    assert november.partition_cost == Decimal("0.0460")
+    assert (november.requests, november.request_cost) == (3_000_000, Decimal("0.6000"))
+    assert november.cost == Decimal("0.7660")
+    assert (november.topics, november.partitions, november.replicas) == (1, 6, 18)
+    assert november.bytes == 6 * GIB
+    kafka = rows["2026-10", "(kafka)"]
+    assert (kafka.team, kafka.storage_cost) == ("", Decimal("0.0000"))
+    # `us` has one day, its own price, no log, and one topic of unknown size.
+    nobody = rows["2026-10", "(nobody)"]
+    assert (nobody.requests, nobody.unsized) == (None, 1)
+    assert nobody.storage_cost == Decimal("0.0387")  # 10 GiB x 1 / 31 x 0.12
+    by_cluster = cost_table(priced, ("month", "cluster")).collect()
+    assert sum(row["cost"] for row in by_cluster) == sum(
+        each.cost for each in rows.values() if each.cost is not None
+    )
+    coverage = month_coverage(month_spans(run_spans(objects)))
+    assert [tuple(each) for each in partial_months(coverage)] == [
+        ("2026-10", 31, 1, 12, "2026-10-20", "2026-10-31"),
+        ("2026-11", 30, 11, 11, "2026-11-01", "2026-11-11"),
+    ]
+
+
+def test_growth_meets_its_limit_on_the_day_that_the_line_says(spark: "SparkSession") -> None:
+    """Topics of `eu` grow by 2 partitions a day; `us` comes later, and is not read on one day."""
+    first = date(2026, 11, 1)
+    days = [first + timedelta(days=n) for n in range(10)]
+    moments = []
+    for n, day in enumerate(days):
+        rows = read("eu", ("shop.a", 10 + 2 * n, 1, 1_000), ("pay.a", 5, 1, 7))
+        if n >= 2:
+            rows += read("us", ("shop.b", 100, 1, None), is_read=n != 6)
+        moments.append((day.isoformat(), rows))
+    ownership = Ownership([("eu", TOPIC_KIND, "pay.a", "pay")], [Team("shop", topics=("shop.*",))])
+    rules = TrendRules(
+        limits={
+            ("cluster", "eu"): Limits(partitions=40, bytes=900),
+            ("team", "shop"): Limits(partitions=1_000),
+            ("owner", "pay"): Limits(partitions=6),
+        }
+    )
+    objects = objects_of(spark, moments)
+    figures = daily_figures(objects, topic_owners(spark, ownership), ownership, days)
+    table = trend_table(figures, rules, days)
+    assert columns(table) == TREND_SCHEMA
+    told = [TrendRow(*row) for row in table.collect()]
+    found = {(each.scope, each.name, each.figure): each for each in told}
+    eu = found["cluster", "eu", "partitions"]
+    assert (eu.standing, eu.first, eu.latest, eu.per_day, eu.fit) == ("near", 15, 33, 2.0, 1.0)
+    assert (eu.limit_day, eu.because) == ("2026-11-14", "7 left at 2.0 a day: 4 days")
+    size = found["cluster", "eu", "bytes"]
+    assert (size.standing, size.limit_day) == ("over", "2026-11-01")
+    shop = found["team", "shop", "partitions"]
+    assert (shop.first_day, shop.days, shop.first, shop.latest) == ("2026-11-03", 8, 114, 128)
+    assert (shop.standing, shop.limit_day) == ("later", "2028-01-20")
+    unsized = found["team", "shop", "bytes"]
+    assert (unsized.days, unsized.latest, unsized.per_day) == (0, None, None)
+    pay = found["owner", "pay", "partitions"]
+    assert (pay.standing, pay.limit_day) == ("steady", "")
+    assert told[0].standing == "over"
+
+
+def test_seeded_anomalies_are_found_and_explained(spark: "SparkSession") -> None:
+    """Issue 19, 4.3: precision and recall on logs whose anomalies are known."""
+    seeded = seeded_logs(7, clusters=2)
+    rules = AnomalyRules()
+    watch = Watch.until(LAST_DAY, rules)
+    history = subject_history(usage_of(spark, seeded.rows), watch, rules).cache()
+    table = anomaly_table(history, watch, rules)
+    assert columns(table) == ANOMALY_SCHEMA
+    found = [AnomalyRow(*row) for row in table.collect()]
+    told = [Injected(each.cluster, each.finding, each.principal, each.subject) for each in found]
+    scores = dict(scores_by_finding(told, seeded))
+    assert len(told) == len(set(told)), "each is told once"
+    assert scores["all"].precision >= 0.9, scores
+    assert scores["all"].recall >= 0.85, scores
+    assert all(scores[each].recall == 1.0 for each in ("new_principal", "new_host")), scores
+    new = next(each for each in found if each.finding == "new_principal")
+    assert new.because == "not in the 58 days of the log before 2026-11-23, from 2026-09-26 on"
+    rise = next(each for each in found if each.finding == "requests_rise")
+    assert rise.threshold == pytest.approx(1.5 * (rise.baseline or 0), abs=0.01) or (
+        rise.threshold == 1_000
+    )
+    assert "1.5 times the highest, at least 1,000" in rise.because
+
+
+def test_a_short_or_silent_log_is_not_judged_and_wide_denials_are_of_the_cluster(
+    spark: "SparkSession",
+) -> None:
+    dice = random.Random(3)
+    wide, short, silent = (Logs(name, dice) for name in ("wide", "short", "silent"))
+    for age in range(20):
+        day = LAST_DAY - timedelta(days=age)
+        for n in range(30):
+            asked = (day, f"User:u{n}", "10.0.0.1", ("READ", "TOPIC"))
+            wide.add(*asked, 50)
+            wide.add(*asked, 4 if age == 0 else 1, is_allowed=False)
+        if age < 5:
+            short.add(day, "User:a", "h", ("READ", "TOPIC"), 5)
+        if age > 4:
+            silent.add(day, "User:a", "h", ("READ", "TOPIC"), 5)
+    short.add(LAST_DAY, "User:b", "h", ("READ", "TOPIC"), 5)
+    wide.add(LAST_DAY, "User:scanner-7", "h", ("READ", "TOPIC"), 5)
+    rules = AnomalyRules(ignored_principals=("User:scanner-*",))
+    watch = Watch.until(LAST_DAY, rules)
+    used = usage_of(spark, [*wide.rows, *short.rows, *silent.rows])
+    history = subject_history(used, watch, rules).cache()
+    rows = [AnomalyRow(*row) for row in anomaly_table(history, watch, rules).collect()]
+    assert [(r.cluster, r.finding, r.principal, r.denied, r.baseline) for r in rows] == [
+        ("wide", "denials_rise", "(all)", 120, 30.0)
+    ]
+    there = objects_of(spark, [("x", read(name)) for name in ("wide", "short", "silent", "none")])
+    left_out = unjudged_clusters(history, there, watch, rules)
+    assert {row["cluster"]: row["reason"] for row in left_out.collect()} == {
+        "none": "its log has 0 days before 2026-11-23; min_days is 7",
+        "short": "its log has 3 days before 2026-11-23; min_days is 7",
+        "silent": "its log has no requests since 2026-11-23",
+    }
+
+
+def test_without_owners_topics_are_grouped_by_prefix(spark: "SparkSession") -> None:
+    names = ("shop.orders", "pay-in", "plain", "__transaction_state")
+    objects = objects_of(spark, [("2026-11-01", read("eu", *((n, 1, 1, 1) for n in names)))])
+    usage = monthly_usage(objects, topic_owners(spark, Ownership()), Ownership(), None)
+    assert {row["owner"] for row in usage.collect()} == {"shop.*", "pay-*", "plain", "(kafka)"}
+
+
+def test_the_last_run_of_a_day_counts_and_the_one_before_the_first_day() -> None:
+    runs = [
+        Run(at, at, datetime.fromisoformat(at).isoformat())
+        for at in ("2026-10-02T01:00:00+00:00", "2026-10-30T01:00:00+00:00",
+                   "2026-11-02T01:00:00+00:00", "2026-11-02T23:00:00+00:00",
+                   "2026-11-09T01:00:00+00:00")
+    ]  # fmt: skip
+    chosen = last_runs_of_days(runs, date(2026, 11, 1), date(2026, 11, 5))
+    assert [each.at[:13] for each in chosen] == ["2026-10-30T01", "2026-11-02T23"]

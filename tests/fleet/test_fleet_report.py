@@ -1,0 +1,106 @@
+"""The tables of the page about a fleet: health, access, requests by day; from rows, on Spark."""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.fleet.page import access, health, usage
+from kplan.fleet.snapshot import CLUSTER, USE, Row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+USAGE = (
+    "cluster string, principal string, operation string, resource_type string, "
+    "resource_name string, is_allowed boolean, count long, first_at timestamp, last_at timestamp"
+)
+
+
+def acl(principal: str, name: str, operation: str, **more: str) -> Row:
+    told = {
+        "resource_type": "Topic",
+        "resource_name": name,
+        "resource_pattern_type_filter": "Literal",
+        "acl_principal": principal,
+        "acl_host": "*",
+        "acl_operation": operation,
+        "acl_permission_type": "Allow",
+    } | more
+    return Row("eu", "kafka_acl", "|".join(told.values()), attributes=told)
+
+
+def topic(name: str, copies: int, **found: str) -> tuple[Row, Row]:
+    told = {"partitions": "3", "replication_factor": str(copies)}
+    return Row("eu", "kafka_topic", name, attributes=told), Row("eu", USE, name, attributes=found)
+
+
+def listed(found: "DataFrame") -> list[tuple[object, ...]]:
+    return [tuple(row) for row in found.collect()]
+
+
+def test_health_and_access_are_those_of_the_run(
+    objects: "Callable[[Sequence[Row]], DataFrame]",
+) -> None:
+    brokers = json.dumps([[1, "a", 9092, None], [2, "b", 9092, None]])
+    about = {
+        "kinds": '["kafka_acl"]',
+        "version": "4.1",
+        "brokers": brokers,
+        "super_users": '["User:admin"]',
+    }
+    rows = [
+        Row("eu", CLUSTER, "id", attributes=about),
+        *topic("shop.orders", 3, leaderless="1", under_replicated="2"),
+        *topic("shop.sound", 1, leaderless="0", under_replicated="0"),
+        *topic("shop.unknown", 3),
+        Row("us", CLUSTER, "id", attributes={"kinds": '["kafka_topic"]'}),
+        Row("us", "kafka_topic", "shop.orders"),
+        acl("User:billing", "shop.orders", "Read"),
+        acl("User:shop", "shop.", "All", resource_pattern_type_filter="Prefixed"),
+        acl("User:admin", "*", "All"),
+        acl("User:left", "shop.orders", "Read"),
+        acl("User:left", "*", "Read", acl_permission_type="Deny"),
+        acl("User:*", "*", "Describe"),
+        acl("User:*", "kafka-cluster", "Create", resource_type="Cluster"),
+    ]
+    found = objects(rows).cache()
+    assert listed(health.cluster_health(found)) == [
+        ("eu", "4.1", 2, 3, 1, 2, 1, 0),
+        ("us", None, None, 1, None, None, 0, 0),
+    ]
+    assert listed(health.unhealthy_topics(found)) == [("eu", "shop.orders", 1, 2)]
+    topics = found.where("identity = 'shop.orders' and kind = 'kafka_topic'")
+    holders = access.topic_holders(found, topics.withColumnRenamed("identity", "topic"))
+    assert listed(holders) == [("eu", "shop.orders", "User:billing, User:shop", "User:shop")]
+    broad = access.broad_acls(found).select("principal", "resource_type", "why")
+    assert listed(broad) == [
+        ("User:*", "CLUSTER", "everyone, any host"),
+        ("User:*", "TOPIC", "everyone, all resources, any host"),
+        ("User:admin", "TOPIC", "all resources, all operations, any host"),
+    ]
+
+
+def test_requests_are_counted_by_day_and_small_clusters_together(spark: "SparkSession") -> None:
+    days = [datetime(2026, 11, day, hour, tzinfo=UTC) for day, hour in ((16, 1), (16, 23), (17, 0))]
+    rows = [
+        (f"c{n}", "User:a", "READ", "TOPIC", "orders", at.day == 16, 10 - n, at, at)
+        for n in range(8)
+        for at in days
+    ]
+    used = spark.createDataFrame(rows, USAGE)
+    found = listed(usage.requests_by_day(used))
+    assert len(found) == 2 * (usage.MAX_LINES + 1)
+    assert found[0] == ("2026-11-16", "c0", 20, 0)
+    assert found[6] == ("2026-11-16", "others", 2 * (4 + 3), 0)
+    assert found[7] == ("2026-11-17", "c0", 10, 10)
+    denied = listed(usage.denied_requests(used))
+    assert len(denied) == 8
+    assert denied[0] == (
+        *("c0", "User:a", "READ", "TOPIC", "orders"),
+        *(10, "2026-11-17T00:00:00Z"),
+    )

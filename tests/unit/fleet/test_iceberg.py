@@ -1,0 +1,35 @@
+import pytest
+
+from kplan.fleet import iceberg_tables
+from kplan.fleet.iceberg_tables import iceberg_settings
+from kplan.fleet.session import table_settings
+from kplan.model.errors import FleetError
+
+JARS = "spark.jars.packages"
+
+
+def spark_is(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setattr(iceberg_tables, "version", lambda _: version)
+
+
+def test_the_jar_of_iceberg_is_the_one_built_for_this_spark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spark_is(monkeypatch, "4.1.4")
+    own = {JARS: "a:b:1", "spark.sql.extensions": "x.Y"}
+    found = iceberg_settings(own, {"KPLAN_MAVEN_REPOSITORY": "https://mirror.example"})
+    jar = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
+    assert found[JARS] == f"a:b:1,{jar}"
+    assert found["spark.sql.extensions"].startswith("x.Y,org.apache.iceberg.")
+    assert found["spark.jars.repositories"] == "https://mirror.example"
+    assert table_settings("parquet", own, {}) == {}
+
+
+def test_a_spark_that_no_iceberg_runs_on_is_told_unless_somebody_names_a_jar(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spark_is(monkeypatch, "4.3.0")
+    with pytest.raises(FleetError, match=r"does not run on Spark 4\.3\.0") as refused:
+        table_settings("iceberg", {}, {})
+    assert "spark.jars=FILE" in refused.value.hint
+    assert JARS not in iceberg_settings({"spark.jars": "/x/iceberg-spark-runtime-4.3.jar"}, {})
