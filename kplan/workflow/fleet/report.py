@@ -158,14 +158,12 @@ def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 def _cost_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     made = cost_tables(given.found, given.options, given.ports, _MONTHS)
-    given.notes += made.notes
-    return {"costs": made.tables["costs"]}
+    # Its notes say less than the table of known days, and a report with notes is incomplete.
+    return {"costs": made.tables["costs"], "coverage": made.tables["coverage"]}
 
 
 def _trend_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    made = trend_tables(given.found, given.options, given.ports, _DAYS)
-    given.notes += [each for each in made.notes if each not in given.notes]
-    return {"trends": made.tables["trends"]}
+    return {"trends": trend_tables(given.found, given.options, given.ports, _DAYS).tables["trends"]}
 
 
 def _anomaly_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":

@@ -131,7 +131,10 @@ SECTIONS: tuple[SectionKind, ...] = (
     ),
     SectionKind(
         "Costs",
-        (TableKind("costs", "Use and costs of owners, by month", "kplan fleet costs"),),
+        (
+            TableKind("costs", "Use and costs of owners, by month", "kplan fleet costs"),
+            TableKind("coverage", "Known days of each month", "kplan fleet costs"),
+        ),
         ("No run was stored.", "kplan fleet snapshot"),
     ),
     SectionKind(
