@@ -33,6 +33,7 @@ def schema_registry(users: Users, outputs: Outputs) -> Role:
         allowed={
             f"start: check that {topic} is compacted": lambda: _describe_configs(alice, topic),
             f"start: read {topic}": lambda: fill_and_scan(users, alice, topic),
+            f"register: write {topic}": lambda: alice.write(topic),
             f"join the group {member['group.id']}": join,
         },
         refused={
