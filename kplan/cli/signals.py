@@ -44,7 +44,7 @@ class Signals:
                 signal.signal(number, listener)
 
     def defer(self, notice: str = _AFTER_REQUESTS) -> None:
-        """Make the first signal only request a stop; `notice` tells what still happens."""
+        """Make the first signal only request a stop; `notice` says what still happens."""
         self._notice = notice
         self.is_deferred = True
 

@@ -266,7 +266,7 @@ def _evaluate_broker_count(root: RootModule, fixture: ClusterBlock) -> int:
 
 
 def _evaluate_platform(root: RootModule, fixture: ClusterBlock) -> str:
-    """Read who runs the cluster; raises `Failure` where that is nobody known."""
+    """Read who runs the cluster; raises `Failure` where it is unknown."""
     if fixture.platform is None:
         return ""
     node, origin = fixture.platform.value, fixture.origin

@@ -32,7 +32,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """When a limit is met. `limit_day` is None where it is not, or nobody can say."""
+    """When a limit is met. `limit_day` is None where it is not, or that is unknown."""
 
     standing: str
     limit_day: date | None

@@ -143,7 +143,7 @@ class _Follower:
         return LogSource(f"{cluster.name}: {KAFKA_SCHEME}{topic}", place, load, add)
 
     def report_batch(self, batch: Batch) -> None:
-        """Tell what a micro-batch read."""
+        """Report what a micro-batch read."""
         added = batch.added
         logs = len({(each.cluster, each.source) for each in added.parts})
         malformed = f", {added.malformed:,} of them malformed" if added.malformed else ""
@@ -158,7 +158,7 @@ class _Follower:
         self._note(f"{source}: {failure.detail or failure.summary}{hint} kplan tries again.")
 
     def _note_new(self, notes: set[str]) -> None:
-        """Tell what was not told for the micro-batch before."""
+        """Report what the micro-batch before did not report."""
         for each in sorted(notes - self._told):
             self._note(each)
         self._told = notes

@@ -162,7 +162,7 @@ def balance_brokers(
         groups[rack if within_rack else ""].append(broker)
     for brokers in groups.values():
         _Balancing.of(layout, brokers, tolerance, targets).run()
-    return LayoutChange({key: each for key, each in targets.items() if each})
+    return LayoutChange(targets)
 
 
 Weighted = tuple[int, TopicPartition]

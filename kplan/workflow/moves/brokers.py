@@ -1,6 +1,6 @@
 """Where replicas go when brokers are drained or evened out: read, computed, and shown as tables."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from kplan.cluster.port import Cluster
@@ -13,6 +13,7 @@ from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, Refusal, UsageError
 from kplan.model.table import Figures, FigureTable
+from kplan.report.documents.plan import names_text
 from kplan.workflow.clusters import Connection
 from kplan.workflow.moves.balance import (
     LayoutChange,
@@ -145,7 +146,7 @@ class BalanceRequest:
         limit = f"{self.tolerance:.0%} of the mean{of}"
         if not uneven:
             return f"Every broker is within {limit} then ({unit})."
-        return f"Not within {limit} ({unit}): {_named(uneven)}. No move of a replica helps."
+        return f"Not within {limit} ({unit}): {names_text(uneven)}. No move of a replica helps."
 
 
 def read_layout(
@@ -262,9 +263,4 @@ def _notes(layout: ReplicaLayout, targets: Mapping[TopicPartition, Replicas]) ->
     yield f"Reassigned partitions: {len(targets):,}. Copied bytes: {copied:,}."
     names = sorted({name for name, _ in layout.pinned})
     if names:
-        yield f"Topics with a declared placement stay where they are: {_named(names)}."
-
-
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - _MAX_NAMED
-    return ", ".join(names[:_MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        yield f"Topics with a declared placement stay where they are: {names_text(names)}."
