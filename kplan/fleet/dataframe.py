@@ -9,8 +9,8 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from kplan.fleet.session import failure_reason
 from kplan.fleet.snapshot import CLUSTER, GROUP, NON_OBJECT_KINDS, USE, Row
+from kplan.fleet.spark.session import failure_reason
 from kplan.model.errors import FleetError, UsageError
 from kplan.model.table import Cell, FigureTable
 

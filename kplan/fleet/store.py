@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.iceberg_tables import IcebergTables
-from kplan.fleet.log_store import LogStore, read_if_exists
-from kplan.fleet.session import enable_codegen, failure_reason
+from kplan.fleet.logs.store import LogStore, read_if_exists
 from kplan.fleet.snapshot import ROW_FORMAT
+from kplan.fleet.spark.session import enable_codegen, failure_reason
 from kplan.fleet.tables import (
     DELTA,
     ICEBERG,

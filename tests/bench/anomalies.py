@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections import defaultdict
 
 from kplan.fleet.insight.anomalies import ANOMALY_COLUMNS, Watch, anomaly_table, subject_history
-from kplan.fleet.session import SparkSettings, open_session
+from kplan.fleet.spark.session import SparkSettings, open_session
 from kplan.model.fleet import AnomalyRow, AnomalyRules
 from tests.fleet.seeded_logs import (
     LAST_DAY,

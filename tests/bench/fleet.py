@@ -27,15 +27,15 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.fleet import dataframe, inventory
 from kplan.fleet.access import acl_rows, matching_acls, topic_access, who_can
-from kplan.fleet.audit import line_sums as added_up
-from kplan.fleet.audit import malformed_lines, usage
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.lint import acl_findings
-from kplan.fleet.log_layout import parse_lines
+from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.requests import line_sums as added_up
+from kplan.fleet.logs.requests import malformed_lines, usage
 from kplan.fleet.plan import plan_clusters
 from kplan.fleet.replay import replay_requests
-from kplan.fleet.session import CODEGEN_MIN_ROWS, SparkSettings, enable_codegen, open_session
 from kplan.fleet.snapshot import OBJECT_SCHEMA
+from kplan.fleet.spark.session import CODEGEN_MIN_ROWS, SparkSettings, enable_codegen, open_session
 from tests.bench.fleet_made import log_lines, objects, requests, wanted
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from typing import BinaryIO
 
 LOADED = (
     "kplan.cli.main",
-    "kplan.cli.report_option",
+    "kplan.cli.report.option",
     "kplan.cli.run",
     "kplan.cli.display",
     "kplan.cli.wiring",

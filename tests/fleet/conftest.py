@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
-from kplan.fleet.session import SparkSettings, open_session
 from kplan.fleet.snapshot import OBJECT_SCHEMA, Row
+from kplan.fleet.spark.session import SparkSettings, open_session
 from kplan.fleet.tables import DELTA, PARQUET
 from tests.fleet.connect_server import (
     FAST_SETTINGS,

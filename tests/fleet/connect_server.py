@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from kplan.fleet.iceberg_tables import iceberg_settings, is_iceberg_supported
-from kplan.fleet.jvm import find_java, spark_command
-from kplan.fleet.session import spark_home
+from kplan.fleet.spark.jvm import find_java, spark_command
+from kplan.fleet.spark.session import spark_home
 from kplan.fleet.tables import delta_settings, is_delta_supported
 
 START_TIMEOUT_S = 120.0

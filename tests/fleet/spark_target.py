@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from kplan.fleet.session import SparkSettings
+from kplan.fleet.spark.session import SparkSettings
 
 MIXED, LOCAL, STANDALONE, CONNECT = "mixed", "local", "standalone", "connect"
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from kplan.fleet.jvm import find_java
-from kplan.fleet.session import spark_home
+from kplan.fleet.spark.jvm import find_java
+from kplan.fleet.spark.session import spark_home
 from tests.fleet.connect_server import await_port, free_port
 
 WORKERS = 2

@@ -18,7 +18,11 @@ from kplan.fleet.access import (
     verdicts,
     who_can,
 )
-from kplan.fleet.audit import (
+from kplan.fleet.inventory import clusters_without_log
+from kplan.fleet.lint import acl_findings
+from kplan.fleet.logs.audit_topic import authorizer_line
+from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.requests import (
     last_usage,
     line_sums,
     malformed_lines,
@@ -26,10 +30,6 @@ from kplan.fleet.audit import (
     unused_topics,
     usage,
 )
-from kplan.fleet.audit_topic import authorizer_line
-from kplan.fleet.inventory import clusters_without_log
-from kplan.fleet.lint import acl_findings
-from kplan.fleet.log_layout import parse_lines
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import Row, object_row
 from kplan.kinds.acl import Acl, AclKind

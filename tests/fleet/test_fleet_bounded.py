@@ -20,11 +20,11 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
 from kplan.fleet.access import REQUEST_COLUMNS, matching_acls
-from kplan.fleet.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.log_bytes import STATE_SCHEMA
-from kplan.fleet.log_part import LOG_SCHEMA
-from kplan.fleet.session import enable_codegen
+from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
+from kplan.fleet.logs.content import STATE_SCHEMA
+from kplan.fleet.logs.part import LOG_SCHEMA
+from kplan.fleet.spark.session import enable_codegen
 from kplan.fleet.tables import RUN_SCHEMA
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.audit import last_usage, line_sums, usage
-from kplan.fleet.log_layout import parse_lines
+from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.requests import last_usage, line_sums, usage
 from tests.fleet.log_lines import file_lines
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.audit import line_sums, malformed_lines, usage
-from kplan.fleet.log_layout import parse_lines
+from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.requests import line_sums, malformed_lines, usage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.audit import AUDIT_SCHEMA, line_sums, malformed_logs, usage_since
-from kplan.fleet.log_files import LogPatterns, list_log_files
-from kplan.fleet.log_layout import parse_lines
-from kplan.fleet.log_part import live_logs, log_id
+from kplan.fleet.logs.files import LogPatterns, list_log_files
+from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.part import live_logs, log_id
+from kplan.fleet.logs.requests import AUDIT_SCHEMA, line_sums, malformed_logs, usage_since
 from kplan.fleet.store import Store
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.ingest import WARNED_SHARE, ingest_files, report_malformed

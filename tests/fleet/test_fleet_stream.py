@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.log_stream import add_records
 from kplan.fleet.store import Store
+from kplan.fleet.stream import add_records
 from tests.fleet.test_fleet_logs import line, requests
 
 if TYPE_CHECKING:

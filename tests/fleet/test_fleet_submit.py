@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.fleet.session import spark_home
+from kplan.fleet.spark.session import spark_home
 from tests.e2e.commands import environ
 from tests.fleet.connect_server import FAST_SETTINGS
 from tests.fleet.standalone_cluster import java_home

@@ -14,10 +14,11 @@ from jsonschema import Draft202012Validator
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ConfigAlteration, NewTopic
 from kplan.config.policies.policy import fact_values
-from kplan.fleet import access, audit, audit_topic, inventory, plan, snapshot, tables
+from kplan.fleet import access, inventory, plan, snapshot, tables
 from kplan.fleet.insight.anomalies import ANOMALY_SCHEMA
 from kplan.fleet.insight.costs import COST_SCHEMA
 from kplan.fleet.insight.trends import TREND_SCHEMA
+from kplan.fleet.logs import audit_topic, requests
 from kplan.kinds import KINDS
 from kplan.model.plan import Replay
 from kplan.model.policy import Question, UnknownFactError
@@ -216,7 +217,7 @@ def test_figures_of_a_fleet_are_described() -> None:
     [
         ("objects", snapshot.OBJECT_SCHEMA),
         ("runs", tables.RUN_SCHEMA),
-        ("audit", audit.AUDIT_SCHEMA),
+        ("audit", requests.AUDIT_SCHEMA),
         ("offsets", audit_topic.OFFSET_SCHEMA),
         ("findings", plan.FINDING_SCHEMA),
         ("violations", plan.VIOLATION_SCHEMA),

@@ -16,7 +16,7 @@ from kplan.cli.environment import signature_check
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import Progress, show_progress
-from kplan.cli.report_option import prepare_reports
+from kplan.cli.report.option import prepare_reports
 from kplan.cli.signals import SignalInterrupt
 from kplan.cli.terminal import Session
 from kplan.cli.watcher import ApplyWatcher, StreamWatcher

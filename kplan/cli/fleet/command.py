@@ -13,7 +13,7 @@ import typer
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Report, StateOptions, duration_s
 from kplan.cli.progress import Progress, show_progress
-from kplan.cli.report_option import prepare_reports
+from kplan.cli.report.option import prepare_reports
 from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.model.dataclass import dataclass
@@ -104,8 +104,8 @@ def build_options(
 ) -> "FleetOptions":
     """Build the options of a fleet command. Raises UsageError and FleetError."""
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.fleet.jvm import parse_settings  # noqa: PLC0415
-    from kplan.fleet.session import SparkSettings  # noqa: PLC0415
+    from kplan.fleet.spark.jvm import parse_settings  # noqa: PLC0415
+    from kplan.fleet.spark.session import SparkSettings  # noqa: PLC0415
     from kplan.workflow.fleet.desired import FleetOptions  # noqa: PLC0415
 
     if spark.master and spark.remote:

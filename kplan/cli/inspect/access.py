@@ -8,7 +8,7 @@ import typer
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Provider, Report, StateOptions
 from kplan.cli.progress import show_progress
-from kplan.cli.report_option import prepare_reports
+from kplan.cli.report.option import prepare_reports
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass

@@ -15,9 +15,9 @@ class TablePage(NamedTuple):
 
 def table_schemas() -> Mapping[str, str]:
     """Return the schema of each stored table."""
-    from kplan.fleet.audit import AUDIT_SCHEMA, REQUEST_SCHEMA  # noqa: PLC0415 - only this needs them
-    from kplan.fleet.audit_topic import OFFSET_SCHEMA  # noqa: PLC0415
-    from kplan.fleet.log_part import LOG_SCHEMA  # noqa: PLC0415
+    from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA  # noqa: PLC0415
+    from kplan.fleet.logs.part import LOG_SCHEMA  # noqa: PLC0415
+    from kplan.fleet.logs.requests import AUDIT_SCHEMA, REQUEST_SCHEMA  # noqa: PLC0415 - only this needs them
     from kplan.fleet.snapshot import OBJECT_SCHEMA  # noqa: PLC0415
     from kplan.fleet.tables import RUN_SCHEMA  # noqa: PLC0415
 

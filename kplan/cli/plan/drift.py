@@ -18,7 +18,7 @@ from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import show_progress
-from kplan.cli.report_option import RunReports, prepare_reports
+from kplan.cli.report.option import RunReports, prepare_reports
 from kplan.cli.terminal import Session, Terminal
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass

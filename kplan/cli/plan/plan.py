@@ -10,7 +10,7 @@ from kplan.cli import exit_code
 from kplan.cli.diagnostics import timestamp
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import show_progress
-from kplan.cli.report_option import check_writable, prepare_reports
+from kplan.cli.report.option import check_writable, prepare_reports
 from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb

@@ -6,7 +6,7 @@ from kplan.cli.environment import docs_url
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, ReportOptions, StateOptions
 from kplan.cli.progress import show_progress
-from kplan.cli.report_option import prepare_reports
+from kplan.cli.report.option import prepare_reports
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.diagnostic import Diagnostic

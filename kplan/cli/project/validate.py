@@ -10,7 +10,7 @@ from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.environment import docs_url
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Report, StateOptions
-from kplan.cli.report_option import prepare_reports
+from kplan.cli.report.option import prepare_reports
 from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb

@@ -104,8 +104,8 @@ def _check_options(how: FormatOptions, planfile: str) -> None:
 
 def _format_plan(session: Session, plan: "Plan", how: FormatOptions) -> str:
     from kplan.cli import display  # noqa: PLC0415 - as above
-    from kplan.cli.report_option import format_name  # noqa: PLC0415
-    from kplan.cli.report_writer import report_setting  # noqa: PLC0415
+    from kplan.cli.report.option import format_name  # noqa: PLC0415
+    from kplan.cli.report.writer import report_setting  # noqa: PLC0415
     from kplan.report.format import Format  # noqa: PLC0415
     from kplan.report.report import render_report  # noqa: PLC0415
     from kplan.report.reports import plan_report  # noqa: PLC0415
@@ -119,8 +119,8 @@ def _format_plan(session: Session, plan: "Plan", how: FormatOptions) -> str:
 
 
 def _format_part(session: Session, plan: "Plan", name: str, format_: "Format") -> str:
-    from kplan.cli.report_option import check_format  # noqa: PLC0415
-    from kplan.cli.report_writer import report_setting  # noqa: PLC0415 - as above
+    from kplan.cli.report.option import check_format  # noqa: PLC0415
+    from kplan.cli.report.writer import report_setting  # noqa: PLC0415 - as above
     from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415
     from kplan.report.report import render_report  # noqa: PLC0415
     from kplan.report.reports import PlanPart, plan_part_report  # noqa: PLC0415

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.fleet import access, lint
-from kplan.fleet.audit import clusters_with_log, log_lineage
+from kplan.fleet.logs.requests import clusters_with_log, log_lineage
 from kplan.fleet.plan import check_policies
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER
@@ -20,7 +20,7 @@ from kplan.workflow.fleet.fleet import OpenSnapshot, open_snapshot, read_audit, 
 from kplan.workflow.inspect.access import parse_question
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame
+    from kplan.fleet.spark.session import DataFrame
 
 
 def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: str) -> Figures:

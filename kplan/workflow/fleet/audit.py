@@ -6,7 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.fleet import audit, inventory
+from kplan.fleet import inventory
+from kplan.fleet.logs import requests
 from kplan.fleet.snapshot import Row
 from kplan.kinds import KINDS
 from kplan.kinds.schema import from_document
@@ -63,7 +64,7 @@ def _render_unowned(rows: Sequence[Row], state: State) -> str:
 
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame
+    from kplan.fleet.spark.session import DataFrame
 
 
 def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) -> Figures:
@@ -77,21 +78,21 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
         idle = unused_objects(found.objects, history)
         if removed is not None:
             idle = {name: each.cache() for name, each in idle.items()}  # asked twice
-            rows = audit.removal_candidates(
+            rows = requests.removal_candidates(
                 found.objects, idle["unused_acls"], idle["unused_topics"]
             )
             _write_removals(found, rows, removed, (options, ports))
-        told = {"used": audit.last_usage(history), **idle}
+        told = {"used": requests.last_usage(history), **idle}
         return render_figures(
-            "Use of the fleet", told, (options, found), audit.log_lineage(history)
+            "Use of the fleet", told, (options, found), requests.log_lineage(history)
         )
 
 
 def unused_objects(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
     """Return the unused objects, and the clusters for whose ACLs usage is unknown."""
     return {
-        "unused_acls": audit.unused_acls(objects, history),
-        "unused_topics": audit.unused_topics(objects, history),
+        "unused_acls": requests.unused_acls(objects, history),
+        "unused_topics": requests.unused_topics(objects, history),
         "unheard": inventory.clusters_without_log(objects, history),
     }
 

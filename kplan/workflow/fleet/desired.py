@@ -16,8 +16,8 @@ from kplan.config.modules.data_source import NoClusterError
 from kplan.config.policies.block import load_policy_folder
 from kplan.fleet.dataframe import MAX_ROWS
 from kplan.fleet.plan import FleetPlanRequest, FleetPolicies, expected_objects
-from kplan.fleet.session import SparkSettings
 from kplan.fleet.snapshot import Row, snapshot_from_rows
+from kplan.fleet.spark.session import SparkSettings
 from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
@@ -97,7 +97,7 @@ class FleetPorts:
 
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame
+    from kplan.fleet.spark.session import DataFrame
 
 RequestedObjects = dict[str, dict[str, set[Identity]]]
 """What is asked for by name: for each cluster by kind."""

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted_fleet
-from kplan.fleet import audit_topic, dataframe, inventory, plan
-from kplan.fleet.audit import usage_since
-from kplan.fleet.joined_spark import environment_remote, has_spark
+from kplan.fleet import dataframe, inventory, plan
+from kplan.fleet.logs import audit_topic
+from kplan.fleet.logs.requests import usage_since
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource
-from kplan.fleet.server import find_server
-from kplan.fleet.session import SparkSettings, open_session, table_settings
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, Row, write_snapshot
+from kplan.fleet.spark.joined import environment_remote, has_spark
+from kplan.fleet.spark.server import find_server
+from kplan.fleet.spark.session import SparkSettings, open_session, table_settings
 from kplan.fleet.store import Run, Store
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
@@ -33,7 +34,7 @@ from kplan.workflow.fleet.desired import (
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from kplan.fleet.session import DataFrame, SparkSession
+    from kplan.fleet.spark.session import DataFrame, SparkSession
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
-from kplan.fleet.audit_topic import KAFKA_SCHEME, follow_records
-from kplan.fleet.joined_spark import has_spark
-from kplan.fleet.log_files import LogPatterns
-from kplan.fleet.log_store import Added
-from kplan.fleet.log_stream import (
+from kplan.fleet.logs.audit_topic import KAFKA_SCHEME, follow_records
+from kplan.fleet.logs.files import LogPatterns
+from kplan.fleet.logs.store import Added
+from kplan.fleet.spark.joined import has_spark
+from kplan.fleet.spark.session import SparkSettings, open_session
+from kplan.fleet.store import Store
+from kplan.fleet.stream import (
     Batch,
     LogSource,
     StreamOptions,
@@ -18,8 +20,6 @@ from kplan.fleet.log_stream import (
     run_streams,
     ticks,
 )
-from kplan.fleet.session import SparkSettings, open_session
-from kplan.fleet.store import Store
 from kplan.model.errors import KplanError, UsageError
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet, server_settings
@@ -32,7 +32,7 @@ from kplan.workflow.fleet.ingest import (
 )
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame, SparkSession
+    from kplan.fleet.spark.session import DataFrame, SparkSession
 
 CHECKPOINTS = "checkpoints"
 """The folder of a store with what Spark notes of streams."""

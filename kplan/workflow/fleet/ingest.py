@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
-from kplan.fleet import audit, audit_topic, dataframe
-from kplan.fleet.log_files import (
+from kplan.fleet import dataframe
+from kplan.fleet.logs import audit_topic, requests
+from kplan.fleet.logs.files import (
     LINE_BYTES,
     LogPatterns,
     NewLines,
@@ -18,10 +19,10 @@ from kplan.fleet.log_files import (
     list_log_files,
     read_new_lines,
 )
-from kplan.fleet.log_layout import nearest_layout
-from kplan.fleet.log_part import LogPart, log_id
-from kplan.fleet.log_store import Added, UnreadableLog
-from kplan.fleet.session import open_session
+from kplan.fleet.logs.layout import nearest_layout
+from kplan.fleet.logs.part import LogPart, log_id
+from kplan.fleet.logs.store import Added, UnreadableLog
+from kplan.fleet.spark.session import open_session
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
 from kplan.model.table import Figures
@@ -35,7 +36,7 @@ from kplan.workflow.fleet.fleet import (
 )
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame, SparkSession
+    from kplan.fleet.spark.session import DataFrame, SparkSession
 
 WARNED_SHARE, FAILED_SHARE = 0.01, 0.5
 """Shares of malformed lines of a log above which this is a warning, and an error."""
@@ -63,15 +64,15 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         notes = _ingest_all(store, spark, (fleet, logging), ports)
         history = filter_clusters(options, store.usage())
         malformed = filter_clusters(options, store.malformed_lines())
-        lineage = {**audit.log_lineage(history), "answered_by": VERSION, "store": fleet.store}
+        lineage = {**requests.log_lineage(history), "answered_by": VERSION, "store": fleet.store}
         notes += report_malformed(
-            audit.malformed_logs(history, malformed, WARNED_SHARE), ports.progress.note
+            requests.malformed_logs(history, malformed, WARNED_SHARE), ports.progress.note
         )
         dataframe.write_table(history, options.output, lineage)
         dataframe.write_table(malformed, options.output, lineage, "malformed")
         told = {
-            "requests": audit.request_counts(history),
-            "malformed_lines": audit.malformed_counts(malformed),
+            "requests": requests.request_counts(history),
+            "malformed_lines": requests.malformed_counts(malformed),
             "malformed": malformed,
         }
         tables = dataframe.collect_tables(told, options.limit)
@@ -88,7 +89,9 @@ def logging_clusters(fleet: FleetConfiguration, options: FleetOptions) -> tuple[
     return found
 
 
-def report_malformed(logs: Sequence[audit.MalformedLog], warn: Callable[[str], None]) -> list[str]:
+def report_malformed(
+    logs: Sequence[requests.MalformedLog], warn: Callable[[str], None]
+) -> list[str]:
     """Warn of logs with malformed lines; returns those of which most lines are malformed."""
     errors = []
     for each in logs:

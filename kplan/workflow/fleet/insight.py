@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from kplan.fleet.audit import log_lineage
 from kplan.fleet.dataframe import MAX_ROWS, collect_table
 from kplan.fleet.insight import anomalies, costs, trends
 from kplan.fleet.insight.ownership import Ownership, topic_owners
 from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
+from kplan.fleet.logs.requests import log_lineage
 from kplan.fleet.store import Run
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
@@ -24,7 +24,7 @@ from kplan.workflow.fleet.fleet import (
 )
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame
+    from kplan.fleet.spark.session import DataFrame
 
 INCOMPLETE = "incomplete"
 """A finding: something could not be read, so that figures are too low."""

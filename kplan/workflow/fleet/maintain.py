@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import NamedTuple
 
-from kplan.fleet.session import open_session
+from kplan.fleet.spark.session import open_session
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.fleet.audit import clusters_with_log
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.progress import ProgressCallback
+from kplan.fleet.logs.requests import clusters_with_log
 from kplan.fleet.replay import acl_changes, replay_requests, replay_summary
-from kplan.fleet.session import open_session
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row, object_row
+from kplan.fleet.spark.progress import ProgressCallback
+from kplan.fleet.spark.session import open_session
 from kplan.fleet.store import Store
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET
 from kplan.kinds.acl import AclKind
@@ -24,7 +24,7 @@ from kplan.workflow.fleet.fleet import choose_local_engine
 from kplan.workflow.ports import ReplayBasis
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame, SparkSession
+    from kplan.fleet.spark.session import DataFrame, SparkSession
 
 DENIED, UNKNOWN = "KP370", "KP371"
 _EXAMPLES = 5

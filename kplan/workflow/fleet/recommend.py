@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kplan.fleet import recommend
-from kplan.fleet.audit import log_lineage
 from kplan.fleet.inventory import clusters_without_log
+from kplan.fleet.logs.requests import log_lineage
 from kplan.fleet.replay import replay_requests
 from kplan.fleet.store import Run, Store
 from kplan.kinds import KINDS
@@ -31,7 +31,7 @@ from kplan.workflow.fleet.fleet import (
 )
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame
+    from kplan.fleet.spark.session import DataFrame
 
 _ACL_KIND = AclKind()
 _AGES = tuple(timedelta(days=days) for days in (0, 7, 30, 90, 365))

@@ -6,8 +6,9 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kplan.fleet import audit, inventory, lint, plan, recommend
+from kplan.fleet import inventory, lint, plan, recommend
 from kplan.fleet.dataframe import collect_table
+from kplan.fleet.logs import requests
 from kplan.fleet.page import access, health, usage
 from kplan.model.errors import FleetError
 from kplan.model.table import Figures
@@ -31,7 +32,7 @@ from kplan.workflow.fleet.insight import anomaly_tables, cost_tables, trend_tabl
 from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame
+    from kplan.fleet.spark.session import DataFrame
 
 _TOP = 20
 _MONTHS = 3
@@ -75,7 +76,7 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
             told |= section(given)
         ports.progress.stage("Working out the page")
         title = f"Kafka fleet, {count_text(len(options.selected_clusters(found.fleet)), 'cluster')}"
-        logs = {} if given.history is None else audit.log_lineage(given.history)
+        logs = {} if given.history is None else requests.log_lineage(given.history)
         made = render_figures(title, told, (options, found), logs)
         tables = (*made.tables, found.unread)
         if given.history is not None:  # a chart is drawn whole, whatever -limit says
@@ -139,7 +140,7 @@ def _usage_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
         return {}
     return {
         "denials": usage.denied_requests(given.history),
-        "used": audit.last_usage(given.history),
+        "used": requests.last_usage(given.history),
     }
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from kplan.fleet import iceberg_tables
 from kplan.fleet.iceberg_tables import iceberg_settings
-from kplan.fleet.session import table_settings
+from kplan.fleet.spark.session import table_settings
 from kplan.model.errors import FleetError
 
 JARS = "spark.jars.packages"

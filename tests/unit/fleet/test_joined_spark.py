@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kplan.config.fleet_file import FleetConfiguration
-from kplan.fleet.session import SparkSettings
+from kplan.fleet.spark.session import SparkSettings
 from kplan.model.errors import UsageError
 from kplan.workflow.fleet.fleet import choose_engine, choose_local_engine
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.fleet.jvm import find_java
+from kplan.fleet.spark.jvm import find_java
 from kplan.model.errors import FleetError
 
 

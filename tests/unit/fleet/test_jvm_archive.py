@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.fleet.jvm import STALE_AFTER_S, ClassArchive, find_class_archive
+from kplan.fleet.spark.jvm import STALE_AFTER_S, ClassArchive, find_class_archive
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from kplan.config.fleet_file import FleetConfiguration
-from kplan.fleet.audit_topic import connector_settings
-from kplan.fleet.jvm import start_gateway
-from kplan.fleet.session import SparkSettings
+from kplan.fleet.logs.audit_topic import connector_settings
+from kplan.fleet.spark.jvm import start_gateway
+from kplan.fleet.spark.session import SparkSettings
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.fleet import choose_engine
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kplan.fleet import log_bytes
-from kplan.fleet.log_bytes import (
+from kplan.fleet.logs import content
+from kplan.fleet.logs.content import (
     UNKNOWN_END,
     FileState,
     KnownEnd,
@@ -21,7 +21,7 @@ from kplan.fleet.log_bytes import (
     span_lines,
     stamp_of,
 )
-from kplan.fleet.log_files import even_tasks
+from kplan.fleet.logs.files import even_tasks
 
 
 def tasks(*numbers: int) -> Iterator[pa.RecordBatch]:
@@ -94,7 +94,7 @@ def test_an_unchanged_file_is_not_opened_and_one_that_is_gone_is_told(tmp_path: 
 def test_every_line_is_in_one_span_wherever_a_file_is_cut(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_bytes, "BLOCK_BYTES", 4)
+    monkeypatch.setattr(content, "BLOCK_BYTES", 4)
     text = "a\n\nbcdef\nghijklmnop\n\n\nq\n"
     log = tmp_path / "x.log"
     log.write_text(text)
@@ -135,7 +135,7 @@ def test_a_file_that_is_replaced_or_cut_while_it_is_read_counts_for_nothing(tmp_
 
 
 def test_tasks_are_even(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kplan.fleet.log_files.TASK_BYTES", 10)
+    monkeypatch.setattr("kplan.fleet.logs.files.TASK_BYTES", 10)
     spans = [Span(n, "x", 0, 0, size, size, 0, "") for n, size in enumerate((9, 1, 1, 1, 9, 9))]
     found = even_tasks(spans, lambda each: each.end)
     assert sorted(sum(each.end for each in task) for task in found) == [3, 9, 9, 9]

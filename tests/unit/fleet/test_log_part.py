@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from kplan.fleet.log_bytes import UNKNOWN_END
-from kplan.fleet.log_part import (
+from kplan.fleet.logs.content import UNKNOWN_END
+from kplan.fleet.logs.part import (
     NO_ROWS,
     Log,
     LogPart,

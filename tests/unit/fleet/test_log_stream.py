@@ -2,8 +2,8 @@
 
 import pytest
 
-from kplan.fleet.audit_topic import OffsetRange
-from kplan.fleet.log_stream import new_offsets
+from kplan.fleet.logs.audit_topic import OffsetRange
+from kplan.fleet.stream import new_offsets
 
 BATCH = OffsetRange("audit", 0, 10, 20)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kplan.fleet.log_layout import nearest_layout
+from kplan.fleet.logs.layout import nearest_layout
 
 
 @pytest.mark.parametrize(

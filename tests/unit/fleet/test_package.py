@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kplan.fleet.jvm import write_package
+from kplan.fleet.spark.jvm import write_package
 
 
 def test_a_kplan_that_was_sent_along_has_all_that_it_reads(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from kplan.fleet.jvm import parse_settings
-from kplan.fleet.session import SparkSettings, check_reachable, open_session
+from kplan.fleet.spark.jvm import parse_settings
+from kplan.fleet.spark.session import SparkSettings, check_reachable, open_session
 from kplan.model.errors import FleetError, UsageError
 
 

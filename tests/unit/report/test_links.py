@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kplan.cli.ci_links import ci_links
+from kplan.cli.report.ci_links import ci_links
 from kplan.model.diagnostic import SourceRange
 from kplan.report.format import Format
 from kplan.report.links import NO_LINKS, Links

@@ -16,7 +16,7 @@ from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, load_desired,
 from kplan.workflow.fleet.fleet import read_fleet
 
 if TYPE_CHECKING:
-    from kplan.fleet.session import DataFrame
+    from kplan.fleet.spark.session import DataFrame
 
 FLEET = """
 store { path = "runs" }

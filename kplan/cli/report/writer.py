@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kplan.cli.ci_links import ci_links
 from kplan.cli.code_page import code_pages
 from kplan.cli.environment import docs_url
-from kplan.cli.report_target import ReportTarget
+from kplan.cli.report.ci_links import ci_links
+from kplan.cli.report.target import ReportTarget
 from kplan.cli.terminal import Session
 from kplan.model.ci_job import is_ci, is_enabled
 from kplan.report.format import Format

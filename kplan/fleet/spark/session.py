@@ -17,9 +17,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kplan.fleet.iceberg_tables import iceberg_settings
-from kplan.fleet.joined_spark import JoinedSession, JoinSettings, join_spark, submitted_master
-from kplan.fleet.jvm import find_java, send_package, start_gateway
-from kplan.fleet.progress import ProgressCallback, stop_session, watch_tasks
+from kplan.fleet.spark.joined import JoinedSession, JoinSettings, join_spark, submitted_master
+from kplan.fleet.spark.jvm import find_java, send_package, start_gateway
+from kplan.fleet.spark.progress import ProgressCallback, stop_session, watch_tasks
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError

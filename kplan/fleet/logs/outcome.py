@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from kplan.fleet.log_bytes import CUT, FAILED
-from kplan.fleet.log_files import NewLines
-from kplan.fleet.log_part import LogPart, log_id
+from kplan.fleet.logs.content import CUT, FAILED
+from kplan.fleet.logs.files import NewLines
+from kplan.fleet.logs.part import LogPart, log_id
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

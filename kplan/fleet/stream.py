@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kplan.fleet.audit_topic import OffsetRange, read_records, record_lines
-from kplan.fleet.log_files import LINE_BYTES, NewLines
-from kplan.fleet.log_part import LogPart, log_id
-from kplan.fleet.log_store import Added
-from kplan.fleet.session import failure_reason
+from kplan.fleet.logs.audit_topic import OffsetRange, read_records, record_lines
+from kplan.fleet.logs.files import LINE_BYTES, NewLines
+from kplan.fleet.logs.part import LogPart, log_id
+from kplan.fleet.logs.store import Added
+from kplan.fleet.spark.session import failure_reason
 from kplan.fleet.store import Store
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, KplanError

@@ -12,13 +12,12 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kplan.fleet.audit import AUDIT_SCHEMA, REQUEST_SCHEMA, line_sums, malformed_lines, usage
-from kplan.fleet.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.log_files import LINE_BYTES, NewLines
-from kplan.fleet.log_layout import parse_lines
-from kplan.fleet.log_outcome import part_starts, read_parts
-from kplan.fleet.log_part import (
+from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
+from kplan.fleet.logs.files import LINE_BYTES, NewLines
+from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.outcome import part_starts, read_parts
+from kplan.fleet.logs.part import (
     LOG_FORMAT,
     LOG_SCHEMA,
     NO_ROWS,
@@ -30,7 +29,14 @@ from kplan.fleet.log_part import (
     removed_logs,
     topic_ends,
 )
-from kplan.fleet.session import enable_codegen, failure_reason, unreadable_file
+from kplan.fleet.logs.requests import (
+    AUDIT_SCHEMA,
+    REQUEST_SCHEMA,
+    line_sums,
+    malformed_lines,
+    usage,
+)
+from kplan.fleet.spark.session import enable_codegen, failure_reason, unreadable_file
 from kplan.fleet.tables import DELTA_VERSION, Tables
 from kplan.model.errors import FleetError
 

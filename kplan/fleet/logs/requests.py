@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.access import REQUEST_COLUMNS, acl_rows, kafka_enum_name, matching_acls
-from kplan.fleet.audit_topic import KAFKA_SCHEME
 from kplan.fleet.inventory import topic_use
-from kplan.fleet.log_layout import MARK, PART_COUNT
+from kplan.fleet.logs.audit_topic import KAFKA_SCHEME
+from kplan.fleet.logs.layout import MARK, PART_COUNT
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from kplan.fleet.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
+from kplan.fleet.logs.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

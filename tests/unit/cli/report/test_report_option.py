@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kplan.cli import report_writer
 from kplan.cli.code_page import code_pages
+from kplan.cli.report import writer
 from kplan.cli.run import run
 from kplan.cluster.request import ConfigAlteration
 from kplan.cluster.usage import PartitionUse, TopicUse
@@ -196,7 +196,7 @@ def test_a_report_that_fails_late_is_told_and_turns_a_success_into_an_error(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report_writer, "write_temporary", full)
+    monkeypatch.setattr(writer, "write_temporary", full)
     said = desk.run_failing("apply", "-auto-approve", "-report=md=a.md")
     assert "a.md cannot be written: No space left on device" in said
     assert "is as it was last applied" in desk.run("drift")
@@ -265,20 +265,20 @@ def test_a_summary_that_cannot_be_written_changes_nothing(desk: MemoryCommand) -
 def test_files_are_named_from_the_top_of_the_repository(tmp_path: Path) -> None:
     inner = tmp_path / "live" / "eu"
     inner.mkdir(parents=True)
-    assert report_writer.repository_prefix({"CI_PROJECT_DIR": str(tmp_path)}, inner) == "live/eu/"
-    assert report_writer.repository_prefix({"GITHUB_WORKSPACE": str(inner)}, inner) == ""
-    assert report_writer.repository_prefix({"GITHUB_WORKSPACE": "/elsewhere"}, inner) in {
+    assert writer.repository_prefix({"CI_PROJECT_DIR": str(tmp_path)}, inner) == "live/eu/"
+    assert writer.repository_prefix({"GITHUB_WORKSPACE": str(inner)}, inner) == ""
+    assert writer.repository_prefix({"GITHUB_WORKSPACE": "/elsewhere"}, inner) in {
         "",
         "live/eu/",
     }
     (tmp_path / ".git").mkdir()
-    assert report_writer.repository_prefix({}, inner) == "live/eu/"
+    assert writer.repository_prefix({}, inner) == "live/eu/"
 
 
 def test_a_comment_has_the_size_of_its_service() -> None:
-    assert report_writer.comment_limit({}) == LIMITS["github"]
-    assert report_writer.comment_limit({"GITLAB_CI": "true"}) == LIMITS["gitlab"]
-    assert report_writer.comment_limit({"BITBUCKET_BUILD_NUMBER": "7"}) == LIMITS["bitbucket"]
+    assert writer.comment_limit({}) == LIMITS["github"]
+    assert writer.comment_limit({"GITLAB_CI": "true"}) == LIMITS["gitlab"]
+    assert writer.comment_limit({"BITBUCKET_BUILD_NUMBER": "7"}) == LIMITS["bitbucket"]
 
 
 def test_lint_is_reported_too(desk: MemoryCommand) -> None:

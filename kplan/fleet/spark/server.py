@@ -13,8 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet.jvm import find_java, spark_command
-from kplan.fleet.session import SparkSettings, open_session, server_options, spark_home
+from kplan.fleet.spark.jvm import find_java, spark_command
+from kplan.fleet.spark.session import SparkSettings, open_session, server_options, spark_home
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.sandbox.artifact import cache_folder, file_lock

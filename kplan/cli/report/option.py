@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kplan.cli.diagnostics import timestamp
 from kplan.cli.exit_code import ExitCode
-from kplan.cli.report_target import ReportTarget
+from kplan.cli.report.target import ReportTarget
 from kplan.cli.terminal import Session
 from kplan.model.ci_job import is_ci
 from kplan.model.dataclass import dataclass
@@ -63,9 +63,9 @@ class RunReports:
         """
         if not self.is_requested:
             return code
-        from kplan.cli import report_writer  # noqa: PLC0415 - help needs it not
+        from kplan.cli.report import writer  # noqa: PLC0415 - help needs it not
 
-        is_written = report_writer.write_report(self.session, self.targets, report)
+        is_written = writer.write_report(self.session, self.targets, report)
         return (
             code if is_written or code not in {ExitCode.DONE, ExitCode.CHANGES} else ExitCode.ERROR
         )

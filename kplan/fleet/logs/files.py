@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from kplan.fleet.dataframe import create_dataframe, open_query_pool
-from kplan.fleet.log_bytes import (
+from kplan.fleet.logs.content import (
     LINE_SCHEMA,
     STATE_SCHEMA,
     UNKNOWN_END,
@@ -22,7 +22,7 @@ from kplan.fleet.log_bytes import (
     span_lines,
     stamp_of,
 )
-from kplan.fleet.log_part import (
+from kplan.fleet.logs.part import (
     READER_VERSION,
     Log,
     LogPart,
@@ -31,7 +31,7 @@ from kplan.fleet.log_part import (
     log_id,
     log_stem,
 )
-from kplan.fleet.session import failure_reason
+from kplan.fleet.spark.session import failure_reason
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 

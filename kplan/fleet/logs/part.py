@@ -13,8 +13,8 @@ from dataclasses import fields, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from kplan.fleet.audit_topic import KAFKA_SCHEME
-from kplan.fleet.log_bytes import UNKNOWN_END
+from kplan.fleet.logs.audit_topic import KAFKA_SCHEME
+from kplan.fleet.logs.content import UNKNOWN_END
 from kplan.model.dataclass import dataclass
 
 READER_VERSION = 2

@@ -1,0 +1,1 @@
+"""The option `-report`, and where the reports of a run are written."""

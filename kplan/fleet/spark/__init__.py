@@ -1,0 +1,1 @@
+"""Spark itself: the session of a command, its Java process, and a server that commands share."""
