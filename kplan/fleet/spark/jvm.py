@@ -315,7 +315,7 @@ def send_package(spark: "SparkSession", folder: Path, *, is_remote: bool) -> Non
 
 def write_package(folder: Path) -> Path:
     """Write the modules of this kplan and what they read into a zip, the same bytes every time."""
-    top = Path(__file__).parents[1]
+    top = Path(__file__).parents[2]
     file = folder / _PACKAGE_NAME
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
         files = (each for each in top.rglob("*") if each.suffix in _PACKAGE_SUFFIXES)

@@ -123,7 +123,7 @@ def stop_server() -> SparkServer | None:
 
 def package_stamp() -> str:
     """Identify the modules of this kplan by their place and the time of their last change."""
-    top = Path(__file__).parents[1]
+    top = Path(__file__).parents[2]
     newest = max(each.stat().st_mtime_ns for each in top.rglob("*.py"))
     return f"{top} {newest}"
 
