@@ -13,14 +13,14 @@ MODULES = sorted([*HOME.glob("fleet/**/*.py"), *HOME.glob("workflow/fleet/*.py")
 BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
 BOUNDS = {"limit", "distinct", "groupBy"}
 KNOWN = {
-    "audit.clusters_with_log": "a row for each cluster",
-    "log_files._look": "a row for each log that is new or changed",
-    "log_files._changed_objects": "a row for each log",
-    "log_outcome.part_starts": "a row for each part of a log",
-    "log_store.parts": "a row for each part of a log",
-    "log_store._old_parts": "a row for each log",
-    "log_store.read": "the same",
-    "log_store.topic_ends": "a row for each partition of the topics with audit records",
+    "requests.clusters_with_log": "a row for each cluster",
+    "files._look": "a row for each log that is new or changed",
+    "files._changed_objects": "a row for each log",
+    "outcome.part_starts": "a row for each part of a log",
+    "logs.store.parts": "a row for each part of a log",
+    "logs.store._old_parts": "a row for each log",
+    "logs.store.read": "the same",
+    "logs.store.topic_ends": "a row for each partition of the topics with audit records",
     "dataframe.snapshot_times": "one row",
     "store.attempts": "a row for each attempt at a run",
     "store.old": "a row for each log",
@@ -37,7 +37,13 @@ KNOWN = {
 """Functions that bring rows over without one of BOUNDS, and what bounds them."""
 
 
-def brought(source: str, module: str) -> Iterator[str]:
+def _module_name(module: Path) -> str:
+    """Name a module as KNOWN does; two are called store."""
+    folder = module.parent.name
+    return f"logs.{module.stem}" if folder == "logs" and module.stem == "store" else module.stem
+
+
+def unbounded_calls(source: str, module: str) -> Iterator[str]:
     """Name the functions that bring rows over without a bound in the same expression."""
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef):
@@ -56,10 +62,10 @@ def chain(call: ast.AST) -> Iterator[str]:
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: "_".join(path.parts[-3:]))
 def test_no_job_brings_over_more_rows_than_are_known(module: Path) -> None:
-    found = set(brought(module.read_text(encoding="utf-8"), module.stem))
+    found = set(unbounded_calls(module.read_text(encoding="utf-8"), _module_name(module)))
     assert found <= KNOWN.keys(), "bound it with limit, or say in KNOWN what bounds it"
 
 
 def test_the_search_sees_what_has_no_bound() -> None:
     sample = "def f(x):\n    x.where(1).collect()\n    x.limit(3).collect()\n    x.toPandas()\n"
-    assert list(brought(sample, "m")) == ["m.f", "m.f"]
+    assert list(unbounded_calls(sample, "m")) == ["m.f", "m.f"]
