@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from kplan.sandbox.credential import MECHANISMS
 from kplan.sandbox.layout import DEFAULT_KAFKA_VERSION, SandboxSpec, Security
@@ -26,6 +27,9 @@ StartSandbox = Callable[[SandboxSpec], Sandbox]
 Has = Callable[[Capability], bool]
 """Whether the cluster of the test has a capability: all have where no other version is wanted."""
 
+
+VIEW_S = 30
+"""How long brokers of a new cluster may take to hear of each other."""
 
 IDLE_S = 120
 """How long a shape stays up unused: by then it cost as much of a processor as its start does."""
@@ -217,5 +221,15 @@ def tls_broker(sandbox_of: StartSandbox) -> Sandbox:
 
 @pytest.fixture(scope="module")
 def cluster3(sandbox_of: StartSandbox) -> Sandbox:
-    """Three brokers in three racks and three controllers of their own, PLAINTEXT."""
-    return sandbox_of(SandboxSpec(brokers=3))
+    """Three brokers in three racks and three controllers of their own, PLAINTEXT.
+
+    Before Kafka 4 a broker hears of the others up to a second after each of them serves.
+    """
+    sandbox = sandbox_of(SandboxSpec(brokers=3))
+    for server in sandbox.bootstrap_servers.split(","):
+        client = AdminClient({"bootstrap.servers": server})
+        end = time.monotonic() + VIEW_S
+        while len(client.list_topics(timeout=VIEW_S).brokers) < sandbox.spec.brokers:
+            assert time.monotonic() < end, f"{server} does not see all brokers"
+            time.sleep(0.05)
+    return sandbox

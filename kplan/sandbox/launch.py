@@ -118,8 +118,8 @@ MAX_ATTEMPTS = 3
 STARTED_LINE = re.compile(rb"Kafka Server started|\[KafkaServer id=\d+\] started|binding to port")
 """What says that a node serves: one with KRaft, one with ZooKeeper, or ZooKeeper itself."""
 UNFENCED_LINE = re.compile(rb"The broker has been unfenced")
-FIRST_RELEASE_THAT_STARTS_UNFENCED = (3, 9)
-"""Older brokers with KRaft may say that they serve before the cluster counts on them."""
+FIRST_RELEASE_THAT_STARTS_UNFENCED = (4, 0)
+"""Older brokers with KRaft say that they serve before the cluster counts on them."""
 LONGEST_STARTED_LINE = 40
 PORT_IN_USE = b"Address already in use"
 LOG_TAIL_LINES = 25

@@ -46,7 +46,7 @@ ours is shown in tests/e2e/test_command_older_kafka.py."""
 
 @pytest.fixture
 def sasl_plain(sasl: ConnectionSettings) -> ConnectionSettings:
-    assert isinstance(sasl.sasl, ScramSha512)
+    assert isinstance(sasl.sasl, Plain | ScramSha512), "brokers without SCRAM have PLAIN"
     return replace(sasl, sasl=Plain("admin", sasl.sasl.password))
 
 
