@@ -169,7 +169,7 @@ PLATFORM_RULES: tuple[PlatformRule, ...] = (
         f"{_MSK}/msk-password-limitations.html",
         "Use SCRAM-SHA-512.",
         attribute_unlike("scram_mechanism", "SCRAM-SHA-512",
-                         "Nobody can log in by {value}: the service has SCRAM-SHA-512 only."),
+                         "Logins with {value} fail; the service has SCRAM-SHA-512 only."),
         LIMIT,
     ),
     PlatformRule(

@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import TopicPartition
@@ -55,10 +55,7 @@ def replica_counts(
     layout: ReplicaLayout, targets: Mapping[TopicPartition, Replicas] | None = None
 ) -> Counter[int]:
     """Count the replicas on each broker, before or after the targets."""
-    found = Counter(dict.fromkeys(layout.racks, 0))
-    for key, replicas in layout.assignment.items():
-        found.update((targets or {}).get(key, replicas))
-    return found
+    return broker_weights(replace(layout, weights=dict.fromkeys(layout.assignment, 1)), targets)
 
 
 def drain_brokers(
