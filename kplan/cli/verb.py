@@ -31,7 +31,7 @@ class Verb:
         """Give the function as typer reads it: every field of every group a parameter."""
         plain, grouped = _split_parameters(self.run)
 
-        def called(context: typer.Context, no_color: bool, **given: Any) -> int:  # noqa: ANN401, FBT001 - the session has read it already
+        def call_verb(context: typer.Context, no_color: bool, **given: Any) -> int:  # noqa: ANN401, FBT001 - the session has read it already
             del no_color
             groups = {
                 name: group(**{each.name: given.pop(each.name) for each in fields(group)})
@@ -54,10 +54,10 @@ class Verb:
                 "no_color", inspect.Parameter.KEYWORD_ONLY, annotation=_NO_COLOR, default=False
             ),
         ]
-        called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-        called.__annotations__ = {each.name: each.annotation for each in shown}
-        called.__doc__ = inspect.getdoc(self.run)
-        return called
+        call_verb.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        call_verb.__annotations__ = {each.name: each.annotation for each in shown}
+        call_verb.__doc__ = inspect.getdoc(self.run)
+        return call_verb
 
     def epilog(self) -> str:
         r"""Write the examples; `\b` keeps typer from rewrapping the lines."""

@@ -98,11 +98,11 @@ def _state_instances(document: Mapping[str, Any]) -> Iterator[_Instance]:
             }
             attributes = each.get("attributes") or {}
             if resource["type"] in _UNTYPED_KINDS:
-                attributes = {name: _untyped(held) for name, held in attributes.items()}
+                attributes = {name: _plain_value(held) for name, held in attributes.items()}
             yield key, each.get("index_key"), _object_value(attributes, secret)
 
 
-def _untyped(held: Any) -> Any:  # noqa: ANN401 - JSON
+def _plain_value(held: Any) -> Any:  # noqa: ANN401 - JSON
     """Take the value of an attribute of any type, which a state keeps beside its type."""
     return held["value"] if isinstance(held, dict) and held.keys() == {"value", "type"} else held
 

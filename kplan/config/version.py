@@ -24,7 +24,7 @@ class Version:
     def is_before(self, other: "Version") -> bool:
         """Whether it is the earlier one; a prerelease is before its release."""
         width = max(len(self.numbers), len(other.numbers))
-        own, others = _padded(self.numbers, width), _padded(other.numbers, width)
+        own, others = _pad(self.numbers, width), _pad(other.numbers, width)
         if own != others or self.label == other.label:
             return own < others
         if not self.label or not other.label:
@@ -99,10 +99,10 @@ def parse_constraints(text: str) -> tuple[Constraint, ...] | None:
 
 def _version(found: re.Match[str]) -> Version:
     numbers = tuple(map(int, found["numbers"].split(".")))
-    return Version(_padded(numbers, _SEGMENTS), found["label"] or "")
+    return Version(_pad(numbers, _SEGMENTS), found["label"] or "")
 
 
-def _padded(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:
+def _pad(numbers: tuple[int, ...], width: int) -> tuple[int, ...]:
     return (*numbers, *(0,) * (width - len(numbers)))
 
 

@@ -61,7 +61,7 @@ class _AvroOutline:
             return f"union of {' | '.join(self._type(each, space) for each in schema)}"
         kind = schema["type"]
         if isinstance(kind, str) and kind in _NAMED:
-            return self._named(kind, schema, space)
+            return self._type_name(kind, schema, space)
         if kind == "array":
             return (
                 f"array of ({self._type(schema['items'], space)}){_rest(schema, 'type', 'items')}"
@@ -72,7 +72,7 @@ class _AvroOutline:
             )
         return f"{self._type(kind, space)}{_rest(schema, 'type')}"
 
-    def _named(self, kind: str, schema: Mapping[str, Any], space: str) -> str:
+    def _type_name(self, kind: str, schema: Mapping[str, Any], space: str) -> str:
         name = _full_name(schema["name"], schema.get("namespace", space))
         inner = name.rpartition(".")[0]
         known = ("type", "name", "namespace", "aliases")

@@ -164,12 +164,12 @@ def _open_connections(
     names = {key: str(each) for key, each in declared.items() if each}
     names.setdefault("", ports.cluster_name)
 
-    def opened(key: str) -> Connection:
+    def open_connection(key: str) -> Connection:
         cluster = stack.enter_context(closing(ports.connect(configuration, key)))
         described = describe_with_platform(cluster.describe(), configuration, key)
         return Connection(cluster, described, names.get(key, ""))
 
-    fresh, dark = _query_all(sorted(keys), opened, ())
+    fresh, dark = _query_all(sorted(keys), open_connection, ())
     return Clusters({**clusters.connections, **fresh}, {**clusters.unreachable, **dark})
 
 

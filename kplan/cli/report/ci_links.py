@@ -23,20 +23,20 @@ def ci_links(environ: Mapping[str, str], folder: str) -> Links:
     """
     if not is_ci(environ):
         return NO_LINKS
-    revision = _checked(_REVISION, _head_revision(environ) or ci_commit(environ))
+    revision = _check(_REVISION, _head_revision(environ) or ci_commit(environ))
     commit, line = _patterns(environ) if revision else ("", "")
     return Links(
-        run=_checked(_ADDRESS, _run_address(environ)),
-        commit=_checked(_ADDRESS, commit.replace("{revision}", revision)),
+        run=_check(_ADDRESS, _run_address(environ)),
+        commit=_check(_ADDRESS, commit.replace("{revision}", revision)),
         revision=revision,
-        page=_checked(_ADDRESS, environ.get("KPLAN_REPORT_URL", "")),
-        line=_checked(_ADDRESS, line.replace("{revision}", revision)),
+        page=_check(_ADDRESS, environ.get("KPLAN_REPORT_URL", "")),
+        line=_check(_ADDRESS, line.replace("{revision}", revision)),
         folder=folder,
         apply_hint=environ.get("KPLAN_APPLY_HINT", "")[:500],
     )
 
 
-def _checked(pattern: re.Pattern[str], text: str) -> str:
+def _check(pattern: re.Pattern[str], text: str) -> str:
     return text if pattern.fullmatch(text) else ""
 
 

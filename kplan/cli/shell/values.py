@@ -98,10 +98,10 @@ class Values:
             "apply --policy-mode": lambda _: _plain(("all", "item")),
             "destroy --policy-mode": lambda _: _plain(("all", "item")),
             "show --only": lambda _: _plan_parts(),
-            "state list addresses": lambda _: _addresses(self._owned),
-            "state mv source": lambda _: _addresses(self._owned),
-            "state rm addresses": lambda _: _addresses(self._owned),
-            "state show address": lambda _: _addresses(self._owned),
+            "state list addresses": lambda _: _addresses(self._owned_objects),
+            "state mv source": lambda _: _addresses(self._owned_objects),
+            "state rm addresses": lambda _: _addresses(self._owned_objects),
+            "state show address": lambda _: _addresses(self._owned_objects),
             "topics describe name": lambda _: _plain(self._names.topics),
             "topics offsets name": lambda _: _plain(self._names.topics),
             "workspace delete name": lambda _: self._workspaces(),
@@ -109,7 +109,7 @@ class Values:
         }
 
     @property
-    def _owned(self) -> "tuple[NamedObject, ...]":
+    def _owned_objects(self) -> "tuple[NamedObject, ...]":
         """What the state owns; a state elsewhere is taken to own what is declared."""
         return self._names.owned or self._names.declared
 

@@ -251,7 +251,7 @@ class TokenRequests(MemoryConnection):
         """Make a token."""
         owner = order.owner or self._principal
 
-        def made() -> DelegationToken | Refusal:
+        def make_token() -> DelegationToken | Refusal:
             if owner != self._principal and ("CREATE_TOKENS", "USER", "*") in self._denied:
                 return refusal(
                     _AUTHORIZATION_FAILED, self._missing_message(Call("create_token"), owner)
@@ -271,27 +271,27 @@ class TokenRequests(MemoryConnection):
             self._store.tokens[token.id] = token
             return token
 
-        return self._serve_token("create_token", owner, made)
+        return self._serve_token("create_token", owner, make_token)
 
     def renew_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
         """Let a token be valid for longer."""
 
-        def renewed() -> int | Refusal:
+        def renew_token() -> int | Refusal:
             return self._set_expiry(hmac, _DAY_MS if span_ms == BROKER_DEFAULT_MS else span_ms)
 
-        return self._serve_token("renew_token", "", renewed)
+        return self._serve_token("renew_token", "", renew_token)
 
     def expire_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
         """Let a token end sooner."""
 
-        def ended() -> int | Refusal:
+        def expire_token() -> int | Refusal:
             until = self._set_expiry(hmac, max(0, span_ms))
             if span_ms < 0 and not isinstance(until, Refusal):
                 held = self._store.tokens
                 self._store.tokens = {key: each for key, each in held.items() if each.hmac != hmac}
             return until
 
-        return self._serve_token("expire_token", "", ended)
+        return self._serve_token("expire_token", "", expire_token)
 
     def _set_expiry(self, hmac: bytes, span_ms: int) -> int | Refusal:
         token = next((each for each in self._store.tokens.values() if each.hmac == hmac), None)

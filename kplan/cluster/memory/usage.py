@@ -97,12 +97,12 @@ class UsageRequests(SettingRequests):
         )
         refused = refusal(25, name="UNKNOWN_MEMBER_ID") if held.members else None
 
-        def changed(key: TopicPartition) -> GroupDescription:
+        def change_group(key: TopicPartition) -> GroupDescription:
             current = self._store.described_groups.get(group, held)
             moved = {**current.committed_offsets, key: offsets[key]}
             return replace(current, committed_offsets=moved)
 
-        return self._change_offsets(call, offsets, refused, changed)
+        return self._change_offsets(call, offsets, refused, change_group)
 
     def delete_offsets(
         self, group: str, partitions: Collection[TopicPartition]
@@ -119,13 +119,13 @@ class UsageRequests(SettingRequests):
             if key[0] in subscribed
         }
 
-        def changed(key: TopicPartition) -> GroupDescription:
+        def change_group(key: TopicPartition) -> GroupDescription:
             current = self._store.described_groups[group]
             left = {at: each for at, each in current.committed_offsets.items() if at != key}
             return replace(current, committed_offsets=left)
 
         free = set(partitions) - used.keys()
-        return {**self._change_offsets(call, free, None, changed), **used}
+        return {**self._change_offsets(call, free, None, change_group), **used}
 
     def _record_offsets(self, method: str, keys: Collection[TopicPartition]) -> Call:
         call = Call(method, tuple(sorted({name for name, _ in keys})))
@@ -137,7 +137,7 @@ class UsageRequests(SettingRequests):
         call: Call,
         keys: Collection[TopicPartition],
         refused: Refusal | None,
-        changed: Callable[[TopicPartition], GroupDescription],
+        change_group: Callable[[TopicPartition], GroupDescription],
     ) -> Mapping[TopicPartition, ItemResult]:
         with self._store.lock:
             struck = self._match_faults(call)
@@ -145,7 +145,7 @@ class UsageRequests(SettingRequests):
             for key in sorted(keys):
                 found[key] = struck.refused.get(key[0]) or refused
                 if found[key] is None and struck.is_applied:
-                    group = changed(key)
+                    group = change_group(key)
                     self._store.described_groups[group.name] = group
             lost = struck.lost_response
         return found if lost is None else dict.fromkeys(found, lost)

@@ -20,7 +20,7 @@ def unescape(raw: str, at: int) -> str:
 
     """
 
-    def replaced(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         code, sign = match[1] or match[2], match[4]
         if sign:
             return sign
@@ -36,7 +36,7 @@ def unescape(raw: str, at: int) -> str:
             r"Known are \n, \r, \t, \", \\, \uNNNN and \UNNNNNNNN; write \\ for a backslash.",
         )
 
-    return _ESCAPE.sub(replaced, raw)
+    return _ESCAPE.sub(replacement, raw)
 
 
 def heredoc_text(raw: str) -> str:

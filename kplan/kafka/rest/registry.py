@@ -112,7 +112,7 @@ class RestRegistry:
         level = self._session.read(f"/config/{_quote(subject)}")
         if not level.is_ok and not level.is_absent:
             return level.refusal()
-        return _registered(subject, known, level)
+        return _registered_schema(subject, known, level)
 
     def _check(self, spec: NewSchema, coming: Collection[str]) -> ItemResult:
         """Look for an old version first, then ask for the verdict; both register nothing."""
@@ -223,7 +223,7 @@ def _quote(name: str) -> str:
     return quote(name, safe="")
 
 
-def _registered(subject: str, found: Mapping[str, Any], level: Answer) -> RegisteredSchema:
+def _registered_schema(subject: str, found: Mapping[str, Any], level: Answer) -> RegisteredSchema:
     told = level.body if level.is_ok and isinstance(level.body, dict) else {}
     references = found.get("references") or ()
     return RegisteredSchema(

@@ -111,14 +111,14 @@ def read_replica_sizes(
     part = DESCRIBE_LOG_DIRS.request.DescribableLogDirTopic
     wanted = [part(topic=name, partitions=found) for name, found in numbers.items()]
 
-    def told(at: Endpoint) -> Message | None:
+    def ask_broker(at: Endpoint) -> Message | None:
         try:
             return gateway.ask(DESCRIBE_LOG_DIRS, DESCRIBE_LOG_DIRS.request(topics=wanted), at=at)
         except UnreachableError:
             return None
 
     with ThreadPoolExecutor(max(1, len(live)), thread_name_prefix="sizes") as threads:
-        answers = list(threads.map(told, (Endpoint(each.host, each.port) for each in live)))
+        answers = list(threads.map(ask_broker, (Endpoint(each.host, each.port) for each in live)))
     sizes: dict[TopicPartition, dict[int, int]] = defaultdict(dict)
     for broker, answer in zip(live, answers, strict=True):
         for (name, number), held in _partition_sizes(answer).items():

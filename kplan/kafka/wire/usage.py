@@ -123,7 +123,7 @@ def _read_leader(
     """Ask one broker about the partitions it leads."""
     problems = usage_readings.problems
 
-    def tried(what: str, ask: Callable[[], None]) -> None:
+    def attempt(what: str, ask: Callable[[], None]) -> None:
         try:
             ask()
         except ClusterError as failure:
@@ -136,9 +136,9 @@ def _read_leader(
         ("newest records", MAX_TIMESTAMP, usage_readings.newest),
     ):
         wish = (times, into, what)
-        tried(what, partial(_read_offsets_led, gateway, at, led_, wish, usage_readings))
-    tried("sizes", partial(_read_sizes, gateway, at, led_, usage_readings))
-    tried("producers", partial(_read_producers, gateway, at, led_, usage_readings))
+        attempt(what, partial(_read_offsets_led, gateway, at, led_, wish, usage_readings))
+    attempt("sizes", partial(_read_sizes, gateway, at, led_, usage_readings))
+    attempt("producers", partial(_read_producers, gateway, at, led_, usage_readings))
 
 
 def _read_offsets_led(

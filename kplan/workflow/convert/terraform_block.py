@@ -276,7 +276,7 @@ def _convert_aiven_acl(
 ) -> str:
     """Write the ACLs of Kafka that one of Aiven's own means."""
     topic, permission, user = (
-        _required(source, each) for each in ("topic", "permission", "username")
+        _required_attribute(source, each) for each in ("topic", "permission", "username")
     )
     operations = _AIVEN_OPERATIONS.get(str(getattr(permission.value, "value", "")))
     if operations is None:
@@ -322,7 +322,7 @@ def _aiven_blocks(
         words = ", ".join(quote_hcl(each) for each in operations)
         loop = f"for_each = toset([{words}])\n\nacl_operation = each.key\n"
         return f'resource "kafka_acl" {quote_hcl(name)} {{\n{loop}{body}\n}}'
-    head = "\n".join(f"{each.name} = {_rewritten(source, each, references)}" for each in repeated)
+    head = "\n".join(f"{each.name} = {_rewrite(source, each, references)}" for each in repeated)
     return "\n\n".join(
         f'resource "kafka_acl" {quote_hcl(f"{name}_{each.lower()}")} {{\n'
         f'{head}\n\nacl_operation = "{each}"\n{body}\n}}'
@@ -330,7 +330,7 @@ def _aiven_blocks(
     )
 
 
-def _required(source: SourceBlock, name: str) -> ast.Attribute:
+def _required_attribute(source: SourceBlock, name: str) -> ast.Attribute:
     found = source.attribute(name)
     if found is None:
         place = source.origin.range(source.block.start, source.block.header_end)
@@ -338,7 +338,7 @@ def _required(source: SourceBlock, name: str) -> ast.Attribute:
     return found
 
 
-def _rewritten(source: SourceBlock, attribute: ast.Attribute, references: ReferenceWriter) -> str:
+def _rewrite(source: SourceBlock, attribute: ast.Attribute, references: ReferenceWriter) -> str:
     start = attribute.value.start
     edits = references.edits(source.origin, [attribute])
     return apply_edits(
@@ -357,7 +357,7 @@ def _aiven_topic(
     if not isinstance(topic.value, ast.Literal):
         told = "a star in its value is no wildcard for Kafka; a pattern of type Prefixed is"
         conversion.skip(place, f"wildcards in topic of {source.name}", told)
-        return _rewritten(source, topic, references), ""
+        return _rewrite(source, topic, references), ""
     text = str(topic.value.value)
     is_prefix = len(text) > 1 and text.endswith("*")
     name = text.removesuffix("*") if is_prefix else text
@@ -369,7 +369,7 @@ def _aiven_topic(
 def _aiven_principal(source: SourceBlock, user: ast.Attribute, references: ReferenceWriter) -> str:
     place = source.origin.range(user.start, user.end)
     if not isinstance(user.value, ast.Literal):
-        return f'"User:${{{_rewritten(source, user, references)}}}"'
+        return f'"User:${{{_rewrite(source, user, references)}}}"'
     text = str(user.value.value)
     if text != "*" and any(each in text for each in "*?"):
         raise UnconvertibleError("Kafka knows no wildcards in principals", place)

@@ -175,11 +175,11 @@ def read_layout(
     weights = {each: max(found.values(), default=0) for each, found in sizes.items()}
     racks = {each.id: each.rack for each in at.description.brokers}
     return ReplicaLayout(
-        racks, assignment | moving, weights, _pinned(assignment, configuration, key)
+        racks, assignment | moving, weights, _pinned_partitions(assignment, configuration, key)
     ), moving
 
 
-def _pinned(
+def _pinned_partitions(
     partitions: Collection[TopicPartition], configuration: Configuration, key: str
 ) -> dict[TopicPartition, str]:
     declared: dict[str, str] = {}

@@ -46,11 +46,11 @@ def add_moves(plan: Plan, clusters: Clusters) -> Plan:
         notes |= {each.key: _move_note(each, sizes) for each in mine}
         sums += _broker_transfers(mine, sizes, provider)
 
-    def noted(change: Change) -> Change:
+    def add_note(change: Change) -> Change:
         more = notes.get(change.key)
         return replace(change, notes=(*change.notes, more)) if more else change
 
-    return replace(plan.map_changes(noted), moves=tuple(sums))
+    return replace(plan.map_changes(add_note), moves=tuple(sums))
 
 
 def remove_stale_throttles(journal: Journal, clusters: Clusters, ports: Ports) -> None:
@@ -144,7 +144,7 @@ def check_move_targets(plan: Plan, clusters: Clusters) -> Plan:
     }
     problems: list[Diagnostic] = []
 
-    def checked(change: Change) -> Change:
+    def check_change(change: Change) -> Change:
         brokers = live.get(change.provider)
         if not brokers or not isinstance(change.after, Topic):
             return change
@@ -154,7 +154,7 @@ def check_move_targets(plan: Plan, clusters: Clusters) -> Plan:
             return change
         return replace(change, risk=Risk.DANGEROUS, notes=(*change.notes, *notes))
 
-    plan = plan.map_changes(checked)
+    plan = plan.map_changes(check_change)
     return replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *problems]))
 
 

@@ -239,20 +239,20 @@ def _add_violations(plan: Plan) -> Plan:
     for each in plan.violations:
         notes.setdefault(each.key, {})[_violation_note(each)] = None
 
-    def noted(change: Change) -> Change:
+    def add_note(change: Change) -> Change:
         more = notes.get(change.key, {})
         return replace(change, notes=tuple(dict.fromkeys((*change.notes, *more))))
 
     batches = (
         replace(
             batch,
-            changes=tuple(noted(each) for each in batch.changes if each.key not in refused),
+            changes=tuple(add_note(each) for each in batch.changes if each.key not in refused),
         )
         for batch in plan.batches
     )
     plan = replace(
         plan,
-        changes=tuple(noted(each) for each in plan.changes),
+        changes=tuple(add_note(each) for each in plan.changes),
         batches=tuple(each for each in batches if each.changes),
     )
     if not refused:
