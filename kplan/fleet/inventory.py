@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 LABEL_PREFIX = "label."
-_BUILT_IN_KINDS = ("kafka_broker_config", "kafka_feature")
+BUILT_IN_KINDS = ("kafka_broker_config", "kafka_feature")
 OWNER_SCHEMA = "cluster string, kind string, identity string, owner string"
 """What owns which object: a configuration, with the module in it."""
 
@@ -66,7 +66,7 @@ def owner_counts(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "Dat
     topic, acl = F.col("kind") == "kafka_topic", F.col("kind") == "kafka_acl"
     is_own = topic & F.col("identity").startswith("__")
     live = add_group(objects, by).where(
-        ~F.col("kind").isin(*NON_OBJECT_KINDS, *_BUILT_IN_KINDS) & ~is_own
+        ~F.col("kind").isin(*NON_OBJECT_KINDS, *BUILT_IN_KINDS) & ~is_own
     )
     detail = live.join(owned, ["cluster", "kind", "identity"], "left")
     counts = detail.groupBy("group", F.coalesce("owner", F.lit(NO_OWNER)).alias("owner")).agg(
@@ -231,10 +231,12 @@ def history(objects: "DataFrame") -> "DataFrame":
 
 
 def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
-    """Compare two runs attribute by attribute.
+    """Compare two runs object by object.
 
-    Out: cluster, kind, identity, attribute ("" for the object itself), before, after. Kinds that
-    one of the two did not read in full are left out.
+    Out: cluster, kind, identity, change (`created`, `deleted`, `recreated`: of the same name and
+    another id, or `changed`), attributes (JSON `{name: [before, after]}` of those that differ; the
+    ids of what was created again are its `id`). Kinds that one of the two did not read in full are
+    left out.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -243,22 +245,49 @@ def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
     old, new = (
         _object_rows(each)
         .join(both, ["cluster", "kind"], "left_semi")
-        .select(*_OBJECT_COLUMNS, F.col("attributes").alias(name))
+        .select(
+            *_OBJECT_COLUMNS,
+            F.col("attributes").alias(name),
+            F.nullif("uid", F.lit("")).alias(f"{name}_id"),
+        )
         for each, name in zip((before, after), sides, strict=True)
     )
     was, will_be = (F.map_entries(name) for name in sides)
+    is_other = F.coalesce(F.col("before_id") != F.col("after_id"), F.expr("false"))
     none = F.create_map().cast("map<string,string>")
-    held = {name: F.coalesce(_with_presence(F.col(name)), none) for name in sides}
-    names = F.array_distinct(F.concat(*map(F.map_keys, sides)))
-    found = {name: F.col(name)[F.col("attribute")] for name in sides}
+    held = {name: F.coalesce(F.col(name), none) for name in sides}
+    change = (
+        F.when(F.col("before").isNull(), F.lit("created"))
+        .when(F.col("after").isNull(), F.lit("deleted"))
+        .when(is_other, F.lit("recreated"))
+        .otherwise(F.lit("changed"))
+    )
     return (
         old.join(new, [*_OBJECT_COLUMNS], "full_outer")
-        .where(~was.eqNullSafe(will_be))  # most are as they were, and need no further look
+        .where(~was.eqNullSafe(will_be) | is_other)  # most are as they were
+        .withColumn("change", change)
         .withColumns(held)
-        .withColumn("attribute", F.explode(names))
-        .select(*_OBJECT_COLUMNS, "attribute", *(each.alias(name) for name, each in found.items()))
-        .where(~F.col("before").eqNullSafe(F.col("after")))
+        .select(*_OBJECT_COLUMNS, "change", _differences(*sides, is_other).alias("attributes"))
     )
+
+
+def _differences(before: str, after: str, is_other: "Column") -> "Column":
+    """Write the attributes that differ as JSON, in the order of their names."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    keys = F.array_distinct(F.concat(F.map_keys(before), F.map_keys(after)))
+    pairs = F.transform(
+        F.array_sort(keys),
+        lambda key: F.struct(
+            key.alias("key"), F.array(F.col(before)[key], F.col(after)[key]).alias("value")
+        ),
+    )
+    changed = F.filter(pairs, lambda each: ~each["value"][0].eqNullSafe(each["value"][1]))
+    ids = F.struct(
+        F.lit("id").alias("key"), F.array(F.col("before_id"), F.col("after_id")).alias("value")
+    )
+    told = F.when(is_other, F.concat(F.array(ids), changed)).otherwise(changed)
+    return F.to_json(F.map_from_entries(told))
 
 
 def _attribute_rows(objects: "DataFrame") -> "DataFrame":

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
 from kplan.fleet.dataframe import create_dataframe, map_clusters, select_cluster
-from kplan.fleet.snapshot import ABSENT_NAMES, CLUSTER, Row, snapshot_from_rows
+from kplan.fleet.inventory import BUILT_IN_KINDS
+from kplan.fleet.snapshot import (
+    ABSENT_NAMES,
+    CLUSTER,
+    NON_OBJECT_KINDS,
+    Row,
+    snapshot_from_rows,
+)
 from kplan.kinds import KINDS
 from kplan.kinds.schema import to_document
 from kplan.model.address import Address
@@ -36,6 +43,8 @@ from kplan.state.file import check_same_cluster
 
 _ALWAYS_READ = frozenset(kind.name for kind in KINDS if kind.is_always_read)
 _NOT_REQUESTED = "the run did not read it; take a new run"
+_NO_CONFIGURATION = "fleet.hcl names no configuration of it"
+_NO_STATE = "no state: nothing could be compared"
 
 
 def expected_objects(request: PlanRequest) -> dict[str, set[Identity]]:
@@ -114,6 +123,11 @@ class FleetPlanRequest:
         """Name the clusters that have a configuration, be it a sound one or not."""
         return tuple(sorted({*self.requests, *self.problems}))
 
+    @property
+    def stateless(self) -> tuple[str, ...]:
+        """Name the clusters that have no state yet: it was never written."""
+        return tuple(sorted(name for name, each in self.requests.items() if not each.state.serial))
+
     def for_cluster(self, cluster: str) -> "FleetPlanRequest":
         """Return the rows of one cluster."""
         return FleetPlanRequest(
@@ -165,13 +179,47 @@ def coverage(data_frame: "DataFrame") -> "DataFrame":
     return told.where("managed + unmanaged > 0").orderBy("cluster", "kind")
 
 
-def undeclared_clusters(objects: "DataFrame", declared: Collection[str]) -> "DataFrame":
-    """List the clusters that nothing can be compared with: cluster, reason."""
+def undeclared_clusters(
+    objects: "DataFrame", declared: Collection[str], stateless: Collection[str] = ()
+) -> "DataFrame":
+    """List the clusters that nothing can be compared with: cluster, reason.
+
+    `stateless` are those that have a configuration, and no state that could be compared.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
-    others = objects.where((F.col("kind") == CLUSTER) & ~F.col("cluster").isin(*declared))
-    reason = F.lit("fleet.hcl names no configuration of it").alias("reason")
-    return others.select("cluster", reason).orderBy("cluster")
+    is_stateless = F.col("cluster").isin(*stateless)
+    others = objects.where(
+        (F.col("kind") == CLUSTER) & (~F.col("cluster").isin(*declared) | is_stateless)
+    )
+    reason = F.when(is_stateless, F.lit(_NO_STATE)).otherwise(F.lit(_NO_CONFIGURATION))
+    return others.select("cluster", reason.alias("reason")).orderBy("cluster")
+
+
+def unmanaged_objects(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFrame":
+    """List what is on clusters with a configuration, in no state, and not declared.
+
+    Out: cluster, kind, identity. What every cluster has of itself is left out.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    known = [
+        (cluster, kind, str(identity))
+        for cluster, request in sorted(wanted.requests.items())
+        for kind, names in expected_objects(request).items()
+        for identity in sorted(names)
+    ]
+    is_own = (F.col("kind") == "kafka_topic") & F.col("identity").startswith("__")
+    live = objects.where(
+        F.col("cluster").isin(*wanted.requests)
+        & ~F.col("kind").isin(*NON_OBJECT_KINDS, *BUILT_IN_KINDS)
+        & ~is_own
+    )
+    owned = create_dataframe(
+        objects.sparkSession, known, "cluster string, kind string, identity string"
+    )
+    names = ["cluster", "kind", "identity"]
+    return live.join(owned, names, "left_anti").select(*names).orderBy(*names)
 
 
 def plan_cluster(rows: Iterable[Row], wanted: FleetPlanRequest) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from kplan.fleet.plan import (
     finding_counts,
     plan_clusters,
     undeclared_clusters,
+    unmanaged_objects,
 )
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.fleet.snapshot import Row, write_snapshot
@@ -132,6 +133,23 @@ def test_objects_are_counted_and_not_the_kinds_they_are_of(objects: Make) -> Non
     (other,) = undeclared_clusters(rows, wanted.clusters).collect()
     assert other.cluster == "us"
     assert undeclared_clusters(rows, ()).count() == 2
+
+
+def test_what_nobody_declares_is_named_and_a_cluster_without_a_state_is_too(objects: Make) -> None:
+    rows = objects(
+        [
+            *read_rows(SnapshotSource("eu", {}, partial(memory, "a", "b", "__consumer_offsets"))),
+            *read_rows(SnapshotSource("us", {}, partial(memory, "a"))),
+        ]
+    )
+    wanted = FleetPlanRequest({"eu": wants("a")})
+    found = unmanaged_objects(rows, wanted).where("kind = 'kafka_topic'")
+    assert [tuple(each) for each in found.collect()] == [("eu", "kafka_topic", "b")]
+    told = undeclared_clusters(rows, wanted.clusters, wanted.stateless).collect()
+    assert [tuple(each) for each in told] == [
+        ("eu", "no state: nothing could be compared"),
+        ("us", "fleet.hcl names no configuration of it"),
+    ]
 
 
 def test_the_same_rows_give_the_same_bytes_however_they_lie(objects: Make) -> None:

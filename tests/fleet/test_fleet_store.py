@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -235,15 +236,30 @@ def test_a_broker_that_is_down_ends_no_span_and_makes_no_change(
     assert changes(objects(full), objects(blind)).count() == 0
 
 
-def test_two_runs_are_compared_attribute_by_attribute(objects: Make) -> None:
-    before = objects([cluster(), topic("a", retention="9"), topic("gone")])
-    after = objects([cluster(), topic("a", retention="1"), topic("new", partitions=6)])
-    found = changes(before, after).where("attribute in ('', 'config.retention')")
-    assert listed(found, "identity", "attribute", "before", "after") == [
-        ("a", "config.retention", "9", "1"),
-        ("gone", "", "present", None),
-        ("new", "", None, "present"),
+def test_two_runs_are_compared_object_by_object(objects: Make) -> None:
+    before = objects([cluster(), topic("a", retention="9", size="1"), topic("gone"), topic("b")])
+    changed = topic("a", partitions=4, retention="1", size="1")
+    after = objects([cluster(), changed, topic("new"), topic("b")])
+    found = changes(before, after)
+    assert listed(found, "identity", "change") == [
+        ("a", "changed"),
+        ("gone", "deleted"),
+        ("new", "created"),
     ]
+    told = {each.identity: json.loads(each.attributes) for each in found.collect()}
+    assert told["a"] == {"config.retention": ["9", "1"], "partitions": ["3", "4"]}
+    assert told["gone"]["partitions"] == ["3", None]
+    assert told["new"]["partitions"] == [None, "3"]
+
+
+def test_a_topic_that_was_created_again_is_a_change_with_its_ids(objects: Make) -> None:
+    """It has all the values that it had, and none of its records."""
+    again = topic("a")._replace(uid="other")
+    (found,) = changes(objects([cluster(), topic("a")]), objects([cluster(), again])).collect()
+    assert (found.identity, found.change) == ("a", "recreated")
+    assert json.loads(found.attributes) == {"id": ["uid-a", "other"]}
+    unknown = topic("a")._replace(uid="")  # of an older broker
+    assert not changes(objects([cluster(), topic("a")]), objects([cluster(), unknown])).count()
 
 
 def test_the_inventory_counts_by_cluster_and_by_label(spark: "SparkSession", objects: Make) -> None:

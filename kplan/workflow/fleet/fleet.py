@@ -304,8 +304,12 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
             "findings": told.drop("count").orderBy(*plan.FINDING_ORDER),
             "counts": plan.finding_counts(told),
             "coverage": plan.coverage(everything),
-            "undeclared": plan.undeclared_clusters(found.objects, asked.clusters),
+            "undeclared": plan.undeclared_clusters(
+                found.objects, asked.clusters, asked.stateless if is_drift else ()
+            ),
         }
+        if is_drift:
+            tables["unmanaged"] = plan.unmanaged_objects(found.objects, asked)
         title = "Drift of the fleet" if is_drift else "Plan of the fleet"
         # First, so that every cluster is planned once and not for each of the tables.
         sorts = frozenset(row["finding"] for row in told.select("finding").distinct().collect())
@@ -319,7 +323,7 @@ def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> F
         earlier = found.store.run(since)
         before = filter_clusters(options, found.store.objects(earlier))
         differences = inventory.changes(before, found.objects)
-        ordered = differences.orderBy("cluster", "kind", "identity", "attribute")
+        ordered = differences.orderBy("cluster", "kind", "identity")
         title = f"Changes since run {earlier.run}"
         more = {"since": earlier.run}
         return render_figures(title, {"changes": ordered}, (options, found), more)

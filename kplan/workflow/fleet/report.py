@@ -112,7 +112,7 @@ def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     return {
         "drift": drifted.orderBy(*plan.FINDING_ORDER),
         "to_do": counts.orderBy("cluster", "finding", "risk"),
-        "undeclared": plan.undeclared_clusters(given.objects, request.clusters),
+        "undeclared": plan.undeclared_clusters(given.objects, request.clusters, request.stateless),
     }
 
 
