@@ -173,9 +173,9 @@ def decide(fleet: Fleet) -> None:
     unused = fleet.kplan("fleet audit usage -removed=unused").out
     assert "eu.idle" in unused, unused
     costs = fleet.table("fleet costs", "")
-    assert {"eu", "us", "lab"} <= {each["cluster"] for each in costs}, costs
+    assert {"eu", "us", "lab"} <= {each["owner"] for each in costs}, costs
     trends = fleet.table("fleet trends", "", code=CHANGES)
-    slope = [each for each in trends if each["cluster"] == "eu" and each["limit"] == "40"]
+    slope = [each for each in trends if each["name"] == "eu" and each["limit"] == "40"]
     assert slope, trends
     found = fleet.table("fleet anomalies", "", code=CHANGES)
     assert {(each["cluster"], each["finding"]) for each in found} >= {("lab", "denials_rise")}, (

@@ -53,6 +53,45 @@ def test_what_is_wrong_is_said_before_anything_is_counted() -> None:
     assert "run monday, read at 2026-11-16" in found
 
 
+def test_costs_limits_and_anomalies_are_drawn() -> None:
+    costs = table(
+        "costs",
+        "month team owner cost",
+        ("2026-10", "shop", "a", Decimal(900)),
+        ("2026-11", "shop", "a", Decimal("12.7500")),
+        ("2026-11", "shop", "b", None),
+        ("2026-11", "shop", "d", Decimal("0.5")),
+        ("2026-11", "", "c", Decimal("3.2")),
+    )
+    trends = table(
+        "trends",
+        "scope name figure standing latest limit",
+        ("cluster", "eu", "partitions", "near", 38, 40),
+        ("team", "shop", "partitions", "steady", 1, 4),
+        ("team", "shop", "bytes", "", 9, None),
+    )
+    kinds = (("eu", "new_host"), ("eu", "denials_rise"), ("us", "new_principal"))
+    found = tallies(
+        fleet_page(Figures("", (costs, trends, table("anomalies", "cluster finding", *kinds))))
+    )
+    drawn = {each.title: each for each in found if each.bars}
+    assert drawn["Costs in 2026-11, in whole units of the currency"].bars == (
+        ("shop", (13,)),
+        ("c", (3,)),
+    )
+    limits = drawn["Used partitions in percent of their limit"]
+    assert limits.bars == (("eu", (95, 0)), ("team shop", (0, 25)))
+    assert "Used bytes in percent of their limit" not in drawn
+    assert drawn["Anomalies"].bars == (("eu", (1, 1)), ("us", (1, 0)))
+
+
+def test_percentages_of_limits_that_are_not_drawn_are_not_summed() -> None:
+    rows = (("cluster", f"c{n}", "partitions", "steady", n + 1, 100) for n in range(20))
+    trends = table("trends", "scope name figure standing latest limit", *rows)
+    titles = [each.title for each in tallies(fleet_page(Figures("", (trends,)))) if each.bars]
+    assert titles == ["Used partitions in percent of their limit: 15 of 20 limits"]
+
+
 def test_a_fleet_without_a_fault_is_told_so() -> None:
     found = page(inventory(("eu", 1, 0)), table("drift", "cluster finding identity"))
     assert "No problems found that kplan checks." in found

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 from kplan.model.plan import Risk
 from kplan.model.table import NO_OWNER
@@ -93,6 +94,48 @@ def recommendation_tallies(found: TablesByName) -> Iterator[Tally]:
     yield tally("Recommended changes of ACLs", pairs)
 
 
+def cost_tallies(found: TablesByName) -> Iterator[Tally]:
+    """Draw what teams cost in the latest month, in whole units of the currency."""
+    rows = found.get("costs", EMPTY_ROWS)
+    month = max((str(row.get("month")) for row in rows), default="")
+    sums: dict[str, Decimal] = {}
+    for row in rows:
+        if row.get("month") == month:
+            team = str(row.get("team") or row.get("owner"))
+            sums[team] = sums.get(team, Decimal()) + Decimal(str(row.get("cost") or 0))
+    whole = Counter({team: int(cost) for team, cost in sums.items()})
+    title = f"Costs in {month}, in whole units of the currency"
+    yield tally(title, ((Span("costs", Tone.STRONG), whole),), "team")
+
+
+def trend_tallies(found: TablesByName) -> Iterator[Tally]:
+    """Draw how much of a limit is used, the fullest first."""
+    for figure in ("partitions", "bytes"):
+        shares: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+        for row in found.get("trends", EMPTY_ROWS):
+            if row.get("figure") == figure and (limit := whole_number(row.get("limit"))):
+                is_near = row.get("standing") in {"over", "near"}
+                scope = "" if row.get("scope") == "cluster" else f"{row.get('scope')} "
+                name = f"{scope}{row.get('name')}"
+                shares[is_near][name] = 100 * whole_number(row.get("latest")) // limit
+        columns = (
+            (Span("met or near", Tone.DANGER), shares[True]),
+            (Span("not near", Tone.STRONG), shares[False]),
+        )
+        title = f"Used {figure} in percent of their limit"
+        yield tally(title, columns, "limit", is_summed=False)
+
+
+def anomaly_tallies(found: TablesByName) -> Iterator[Tally]:
+    """Draw what is new, and what rose, by cluster."""
+    new, rises = Counter[str](), Counter[str]()
+    for row in found.get("anomalies", EMPTY_ROWS):
+        counts = new if str(row.get("finding")).startswith("new_") else rises
+        counts[str(row.get("cluster"))] += 1
+    columns = (Span("new", Tone.CHANGE), new), (Span("rises", Tone.DANGER), rises)
+    yield tally("Anomalies", columns)
+
+
 def usage_series(found: TablesByName) -> Iterator[PageSeries]:
     """Draw requests and denials over days, a line for each of the busiest clusters."""
     rows = found.get("requests_by_day", EMPTY_ROWS)
@@ -115,9 +158,16 @@ def day_series(title: str, rows: NamedRows, column: str, line: str = "cluster") 
     return PageSeries(title, days, lines)
 
 
-def tally(title: str, columns: Sequence[tuple[Span, Counter[str]]]) -> Tally:
-    """Draw the largest clusters; columns and clusters without anything are left out.
+def tally(
+    title: str,
+    columns: Sequence[tuple[Span, Counter[str]]],
+    noun: str = "cluster",
+    *,
+    is_summed: bool = True,
+) -> Tally:
+    """Draw the largest clusters, or other nouns; columns and nouns without anything are left out.
 
+    Figures that are no amounts, such as percentages, are not summed.
     The others as one bar would be so long that no difference between the largest was seen.
     """
     used = [each for each in columns if each[1].total()]
@@ -126,5 +176,6 @@ def tally(title: str, columns: Sequence[tuple[Span, Counter[str]]]) -> Tally:
     bars = [(name, tuple(counts[name] for _, counts in used)) for name in names[:_BARS]]
     if rest := names[_BARS:]:
         others = sum(totals[name] for name in rest)
-        title += f": {_BARS} clusters; {others:,} in {len(rest):,} smaller ones"
-    return Tally("cluster", tuple(column for column, _ in used), tuple(bars), title)
+        told = f"; {others:,} in {len(rest):,} smaller ones"
+        title += f": {_BARS} {noun}s{told}" if is_summed else f": {_BARS} of {len(names):,} {noun}s"
+    return Tally(noun, tuple(column for column, _ in used), tuple(bars), title)

@@ -1,9 +1,12 @@
 """The sections of a page about a fleet, in the order in which they are shown."""
 
 from kplan.report.documents.fleet.charts import (
+    anomaly_tallies,
+    cost_tallies,
     drift_tallies,
     inventory_tallies,
     recommendation_tallies,
+    trend_tallies,
     unused_tallies,
     usage_series,
 )
@@ -136,6 +139,7 @@ SECTIONS: tuple[SectionKind, ...] = (
             TableKind("coverage", "Known days of each month", "kplan fleet costs"),
         ),
         ("No run was stored.", "kplan fleet snapshot"),
+        cost_tallies,
     ),
     SectionKind(
         "Trends",
@@ -148,6 +152,7 @@ SECTIONS: tuple[SectionKind, ...] = (
             ),
         ),
         ("No run was stored.", "kplan fleet snapshot"),
+        trend_tallies,
     ),
     SectionKind(
         "Anomalies",
@@ -160,5 +165,6 @@ SECTIONS: tuple[SectionKind, ...] = (
             ),
         ),
         _NO_LOG,
+        anomaly_tallies,
     ),
 )
