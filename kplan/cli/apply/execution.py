@@ -139,13 +139,13 @@ def run_apply(session: Session, options: ApplyOptions) -> int:
     """
     _check_options(session, options)
     code, waiting = _run_round(session, options, None)
-    while waiting and code == ExitCode.DONE and options.has_rounds:
+    is_stopped = bool(session.signals.number)  # as late as after the last outcome
+    while waiting and code == ExitCode.DONE and options.has_rounds and not is_stopped:
         session.terminal.write_stderr(f"\nPlanning what is known now: {', '.join(sorted(waiting))}")
         announced = waiting
         code, waiting = _run_round(session, options, announced)
-        if not waiting < announced:
-            break
-    if waiting and not (options.has_rounds and code != ExitCode.DONE):
+        is_stopped = bool(session.signals.number) or not waiting < announced
+    if waiting:
         session.terminal.write_stderr(
             f"\nNot planned yet: {', '.join(sorted(waiting))}. Run kplan plan again for the rest."
         )

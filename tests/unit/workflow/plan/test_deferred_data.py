@@ -1,6 +1,7 @@
 """Data sources with depends_on: read after what they depend on, not from the cluster of before."""
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from kplan.cli.apply import execution
 from kplan.cli.run import run
 from kplan.cli.terminal import Session
 from kplan.cluster.request import TopicDescription, TopicRef
+from kplan.workflow.apply.apply import ApplyResult
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 Capture = pytest.CaptureFixture[str]
@@ -268,3 +270,26 @@ def test_keys_that_need_it_are_still_refused(desk: MemoryCommand) -> None:
     desk.write(block)
     assert "KP510" in desk.run_failing("apply", "-auto-approve")
     assert topic_names(desk) == []
+
+
+def test_no_round_begins_after_an_interrupt(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As late as after the last outcome of the first; a later run goes on."""
+    desk.write(CHAIN)
+    show_result = execution._show_result
+
+    def show_and_interrupt(
+        session: Session, options: execution.ApplyOptions, done: ApplyResult
+    ) -> int:
+        session.signals.number = signal.SIGINT
+        return show_result(session, options, done)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execution, "_show_result", show_and_interrupt)
+        assert run(["apply", "-auto-approve"], {}) == 0
+    assert topic_names(desk) == ["a"]
+    assert "Not planned yet: kafka_topic.b." in desk.capture.readouterr().err
+    desk.run("apply", "-auto-approve")
+    assert topic_names(desk) == ["a", "a-b"]
+    assert "No changes." in desk.run("plan", "-detailed-exitcode")
