@@ -137,7 +137,7 @@ def _deferred_data(
         return None, found
     later = tuple(each for each in found if each.code == "KP510")
     return (
-        DeferredData(deferral.waits, deferral.outputs, sort_diagnostics(later)),
+        DeferredData(deferral.waits, deferral.outputs, sort_diagnostics(later), deferral.resources),
         [each for each in found if each.code != "KP510"],
     )
 

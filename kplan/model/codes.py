@@ -226,6 +226,7 @@ SUMMARIES: Mapping[str, str] = {
     # values that are not known in a run
     "KP509": "Value of another provider is not known",
     "KP510": "Data source is read during apply",
+    "KP625": "Resource is planned after its data is read",
     # services beside the brokers
     "KP520": "Invalid schema",
     "KP521": "Schema is in use",

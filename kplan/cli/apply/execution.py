@@ -69,6 +69,16 @@ class ApplyOptions:
         return duration_s("-deadline", self.deadline) if self.deadline else None
 
     @property
+    def has_rounds(self) -> bool:
+        """Whether resources that only an apply makes known are planned and applied after it.
+
+        Not where one plan was chosen or approved, or where one document is about one plan.
+        """
+        narrows = self.is_destroy or bool(self.planning.target or self.planning.replace)
+        is_chosen = self.is_resume or self.plan_file or self.expected_checksum is not None
+        return not (narrows or is_chosen or self.output.json or self.output.report)
+
+    @property
     def needs_approval(self) -> bool:
         """Whether a person has to approve the plan."""
         is_expected = self.expected_checksum is not None
@@ -128,6 +138,27 @@ def run_apply(session: Session, options: ApplyOptions) -> int:
 
     """
     _check_options(session, options)
+    code, waiting = _run_round(session, options, None)
+    is_stopped = bool(session.signals.number)  # as late as after the last outcome
+    while waiting and code == ExitCode.DONE and options.has_rounds and not is_stopped:
+        session.terminal.write_stderr(f"\nPlanning what is known now: {', '.join(sorted(waiting))}")
+        announced = waiting
+        code, waiting = _run_round(session, options, announced)
+        is_stopped = bool(session.signals.number) or not waiting < announced
+    if waiting:
+        session.terminal.write_stderr(
+            f"\nNot planned yet: {', '.join(sorted(waiting))}. Run kplan plan again for the rest."
+        )
+    return code
+
+
+def _run_round(
+    session: Session, options: ApplyOptions, announced: frozenset[str] | None
+) -> tuple[int, frozenset[str]]:
+    """Plan and apply once; return the exit code, and the resources that can be planned after it.
+
+    Of a later round nobody is asked about what was not `announced`: it is refused.
+    """
     verb = "destroy" if options.is_destroy else "apply"
     reports = prepare_reports(session, verb, options.output.report, is_json=options.output.json)
     with (
@@ -135,10 +166,10 @@ def run_apply(session: Session, options: ApplyOptions) -> int:
         _show_resume_hint(session, options),
         show_progress(session.terminal) as progress,
     ):
-        done = _apply_plan(session, options, progress)
+        done = _apply_plan(session, options, progress, announced)
     session.signals.stop_deferring()
     code = _show_result(session, options, done)
-    return reports.write(_build_report(options, done), code)
+    return reports.write(_build_report(options, done), code), done.deferred_resources
 
 
 @contextmanager
@@ -161,7 +192,12 @@ def _check_options(session: Session, options: ApplyOptions) -> None:
         approval.check_can_approve(session, auto_approve=False, may_ask=options.inputs.input)
 
 
-def _apply_plan(session: Session, options: ApplyOptions, progress: Progress) -> ApplyResult:
+def _apply_plan(
+    session: Session,
+    options: ApplyOptions,
+    progress: Progress,
+    announced: frozenset[str] | None,
+) -> ApplyResult:
     project = wiring.build_project(session, options.states, options.inputs)
     plan_options = wiring.build_plan_options(options.planning, is_destroy=options.is_destroy)
     in_flight = options.planning.parallel_requests(session.environ) or MAX_IN_FLIGHT
@@ -181,7 +217,7 @@ def _apply_plan(session: Session, options: ApplyOptions, progress: Progress) -> 
     verb = "destroy" if options.is_destroy else "apply"
     ports = wiring.build_ports(session, verb, options.states, progress)
     hands = ApplyHandlers(
-        partial(_approve_plan, session, options, progress),
+        partial(_approve_plan, session, options, progress, announced),
         _build_watcher(session, options, progress),
         partial(_show_saved, session, options, progress),
     )
@@ -196,8 +232,26 @@ def _apply_plan(session: Session, options: ApplyOptions, progress: Progress) -> 
     return apply(project, plan_options, ports, hands)
 
 
+def _check_announced(result: PlanResult, announced: frozenset[str]) -> None:
+    """Raise StalePlanError for a later round that changes more than the resources that waited."""
+    others = [
+        str(each.address)
+        for each in result.plan.allowed_changes
+        if each.touches_cluster and str(each.address) not in announced
+    ]
+    if others:
+        raise StalePlanError(
+            f"The plan after the first changes also changes {', '.join(others)}.",
+            "Something else changed meanwhile. Review it: kplan plan",
+        )
+
+
 def _approve_plan(
-    session: Session, options: ApplyOptions, progress: Progress, result: PlanResult
+    session: Session,
+    options: ApplyOptions,
+    progress: Progress,
+    announced: frozenset[str] | None,
+    result: PlanResult,
 ) -> bool:
     """Show a plan and return whether it is approved: by a yes, an option or its checksum.
 
@@ -207,6 +261,8 @@ def _approve_plan(
     """
     with progress.pause():
         _show_plan(session, options, result)
+    if announced is not None:
+        _check_announced(result, announced)
     check_approval(result.plan, options.expected_checksum)
     if options.expected_checksum is not None or options.auto_approve:
         return True

@@ -17,10 +17,12 @@ class Deferral:
 
     `waits` has the addresses of blocks and modules by the data source that waits for them,
     `outputs` those of the root module that need one by name, and whether they are sensitive.
+    `resources` has the reasons by address of the instances that have no value before.
     """
 
     waits: dict[str, tuple[str, ...]] = field(default_factory=dict)
     outputs: dict[str, bool] = field(default_factory=dict)
+    resources: dict[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
 
     def set_sensitive(self, name: str, *, is_sensitive: bool) -> None:
         """Say of an output whether it is sensitive, if it is one of those that wait."""
@@ -32,12 +34,14 @@ class Deferral:
 class DeferredData:
     """Data sources that have not been read, because resources that they depend on may change.
 
-    `problems` are the errors of resources that cannot be planned without them.
+    `resources` are planned after them; `problems` are the errors of everything else that cannot do
+    without them, such as `for_each`.
     """
 
     waits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     outputs: Mapping[str, bool] = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
+    resources: Mapping[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
 
 
 def dependencies(declaration: Declaration, prefix: str) -> tuple[str, ...]:
@@ -58,3 +62,8 @@ def dependencies(declaration: Declaration, prefix: str) -> tuple[str, ...]:
 def is_deferred(failure: EvaluationError) -> bool:
     """Whether a value waits for a data source that is read later."""
     return any(each.code == "KP510" for each in failure.diagnostics)
+
+
+def is_only_deferred(failure: EvaluationError) -> bool:
+    """Whether a value has no other problem than that it waits for data sources."""
+    return is_deferred(failure) and all(each.code == "KP510" for each in failure.diagnostics)

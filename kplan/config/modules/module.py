@@ -332,7 +332,7 @@ class Module:
             declared = self.declarations.resources[kind, name]
             plan = prepare_resource_block(self._context.kinds[kind], declared)
             self._resource_blocks[kind, name] = plan
-        return ResourceNode(self, self._context.results, plan)
+        return ResourceNode(self, self._context.results, plan, self._context.deferral)
 
     def data_source(self, kind: str, name: str) -> DataNode:
         """Return a data source; raises `Failure` if there is none."""

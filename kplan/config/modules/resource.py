@@ -11,6 +11,7 @@ from kplan.config.evaluation.operator import get_element
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Repetition, Scope
 from kplan.config.modules.condition import POSTCONDITION, PRECONDITION, failed_conditions
 from kplan.config.modules.decoder import decode_resource
+from kplan.config.modules.deferral import Deferral, is_only_deferred
 from kplan.config.modules.instance import (
     InstanceKey,
     Instances,
@@ -56,9 +57,16 @@ class EnclosingModule(Protocol):
 class ResourceNode(Deferred):
     """A resource block as references see it, and its instances."""
 
-    __slots__ = ("_found", "_ledger", "_module", "_plan", "kind", "name")
+    __slots__ = ("_deferral", "_found", "_ledger", "_module", "_plan", "kind", "name")
 
-    def __init__(self, module: EnclosingModule, ledger: ResultCache, plan: ResourceBlock) -> None:
+    def __init__(
+        self,
+        module: EnclosingModule,
+        ledger: ResultCache,
+        plan: ResourceBlock,
+        deferral: Deferral | None = None,
+    ) -> None:
+        self._deferral = deferral
         self._module = module
         self._ledger = ledger
         self._plan = plan
@@ -71,7 +79,13 @@ class ResourceNode(Deferred):
         """Compute every instance; an error in one does not hide the others."""
         keys = self._ledger.attempt(self.instances)
         for key in keys or ():
-            self._ledger.attempt(partial(self.instance, key))
+            try:
+                self.instance(key)
+            except EvaluationError as failure:
+                if self._deferral is not None and is_only_deferred(failure):
+                    self._deferral.resources[self._result_name(key).label] = failure.diagnostics
+                else:
+                    self._ledger.report(failure.diagnostics)
 
     def instances(self) -> Instances:
         """Evaluate the keys of the instances, with their `each` and `count`."""

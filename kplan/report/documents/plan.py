@@ -351,7 +351,15 @@ def _notes(plan: Plan) -> Iterator[Block]:
     for kind, reason in sorted(plan.unread.items()):
         said = f"Note: {kind} objects could not be read ({reason.rstrip('.')}); nothing is planned"
         yield Paragraph(f"{said} for them.", Tone.WARNING)
-    if not plan.is_complete and not plan.unread:
+    later = sum(1 for each in plan.diagnostics if each.code == "KP625")
+    if later:
+        resources = count_text(later, "resource")
+        yield Paragraph(
+            f"Note: This plan is partial because {resources} can be planned only after it is "
+            "applied.",
+            Tone.WARNING,
+        )
+    elif not plan.is_complete and not plan.unread:
         yield Paragraph(
             "Note: This plan is partial because of -target. Plan without -target before you rely "
             "on it.",

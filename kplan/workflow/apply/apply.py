@@ -138,6 +138,12 @@ class ApplyResult:
         """Whether it stopped before the end; its journal is kept for `resume`."""
         return any(each.status in _RESUMABLE for each in self.outcomes)
 
+    @property
+    def deferred_resources(self) -> frozenset[str]:
+        """The addresses of resources that can be planned now that this has been applied."""
+        deferred = self.plan_result.configuration.deferred
+        return frozenset(deferred.resources if deferred and self.is_approved else ())
+
 
 def execute_plan(
     project: Project,

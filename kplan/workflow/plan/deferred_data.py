@@ -8,7 +8,7 @@ from kplan.config.modules.deferral import DeferredData
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import ConfigError, KplanError
-from kplan.model.plan import Action, Change, Plan, Reason
+from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.state import OutputValue
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.ports import Ports
@@ -20,10 +20,11 @@ def settle_data(
     """Read the data sources that were left for later, if nothing that they depend on changes.
 
     As in Terraform they are otherwise read after the changes: outputs that need them are known
-    then, and resources that need them cannot be planned, unless the plan `is_narrow`: of targets.
+    then, and resources that need them are planned then. What else needs them is refused, unless
+    the plan `is_narrow`: of targets.
 
     Raises:
-        ConfigError: a resource needs one that is read after the changes.
+        ConfigError: `for_each`, `count` or a block that is no resource needs one of them.
 
     """
     configuration = project.configuration
@@ -38,6 +39,37 @@ def settle_data(
     notes = tuple(_notes(configuration.deferred))
     diagnostics = (*configuration.diagnostics, *notes)
     return replace(project, configuration=replace(configuration, diagnostics=diagnostics))
+
+
+def known_objects(
+    project: OpenProject, changes: Iterable[Change], *, is_narrow: bool
+) -> frozenset[ObjectKey] | None:
+    """Return the objects to plan before the data sources are read; None where that is all.
+
+    Objects of resources that have no value yet look as if they were not declared, so they are left
+    out. One of them may also be what a deletion is to make room for, or the other half of an access
+    that moves. So nothing is deleted in such a plan, unless it `is_narrow`.
+
+    Raises:
+        ConfigError: something would be deleted before all resources are known.
+
+    """
+    configuration = project.configuration
+    later = configuration.deferred.resources if configuration.deferred else {}
+    if not later:
+        return None
+    known = [
+        each
+        for each in changes
+        if later.keys().isdisjoint(map(str, (*each.addresses, each.previous)))
+    ]
+    if not is_narrow and any(each.action in _REMOVALS for each in known):
+        problems = {one: None for each in later.values() for one in each}
+        raise ConfigError([*problems, *configuration.diagnostics], configuration.sources)
+    return frozenset(each.key for each in known)
+
+
+_REMOVALS = frozenset({Action.DELETE, Action.REPLACE, Action.FORGET})
 
 
 def _has_pending(deferred: DeferredData, changes: Iterable[Change]) -> bool:
@@ -65,16 +97,25 @@ def _notes(deferred: DeferredData) -> Iterator[Diagnostic]:
             known = ", ".join(f"output.{each}" for each in deferred.outputs)
             detail = f"{detail} Known after apply: {known}."
         yield Diagnostic("KP510", Severity.WARNING, SUMMARIES["KP510"], detail)
+    for address, reasons in sorted(deferred.resources.items()):
+        detail = f"{address} is not in this plan. {reasons[0].detail}"
+        hint = "Apply this plan, then plan again. kplan apply without a plan file does both."
+        yield Diagnostic("KP625", Severity.WARNING, SUMMARIES["KP625"], detail, hint)
 
 
 def late_outputs(
     project: OpenProject, configuration: Configuration, plan: Plan, ports: Ports
 ) -> dict[str, OutputValue]:
-    """Read what was left for later, and return the outputs that need it and stay."""
+    """Read what was left for later, and return the outputs that need it and stay.
+
+    Where resources wait, too, outputs may be of objects that do not exist yet.
+    """
     deferred = configuration.deferred
     is_destroy = any(each.reason is Reason.DESTROY for each in plan.changes)
-    names = list(deferred.outputs) if deferred and not is_destroy else []
-    if not names or project.load_all_data is None:
+    if deferred is None or is_destroy:
+        return {}
+    names = list(deferred.outputs)
+    if not names or deferred.resources or project.load_all_data is None:
         return {}
     try:
         read = project.load_all_data()

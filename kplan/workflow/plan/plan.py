@@ -49,7 +49,7 @@ from kplan.workflow.moves.moves import add_moves, check_move_targets
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.api_check import check_plan_apis
 from kplan.workflow.plan.broker_check import check_with_brokers
-from kplan.workflow.plan.deferred_data import settle_data
+from kplan.workflow.plan.deferred_data import known_objects, settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.plan.saved import check_signature_required
@@ -176,7 +176,11 @@ def _build_with_data(
     is_narrow = bool(options.targets) or options.only is not None or options.is_destroy
     settled = settle_data(project, made.changes, is_narrow=is_narrow)
     if settled.configuration.deferred is None and settled is not project:
-        made = build_plans(plan_request(settled, options, ports), snapshots, KINDS)
+        return settled, build_plans(plan_request(settled, options, ports), snapshots, KINDS)
+    only = None if options.is_destroy else known_objects(settled, made.changes, is_narrow=is_narrow)
+    if only is not None:
+        narrow = replace(options, only=only)
+        made = build_plans(plan_request(settled, narrow, ports), snapshots, KINDS)
     return settled, made
 
 
