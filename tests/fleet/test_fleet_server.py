@@ -1,7 +1,9 @@
 """`kplan fleet spark start|stop|status`: a Spark that commands find by themselves."""
 
 import json
+import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.commands import Ran, kplan
+from tests.e2e.places import until
 from tests.fleet.connect_server import FAST_SETTINGS, as_options
 
 pytestmark = pytest.mark.spark
@@ -44,6 +47,14 @@ def record(folder: Path) -> Path:
     return folder / "cache" / "spark-server" / "server.json"
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process runs that is no zombie."""
+    try:
+        return ") Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
 @pytest.mark.timeout(900)
 def test_a_command_uses_the_server_and_starts_no_java(command: Command, tmp_path: Path) -> None:
     assert status(command) == {"running": False}
@@ -69,3 +80,26 @@ def test_a_command_uses_the_server_and_starts_no_java(command: Command, tmp_path
     took = command("snapshot", "-run=one")
     assert took.code == 0, took.err
     assert not (tmp_path / "cache" / "spark").exists()
+
+
+@pytest.mark.timeout(900)
+def test_a_server_of_an_older_kplan_is_used_and_a_killed_one_is_not(
+    command: Command, tmp_path: Path
+) -> None:
+    assert command("spark", "start", *START).code == 0
+    known = status(command)
+    told = json.loads(record(tmp_path).read_text(encoding="utf-8"))
+    record(tmp_path).write_text(json.dumps({**told, "package": "/old 1"}), encoding="utf-8")
+    older = command("snapshot", "-run=one")  # which is sent the modules of this kplan
+    assert older.code == 0, older.err
+    assert not (tmp_path / "cache" / "spark").exists()
+
+    os.kill(known["pid"], signal.SIGKILL)
+    until(lambda: not is_running(known["pid"]))
+    assert record(tmp_path).exists()
+    assert status(command) == {"running": False}
+    alone = command("inventory")
+    assert alone.code == 0, alone.err
+    assert (tmp_path / "cache" / "spark").exists()
+    assert "No Spark is running" in command("spark", "stop").out
+    assert not record(tmp_path).exists()
