@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kplan.fleet.snapshot import CLUSTER, GROUP, NON_OBJECT_KINDS, USE, Row
+from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import failure_reason
 from kplan.model.errors import FleetError, UsageError
 from kplan.model.table import Cell, FigureTable
@@ -169,6 +170,7 @@ OUTPUT_FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", "": "pa
 
 def collect_table(name: str, data_frame: "DataFrame", limit: int = MAX_ROWS) -> FigureTable:
     """Collect at most `limit` rows; report that there are more, not how many."""
+    describe_jobs(data_frame.sparkSession, f"show table {name}")
     rows = data_frame.limit(limit + 1).collect()
     cells: tuple[tuple[Cell, ...], ...] = tuple(tuple(row) for row in rows[:limit])
     return FigureTable(name, tuple(data_frame.columns), cells, is_truncated=len(rows) > limit)
@@ -207,6 +209,7 @@ def snapshot_times(objects: "DataFrame") -> str:
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     at = F.col("attributes")["taken_at"]
+    describe_jobs(objects.sparkSession, "find the times of snapshots")
     found = objects.where(F.col("kind") == CLUSTER).agg(
         F.count(F.lit(1)).alias("all"), F.count(at).alias("read"), F.min(at), F.max(at)
     )
@@ -271,6 +274,7 @@ def write_table(
     _check_path(named)
     place = named if "://" in named else str(Path(named).absolute())
     try:
+        describe_jobs(data_frame.sparkSession, f"write {named}")
         told = data_frame.withColumns({key: F.lit(each) for key, each in lineage.items()})
         told.write.mode("overwrite").option("header", value=True).format(form).save(place)
     except Exception as failure:

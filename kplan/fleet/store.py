@@ -19,6 +19,7 @@ from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.iceberg_tables import IcebergTables
 from kplan.fleet.logs.store import LogStore, read_if_exists
 from kplan.fleet.snapshot import ROW_FORMAT
+from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import enable_codegen, failure_reason
 from kplan.fleet.tables import (
     DELTA,
@@ -87,6 +88,7 @@ class Store:
 
         """
         attempt = uuid.uuid4().hex
+        describe_jobs(self._spark, f"store run {run}")
         try:
             rows = self._tables.add_objects(objects, attempt)
             done = Run(run, attempt, at.isoformat(timespec="seconds"), rows=rows)
@@ -110,6 +112,7 @@ class Store:
             FleetError: one of them was written by a later version.
 
         """
+        describe_jobs(self._spark, "list runs")
         rows = read_if_exists(lambda: self._tables.lines("runs", RUN_SCHEMA).collect())
         found = sorted(map(_run_from_row, rows or ()), key=_run_order)
         for each in found:

@@ -113,7 +113,24 @@ def build_options(
     engine = SparkSettings(spark.master, spark.remote, parse_settings(spark.conf))
     given = wiring.build_project(session, StateOptions(), inputs, trust).inputs
     chosen = tuple(spark.cluster)
-    return FleetOptions(Path(), given, chosen, run.run, run.limit, run.output, engine)
+    return FleetOptions(
+        Path(),
+        given,
+        chosen,
+        run.run,
+        run.limit,
+        run.output,
+        engine,
+        command=command_name(session.args),
+    )
+
+
+def command_name(args: Sequence[str]) -> str:
+    """Return the words of a command line up to the verb, without options and arguments."""
+    words = [each for each in args if not each.startswith("-")]
+    words = words[words.index("fleet") if "fleet" in words else 0 :]
+    count = 3 if words[1:2] in (["audit"], ["spark"]) else 2
+    return " ".join(("kplan", *words[:count]))
 
 
 def build_ports(session: Session, progress: Progress) -> "FleetPorts":

@@ -16,6 +16,7 @@ from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from kplan.fleet.spark.server import SparkServer
     from kplan.workflow.fleet.spark import ServerStatus
 
 
@@ -86,8 +87,18 @@ def _status_data(found: "ServerStatus") -> dict[str, object]:
         "pid": server.process.pid,
         "spark": server.spark,
         "started_at": server.began_at,
-        "conf": dict(server.conf),
+        "conf": _shown_settings(server),
         "used": found.is_suitable,
+    }
+
+
+def _shown_settings(server: "SparkServer") -> dict[str, str]:
+    """Return the settings of the server without credentials."""
+    from kplan.fleet.spark.jvm import is_secret  # noqa: PLC0415 - help needs none of these
+
+    return {
+        name: "(sensitive value)" if is_secret(name, value) else value
+        for name, value in server.conf.items()
     }
 
 
@@ -103,5 +114,7 @@ def _status_text(found: "ServerStatus") -> str:
         else "Fleet commands do not use it here: it was started with other settings. Start it "
         "again: kplan fleet spark stop, kplan fleet spark start."
     )
-    conf = "".join(f"\n  {name} = {value}" for name, value in sorted(server.conf.items()))
+    conf = "".join(
+        f"\n  {name} = {value}" for name, value in sorted(_shown_settings(server).items())
+    )
     return f"{head} {use}{conf}"

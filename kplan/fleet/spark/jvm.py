@@ -107,6 +107,8 @@ def _archive_digest(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
+REDACTION_SETTING = "spark.redaction.regex"
+REDACTION_PATTERN = "(?i)secret|password|token|access[.]?key|jaas|keystore[.]key"
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 10.0
 _POLL_INTERVAL_S = 0.05
@@ -184,8 +186,10 @@ def start_gateway(
     with tempfile.TemporaryDirectory(prefix="kplan-spark-") as folder:
         told, log = Path(folder, "gateway"), Path(folder, "spark.log")
         archive = find_class_archive(java, spark_home, _class_path_folders(environ))
-        launcher, *rest = spark_command(java, spark_home, options, environ)
+        shown, secret = split_secrets(options)
+        launcher, *rest = spark_command(java, spark_home, shown, environ)
         command = [launcher, *(archive.java_options() if archive else ()), *rest]
+        command[-1:-1] = secret_options(secret, Path(folder, "secrets"))
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: S603
                 command,
@@ -208,6 +212,36 @@ def start_gateway(
             _stop_process(process, grace_s)
             if archive is not None:
                 archive.store(process.returncode, had_time=grace_s == ARCHIVE_TIMEOUT_S)
+
+
+def split_secrets(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Split settings into those that may be shown, and credentials."""
+    secret = {name: value for name, value in options.items() if is_secret(name, value)}
+    return {name: value for name, value in options.items() if name not in secret}, secret
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a setting of Spark is hidden by its pages and its event log, too."""
+    return name != REDACTION_SETTING and re.search(REDACTION_PATTERN, f"{name}={value}") is not None
+
+
+def secret_options(secret: Mapping[str, str], file: Path) -> tuple[str, ...]:
+    """Write credentials into a file that only we can read; returns how spark-submit reads it.
+
+    The command line of a process can be read by everyone on the machine.
+    """
+    if not secret:
+        return ()
+    lines = (f"{name} {_property_value(value)}\n" for name, value in secret.items())
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+        out.writelines(lines)
+    return ("--properties-file", str(file), "--load-spark-defaults")
+
+
+def _property_value(value: str) -> str:
+    """Write a value as files of properties have it."""
+    escaped = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    return f"\\{escaped}" if escaped.startswith((" ", "\t", "=", ":")) else escaped
 
 
 def spark_command(

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet.spark.jvm import find_java, spark_command
+from kplan.fleet.spark.jvm import find_java, secret_options, spark_command, split_secrets
 from kplan.fleet.spark.session import SparkSettings, open_session, server_options, spark_home
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
@@ -132,8 +132,10 @@ def _launch_server(folder: Path, conf: Mapping[str, str], began_at: str) -> Spar
     port, token = _free_port(), secrets.token_hex(32)
     java, home, log = find_java(os.environ), spark_home(), folder / "spark.log"
     log.unlink(missing_ok=True)
-    options = server_options(conf, port)
-    command = spark_command(java, home, options, os.environ, _CLASS, is_brief=False)
+    shown, secret = split_secrets(server_options(conf, port))
+    file = folder / "secrets"
+    work = (*secret_options(secret, file), *_CLASS)
+    command = spark_command(java, home, shown, os.environ, work, is_brief=False)
     given = {_TOKEN_VARIABLE: token, "SPARK_HOME": str(home), "PYSPARK_PYTHON": _python(conf)}
     with hold_signals():
         process = _spawn_with(given, tuple(command), log)
@@ -155,6 +157,8 @@ def _launch_server(folder: Path, conf: Mapping[str, str], began_at: str) -> Spar
     except BaseException:
         end_processes([process], 0)
         raise
+    finally:
+        file.unlink(missing_ok=True)
     return server
 
 

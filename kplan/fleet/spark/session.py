@@ -17,8 +17,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kplan.fleet.iceberg_tables import iceberg_settings
+from kplan.fleet.spark.jobs import DEFAULT_COMMAND, name_jobs
 from kplan.fleet.spark.joined import JoinedSession, JoinSettings, join_spark, submitted_master
-from kplan.fleet.spark.jvm import find_java, send_package, start_gateway
+from kplan.fleet.spark.jvm import (
+    REDACTION_PATTERN,
+    REDACTION_SETTING,
+    find_java,
+    send_package,
+    start_gateway,
+)
 from kplan.fleet.spark.progress import ProgressCallback, stop_session, watch_tasks
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass
@@ -57,7 +64,6 @@ _WITH_CODEGEN = {
 _PARQUET_TIMES = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 """Times as Parquet has statistics of: Spark's own choice has none, and every row would be read."""
 _ADDRESS_HINT = "Name it with -remote or -master, or in a spark block of fleet.hcl."
-_REDACTION_PATTERN = "(?i)secret|password|token|access[.]?key|jaas|keystore[.]key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +92,14 @@ class SparkSettings:
 
 @contextmanager
 def open_session(
-    engine: SparkSettings, progress_callback: ProgressCallback | None = None
+    engine: SparkSettings,
+    progress_callback: ProgressCallback | None = None,
+    command: str = DEFAULT_COMMAND,
 ) -> Iterator["SparkSession"]:
     """Open a session, and end it with everything that was started for it.
 
-    `progress_callback` hears how far its tasks are. An interrupt ends the jobs that are at work.
+    `progress_callback` hears how far its tasks are, and `command` names its jobs. An interrupt ends
+    those that are at work.
 
     Raises:
         FleetError: PySpark or Java is missing, or Spark does not answer.
@@ -106,6 +115,9 @@ def open_session(
             stack.enter_context(watch_tasks(spark, progress_callback, is_remote=is_remote))
         _silence_pyspark()
         with _translate_errors():
+            restore_names = name_jobs(spark, command)
+            if not joined.is_ours:
+                stack.callback(restore_names)
             if not joined.master.startswith(_LOCAL) and not engine.has_package:
                 folder = stack.enter_context(TemporaryDirectory(prefix="kplan-package-"))
                 send_package(spark, Path(folder), is_remote=is_remote)
@@ -255,7 +267,7 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
     return {
         "spark.app.name": "kplan",
         "spark.ui.showConsoleProgress": "false",
-        "spark.redaction.regex": _REDACTION_PATTERN,
+        REDACTION_SETTING: REDACTION_PATTERN,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",

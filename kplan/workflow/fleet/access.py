@@ -10,6 +10,7 @@ from kplan.fleet.logs.requests import clusters_with_log, log_lineage
 from kplan.fleet.plan import check_policies
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER
+from kplan.fleet.spark.jobs import describe_jobs
 from kplan.model.errors import UsageError
 from kplan.model.plan import Change, Plan
 from kplan.model.table import Figures
@@ -53,6 +54,7 @@ def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
         idle = lint.acl_findings(found.objects)
         asked, left_out = load_policies(found.fleet, options, ports, found.objects)
         ports.progress.stage("Asking policies")
+        describe_jobs(found.spark, "check policies")
         judged = check_policies(found.objects, asked).cache()
         ordered = judged.orderBy("cluster", "policy", "kind", "identity", "message", "standing")
         tables = {"findings": idle, "violations": ordered}
@@ -73,6 +75,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
     with open_snapshot(options, ports) as found:
         by_cluster = _changes_by_cluster(plans, found)
         gone, coming = acl_changes(found.spark, by_cluster)
+        describe_jobs(found.spark, "replay requests")
         history = read_audit(options, ports, found.store)
         told = replay_requests(history, found.objects, gone, coming).cache()
         counts = told.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")

@@ -56,7 +56,7 @@ class FleetOptions:
     """What a fleet command works on. `only` names clusters, `run` a stored run ("": the latest).
 
     `limit` bounds the rows that are shown, `output` takes all of them. Of logs counts what was
-    asked for in the time `since` until now, None for all of it.
+    asked for in the time `since` until now, None for all of it. `command` names it in Spark.
     """
 
     folder: Path
@@ -67,6 +67,7 @@ class FleetOptions:
     output: str = ""
     engine: SparkSettings = field(default_factory=SparkSettings)
     since: timedelta | None = None
+    command: str = "kplan fleet"
 
     def selected_clusters(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
         """Return the selected clusters, in the order of the file."""

@@ -13,6 +13,7 @@ from kplan.fleet.logs import audit_topic
 from kplan.fleet.logs.requests import usage_since
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, Row, write_snapshot
+from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.joined import environment_remote, has_spark
 from kplan.fleet.spark.server import find_server
 from kplan.fleet.spark.session import SparkSettings, open_session, table_settings
@@ -167,7 +168,9 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
     """Open a stored run; raises ConfigError, UsageError and FleetError."""
     fleet = read_fleet(options)
     ports.progress.stage("Starting Spark")
-    with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
+    with open_session(
+        choose_engine(fleet, options.engine), ports.progress.tasks, options.command
+    ) as spark:
         store = open_store(spark, fleet)
         run = store.run(options.run)
         objects = filter_clusters(options, store.objects(run))
@@ -204,7 +207,9 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
     asked = load_desired_names(fleet, options, ports)
     sources = tuple(_snapshot_sources(fleet, options, asked, ports))
     ports.progress.stage("Starting Spark")
-    with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
+    with open_session(
+        choose_engine(fleet, options.engine), ports.progress.tasks, options.command
+    ) as spark:
         from kplan.fleet.data_source import read_clusters  # noqa: PLC0415 - imports PySpark
 
         ports.progress.stage(f"Reading {len(sources)} clusters")
@@ -297,6 +302,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
     with open_snapshot(options, ports) as found:
         asked = load_desired(found.fleet, options, ports, found.objects)
         ports.progress.stage("Planning")
+        describe_jobs(found.spark, "plan clusters")
         everything = plan.plan_clusters(found.objects, asked).cache()
         kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
         told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))

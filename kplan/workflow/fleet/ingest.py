@@ -22,11 +22,13 @@ from kplan.fleet.logs.files import (
 from kplan.fleet.logs.layout import nearest_layout
 from kplan.fleet.logs.part import LogPart, log_id
 from kplan.fleet.logs.store import Added, UnreadableLog
+from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import open_session
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
 from kplan.model.table import Figures
 from kplan.model.version import VERSION
+from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import (
     choose_engine,
@@ -59,7 +61,7 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         more = audit_topic.connector_settings(engine.conf, options.inputs.environ)
         engine = replace(engine, conf={**engine.conf, **more})
     ports.progress.stage("Starting Spark")
-    with open_session(engine, ports.progress.tasks) as spark:
+    with open_session(engine, ports.progress.tasks, options.command) as spark:
         store = open_store(spark, fleet)
         notes = _ingest_all(store, spark, (fleet, logging), ports)
         history = filter_clusters(options, store.usage())
@@ -152,12 +154,14 @@ def ingest_files(
     store: Store, spark: "SparkSession", given: Sequence[LogPatterns]
 ) -> IngestedFiles:
     """Read what is new in the files that patterns fit; raises FleetError."""
+    describe_jobs(spark, "find new lines of logs")
     files, failed = list_log_files(spark, given)
     new = find_new_lines(spark, files, store.logs.parts())
     zones = {each.cluster: each.time_zone for each in given if each.time_zone}
     reasons = {f"{cluster}: {source}": why for (cluster, source), why in new.failures.items()}
     added = Added()
     if new.parts or new.native:
+        describe_jobs(spark, _new_text(new))
         try:
             added = store.logs.add(read_new_lines(spark, new), new, zones)
         except UnreadableLog as failure:  # of Spark's own reader, which tells of one only
@@ -167,6 +171,13 @@ def ingest_files(
     reasons |= added.reasons
     told = [f"{name} could not be read: {why}." for name, why in sorted(reasons.items())]
     return IngestedFiles(failed, told, added)
+
+
+def _new_text(new: NewLines) -> str:
+    parts = (*new.parts, *new.native)
+    names = sorted({each.cluster for each in parts})
+    where = f"cluster {names[0]}" if len(names) == 1 else f"{len(names):,} clusters"
+    return f"read {count_text(len({each.file for each in parts}), 'new file')} of {where}"
 
 
 def log_files(cluster: FleetCluster) -> list[str]:
@@ -281,6 +292,7 @@ def _add_records(store: Store, spark: "SparkSession", found: Sequence[_NewRecord
         ]
     size = sum(each.end - each.start for each in parts) * LINE_BYTES
     if lines is not None:
+        describe_jobs(spark, f"read {count_text(len(found), 'topic')} with new records")
         store.logs.add(lines, NewLines(tuple(parts), size=size), {})
 
 

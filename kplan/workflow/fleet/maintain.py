@@ -23,7 +23,9 @@ def vacuum_store(
     None keeps all logs. Raises FleetError.
     """
     fleet = read_fleet(options)
-    with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
+    with open_session(
+        choose_engine(fleet, options.engine), ports.progress.tasks, options.command
+    ) as spark:
         store, now = open_store(spark, fleet), ports.now()
         gone = 0 if logs is None else store.vacuum_logs(logs, now)
         return VacuumResult(store.vacuum(runs, now), gone)
@@ -46,7 +48,9 @@ def maintain_store(
     """
     fleet = read_fleet(options)
     ports.progress.stage("Starting Spark")
-    with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
+    with open_session(
+        choose_engine(fleet, options.engine), ports.progress.tasks, options.command
+    ) as spark:
         store, now = open_store(spark, fleet), ports.now()
         ports.progress.stage("Merging the rows of logs")
         gone = 0 if logs is None else store.vacuum_logs(logs, now)

@@ -47,7 +47,7 @@ def replay_plan(
     root = tables if "://" in tables else str(Path(tables).absolute())
     forms = (DELTA, ICEBERG) if "://" not in root else ()
     form = next((each for each in forms if Path(root, each).is_dir()), PARQUET)
-    with open_session(choose_local_engine(form), on_tasks) as spark:
+    with open_session(choose_local_engine(form), on_tasks, "kplan plan -replay") as spark:
         return compare_plan(spark, Store(spark, root, form), plan, bases)
 
 

@@ -11,6 +11,7 @@ from kplan.fleet import recommend
 from kplan.fleet.inventory import clusters_without_log
 from kplan.fleet.logs.requests import log_lineage
 from kplan.fleet.replay import replay_requests
+from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Run, Store
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl, AclKind
@@ -76,6 +77,7 @@ def recommend_privileges(
     with open_snapshot(options, ports) as found:
         history = read_audit(options, ports, found.store)
         ports.progress.stage("Comparing ACLs with usage")
+        describe_jobs(found.spark, "compare ACLs with usage")
         objects = found.objects
         made = narrower_acls(options, ports, found, history, asked).cache()
         replayed = replay_requests(

@@ -1,0 +1,113 @@
+"""What a Spark that kplan starts shows of a command: names of jobs, and no credentials."""
+
+import json
+import shutil
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kplan.fleet.spark.jobs import describe_jobs
+from kplan.fleet.spark.session import SparkSettings, open_session
+from tests.e2e.commands import kplan
+from tests.fleet.connect_server import FAST_SETTINGS, as_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
+SECRETS = {
+    "spark.hadoop.fs.s3a.secret.key": "s3-secret-5821",
+    "spark.hadoop.fs.s3a.access.key": "s3-access-5821",
+    "spark.sql.catalog.lake.jdbc.password": " jdbc\\secret-5821",
+    "spark.sql.catalog.lake.uri": "jdbc:postgresql://db/lake?user=u&password=url-secret-5821",
+}
+MARK = "secret-5821"
+
+
+def events(folder: Path) -> Iterator[Mapping[str, Any]]:
+    """Read the event logs of Spark."""
+    for file in folder.rglob("*"):
+        if file.is_file() and file.name.startswith(("local-", "events_")):
+            yield from map(json.loads, file.read_text(encoding="utf-8").splitlines())
+
+
+def job_names(folder: Path) -> set[tuple[str, str]]:
+    """List the job groups and descriptions of all jobs."""
+    jobs = (each["Properties"] for each in events(folder) if each["Event"].endswith("JobStart"))
+    return {(each.get("spark.jobGroup.id"), each.get("spark.job.description")) for each in jobs}
+
+
+def test_jobs_have_the_name_of_the_command_and_of_their_work(tmp_path: Path) -> None:
+    folder, logs = tmp_path / "fleet", tmp_path / "events"
+    shutil.copytree(EXAMPLE, folder)
+    logs.mkdir()
+    conf = {
+        **FAST_SETTINGS,
+        **SECRETS,
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": logs.as_uri(),
+    }
+    took = kplan(folder, "fleet", "snapshot", "-run=one", *as_options(conf))
+    assert took.code == 0, took.err
+    read = kplan(folder, "fleet", "audit", "ingest", *as_options(conf))
+    assert read.code == 0, read.err
+    names = job_names(logs)
+    assert {group for group, _ in names} == {"kplan fleet snapshot", "kplan fleet audit ingest"}
+    texts = {text for _, text in names}
+    assert "kplan fleet snapshot: store run one" in texts
+    assert "kplan fleet audit ingest: show table requests" in texts
+    assert any(
+        each.startswith("kplan fleet audit ingest: read ") and each.endswith("of cluster prod-eu")
+        for each in texts
+    ), texts
+    told = "".join(map(json.dumps, events(logs)))
+    assert "s3a.secret.key" in told
+    assert not [each for each in (MARK, "s3-access-5821") if each in told]
+
+
+def commands_of_java() -> str:
+    """Return the command lines of all processes, as everyone on the machine can read them."""
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = file.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"java"):
+            lines.append(b" ".join(words).decode(errors="replace"))
+    return "\n".join(lines)
+
+
+def rest(spark: "SparkSession", what: str) -> str:
+    """Ask the page of a Spark."""
+    context = spark.sparkContext
+    base = str(context.uiWebUrl).replace("localhost", "127.0.0.1")
+    address = f"{base}/api/v1/applications/{context.applicationId}/{what}"
+    with urllib.request.urlopen(address) as answer:  # noqa: S310 - of this machine
+        return str(answer.read().decode())
+
+
+def test_credentials_are_in_no_page_plan_or_command_line() -> None:
+    conf = {**FAST_SETTINGS, **SECRETS, "spark.ui.enabled": "true", "spark.ui.port": "0"}
+    engine = SparkSettings("local[1]", conf=conf)
+    with open_session(engine, command="kplan fleet inventory") as spark:
+        describe_jobs(spark, "show table inventory")
+        spark.range(3).collect()
+        taken = {name: spark.sparkContext.getConf().get(name) for name in SECRETS}
+        pages = {
+            each: rest(spark, each)
+            for each in ("environment", "jobs", "stages", "sql?details=true&planDescription=true")
+        }
+        seen = {**pages, "commands": commands_of_java()}
+    assert taken == SECRETS  # they have arrived all the same
+    assert "kplan fleet inventory: show table inventory" in pages["jobs"]
+    assert "s3a.secret.key" in pages["environment"]
+    for name, text in seen.items():
+        assert MARK not in text, name
+        assert "s3-access-5821" not in text, name

@@ -1,0 +1,105 @@
+"""`kplan fleet spark start|stop|status`: a Spark that commands find by themselves."""
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.commands import Ran, kplan
+from tests.e2e.places import until
+from tests.fleet.connect_server import FAST_SETTINGS, as_options
+
+pytestmark = pytest.mark.spark
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
+SECRET = "server\\secret-7310"
+START = (*as_options(FAST_SETTINGS), f"-conf=spark.hadoop.fs.s3a.secret.key={SECRET}")
+Command = Callable[..., Ran]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Iterator[Command]:
+    """Run fleet commands with a cache, and so a server, of their own."""
+    folder, cache = tmp_path / "fleet", tmp_path / "cache"
+    shutil.copytree(EXAMPLE, folder)
+    environ = {"KPLAN_CACHE": str(cache)}
+
+    def run(*args: str) -> Ran:
+        return kplan(folder, "fleet", *args, env=environ)
+
+    yield run
+    run("spark", "stop")
+
+
+def status(command: Command) -> dict[str, Any]:
+    """Return what kplan knows of the server."""
+    found: dict[str, Any] = json.loads(command("spark", "status", "-json").out)
+    return found
+
+
+def record(folder: Path) -> Path:
+    """Return the record of the server."""
+    return folder / "cache" / "spark-server" / "server.json"
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs that is no zombie."""
+    try:
+        return ") Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
+@pytest.mark.timeout(900)
+def test_a_command_uses_the_server_and_starts_no_java(command: Command, tmp_path: Path) -> None:
+    assert status(command) == {"running": False}
+    started = command("spark", "start", *START)
+    assert started.code == 0, started.err
+    assert SECRET not in started.out
+    known = status(command)
+    assert known["used"]
+    assert known["conf"]["spark.hadoop.fs.s3a.secret.key"] == "(sensitive value)"
+    line = Path(f"/proc/{known['pid']}/cmdline").read_bytes().decode()
+    assert SECRET not in line
+    assert not list(tmp_path.rglob("secrets"))
+    assert record(tmp_path).stat().st_mode & 0o077 == 0
+
+    again = command("spark", "start", *START)
+    assert again.code == 0, again.err
+    assert status(command)["pid"] == known["pid"]
+    other = command("spark", "start", "-conf=spark.sql.shuffle.partitions=7")
+    assert other.code == 1
+    assert "A Spark with other settings runs" in other.err
+
+    # A Java that a command starts itself leaves its archive of classes in the cache.
+    took = command("snapshot", "-run=one")
+    assert took.code == 0, took.err
+    assert not (tmp_path / "cache" / "spark").exists()
+
+
+@pytest.mark.timeout(900)
+def test_a_server_of_an_older_kplan_is_used_and_a_killed_one_is_not(
+    command: Command, tmp_path: Path
+) -> None:
+    assert command("spark", "start", *START).code == 0
+    known = status(command)
+    told = json.loads(record(tmp_path).read_text(encoding="utf-8"))
+    record(tmp_path).write_text(json.dumps({**told, "package": "/old 1"}), encoding="utf-8")
+    older = command("snapshot", "-run=one")  # which is sent the modules of this kplan
+    assert older.code == 0, older.err
+    assert not (tmp_path / "cache" / "spark").exists()
+
+    os.kill(known["pid"], signal.SIGKILL)
+    until(lambda: not is_running(known["pid"]))
+    assert record(tmp_path).exists()
+    assert status(command) == {"running": False}
+    alone = command("inventory")
+    assert alone.code == 0, alone.err
+    assert (tmp_path / "cache" / "spark").exists()
+    assert "No Spark is running" in command("spark", "stop").out
+    assert not record(tmp_path).exists()
