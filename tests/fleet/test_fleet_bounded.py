@@ -30,8 +30,9 @@ from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change
 from kplan.model.table import Figures
-from kplan.workflow.fleet import access, audit, fleet, ingest, maintain, report
+from kplan.workflow.fleet import access, audit, fleet, ingest, insight, maintain, report
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+from kplan.workflow.fleet.inputs import ReportInputs
 from tests.fleet.spark_target import CONNECT, SparkTarget
 from tests.project_harness import SilentProgress
 
@@ -238,6 +239,72 @@ def test_no_verb_takes_rows_without_a_bound(
         assert taken.brought, name
         wrong[name] = taken.wrong()
     assert not {name: told for name, told in wrong.items() if told}
+
+
+LOG_VERBS: dict[str, Asked] = {
+    "usage": audit.read_usage,
+    "costs": lambda o, p: insight.read_costs(o, p, 3),
+    "anomalies": lambda o, p: insight.read_anomalies(o, p, None),
+    "report": report.build_report,
+}
+"""Verbs of several tables, each of the stored logs."""
+
+
+def log_rows_read(spark: "SparkSession", since: int) -> int:
+    """Count the rows that scans of the stored logs gave, in the executions after one."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    return sum(
+        int(found.get().replace(",", "").split()[0])
+        for execution in each(store.executionsList())
+        if execution.executionId() > since
+        for node in each(store.planGraph(execution.executionId()).allNodes())
+        if node.name().startswith("Scan parquet") and "/requests/" in node.desc()
+        for metric in each(node.metrics())
+        if metric.name() == "number of output rows"
+        and (
+            found := store.executionMetrics(execution.executionId()).get(metric.accumulatorId())
+        ).isDefined()
+    )
+
+
+def last_execution(spark: "SparkSession") -> int:
+    """Return the number of the last query, when all that Spark has to tell of it is told."""
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    found = spark._jsparkSession.sharedState().statusStore().executionsList()
+    return max((execution.executionId() for execution in each(found)), default=-1)
+
+
+def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
+    at_work: SparkTarget,
+    spark: "SparkSession",
+    options: FleetOptions,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without rows that are kept every table reads the logs: both answers are the same."""
+    if at_work.name == CONNECT:
+        pytest.skip("Connect does not show the plans of Spark")
+    moment = FleetPorts(
+        lambda _: (MemoryCluster, ()),
+        lambda *_: None,
+        lambda _: {},
+        SilentProgress(),
+        lambda: datetime(2027, 1, 1, tzinfo=UTC),
+    )
+    ingest.ingest_logs(options, moment)
+    spark.conf.set("spark.sql.maxMetadataStringLength", "2000")
+    fleet.take_snapshot(options, moment)
+    stored = fleet.open_store(spark, fleet.read_fleet(options)).logs.rows().count()
+    for name, work in LOG_VERBS.items():
+        begun = last_execution(spark)
+        kept = work(options, moment)
+        ended = last_execution(spark)
+        assert log_rows_read(spark, begun) == stored, name
+        spark.catalog.clearCache()  # what verbs keep beside their inputs
+        with monkeypatch.context() as ours:
+            ours.setattr(ReportInputs, "_keep", lambda _, rows: rows)
+            assert work(options, moment).tables == kept.tables, name
+        last_execution(spark)
+        assert log_rows_read(spark, ended) > stored, name
 
 
 def test_the_search_sees_what_has_no_bound(at_work: SparkTarget, spark: "SparkSession") -> None:

@@ -16,7 +16,8 @@ from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
-from kplan.workflow.fleet.fleet import OpenSnapshot, open_snapshot, read_audit, render_figures
+from kplan.workflow.fleet.fleet import OpenSnapshot, render_figures
+from kplan.workflow.fleet.inputs import open_inputs
 
 _OWNED_HEADER = """\
 # These objects are unused. Delete their resource blocks, add this file, and plan: the plan deletes
@@ -73,8 +74,8 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
     With `removed` HCL is written there for review, for each cluster with a configuration: `removed`
     blocks for what kplan owns of them, and for the others resource blocks to own them first.
     """
-    with open_snapshot(options, ports) as found:
-        history = read_audit(options, ports, found.store)
+    with open_inputs(options, ports) as given:
+        found, history, lineage = given.found, given.logs, given.log_lineage
         idle = unused_objects(found.objects, history)
         if removed is not None:
             idle = {name: each.cache() for name, each in idle.items()}  # asked twice
@@ -83,9 +84,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
             )
             _write_removals(found, rows, removed, (options, ports))
         told = {"used": requests.last_usage(history), **idle}
-        return render_figures(
-            "Use of the fleet", told, (options, found), requests.log_lineage(history)
-        )
+        return render_figures("Use of the fleet", told, (options, found), lineage)
 
 
 def unused_objects(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":

@@ -9,19 +9,13 @@ from kplan.fleet.dataframe import MAX_ROWS, collect_table
 from kplan.fleet.insight import anomalies, costs, trends
 from kplan.fleet.insight.ownership import Ownership, topic_owners
 from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
-from kplan.fleet.logs.requests import log_lineage
 from kplan.fleet.store import Run
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import FleetError
 from kplan.model.fleet import AnomalyRow, CostRow, CostRules, TrendRow
 from kplan.model.table import Figures, FigureTable
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners
-from kplan.workflow.fleet.fleet import (
-    OpenSnapshot,
-    open_snapshot,
-    read_audit,
-    render_figures,
-)
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+from kplan.workflow.fleet.fleet import OpenSnapshot, render_figures
+from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -51,23 +45,21 @@ class InsightTables:
 
 def read_costs(options: FleetOptions, ports: FleetPorts, months: int) -> Figures:
     """Show what owners use and cost in the last calendar months, the month of the run too."""
-    with open_snapshot(options, ports) as found:
-        made = cost_tables(found, options, ports, months)
+    with open_inputs(options, ports) as given:
+        made = cost_tables(given, months)
         ports.progress.stage("Adding up")
-        currency = _cost_rules(found).currency
+        currency = _cost_rules(given.found).currency
         title = f"Costs of the fleet in {currency}" if currency else "Costs of the fleet"
-        return _show(title, made, (options, found))
+        return _show(title, made, (options, given.found))
 
 
-def cost_tables(
-    found: OpenSnapshot, options: FleetOptions, ports: FleetPorts, months: int
-) -> InsightTables:
+def cost_tables(given: ReportInputs, months: int) -> InsightTables:
     """Prepare `costs` (the columns of CostRow), `clusters`, `coverage` and `unknown_requests`."""
+    found, used, lineage = given.found, given.history, given.log_lineage
     last = run_day(found.run)
     first = costs.first_of_month(last, months - 1)
     runs = _runs_between(found, first, last)
-    objects, ownership, notes = _owned_objects(found, options, ports, runs)
-    used = _read_log(options, ports, found)
+    objects, ownership, notes = _owned_objects(given, runs)
     rules = _cost_rules(found)
     owners = topic_owners(found.spark, ownership)
     span = (f"{first:%Y-%m}", f"{last:%Y-%m}")
@@ -82,8 +74,7 @@ def cost_tables(
         "unknown_requests": costs.unknown_requests(found.objects, used),
     }
     more = (*_partial_notes(coverage), *_price_notes(found))
-    logs = {} if used is None else log_lineage(used)
-    return InsightTables(told, (*notes.said, *more), notes.is_incomplete, logs)
+    return InsightTables(told, (*notes.said, *more), notes.is_incomplete, lineage)
 
 
 def _cost_rules(found: OpenSnapshot) -> CostRules:
@@ -118,20 +109,19 @@ def read_trends(options: FleetOptions, ports: FleetPorts, days: int) -> Figures:
 
     `findings` holds `over` and `near` where a limit is met, or soon will be.
     """
-    with open_snapshot(options, ports) as found:
-        made = trend_tables(found, options, ports, days)
+    with open_inputs(options, ports) as given:
+        made = trend_tables(given, days)
         ports.progress.stage("Fitting lines")
-        return _show("Trends of the fleet", made, (options, found), "standing")
+        return _show("Trends of the fleet", made, (options, given.found), "standing")
 
 
-def trend_tables(
-    found: OpenSnapshot, options: FleetOptions, ports: FleetPorts, days: int
-) -> InsightTables:
+def trend_tables(given: ReportInputs, days: int) -> InsightTables:
     """Prepare `trends` (the columns of TrendRow)."""
+    found, options = given.found, given.options
     last = run_day(found.run)
     first = last - timedelta(days=days - 1)
     runs = _runs_between(found, first, last)
-    objects, ownership, notes = _owned_objects(found, options, ports, runs)
+    objects, ownership, notes = _owned_objects(given, runs)
     known = [each for each in days_of_runs(runs) if each >= first]
     owners = topic_owners(found.spark, ownership)
     figures = trends.daily_figures(objects, owners, ownership, known)
@@ -155,31 +145,29 @@ def read_anomalies(options: FleetOptions, ports: FleetPorts, until: date | None)
 
     `until` is the last day, by default today. `findings` holds the sorts of anomalies.
     """
-    with open_snapshot(options, ports) as found:
-        made = anomaly_tables(found, options, ports, until)
+    with open_inputs(options, ports) as given:
+        made = anomaly_tables(given, until)
         ports.progress.stage("Comparing days")
-        return _show("Anomalies of the fleet", made, (options, found), "finding")
+        return _show("Anomalies of the fleet", made, (options, given.found), "finding")
 
 
-def anomaly_tables(
-    found: OpenSnapshot, options: FleetOptions, ports: FleetPorts, until: date | None
-) -> InsightTables:
+def anomaly_tables(given: ReportInputs, until: date | None) -> InsightTables:
     """Prepare `anomalies` (the columns of AnomalyRow) and `left_out`.
 
     Raises:
         FleetError: no log is stored.
 
     """
+    found, used, lineage = given.found, given.logs, given.log_lineage
     rules = found.fleet.rules.anomalies
-    watch = anomalies.Watch.until(until or ports.now().date(), rules)
-    used = read_audit(options, ports, found.store)
+    watch = anomalies.Watch.until(until or given.ports.now().date(), rules)
     history = anomalies.subject_history(used, watch, rules).cache()
     told = {
         "anomalies": anomalies.anomaly_table(history, watch, rules).cache(),
         "left_out": anomalies.unjudged_clusters(history, found.objects, watch, rules),
     }
     days = {"watched": f"{watch.first} to {watch.last}", "baseline_from": str(watch.baseline)}
-    return InsightTables(told, lineage={**log_lineage(used), **days})
+    return InsightTables(told, lineage={**lineage, **days})
 
 
 # ---- what they share
@@ -205,11 +193,11 @@ class _OwnerNotes:
 
 
 def _owned_objects(
-    found: OpenSnapshot, options: FleetOptions, ports: FleetPorts, runs: Sequence[Run]
+    given: ReportInputs, runs: Sequence[Run]
 ) -> "tuple[DataFrame, Ownership, _OwnerNotes]":
     """Return the rows of runs, of the clusters of the fleet file, and who owns topics."""
-    owned, unknown = list_owners(found.fleet, options, ports)
-    names = [each.name for each in options.selected_clusters(found.fleet)]
+    found, (owned, unknown) = given.found, given.owned
+    names = [each.name for each in given.options.selected_clusters(found.fleet)]
     rows = found.store.objects_of_runs(runs)
     objects = rows.where(rows["cluster"].isin(*names))
     labels = {
@@ -231,13 +219,6 @@ def _runs_between(found: OpenSnapshot, first: date, last: date) -> list[Run]:
     """Choose runs up to the one that is asked, which is the last one of its day."""
     older = [each for each in found.store.runs() if each.at <= found.run.at]
     return last_runs_of_days(older, first, last)
-
-
-def _read_log(options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> "DataFrame | None":
-    try:
-        return read_audit(options, ports, found.store)
-    except FleetError:  # no log was ever kept: then nothing is known of requests
-        return None
 
 
 def _show(

@@ -3,31 +3,23 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kplan.fleet import inventory, lint, plan, recommend
 from kplan.fleet.dataframe import collect_table
 from kplan.fleet.logs import requests
 from kplan.fleet.page import access, health, usage
-from kplan.model.errors import FleetError
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
 from kplan.workflow.fleet.desired import (
     FleetOptions,
     FleetPorts,
-    list_owners,
     load_desired,
     load_policies,
 )
-from kplan.workflow.fleet.fleet import (
-    OpenSnapshot,
-    count_owners,
-    open_snapshot,
-    read_audit,
-    render_figures,
-)
+from kplan.workflow.fleet.fleet import count_owners, render_figures
+from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.insight import anomaly_tables, cost_tables, trend_tables
 from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
 
@@ -41,27 +33,6 @@ _WINDOW = timedelta(days=30)
 """ACLs that were watched for less are in no recommendation, as with `kplan fleet recommend`."""
 
 
-class ReportInputs:
-    """What the sections of a report are made of; each is read once, when it is first asked for."""
-
-    def __init__(self, options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> None:
-        self.options, self.ports, self.found = options, ports, found
-        self.notes: list[str] = []
-
-    @cached_property
-    def objects(self) -> "DataFrame":
-        """The rows of the run, kept for several questions."""
-        return self.found.objects.cache()
-
-    @cached_property
-    def history(self) -> "DataFrame | None":
-        """The requests of logs; None where no log was ever ingested."""
-        try:
-            return read_audit(self.options, self.ports, self.found.store)
-        except FleetError:
-            return None
-
-
 SectionTables = Callable[[ReportInputs], "Mapping[str, DataFrame]"]
 """Makes the tables of a section, by the names of `report/documents/fleet/sections.py`; nothing
 where their data is missing: the page then says which command makes it."""
@@ -69,14 +40,13 @@ where their data is missing: the page then says which command makes it."""
 
 def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
-    with open_snapshot(options, ports) as found:
-        given = ReportInputs(options, ports, found)
+    with open_inputs(options, ports) as given:
+        found, logs = given.found, given.log_lineage
         told: dict[str, DataFrame] = {}
         for section in SECTIONS:
             told |= section(given)
         ports.progress.stage("Working out the page")
         title = f"Kafka fleet, {count_text(len(options.selected_clusters(found.fleet)), 'cluster')}"
-        logs = {} if given.history is None else requests.log_lineage(given.history)
         made = render_figures(title, told, (options, found), logs)
         tables = (*made.tables, found.unread)
         if given.history is not None:  # a chart is drawn whole, whatever -limit says
@@ -117,7 +87,7 @@ def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _inventory_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    owned, unknown = list_owners(given.found.fleet, given.options, given.ports)
+    owned, unknown = given.owned
     given.notes += unknown
     return {
         "inventory": inventory.inventory(given.objects),
@@ -158,19 +128,19 @@ def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _cost_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    made = cost_tables(given.found, given.options, given.ports, _MONTHS)
+    made = cost_tables(given, _MONTHS)
     # Its notes say less than the table of known days, and a report with notes is incomplete.
     return {"costs": made.tables["costs"], "coverage": made.tables["coverage"]}
 
 
 def _trend_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    return {"trends": trend_tables(given.found, given.options, given.ports, _DAYS).tables["trends"]}
+    return {"trends": trend_tables(given, _DAYS).tables["trends"]}
 
 
 def _anomaly_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     if given.history is None:
         return {}
-    made = anomaly_tables(given.found, given.options, given.ports, None)
+    made = anomaly_tables(given, None)
     return {"anomalies": made.tables["anomalies"]}
 
 

@@ -1,0 +1,78 @@
+"""What the tables of one answer are made of, each read once."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kplan.fleet.logs.requests import log_lineage
+from kplan.model.errors import FleetError
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners
+from kplan.workflow.fleet.fleet import OpenSnapshot, open_snapshot, read_audit
+
+if TYPE_CHECKING:
+    from kplan.fleet.spark.session import DataFrame
+
+OwnedObjects = tuple[list[tuple[str, str, str, str]], tuple[str, ...]]
+"""Cluster, kind, identity and owner of what states own; and which states are not known."""
+
+
+class ReportInputs:
+    """What the tables of one answer are made of; each is read once, when it is first asked for.
+
+    Spark keeps rows in memory and on disk until they are released.
+    """
+
+    def __init__(self, options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> None:
+        self.options, self.ports, self.found = options, ports, found
+        self.notes: list[str] = []
+        self._kept: list[DataFrame] = []
+
+    @cached_property
+    def objects(self) -> "DataFrame":
+        """The rows of the run."""
+        return self._keep(self.found.objects)
+
+    @cached_property
+    def owned(self) -> OwnedObjects:
+        """What the states of all clusters own."""
+        return list_owners(self.found.fleet, self.options, self.ports)
+
+    @cached_property
+    def logs(self) -> "DataFrame":
+        """The requests of logs; raises FleetError where no log was ever ingested."""
+        return self._keep(read_audit(self.options, self.ports, self.found.store))
+
+    @cached_property
+    def history(self) -> "DataFrame | None":
+        """The requests of logs; None where no log was ever ingested."""
+        try:
+            return self.logs
+        except FleetError:
+            return None
+
+    @cached_property
+    def log_lineage(self) -> Mapping[str, str]:
+        """Of which logs the requests are, for the lineage of figures.
+
+        To ask before any table is computed has the logs read here, by one query and not by several.
+        """
+        return {} if self.history is None else log_lineage(self.history)
+
+    def _keep(self, rows: "DataFrame") -> "DataFrame":
+        self._kept.append(rows.cache())
+        return rows
+
+    def release(self) -> None:
+        """Free what is kept: a Spark that others started outlives this answer."""
+        for each in self._kept:
+            each.unpersist()
+
+
+@contextmanager
+def open_inputs(options: FleetOptions, ports: FleetPorts) -> Iterator[ReportInputs]:
+    """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError."""
+    with open_snapshot(options, ports) as found:
+        given = ReportInputs(options, ports, found)
+        yield given
+        given.release()
