@@ -74,5 +74,7 @@ def open_inputs(options: FleetOptions, ports: FleetPorts) -> Iterator[ReportInpu
     """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError."""
     with open_snapshot(options, ports) as found:
         given = ReportInputs(options, ports, found)
-        yield given
-        given.release()
+        try:
+            yield given
+        finally:
+            given.release()
