@@ -28,13 +28,13 @@ def ask_concurrently(
     A request that hangs is left behind with its thread, which ends with the process. What a
     question raises is raised.
     """
-    told: SimpleQueue[tuple[int, Answer] | BaseException] = SimpleQueue()
+    result: SimpleQueue[tuple[int, Answer] | BaseException] = SimpleQueue()
 
     def ask(number: int, question: Callable[[], Answer]) -> None:
         try:
-            told.put((number, question()))
+            result.put((number, question()))
         except BaseException as failure:  # noqa: BLE001 - raised again by who waits for it
-            told.put(failure)
+            result.put(failure)
 
     for each in questions.items():
         Thread(target=ask, args=each, name=f"look-{each[0]}", daemon=True).start()
@@ -42,7 +42,7 @@ def ask_concurrently(
     while len(found) < len(questions):
         left = until - context.clock.now()
         try:
-            answer = told.get(timeout=min(_STOP_CHECK_S, max(left, _MIN_WAIT_S)))
+            answer = result.get(timeout=min(_STOP_CHECK_S, max(left, _MIN_WAIT_S)))
         except Empty:
             if context.is_stopped() or context.clock.now() >= until:
                 break

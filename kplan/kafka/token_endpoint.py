@@ -87,9 +87,9 @@ def _parse_document(body: bytes) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _endpoint_error(client: ClientCredentials, status: int, told: dict[str, object]) -> AuthError:
+def _endpoint_error(client: ClientCredentials, status: int, values: dict[str, object]) -> AuthError:
     """Return the error of an endpoint (RFC 6749, 5.2)."""
-    words = [str(told[key]) for key in ("error", "error_description") if told.get(key)]
+    words = [str(values[key]) for key in ("error", "error_description") if values.get(key)]
     return AuthError(
         f"{client.token_url} gave the client {client.client_id} no token: "
         f"{': '.join([f'HTTP {status}', *words])[:500].rstrip('.')}.",

@@ -239,10 +239,10 @@ def is_marked(mark: str, secret: str, name: str) -> bool:
     Marks in states of earlier versions have no salt of their own, but the `name` of what the
     secret is for.
     """
-    salt, dollar, told = mark.partition("$")
+    salt, dollar, each = mark.partition("$")
     if not dollar:
         return _is_same(mark, _stretch(secret, f"kplan {name}", _OLD_MARK_BYTES))
-    return _is_same(told, _stretch(secret, salt, _MARK_BYTES))
+    return _is_same(each, _stretch(secret, salt, _MARK_BYTES))
 
 
 def _is_same(one: str, other: str) -> bool:

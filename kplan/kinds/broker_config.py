@@ -346,14 +346,14 @@ def _find_refusal(spec: ConfigResourceAlteration, keys: KnownKeys) -> Refusal | 
             if not key.startswith("listener.name."):  # keys of one listener are not told
                 return client_refusal(CLIENT_INVALID, _unknown_key_message(key, keys))
             continue
-        told = keys[key]
-        if told.is_read_only:
+        found = keys[key]
+        if found.is_read_only:
             way = "set it in the broker's server.properties and restart the broker"
             return client_refusal(CLIENT_INVALID, f"{key} is read-only: {way}.")
-        if told.type is None or told.entry.is_sensitive:
+        if found.type is None or found.entry.is_sensitive:
             continue
-        if fault := value_fault(ConfigDefinition(key, told.type, ""), value):
-            return client_refusal(CLIENT_INVALID, f"{key}: {fault} ({told.type}).")
+        if fault := value_fault(ConfigDefinition(key, found.type, ""), value):
+            return client_refusal(CLIENT_INVALID, f"{key}: {fault} ({found.type}).")
     return None
 
 

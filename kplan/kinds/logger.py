@@ -86,10 +86,10 @@ class LoggerKind:
         hidden: dict[Identity, Refusal] = {}
         for identity in wanted:
             node, _, logger = identity.partition("|")
-            told = answers.get(_resource(node))
-            if isinstance(told, Refusal):
-                hidden[identity] = told
-            elif told is not None and (detail := told.get(logger)) is not None:
+            found = answers.get(_resource(node))
+            if isinstance(found, Refusal):
+                hidden[identity] = found
+            elif found is not None and (detail := found.get(logger)) is not None:
                 level = detail.entry.value or ""
                 objects[identity] = LiveObject(Logger(int(node), logger, level))
         return KindSnapshot(objects, hidden)

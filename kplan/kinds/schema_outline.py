@@ -51,8 +51,8 @@ class _AvroOutline:
         self._lines: dict[str, str] = {}
 
     def read(self, schema: object) -> Outline:
-        told = self._type(schema, "")
-        return self._lines if told in self._lines else {**self._lines, _WHOLE: told}
+        found = self._type(schema, "")
+        return self._lines if found in self._lines else {**self._lines, _WHOLE: found}
 
     def _type(self, schema: Any, space: str) -> str:  # noqa: ANN401 - JSON
         if isinstance(schema, str):
@@ -79,17 +79,17 @@ class _AvroOutline:
         aliases = [_full_name(each, inner) for each in schema.get("aliases", ())]
         also = f", alias {', '.join(aliases)}" if aliases else ""
         if kind == "enum":
-            told = f"enum of {', '.join(schema['symbols'])}{_rest(schema, *known, 'symbols')}"
+            text = f"enum of {', '.join(schema['symbols'])}{_rest(schema, *known, 'symbols')}"
         elif kind == "fixed":
-            told = f"fixed of {schema['size']} bytes{_rest(schema, *known, 'size')}"
+            text = f"fixed of {schema['size']} bytes{_rest(schema, *known, 'size')}"
         else:
             fields = schema["fields"]
             names = ", ".join(each["name"] for each in fields)
-            told = f"{kind} of {names or 'nothing'}{_rest(schema, *known, 'fields')}"
+            text = f"{kind} of {names or 'nothing'}{_rest(schema, *known, 'fields')}"
             self._lines[name] = ""  # it comes before its fields, which may refer to it
             for each in fields:
                 self._lines[f"{name}.{each['name']}"] = self._field(each, inner)
-        self._lines[name] = f"{told}{also}"
+        self._lines[name] = f"{text}{also}"
         return name
 
     def _field(self, field: Mapping[str, Any], space: str) -> str:

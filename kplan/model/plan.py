@@ -299,8 +299,8 @@ class Plan:
             return ", ".join(
                 each.get("name") or connection_name(key) for key, each in self.clusters.items()
             )
-        told = self.cluster
-        return told.get("name") or told.get("at") or self.based_on.cluster_id or "unknown"
+        found = self.cluster
+        return found.get("name") or found.get("at") or self.based_on.cluster_id or "unknown"
 
     @property
     def cluster_label(self) -> str:

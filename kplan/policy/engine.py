@@ -202,17 +202,17 @@ def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
 
     All other policies are asked about everything, whoever is first: their order changes nothing.
     """
-    told: set[tuple[str, str]] = set()
+    items: set[tuple[str, str]] = set()
     for one, other in combinations([each.header for each in policies], 2):
         if one.name == other.name:
             yield _name_conflict(other, f'There are two policies "{one.name}".', one)
         pair = (one.source, other.source)
-        if one.source == other.source or one.order != other.order or pair in told:
+        if one.source == other.source or one.order != other.order or pair in items:
             continue
         if one.is_legacy is other.is_legacy:
             continue
         if same := _common_decision(one, other):
-            told.add(pair)
+            items.add(pair)
             yield Diagnostic(
                 "KP328",
                 Severity.ERROR,
@@ -253,12 +253,12 @@ def _common_decision(one: PolicyHeader, other: PolicyHeader) -> str:
     return f"{operations[0]} of {min(kinds, default='every kind')}" if is_same else ""
 
 
-def _name_conflict(head: PolicyHeader, told: str, other: PolicyHeader) -> Diagnostic:
+def _name_conflict(head: PolicyHeader, text: str, other: PolicyHeader) -> Diagnostic:
     return Diagnostic(
         "KP327",
         Severity.ERROR,
         SUMMARIES["KP327"],
-        told,
+        text,
         "Rename one of them: waivers and overrides go by the name.",
         subject=head.declared_at,
         related=(("the first", other.declared_at),) if other.declared_at else (),
@@ -361,9 +361,9 @@ def _redact_violation(violation: Violation, change: Change) -> Violation:
     def clean(text: str) -> str:
         return redact_refusal(Refusal("POLICY_VIOLATION", 44, text), change).message
 
-    told = violation.diagnostic
+    found = violation.diagnostic
     return replace(
         violation,
         message=clean(violation.message),
-        diagnostic=replace(told, detail=clean(told.detail), hint=clean(told.hint)),
+        diagnostic=replace(found, detail=clean(found.detail), hint=clean(found.hint)),
     )

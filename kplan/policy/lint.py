@@ -215,7 +215,7 @@ def _warning(
 ) -> Diagnostic:
     place = estate.declarations.get(acl)
     beside = estate.declarations.get(other) if other else None
-    told = (
+    found = (
         detail
         if place
         else f"{detail.rstrip('.')} (live, not declared here: {describe_binding(acl)})."
@@ -224,7 +224,7 @@ def _warning(
         code,
         Severity.WARNING,
         SUMMARIES[code],
-        told,
+        found,
         hint,
         place.address if place else None,
         place.at if place else None,

@@ -183,7 +183,7 @@ def load_python_policies(path: str, settings: Mapping[str, object]) -> LoadedPol
         found = [_load_entry_point(path, settings)]
     return LoadedPolicies(
         tuple(policy for each in found for policy in each.policies),
-        tuple(told for each in found for told in each.diagnostics),
+        tuple(result for each in found for result in each.diagnostics),
     )
 
 
@@ -263,15 +263,15 @@ def _create_policy(
     file, source = place
     try:
         instance = make()
-        told: tuple[Diagnostic, ...] = ()
+        diagnostics: tuple[Diagnostic, ...] = ()
         if any(callable(getattr(instance, name, None)) for name in LEGACY_METHODS):
-            told = (_legacy_warning(str(file)),)
+            diagnostics = (_legacy_warning(str(file)),)
             instance = LegacyPolicyAdapter(instance, file.stem)
         if callable(configure := getattr(instance, "configure", None)):
             configure(dict(settings))
         if idle := _unknown_method(instance):
             return LoadedPolicies(diagnostics=(_unusable_policy(str(file), idle),))
-        return LoadedPolicies((_policy(instance, file, source),), told)
+        return LoadedPolicies((_policy(instance, file, source),), diagnostics)
     except _POLICY_ERRORS as raised:
         return LoadedPolicies(
             diagnostics=(

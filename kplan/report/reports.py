@@ -96,8 +96,8 @@ def figures_report(figures: Figures, at: str) -> Report:
     about: dict[str, Data] = {"lineage": dict(figures.lineage), "notes": list(figures.notes)}
 
     def messages() -> tuple[Data, ...]:
-        version, *told = _stream("answer", "Found", rows, at)
-        return (version, {**stream_message("figures", figures.title, at), **about}, *told)
+        version, *found = _stream("answer", "Found", rows, at)
+        return (version, {**stream_message("figures", figures.title, at), **about}, *found)
 
     return Report(
         lambda: table.figures_document(figures),
@@ -108,8 +108,8 @@ def figures_report(figures: Figures, at: str) -> Report:
 
 
 def _stream(sort: str, said: str, rows: Sequence[Data], at: str) -> tuple[Data, ...]:
-    told = ({**stream_message(sort, said, at), sort: each} for each in rows)
-    return (version_message(at), *told)
+    items = ({**stream_message(sort, said, at), sort: each} for each in rows)
+    return (version_message(at), *items)
 
 
 def _plan_run_gauges(plan: Plan, at: str) -> Sequence[Gauge]:
@@ -128,9 +128,9 @@ def plan_report(plan: Plan, sources: Sources, at: str, *, is_grouped: bool = Tru
     """Report a plan with its problems; `sources` maps file to its text."""
 
     def document() -> Document:
-        told = plan_document(plan, is_grouped=is_grouped, most_names=_MOST_NAMES)
-        first, *rest = told.blocks
-        return replace(told, blocks=(first, *problem_blocks(plan.all_diagnostics, sources), *rest))
+        found = plan_document(plan, is_grouped=is_grouped, most_names=_MOST_NAMES)
+        first, *rest = found.blocks
+        return replace(found, blocks=(first, *problem_blocks(plan.all_diagnostics, sources), *rest))
 
     return Report(
         document,
@@ -153,13 +153,13 @@ def apply_report(
     done = [each.change for each in outcomes if each.status is OutcomeStatus.APPLIED]
 
     def document() -> Document:
-        told = outcomes_document(outcomes, again, plan.import_count)
+        result = outcomes_document(outcomes, again, plan.import_count)
         found = tuple(problem_blocks(plan.all_diagnostics, sources))
         counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in plan_tallies(done))
-        *blocks, totals = told.blocks
+        *blocks, totals = result.blocks
         blocks = [*found, *blocks, *applied_blocks(outcomes), totals]
-        title = f"{told.title} on {plan.cluster_name}"
-        return replace(told, blocks=tuple(blocks), title=title, tallies=counts)
+        title = f"{result.title} on {plan.cluster_name}"
+        return replace(result, blocks=tuple(blocks), title=title, tallies=counts)
 
     return Report(
         document,
@@ -167,7 +167,7 @@ def apply_report(
         lambda: case.outcome_cases(outcomes),
         lambda: (
             message.version_message(at),
-            *(told for each in outcomes for told in message.outcome_messages(each, at)),
+            *(result for each in outcomes for result in message.outcome_messages(each, at)),
             message.summary_message(outcomes, at),
         ),
         _counts(partial(_count, done)),

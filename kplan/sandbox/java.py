@@ -69,12 +69,12 @@ def _find_system_java() -> Java:
 def read_java_version(launcher: str) -> str | None:
     """Ask a launcher for its version, as `25.0.2`; None where it is none that runs."""
     try:
-        told = subprocess.run(  # noqa: S603 - the user's own Java
+        result = subprocess.run(  # noqa: S603 - the user's own Java
             [launcher, "-version"], capture_output=True, text=True, timeout=30, check=True
         ).stderr
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r'version "(\d[\d.]*)', told)
+    found = re.search(r'version "(\d[\d.]*)', result)
     return found[1].rstrip(".") if found else None
 
 

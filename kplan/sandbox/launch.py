@@ -238,9 +238,9 @@ def _remove_old_files(folder: Path) -> None:
 def _new_uuid() -> str:
     """Return an id as Kafka makes them: 22 characters of URL-safe base 64."""
     while True:
-        told = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        if not told.startswith("-"):
-            return told
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
 
 
 def _format_storage(
@@ -278,9 +278,9 @@ def _run_tools(commands: Mapping[str, tuple[str, ...]], report: Callable[[int], 
             runs[error] = run
         for done, (error, run) in enumerate(runs.items()):
             report(done)
-            told, _ = run.communicate()
+            each, _ = run.communicate()
             if run.returncode != 0:
-                raise SandboxError(f"{error}:\n{told}")
+                raise SandboxError(f"{error}:\n{each}")
 
 
 def _initial_controllers(sandbox: Sandbox) -> str:
@@ -384,11 +384,11 @@ def _contains(log: Path, what: bytes) -> bool:
 def log_tail(sandbox: Sandbox, number: int) -> str:
     """Return the end of a node's log and of its console, where Java itself speaks."""
     home = node_folder(sandbox.folder, sandbox.node(number))
-    told = [
+    items = [
         *last_lines(home / "server.log", LOG_TAIL_LINES),
         *last_lines(home / "console.log", LOG_TAIL_LINES),
     ]
-    return "\n".join([f"The end of the log of node {number}:", *told])
+    return "\n".join([f"The end of the log of node {number}:", *items])
 
 
 def last_lines(file: Path, lines: int) -> list[str]:

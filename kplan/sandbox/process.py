@@ -161,13 +161,13 @@ def _boot_id() -> str:
 
 def _read_status_by_ps(pid: int) -> _ProcessStatus | None:
     """Do the same where there is no /proc (macOS, BSD); the start time is exact to a second."""
-    told = subprocess.run(  # noqa: S603
+    found = subprocess.run(  # noqa: S603
         ["/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],
         capture_output=True,
         text=True,
         check=False,
         env={"LC_ALL": "C", "TZ": "UTC"},
     ).stdout.split(maxsplit=1)
-    if len(told) < 2 or told[0].startswith("Z"):  # noqa: PLR2004
+    if len(found) < 2 or found[0].startswith("Z"):  # noqa: PLR2004
         return None
-    return _ProcessStatus(told[0][0], told[1].strip())
+    return _ProcessStatus(found[0][0], found[1].strip())

@@ -152,20 +152,20 @@ def _from_json(folder: Path, document: Mapping[str, Any]) -> Sandbox:
     )
 
 
-def _node_from_json(told: Mapping[str, Any]) -> Node:
-    return Node(**{**told, "roles": tuple(Role(role) for role in told["roles"])})
+def _node_from_json(values: Mapping[str, Any]) -> Node:
+    return Node(**{**values, "roles": tuple(Role(role) for role in values["roles"])})
 
 
 def _spec_to_json(spec: SandboxSpec) -> Mapping[str, Any]:
     return {**_fields(spec), "server_properties": dict(spec.server_properties)}
 
 
-def _spec_from_json(told: Mapping[str, Any]) -> SandboxSpec:
+def _spec_from_json(values: Mapping[str, Any]) -> SandboxSpec:
     return SandboxSpec(
         **{
-            **told,
-            "security": Security(told["security"]),
-            "class_path": tuple(Path(entry) for entry in told["class_path"]),
+            **values,
+            "security": Security(values["security"]),
+            "class_path": tuple(Path(entry) for entry in values["class_path"]),
         }
     )
 

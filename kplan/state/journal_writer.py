@@ -78,9 +78,9 @@ class JournalWriter:
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Record the outcome of changes; it is durable before the next request is sent."""
-        told = [outcome_line(self._numbers[each.change.key], each) for each in outcomes]
+        items = [outcome_line(self._numbers[each.change.key], each) for each in outcomes]
         with self._mutex:
-            self._sink.add(b"".join([self._chain.encode_line(each) for each in told]))
+            self._sink.add(b"".join([self._chain.encode_line(each) for each in items]))
 
     def on_visibility(self, visibility: Visibility) -> None:
         """Record nothing: the state marks changes that are not visible yet."""

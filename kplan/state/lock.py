@@ -92,14 +92,14 @@ def acquire_lock(
     """
     deadline = time.monotonic() + timeout_s
     pauses = chain(_PAUSES_S, repeat(_LONGEST_PAUSE_S))
-    told: set[str] = set()
+    items: set[str] = set()
     while isinstance(found := attempt(), LockConflict):
         left = deadline - time.monotonic()
         if left <= 0:
             waited = f" Waited {timeout_s:g} s." if timeout_s > 0 else ""
             raise StateLockedError(f"{found.detail}{waited}", found.hint)
-        if found.holder is not None and found.holder.id not in told:
-            told.add(found.holder.id)
+        if found.holder is not None and found.holder.id not in items:
+            items.add(found.holder.id)
             waiting(found.holder)
         time.sleep(min(next(pauses), left))
     return found

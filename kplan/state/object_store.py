@@ -357,8 +357,8 @@ def _open_store(place: StateBucket) -> "Store":
 
 
 def _version(e_tag: str | None, version: str | None) -> _Version:
-    told = {"e_tag": e_tag, "version": version}
-    return {name: each for name, each in told.items() if each is not None}
+    values = {"e_tag": e_tag, "version": version}
+    return {name: each for name, each in values.items() if each is not None}
 
 
 def _lacks_bucket(failure: Exception) -> bool:

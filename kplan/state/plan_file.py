@@ -223,8 +223,8 @@ def write_plan(
 
 
 def _signature(about: Mapping[str, Any], members: Mapping[str, bytes], key: str) -> str:
-    told = {name: value for name, value in about.items() if name != "signature"}
-    found = hmac.new(key.encode(), compact_json(told), hashlib.sha256)
+    values = {name: value for name, value in about.items() if name != "signature"}
+    found = hmac.new(key.encode(), compact_json(values), hashlib.sha256)
     for name in (PLAN, SHOW):
         found.update(hashlib.sha256(members.get(name, b"")).digest())
     return found.hexdigest()

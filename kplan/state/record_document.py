@@ -68,10 +68,10 @@ def encode_records(
     )
     name = _record_name(heading.serial)
     parts = {f"{name}/{number:04}": each for number, each in enumerate(pieces)}
-    told = _encode_json({"format": FORMAT, **asdict(manifest)})
+    found = _encode_json({"format": FORMAT, **asdict(manifest)})
     old = stored_serials(view)[:-MAX_BACKUPS]
     gone = [each for each in view if _record_serial(each) in {*old, heading.serial}]
-    return {**dict.fromkeys(gone), **parts, name: told, CURRENT_RECORD: told}
+    return {**dict.fromkeys(gone), **parts, name: found, CURRENT_RECORD: found}
 
 
 def move_note_records(to: str) -> RecordChanges:
@@ -220,8 +220,8 @@ def read_version(view: RecordView, serial: int, place: str) -> State:
     """
     kept = stored_serials(view)
     if serial not in kept:
-        told = ", ".join(str(each) for each in kept) or "none"
-        raise StateError(f"There is no state of serial {serial} in {place}; available: {told}.")
+        text = ", ".join(str(each) for each in kept) or "none"
+        raise StateError(f"There is no state of serial {serial} in {place}; available: {text}.")
     try:
         return _read_state(view, serial)
     except StateCorruptError as fault:

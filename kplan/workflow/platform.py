@@ -143,14 +143,16 @@ def explain_refusals(plan: Plan, descriptions: Mapping[str, ClusterDescription])
         for each in plan.changes
         if each.provider in descriptions
     }
-    told: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for each in plan.diagnostics:
         platform = platforms.get(each.address) if each.address else None
         if each.code != _REFUSED or platform is None:
-            told.append(each)
+            diagnostics.append(each)
         elif each.address not in known:
-            told.append(replace(each, hint=f"{each.hint} {_platform_hint(platform)}".strip()))
-    return replace(plan, diagnostics=tuple(told))
+            diagnostics.append(
+                replace(each, hint=f"{each.hint} {_platform_hint(platform)}".strip())
+            )
+    return replace(plan, diagnostics=tuple(diagnostics))
 
 
 def refusal_notes(

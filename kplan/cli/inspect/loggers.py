@@ -63,8 +63,8 @@ def set_(
     from kplan.workflow.inspect.loggers import parse_levels, set_levels  # noqa: PLC0415
 
     wanted = parse_levels(levels)
-    told = ", ".join(f"{name} = {level}" for name, level in wanted.items())
-    question = f"Set the levels of node {node}?\n  {told}\n  They hold until the node is restarted."
+    text = ", ".join(f"{name} = {level}" for name, level in wanted.items())
+    question = f"Set the levels of node {node}?\n  {text}\n  They hold until the node is restarted."
     is_done = ClusterChange(session, inputs, ask, auto_approve).run(
         "loggers set",
         lambda project, ports, say: set_levels(
@@ -76,5 +76,5 @@ def set_(
             json_text({"node": node, "levels": dict(wanted), "set": is_done})
         )
     elif is_done:
-        session.terminal.write_stdout(f"Set on node {node}: {told}.\n")
+        session.terminal.write_stdout(f"Set on node {node}: {text}.\n")
     return ExitCode.DONE if is_done else ExitCode.ERROR

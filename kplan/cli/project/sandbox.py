@@ -133,8 +133,8 @@ def stop(
         else "The next start is an empty cluster: it removes the topics, ACLs, records and logs."
     )
     text = f"Stopped the sandbox. {fate}" if has_run else "No sandbox is running."
-    told = {"stopped": has_run, "kept": keep}
-    session.terminal.write_stdout(json.dumps(told) if json_ else text)
+    values = {"stopped": has_run, "kept": keep}
+    session.terminal.write_stdout(json.dumps(values) if json_ else text)
     return ExitCode.DONE
 
 

@@ -162,8 +162,8 @@ def _fault(
     """Say why a schema is not taken; an older version is, but does not become the latest."""
     if found := next((each for each in held if _is_same(each, spec)), None):
         is_old = found.version != held[-1].version
-        told = f"It is version {found.version} of {spec.subject}."
-        return _refuse(SCHEMA_IS_OLD, told) if is_old and validate_only else None
+        text = f"It is version {found.version} of {spec.subject}."
+        return _refuse(SCHEMA_IS_OLD, text) if is_old and validate_only else None
     for each in spec.references:
         if each.subject not in schemas:
             return _refuse(SCHEMA_INVALID, f"It refers to subject {each.subject}: not found")

@@ -165,8 +165,8 @@ def _full_config(spec: NewConnector) -> Mapping[str, str]:
 
 
 def _connector(name: str, found: Mapping[str, Any]) -> Connector:
-    told = found.get("info", {}).get("config") or {}
-    config = {str(key): str(each) for key, each in told.items() if key != "name"}
+    values = found.get("info", {}).get("config") or {}
+    config = {str(key): str(each) for key, each in values.items() if key != "name"}
     return Connector(name, config, _state(found.get("status") or {}))
 
 

@@ -128,12 +128,12 @@ class RestRegistry:
             return self._check_version(spec.subject, int(found.body.get("version", 0)))
         if not found.is_absent:
             return _schema_refusal(found)
-        told = self._post(f"/compatibility/subjects/{subject}/versions?verbose=true", body)
-        if _is_unknown_endpoint(told):  # registries of some years ago check against one version
-            told = self._post(
+        result = self._post(f"/compatibility/subjects/{subject}/versions?verbose=true", body)
+        if _is_unknown_endpoint(result):  # registries of some years ago check against one version
+            result = self._post(
                 f"/compatibility/subjects/{subject}/versions/latest?verbose=true", body
             )
-        return _verdict(told)
+        return _verdict(result)
 
     def _check_version(self, subject: str, version: int) -> ItemResult:
         latest = self._session.read(f"/subjects/{_quote(subject)}/versions/latest")
@@ -224,7 +224,7 @@ def _quote(name: str) -> str:
 
 
 def _registered_schema(subject: str, found: Mapping[str, Any], level: Answer) -> RegisteredSchema:
-    told = level.body if level.is_ok and isinstance(level.body, dict) else {}
+    result = level.body if level.is_ok and isinstance(level.body, dict) else {}
     references = found.get("references") or ()
     return RegisteredSchema(
         subject,
@@ -238,7 +238,7 @@ def _registered_schema(subject: str, found: Mapping[str, Any], level: Answer) ->
                 for each in references
             )
         ),
-        str(told.get("compatibilityLevel") or ""),
+        str(result.get("compatibilityLevel") or ""),
     )
 
 
@@ -261,8 +261,8 @@ def _verdict(answer: Answer | Refusal) -> ItemResult:
     if answer.body.get("is_compatible", True):
         return None
     messages = [str(each) for each in answer.body.get("messages") or ()]
-    told = "; ".join(messages) if messages else "The registry gives no reason."
-    return _refuse(SCHEMA_INCOMPATIBLE, told)
+    text = "; ".join(messages) if messages else "The registry gives no reason."
+    return _refuse(SCHEMA_INCOMPATIBLE, text)
 
 
 def _schema_refusal(answer: Answer) -> Refusal:

@@ -124,8 +124,8 @@ def check_lock(settings: RawSettings, environ: Mapping[str, str]) -> None:
         return
     blocked = [
         each
-        for setting, told in settings.settings.items()
-        for each in told
+        for setting, found in settings.settings.items()
+        for each in found
         if each.is_block and setting not in _UNLOCKED
     ]
     for each in blocked:

@@ -158,8 +158,8 @@ class ControllerCluster(WireCluster):
         untold = client_refusal(
             CLIENT_INVALID, "Controllers do not return the configs of a single broker."
         )
-        told = super().configs([each for each in resources if each not in foreign], broker=broker)
-        return {**dict.fromkeys(foreign, untold), **told}
+        found = super().configs([each for each in resources if each not in foreign], broker=broker)
+        return {**dict.fromkeys(foreign, untold), **found}
 
     def alter_configs(
         self, specs: Sequence[ConfigResourceAlteration], *, validate_only: bool = False

@@ -109,8 +109,8 @@ def _tls_rejection(
             stream.settimeout(probe.remaining_s())
             stream.recv(1)
     except ssl.SSLError as failure:
-        told = tls_error(endpoint, failure)
-        return told if isinstance(told, AuthError) else None
+        found = tls_error(endpoint, failure)
+        return found if isinstance(found, AuthError) else None
     except (OSError, ConnectionLost, UnreachableError, AuthError):
         return None
     return None

@@ -119,22 +119,22 @@ class WireCluster(UsageRequests):
             return {}
         found = dict(topic_config.read_topic_config_fallbacks(self._gateway, wanted))
         durations: Mapping[str, str] | None = None
-        for name, told in found.items():
-            if isinstance(told, Refusal):
+        for name, result in found.items():
+            if isinstance(result, Refusal):
                 continue
-            lacking = sorted(set(wanted[name]) - told.keys())
+            lacking = sorted(set(wanted[name]) - result.keys())
             if any(each in DURATION_KEYS for each in lacking):
                 durations = self._broker_durations() if durations is None else durations
                 more = {key: durations[key] for key in lacking if key in durations}
-                found[name] = {**told, **more}
+                found[name] = {**result, **more}
         return self._name_missing_rights("topic_config_fallbacks", found)
 
     def _broker_durations(self) -> Mapping[str, str]:
         """Return the bounds that topics fall back to, of one broker; nothing if we may not know."""
         live = self.describe().brokers
         resource = ConfigResource(ConfigScope.BROKER, str(live[0].id)) if live else None
-        told = self.configs([resource])[resource] if resource is not None else {}
-        return {} if isinstance(told, Refusal) else topic_config.broker_durations(told)
+        found = self.configs([resource])[resource] if resource is not None else {}
+        return {} if isinstance(found, Refusal) else topic_config.broker_durations(found)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs; raises Unread."""

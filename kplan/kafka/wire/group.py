@@ -85,8 +85,8 @@ def _find_brokers(gateway: Gateway) -> tuple[Mapping[int, Endpoint], Mapping[int
 
 def _list_by_broker(gateway: Gateway, live: Mapping[int, Endpoint]) -> BrokerGroups:
     with ThreadPoolExecutor(max(1, len(live)), thread_name_prefix="groups") as threads:
-        told = threads.map(lambda number: _list_at(gateway, live[number]), live)
-        return dict(zip(live, told, strict=True))
+        found = threads.map(lambda number: _list_at(gateway, live[number]), live)
+        return dict(zip(live, found, strict=True))
 
 
 def _list_at(gateway: Gateway, at: Endpoint) -> tuple[GroupListing, ...] | Refusal:
@@ -117,8 +117,10 @@ def describe_groups(
     live, down = _find_brokers(gateway)
     listed = _list_by_broker(gateway, live)
     found: dict[str, GroupDescription | Refusal] = {}
-    for number, told in listed.items():
-        mine = () if isinstance(told, Refusal) else [each for each in told if each.name in names]
+    for number, result in listed.items():
+        mine = (
+            () if isinstance(result, Refusal) else [each for each in result if each.name in names]
+        )
         for start in range(0, len(mine), _GROUPS_PER_REQUEST):
             part = mine[start : start + _GROUPS_PER_REQUEST]
             found |= _describe_at(gateway, number, live[number], part)
@@ -140,9 +142,9 @@ def coordinators(
     listed = _list_by_broker(gateway, live)
     homes = {
         each.name: live[number]
-        for number, told in listed.items()
-        if not isinstance(told, Refusal)
-        for each in told
+        for number, found in listed.items()
+        if not isinstance(found, Refusal)
+        for each in found
         if each.name in names
     }
     return homes, _absent_refusal({**listed, **down})
@@ -150,9 +152,9 @@ def coordinators(
 
 def _absent_refusal(listed: BrokerGroups) -> Refusal:
     lost = [
-        f"broker {number}: {told}"
-        for number, told in sorted(listed.items())
-        if isinstance(told, Refusal)
+        f"broker {number}: {each}"
+        for number, each in sorted(listed.items())
+        if isinstance(each, Refusal)
     ]
     if not lost:
         return broker_refusal(_GROUP_ID_NOT_FOUND, None)
@@ -174,12 +176,12 @@ def _describe_at(
     newer = [each.name for each in listed if each.type == "consumer"]
     classic = [each.name for each in listed if each.type in ("classic", "")]
     shared = [each.name for each in listed if each.type == "share"]
-    told = [each.name for each in listed if each.type != "share"]
+    items = [each.name for each in listed if each.type != "share"]
     asked = (
         (partial(_describe_typed_groups, kind=(CONSUMER_GROUP_DESCRIBE, "consumer")), newer),
         (_describe_classic_groups, classic),
         (partial(_describe_typed_groups, kind=(SHARE_GROUP_DESCRIBE, "share")), shared),
-        (_read_committed, told),
+        (_read_committed, items),
         (_read_share_offsets, shared),
     )
     for ask, names in asked:
@@ -368,8 +370,8 @@ def _read_end_offsets(
             moved = read_offsets(
                 gateway, at, led.by_broker[at], (LATEST, ends, "last offsets"), problems
             )
-            for (name, _), told in moved.items():
-                problems[name].add(told)
+            for (name, _), each in moved.items():
+                problems[name].add(each)
         except ClusterError as failure:
             for name in led.by_broker[at]:
                 problems[name].add(f"last offsets: {failure.detail}")

@@ -282,9 +282,9 @@ def broker_durations(configs: Mapping[str, ConfigDetail]) -> dict[str, str]:
         values = (
             (configs[name].entry.value, unit) for name, unit in names.items() if name in configs
         )
-        told = next(((value, unit) for value, unit in values if value is not None), None)
-        if told is not None:
-            found[key] = str(max(-1, int(told[0]) * told[1]))
+        result = next(((value, unit) for value, unit in values if value is not None), None)
+        if result is not None:
+            found[key] = str(max(-1, int(result[0]) * result[1]))
     return found
 
 

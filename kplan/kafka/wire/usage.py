@@ -113,8 +113,8 @@ def _read_moved(gateway: Gateway, threads: ThreadPoolExecutor, readings: UsageRe
         _read_leaders(
             gateway, {at: names for at, names in again.items() if names}, threads, readings
         )
-    for (name, _), told in readings.moved.items():
-        readings.problems[name] |= told
+    for (name, _), found in readings.moved.items():
+        readings.problems[name] |= found
 
 
 def _read_leader(
@@ -148,8 +148,8 @@ def _read_offsets_led(
     wish: tuple[int, dict[TopicPartition, int], str],
     readings: UsageReadings,
 ) -> None:
-    for key, told in read_offsets(gateway, at, led_, wish, readings.problems).items():
-        readings.moved[key].add(told)
+    for key, each in read_offsets(gateway, at, led_, wish, readings.problems).items():
+        readings.moved[key].add(each)
 
 
 def read_offsets(
@@ -181,11 +181,11 @@ def read_offsets(
     for topic in answer.topics:
         for each in topic.partitions:
             key = (topic.name, each.partition_index)
-            told = f"{what}: {broker_refusal(each.error_code, None)}" if each.error_code else ""
+            text = f"{what}: {broker_refusal(each.error_code, None)}" if each.error_code else ""
             if each.error_code in _NOT_LEADER_CODES:
-                moved[key] = told
-            elif told:
-                problems[topic.name].add(told)
+                moved[key] = text
+            elif text:
+                problems[topic.name].add(text)
             else:
                 into[key] = each.timestamp if timestamp == MAX_TIMESTAMP else each.offset
     return moved
@@ -221,11 +221,11 @@ def _read_producers(
     for topic in answer.topics:
         for each in topic.partitions:
             key = (topic.name, each.partition_index)
-            told = f"producers: {broker_refusal(each.error_code, None)}" if each.error_code else ""
+            text = f"producers: {broker_refusal(each.error_code, None)}" if each.error_code else ""
             if each.error_code in _NOT_LEADER_CODES:
-                usage_readings.moved[key].add(told)
-            elif told:
-                usage_readings.problems[topic.name].add(told)
+                usage_readings.moved[key].add(text)
+            elif text:
+                usage_readings.problems[topic.name].add(text)
             else:
                 usage_readings.producers[key] = len(each.active_producers)
 

@@ -109,10 +109,10 @@ def _order_text(changes: Sequence[Change]) -> str:
 
 def _cells(change: Change) -> tuple[Line, ...]:
     sides = [_acl_columns(value) for value in (change.before, change.after) if value is not None]
-    told = (" -> ".join(dict.fromkeys(parts)) for parts in zip(*sides, strict=True))
+    items = (" -> ".join(dict.fromkeys(parts)) for parts in zip(*sides, strict=True))
     also = f" ({declarations_text(change)})" if change.others else ""
     return (
-        *(line(each) for each in told),
+        *(line(each) for each in items),
         line(faint_span(f"{change.address}{also}{_previous_principal_text(change)}")),
     )
 

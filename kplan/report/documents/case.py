@@ -33,12 +33,12 @@ _CHANGE_FINDING = ("KP2501", "Changed outside of kplan")
 
 def plan_cases(plan: Plan, sources: Mapping[str, str]) -> tuple[Case, ...]:
     """Make a case of each change and of each problem; only a problem is a failure."""
-    told = [each for each in plan.changes if each.action is not Action.NO_OP]
+    items = [each for each in plan.changes if each.action is not Action.NO_OP]
     problems = problem_cases(plan.all_diagnostics, sources, PLAN, plan.violations)
-    places = {str(each.address): _last_place(each) for each in told if each.was_declared_at}
+    places = {str(each.address): _last_place(each) for each in items if each.was_declared_at}
     found = [
         replace(case, findings=tuple(_locate_finding(each, places) for each in case.findings))
-        for case in (*problems, *map(_change_case, told))
+        for case in (*problems, *map(_change_case, items))
     ]
     return tuple(found) or (Case("No changes", PLAN, RunStatus.PASS),)
 

@@ -138,8 +138,8 @@ def _verdict(changes: Sequence[Change], coverage: DriftCoverage) -> str:
 
 
 def _notes(coverage: DriftCoverage) -> Iterator[Block]:
-    if told := ", ".join(_managed_counts(coverage)):
-        yield Paragraph(f"Managed by kplan: {told} ({coverage.managed_share or 0:.0%} of all).")
+    if text := ", ".join(_managed_counts(coverage)):
+        yield Paragraph(f"Managed by kplan: {text} ({coverage.managed_share or 0:.0%} of all).")
     if coverage.lists_unmanaged and any(coverage.unmanaged.values()):
         names = [f"{kind}/{each}" for kind, found in coverage.unmanaged.items() for each in found]
         rows_ = tuple(Row(line(each)) for each in sorted(names))

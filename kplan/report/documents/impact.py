@@ -34,10 +34,10 @@ def impacts_document(plan: Plan) -> Document:
     found, title = _impacts(plan), "Blast radius"
     if not found:
         return Document((Paragraph("No change of this plan can destroy records."),), title)
-    told = [impact for _, impact in found]
+    items = [impact for _, impact in found]
     records, bytes_ = (
-        known_sum([each.records for each in told]),
-        known_sum([each.size_bytes for each in told]),
+        known_sum([each.records for each in items]),
+        known_sum([each.size_bytes for each in items]),
     )
     sums = (
         f"{count_text(len(found), 'change')}: {_count(records)} records, {_size(bytes_)} at risk."

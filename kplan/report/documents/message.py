@@ -56,8 +56,8 @@ def plan_messages(plan: Plan, at: str) -> Iterator[StreamMessage]:
     counts = _count_data((added, changed, gone), "plan", plan.import_count)
     yield stream_message("change_summary", said, at, changes=counts, checksum=plan.checksum)
     if plan.outputs:
-        told: dict[str, Data] = {each.name: _output_data(each) for each in plan.outputs}
-        yield stream_message("outputs", f"Outputs: {len(told)}", at, outputs=told)
+        values: dict[str, Data] = {each.name: _output_data(each) for each in plan.outputs}
+        yield stream_message("outputs", f"Outputs: {len(values)}", at, outputs=values)
 
 
 def drift_messages(

@@ -326,10 +326,10 @@ def deletion_outcome_document(outcomes: Sequence[PartitionDeletionOutcome]) -> D
     rows = tuple(row for each in outcomes for row in _outcome_rows(each))
     if done == len(outcomes):
         gone = sum(each.deletion.records for each in outcomes)
-        told = Span(f"Deletion complete! Up to {count_text(gone, 'record')} deleted.", Tone.ADD)
+        found = Span(f"Deletion complete! Up to {count_text(gone, 'record')} deleted.", Tone.ADD)
     else:
-        told = Span(f"Deletion incomplete: {done:,} of {len(outcomes):,} ok.", Tone.ERROR)
-    return Document((Rows(rows), Totals((line(told),))), "kplan records delete")
+        found = Span(f"Deletion incomplete: {done:,} of {len(outcomes):,} ok.", Tone.ERROR)
+    return Document((Rows(rows), Totals((line(found),))), "kplan records delete")
 
 
 def _outcome_rows(each: PartitionDeletionOutcome) -> Iterable[Row]:

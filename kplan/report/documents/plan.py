@@ -115,11 +115,11 @@ def _cluster_block(plan: Plan) -> Block:
         name = plan.cluster.get("name") or cluster_id
         about = [cluster_id] * (name != cluster_id)
         return Heading(line(strong_span(_cluster_text(plan.cluster, name, about)), state))
-    told = [
+    items = [
         strong_span(_cluster_text(found, _alias_text(key, found), []))
         for key, found in plan.clusters.items()
     ]
-    lines = [*(line(each) for each in told[:-1]), line(told[-1], state)]
+    lines = [*(line(each) for each in items[:-1]), line(items[-1], state)]
     return Rows(tuple(Row(each, column=0) for each in lines))
 
 

@@ -76,25 +76,25 @@ def policies_data(violations: Sequence[Violation]) -> list[Data]:
 
 
 def _violation_data(each: Violation) -> Data:
-    told = each.diagnostic
-    places = dict(told.related)
-    policy = places.get("the policy") or (None if places else told.subject)
+    found = each.diagnostic
+    places = dict(found.related)
+    policy = places.get("the policy") or (None if places else found.subject)
     return {
         "policy": each.policy,
         "origin": each.origin.value,
         "operation": each.operation.value,
         "kind": each.kind,
         "identity": str(each.identity),
-        "address": str(told.address) if told.address else None,
+        "address": str(found.address) if found.address else None,
         "effect": each.effect.value,
         "level": each.level.value,
         "standing": each.standing.value,
-        "code": told.code,
+        "code": found.code,
         "message": each.message.strip(),
-        "fix": told.hint,
+        "fix": found.hint,
         "reason": each.reason,
         "policy_at": str(policy) if policy else None,
-        "resource_at": str(told.subject) if told.subject and places else None,
+        "resource_at": str(found.subject) if found.subject and places else None,
     }
 
 
@@ -125,8 +125,8 @@ def _policy_rows(head: PolicyHeader, today: date) -> Iterator[Row]:
         ended = waiver.is_expired(today)
         until = waiver.until.isoformat()
         said = f"waived for {names} until {until} by {waiver.owner}: {waiver.reason}"
-        told = Span(f"{said} (ended)", Tone.WARNING) if ended else faint_span(said)
-        yield Row(line(told), column=6)
+        found = Span(f"{said} (ended)", Tone.WARNING) if ended else faint_span(said)
+        yield Row(line(found), column=6)
 
 
 def policy_list_data(heads: Sequence[PolicyHeader], today: date) -> Data:

@@ -81,10 +81,10 @@ def _kind_schema(kind: ResourceKind) -> Data:
         name: {"description": doc} for name, doc in META_ARGUMENTS.items()
     }
     for each in fields:
-        told = _attribute_schema(each.attribute)
+        found = _attribute_schema(each.attribute)
         if isinstance(each.default, str | int):
-            told["default"] = each.default
-        properties[each.name] = told
+            found["default"] = each.default
+        properties[each.name] = found
     body = _object_schema(properties, [each.name for each in fields if each.is_required])
     return {"description": (kind.schema.__doc__ or "").partition("\n")[0], **body}
 
@@ -190,8 +190,8 @@ def _resource(kind: ResourceKind) -> Data:
 
 
 def _block(attributes: Mapping[str, Data], description: str) -> Data:
-    told = {"description": description} if description else {}
-    return {"attributes": dict(sorted(attributes.items())), **told, "description_kind": "plain"}
+    values = {"description": description} if description else {}
+    return {"attributes": dict(sorted(attributes.items())), **values, "description_kind": "plain"}
 
 
 def _attribute(attribute: Attribute, *, is_required: bool = False) -> Data:

@@ -77,12 +77,12 @@ def _table(table: FigureTable) -> Table:
     )
 
 
-def attributes_text(told: str) -> str:
+def attributes_text(text: str) -> str:
     """Write JSON findings of a fleet for people: `partitions: 3 -> 6`.
 
     That is an object as a whole, or `{path: [before, after]}`; null means what is sensitive.
     """
-    found: dict[str, Any] = json.loads(told or "{}")
+    found: dict[str, Any] = json.loads(text or "{}")
     if all(
         each is None or (isinstance(each, list) and len(each) == _PAIR_LENGTH)
         for each in found.values()

@@ -68,17 +68,17 @@ def _plural(count: int, word: str) -> str:
 
 def file_message(path: str, grade: RunStatus | None, at: str) -> StreamMessage:
     """Return that a file begins, or the outcome of it."""
-    told: dict[str, Data] = {"path": path, "progress": "starting"}
+    values: dict[str, Data] = {"path": path, "progress": "starting"}
     if grade is not None:
-        told |= {"progress": "complete", "status": grade.value}
+        values |= {"progress": "complete", "status": grade.value}
     said = _line_text(file_words(path, grade))
-    return {**stream_message("test_file", said, at, test_file=told), "@testfile": path}
+    return {**stream_message("test_file", said, at, test_file=values), "@testfile": path}
 
 
 def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list[StreamMessage]:
     """Return the outcome of a run, and every problem that it met."""
     place: dict[str, Data] = {"@testfile": result.path, "@testrun": result.name}
-    told: Data = {
+    answer: Data = {
         "path": result.path,
         "run": result.name,
         "progress": "complete",
@@ -86,7 +86,7 @@ def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list
         "elapsed": round(result.elapsed_s * 1000),
     }
     said = _line_text(run_words(result))
-    found = [stream_message("test_run", said, at, test_run=told)]
+    found = [stream_message("test_run", said, at, test_run=answer)]
     found += [diagnostic_message(each, sources, at) for each in result.diagnostics]
     return [{**each, **place} for each in found]
 
@@ -102,9 +102,9 @@ def plan_message(result: RunResult, at: str) -> StreamMessage | None:
 
 def summary_message(results: Sequence[RunResult], at: str) -> StreamMessage:
     """Return the counts."""
-    told: Data = {"status": overall_status(results).value, **_counts(results)}
+    found: Data = {"status": overall_status(results).value, **_counts(results)}
     said = f"{_verdict(results)}{_counts_text(results)}"
-    return stream_message("test_summary", said, at, test_summary=told)
+    return stream_message("test_summary", said, at, test_summary=found)
 
 
 def _line_text(words: Line) -> str:

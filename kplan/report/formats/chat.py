@@ -46,8 +46,8 @@ def _slack_blocks(title: str, body: str, links: Links) -> Iterator[Data]:
     header: Data = {"type": "plain_text", "text": _cut(title, _MAX_HEADER), "emoji": False}
     yield {"type": "header", "text": header}
     if body:
-        told: Data = {"type": "mrkdwn", "text": _cut(body, _MAX_SECTION), "verbatim": True}
-        yield {"type": "section", "text": told}
+        found: Data = {"type": "mrkdwn", "text": _cut(body, _MAX_SECTION), "verbatim": True}
+        yield {"type": "section", "text": found}
     buttons: list[Data] = [
         {"type": "button", "text": {"type": "plain_text", "text": name}, "url": address}
         for name, address in links.named()
@@ -104,7 +104,7 @@ def _totals(document: Document) -> Sequence[str]:
 def _change_lines(document: Document) -> Sequence[str]:
     """Say the first changes, grave ones before others."""
     ordered = sorted(document.blocks, key=lambda each: not needs_attention(each))
-    found = [told for each in ordered for told in _block_lines(each)]
+    found = [result for each in ordered for result in _block_lines(each)]
     more = len(found) - _MAX_CHANGES
     return [*found[:_MAX_CHANGES], *([f"and {more:,} more"] if more > 0 else [])]
 
@@ -112,9 +112,11 @@ def _change_lines(document: Document) -> Sequence[str]:
 def _block_lines(block: Block) -> Iterator[str]:
     match block:
         case Item(comments=(first, *_)):
-            told = [plain_text(first).removeprefix("# ")]
-            told += [text.strip() for row in block.rows if " -> " in (text := plain_text(row.text))]
-            yield ": ".join([told[0], ", ".join(told[1:])] if told[1:] else told)
+            items = [plain_text(first).removeprefix("# ")]
+            items += [
+                text.strip() for row in block.rows if " -> " in (text := plain_text(row.text))
+            ]
+            yield ": ".join([items[0], ", ".join(items[1:])] if items[1:] else items)
         case Table(title=(*_, owner)):
             name = plain_text(owner.text)
             for row in block.rows:

@@ -38,12 +38,12 @@ def _suite(group: str, cases: Sequence[Case]) -> Iterator[str]:
 def _case(case: Case) -> Iterator[str]:
     head = f'    <testcase name="{_escape(case.name)}" classname="{_escape(case.group)}"'
     head += f' time="{case.elapsed_s:.3f}"'
-    told = list(_case_body(case))
-    if not told:
+    found = list(_case_body(case))
+    if not found:
         yield f"{head}></testcase>"
         return
     yield f"{head}>"
-    yield from told
+    yield from found
     yield "    </testcase>"
 
 

@@ -265,8 +265,8 @@ def render_markdown(
     quiet = [piece for each in sections if not each.needs_attention for piece in each.pieces]
     first = fit_pieces(grave, room)
     left = room - sum(piece_size(each) + SEPARATOR_SIZE for each in first)
-    told = iter((*first, *fit_pieces(quiet, left)))
-    bodies = [_section(each, [next(told) for _ in each.pieces], fence) for each in sections]
+    found = iter((*first, *fit_pieces(quiet, left)))
+    bodies = [_section(each, [next(found) for _ in each.pieces], fence) for each in sections]
     return "\n\n".join([head, *bodies]) + "\n"
 
 
@@ -349,9 +349,9 @@ def _section_key(block: Block) -> tuple[int, str] | None:
             return None
 
 
-def _section(section: _Section, told: Sequence[str], fence: str) -> str:
-    body = _join_pieces([each for each in told if each], fence)
-    pairs = zip(section.pieces, told, strict=True)
+def _section(section: _Section, items: Sequence[str], fence: str) -> str:
+    body = _join_pieces([each for each in items if each], fence)
+    pairs = zip(section.pieces, items, strict=True)
     if left_out := sum(1 for piece, each in pairs if piece.is_counted and not each):
         body += f"\n\n**and {left_out:,} more, left out for size**"
     if not section.title:

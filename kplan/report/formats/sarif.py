@@ -64,8 +64,8 @@ def _worst_findings(findings: Sequence[Finding]) -> list[Finding]:
 
 def _truncation_notice(left_out: int) -> Data:
     text = f"Findings left out, of the lowest levels: {left_out:,}."
-    told: Data = {"level": "warning", "message": {"text": text}}
-    return {"executionSuccessful": True, "toolExecutionNotifications": [told]}
+    found: Data = {"level": "warning", "message": {"text": text}}
+    return {"executionSuccessful": True, "toolExecutionNotifications": [found]}
 
 
 def _rules(findings: Sequence[Finding], texts: RuleTexts) -> Mapping[str, Data]:

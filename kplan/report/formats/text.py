@@ -289,8 +289,8 @@ def _cells(cells: tuple[Line, ...], sides: list[tuple[int, bool]], look: TextSty
     """Write cells in columns of fixed widths; numbers are right-aligned."""
     shown = []
     for cell, (width, is_right) in zip(cells, sides, strict=True):
-        told, room = paint_line(cell, look), " " * (width - line_columns(cell, look))
-        shown.append(room + told if is_right else told + room)
+        each, room = paint_line(cell, look), " " * (width - line_columns(cell, look))
+        shown.append(room + each if is_right else each + room)
     return "  ".join(shown).rstrip()
 
 

@@ -231,7 +231,7 @@ def _execute_deletion(
 ) -> tuple[PartitionDeletionOutcome, ...]:
     """Send the approved deletions, and report all planned ones."""
     stale = _find_stale_topics(cluster, plan)
-    told = {each.deletion: each for each in _unsent_outcomes(plan, stale)}
+    values = {each.deletion: each for each in _unsent_outcomes(plan, stale)}
     cuts = [each for each in plan.allowed_deletions if each.topic not in stale]
     answers = _send_deletions(cluster, cuts)
     again = [cut for cut in cuts if _has_handling(answers[cut], Handling.RETRY)]
@@ -241,9 +241,9 @@ def _execute_deletion(
     in_doubt = {cut for cut in cuts if _has_handling(answers[cut], Handling.IN_DOUBT)}
     uses = _read_topic_use(cluster, {cut.topic for cut in in_doubt})
     for cut in cuts:
-        told[cut] = _deletion_outcome(cut, answers[cut], uses if cut in in_doubt else {})
+        values[cut] = _deletion_outcome(cut, answers[cut], uses if cut in in_doubt else {})
     ports.progress.advance(len(cuts))
-    return tuple(told[cut] for cut in plan.deletions)
+    return tuple(values[cut] for cut in plan.deletions)
 
 
 def _send_deletions(

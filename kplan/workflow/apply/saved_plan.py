@@ -229,8 +229,8 @@ def _apply_current_policies(
     former = result.plan
     kept = tuple(each for each in former.violations if each.standing is ViolationStatus.REFUSED)
     problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
-    told = sort_diagnostics([*former.diagnostics, *problems])
-    plan = replace(former, violations=kept, diagnostics=told)
+    diagnostics = sort_diagnostics([*former.diagnostics, *problems])
+    plan = replace(former, violations=kept, diagnostics=diagnostics)
     hearing = PolicyInput(result.configuration, result.snapshots, clusters.open)
     plan, configuration = apply_policies(plan, hearing, options.policies, ports)
     return replace(result, plan=plan, configuration=configuration)

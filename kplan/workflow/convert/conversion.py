@@ -146,8 +146,8 @@ class Conversion:
             self.skip(at, what, "it is declared before, and not alike")
         elif faults or not is_writable(value):
             del self.values[kind.name][kind.identify(value)]
-            told = faults[0].detail if faults else "HCL stores text in composed form (NFC)"
-            self.skip(at, what, told)
+            found = faults[0].detail if faults else "HCL stores text in composed form (NFC)"
+            self.skip(at, what, found)
         else:
             held = self.notes[kind.name][kind.identify(value)]
             held.extend(each for each in notes if each not in held)

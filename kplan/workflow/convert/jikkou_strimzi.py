@@ -50,8 +50,8 @@ def _read_jikkou_resource(
 ) -> None:
     """Read one resource; quotas may be without a name."""
     name = part.get("metadata", "name").text("" if kind == "KafkaClientQuota" else None)
-    if told := _exclusion_reason(part):
-        conversion.skip(part, f"{kind} {name}", told)
+    if found := _exclusion_reason(part):
+        conversion.skip(part, f"{kind} {name}", found)
         return
     match kind:
         case "KafkaTopic":
@@ -71,15 +71,15 @@ def _read_jikkou_resource(
 def _report_shared_part(kind: str, name: str, part: YamlNode, conversion: Conversion) -> None:
     """Report the unconverted parts of a map of configs or a role, which becomes no block."""
     metadata = part.get("metadata")
-    told = f"a {kind} becomes part of the objects that use it, and no block of its own"
-    conversion.skip_members(metadata, dict.fromkeys(_NOTES, told), f"{kind} {name}")
+    text = f"a {kind} becomes part of the objects that use it, and no block of its own"
+    conversion.skip_members(metadata, dict.fromkeys(_NOTES, text), f"{kind} {name}")
 
 
 def _exclusion_reason(part: YamlNode) -> str:
     """Say why Jikkou does not keep a resource, "" of one that it keeps."""
-    for mark, told in _EXCLUSION_REASONS.items():
+    for mark, each in _EXCLUSION_REASONS.items():
         if part.get("metadata", "annotations", f"jikkou.io/{mark}").text("") == "true":
-            return told
+            return each
     return ""
 
 
@@ -157,8 +157,8 @@ def _read_authorization(
 
 
 def _report_unused_notes(part: YamlNode, of: str, conversion: Conversion) -> None:
-    told = "there is no block that it could stand above"
-    conversion.skip_members(part.get("metadata"), dict.fromkeys(_NOTES, told), of)
+    text = "there is no block that it could stand above"
+    conversion.skip_members(part.get("metadata"), dict.fromkeys(_NOTES, text), of)
 
 
 def _read_acl_rule(
@@ -237,12 +237,12 @@ def _read_strimzi_user(name: str, part: YamlNode, conversion: Conversion) -> Non
     sort = spec.get("authentication", "type").text("")
     user = f"CN={name}" if sort.startswith("tls") else name
     if sort.startswith("scram") or sort == "tls":
-        told = (
+        found = (
             _CREDENTIAL_REASON
             if sort.startswith("scram")
             else "keep the certificate that Strimzi created"
         )
-        conversion.skip(spec.get("authentication"), f"{sort} credential of {name}", told)
+        conversion.skip(spec.get("authentication"), f"{sort} credential of {name}", found)
     authorization = spec.get("authorization")
     if authorization.get("type").text("simple") == "simple":
         for rule in authorization.get("acls").items():

@@ -51,8 +51,8 @@ def _read_platform(name: str, part: YamlNode, conversion: Conversion) -> None:
                 to = _grant(each)
                 for operation in ("DescribeConfigs", "Write", "Read"):
                     conversion.add_acl(to, "Topic", topic, operation)
-                told = "julie gives no ACL on it; declare one where the registry needs it"
-                conversion.skip_members(each, {"group": told}, f"the registry of {to.principal}")
+                text = "julie gives no ACL on it; declare one where the registry needs it"
+                conversion.skip_members(each, {"group": text}, f"the registry of {to.principal}")
         case _:
             conversion.skip(part, f"platform {name}", "declare the ACLs that it needs")
 
@@ -80,8 +80,8 @@ def _read_project(prefix: Sequence[str], project: YamlNode, conversion: Conversi
     for each in _project_connectors(project, conversion):
         with conversion.collect_problems():
             _read_connector(each, conversion)
-    told = "kplan manages ACLs, not role bindings of Confluent Platform"
-    conversion.skip_members(project, {"rbac": told}, f"project {prefix[-1]}")
+    text = "kplan manages ACLs, not role bindings of Confluent Platform"
+    conversion.skip_members(project, {"rbac": text}, f"project {prefix[-1]}")
 
 
 def _read_topic(
@@ -151,8 +151,8 @@ def _project_connectors(project: YamlNode, conversion: Conversion) -> Iterator[Y
         yield from connectors.content
         return
     yield from connectors.get("access_control").items()
-    told = "connectors themselves run in Connect, and kplan manages none"
-    conversion.skip_members(connectors, {"artifacts": told, "artefacts": told}, "the connectors")
+    text = "connectors themselves run in Connect, and kplan manages none"
+    conversion.skip_members(connectors, {"artifacts": text, "artefacts": text}, "the connectors")
 
 
 def _read_connector(part: YamlNode, conversion: Conversion) -> None:

@@ -75,8 +75,8 @@ def _report_settings(settings: YamlNode, conversion: Conversion) -> None:
             conversion.skip(settings.get(cloud), f"settings.{cloud}", _CLOUD_REASON)
     blacklist = settings.get("topics").get("blacklist")
     if blacklist.content is not None:
-        told = "kplan deletes only what its state owns, and needs no list of other topics"
-        conversion.skip(blacklist, "settings.topics.blacklist", told)
+        text = "kplan deletes only what its state owns, and needs no list of other topics"
+        conversion.skip(blacklist, "settings.topics.blacklist", text)
 
 
 def _report_missing_files(
@@ -127,12 +127,12 @@ def _read_service(name: str, service: YamlNode, conversion: Conversion, *, descr
     unfold = _SERVICE_RULES.get(sort)
     principal = service.get("principal").text("")
     if unfold is None:
-        told = f'kplan knows no service of type "{sort}"'
-        conversion.skip(service, f"service {name}", told)
+        text = f'kplan knows no service of type "{sort}"'
+        conversion.skip(service, f"service {name}", text)
         return
     if not principal:
-        told = "it has no principal; the cloud gave it one"
-        conversion.skip(service, f"service {name}", told)
+        text = "it has no principal; the cloud gave it one"
+        conversion.skip(service, f"service {name}", text)
         return
     to = AclGrant(principal, service.source_range, notes=_owner_notes(name, service))
     for right in unfold(name, service, describes):

@@ -160,5 +160,5 @@ def _report_others(sources: Iterable[SourceBlock], conversion: Conversion) -> No
             continue
         what = ".".join((block.type, *(label.text for label in block.labels)))
         what = each.name if block.type == "resource" else what
-        told = _OTHER_BLOCKS.get(block.type, _UNMANAGED)
-        conversion.skip(each.origin.range(block.start, block.header_end), what, told)
+        found = _OTHER_BLOCKS.get(block.type, _UNMANAGED)
+        conversion.skip(each.origin.range(block.start, block.header_end), what, found)

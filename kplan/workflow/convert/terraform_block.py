@@ -199,8 +199,8 @@ class _BlockEditor:
     def _config_edits(self, attribute: ast.Attribute) -> Iterator[Edit]:
         key = attribute.name.replace("_", ".")
         if key not in KNOWN_TOPIC_CONFIGS:
-            told = "Apache Kafka has no such config"
-            yield self._drop(attribute.start, attribute.end, f"config.{attribute.name}", told)
+            text = "Apache Kafka has no such config"
+            yield self._drop(attribute.start, attribute.end, f"config.{attribute.name}", text)
             return
         yield attribute.start, attribute.name_end, quote_hcl(key)
         yield from self.references.edits(self.source.origin, [attribute])
@@ -208,9 +208,9 @@ class _BlockEditor:
     def _drop(self, start: int, end: int, name: str, reason: str = "") -> Edit:
         """Take an argument or a block out, with its line, and report it."""
         origin = self.source.origin
-        told = reason or self._type.dropped.get(name, "kplan has nothing like it")
+        found = reason or self._type.dropped.get(name, "kplan has nothing like it")
         place = origin.range(start, end)
-        self.conversion.skip(place, f"{name} of {self.source.name}", told)
+        self.conversion.skip(place, f"{name} of {self.source.name}", found)
         return self._whole_lines(start, end, "")
 
     def _whole_lines(self, start: int, end: int, new: str) -> Edit:
@@ -233,9 +233,9 @@ class _BlockEditor:
             if known:
                 kept.append(f"{known[0]}.{address[1]}")
             else:
-                told = "kplan does not manage it"
+                text = "kplan does not manage it"
                 place = self.source.origin.range(each.start, each.end)
-                self.conversion.skip(place, f"depends_on {'.'.join(address)}", told)
+                self.conversion.skip(place, f"depends_on {'.'.join(address)}", text)
         new = f"depends_on = [{', '.join(kept)}]\n" if kept else ""
         return self._whole_lines(attribute.start, attribute.end, new)
 
@@ -247,8 +247,8 @@ class _BlockEditor:
             each.name == "prevent_destroy" for block in lifecycle for each in block.attributes
         )
         if not isinstance(value, ast.Literal):
-            told = "prevent_destroy takes no expression; write lifecycle { prevent_destroy = true }"
-            yield self._drop(attribute.start, attribute.end, attribute.name, told)
+            text = "prevent_destroy takes no expression; write lifecycle { prevent_destroy = true }"
+            yield self._drop(attribute.start, attribute.end, attribute.name, text)
             return
         is_new = value.value in (True, "true") and not has_own
         new = "lifecycle {\nprevent_destroy = true\n}\n" if is_new and not lifecycle else ""
@@ -285,13 +285,13 @@ def _convert_aiven_acl(
     known = {"topic", "permission", "username", *_META}
     for each in source.block.attributes:
         if each.name not in known:
-            told = _AIVEN_DROPPED.get(each.name, "kplan has nothing like it")
+            found = _AIVEN_DROPPED.get(each.name, "kplan has nothing like it")
             place = source.origin.range(each.start, each.end)
-            conversion.skip(place, f"{each.name} of {source.name}", told)
+            conversion.skip(place, f"{each.name} of {source.name}", found)
     for inner in source.block.blocks:
-        told = _AIVEN_DROPPED.get(inner.type, "kplan has nothing like it")
+        found = _AIVEN_DROPPED.get(inner.type, "kplan has nothing like it")
         place = source.origin.range(inner.start, inner.end)
-        conversion.skip(place, f"{inner.type} of {source.name}", told)
+        conversion.skip(place, f"{inner.type} of {source.name}", found)
     name, pattern = _aiven_topic(source, topic, references, conversion)
     lines = [
         f"resource_name = {name}",
@@ -302,9 +302,9 @@ def _convert_aiven_acl(
         *([f'resource_pattern_type_filter = "{pattern}"'] if pattern else []),
     ]
     if "Read" in operations:
-        told = "Kafka wants an ACL on the consumer group too; declare a kafka_acl of type Group"
+        found = "Kafka wants an ACL on the consumer group too; declare a kafka_acl of type Group"
         place = source.origin.range(permission.start, permission.end)
-        conversion.skip(place, f"consumer groups of {source.name}", told)
+        conversion.skip(place, f"consumer groups of {source.name}", found)
     return _aiven_blocks(source, operations, lines, references)
 
 
@@ -355,8 +355,8 @@ def _aiven_topic(
     """Return the name of a topic and its pattern; a star at the end is a prefix."""
     place = source.origin.range(topic.start, topic.end)
     if not isinstance(topic.value, ast.Literal):
-        told = "a star in its value is no wildcard for Kafka; a pattern of type Prefixed is"
-        conversion.skip(place, f"wildcards in topic of {source.name}", told)
+        found = "a star in its value is no wildcard for Kafka; a pattern of type Prefixed is"
+        conversion.skip(place, f"wildcards in topic of {source.name}", found)
         return _rewrite(source, topic, references), ""
     text = str(topic.value.value)
     is_prefix = len(text) > 1 and text.endswith("*")

@@ -95,8 +95,8 @@ class ReferenceWriter:
         if name not in self.new_variables:
             type_ = "any" if argument in _COLLECTIONS else "string"
             self.new_variables[name] = (shown, "map(string)" if index else type_)
-            told = f"kplan does not manage it; set the variable {name} to its value"
-            self.conversion.skip(place, shown, told)
+            text = f"kplan does not manage it; set the variable {name} to its value"
+            self.conversion.skip(place, shown, text)
         return name
 
     def variable_blocks(self) -> str:

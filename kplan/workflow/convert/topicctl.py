@@ -68,10 +68,10 @@ def _report_cluster_of(
         return
     known.add(named)
     shown = ", ".join(each for each in named if each)
-    told = 'the connection decides; give it this name with provider "kafka" { name = ... }'
+    text = 'the connection decides; give it this name with provider "kafka" { name = ... }'
     if len(known) > 1:
-        told = "another cluster; convert its files to a folder of their own"
-    conversion.skip(meta.get("cluster"), f"meta.cluster {shown}", told)
+        text = "another cluster; convert its files to a folder of their own"
+    conversion.skip(meta.get("cluster"), f"meta.cluster {shown}", text)
 
 
 def _read_topic(document: YamlNode, conversion: Conversion) -> None:
@@ -80,8 +80,8 @@ def _read_topic(document: YamlNode, conversion: Conversion) -> None:
     config = dict(conversion.read_config(name, spec.get("settings").members()))
     minutes = spec.get("retentionMinutes").number()
     if minutes and _RETENTION in config:
-        told = "retention.ms of the settings is kept; topicctl refuses a topic with both"
-        conversion.skip(spec.get("retentionMinutes"), f"retentionMinutes of topic {name}", told)
+        text = "retention.ms of the settings is kept; topicctl refuses a topic with both"
+        conversion.skip(spec.get("retentionMinutes"), f"retentionMinutes of topic {name}", text)
     elif minutes:
         config[_RETENTION] = str(minutes * _MS_PER_MINUTE)
     partitions, factor = spec.get("partitions").number(), spec.get("replicationFactor").number()
@@ -106,17 +106,17 @@ def _broker_id(part: YamlNode) -> int:
 
 def _read_strategy(name: str, placement: YamlNode, conversion: Conversion) -> str:
     """Return kplan's name of a placement strategy, "" where it has none like it."""
-    told = "kplan takes the broker with the fewest replicas"
-    conversion.skip_members(placement, {"picker": told}, f"topic {name}")
+    text = "kplan takes the broker with the fewest replicas"
+    conversion.skip_members(placement, {"picker": text}, f"topic {name}")
     strategy = placement.get("strategy")
     written = strategy.text("any")
     if written in _STRATEGIES:
         return _STRATEGIES[written]
-    told = f"kplan has no such strategy: {', '.join(_STRATEGIES)}"
+    text = f"kplan has no such strategy: {', '.join(_STRATEGIES)}"
     if written == "static-in-rack":
-        told = "kplan takes brokers, not racks: name them in replica_assignment"
-        conversion.skip_members(placement, {"staticRackAssignments": told}, f"topic {name}")
-    conversion.skip(strategy, f"placement strategy {written} of topic {name}", told)
+        text = "kplan takes brokers, not racks: name them in replica_assignment"
+        conversion.skip_members(placement, {"staticRackAssignments": text}, f"topic {name}")
+    conversion.skip(strategy, f"placement strategy {written} of topic {name}", text)
     return ""
 
 
@@ -125,15 +125,15 @@ def _read_user(document: YamlNode, conversion: Conversion) -> None:
     meta, spec = document.get("meta"), document.get("spec")
     name = spec.get("name").text(meta.get("name").text())
     notes = read_notes(meta, *_NOTES)
-    told = "secrets are not carried over; declare a kafka_user_scram_credential"
-    reasons = dict.fromkeys(("authentication", "mechanism", "password", "iterations"), told)
+    text = "secrets are not carried over; declare a kafka_user_scram_credential"
+    reasons = dict.fromkeys(("authentication", "mechanism", "password", "iterations"), text)
     conversion.skip_members(spec, reasons, f"user {name}")
     authorization = spec.get("authorization")
     authorization.get("type")
     _read_acls(authorization, f"User:{name}", notes, conversion)
     if notes and not authorization.get("acls").items():
-        told = "there is no block that it could stand above"
-        conversion.skip_members(meta, dict.fromkeys(_NOTES, told), f"user {name}")
+        text = "there is no block that it could stand above"
+        conversion.skip_members(meta, dict.fromkeys(_NOTES, text), f"user {name}")
 
 
 def _read_acls(spec: YamlNode, owner: str, notes: tuple[str, ...], conversion: Conversion) -> None:
@@ -159,9 +159,9 @@ def _read_cluster(document: YamlNode, conversion: Conversion) -> None:
     meta, spec = document.get("meta"), document.get("spec")
     name = meta.get("name").text("")
     conversion.skip_members(spec, _CLUSTER_REASONS, f"cluster {name}")
-    told = 'name the connection with provider "kafka" { name = ... }'
+    text = 'name the connection with provider "kafka" { name = ... }'
     keys = ("environment", "region", "shard", "description", "labels")
-    conversion.skip_members(meta, dict.fromkeys(keys, told), f"cluster {name}")
+    conversion.skip_members(meta, dict.fromkeys(keys, text), f"cluster {name}")
     step = spec.get("defaultRetentionDropStepDuration")
     if step.text(""):
         conversion.add_block(_retention_policy(step.text(), _duration_ms(step)))

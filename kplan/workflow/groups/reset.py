@@ -193,11 +193,11 @@ def _read_logs(
     cluster: Cluster, target: OffsetTarget, keys: Collection[TopicPartition]
 ) -> tuple[Mapping[TopicPartition, _Log], list[Diagnostic]]:
     times = (EARLIEST, LATEST, target.number if target.type is TargetType.TIME else EARLIEST)
-    told = {each: cluster.partition_offsets(dict.fromkeys(keys, each)) for each in set(times)}
+    values = {each: cluster.partition_offsets(dict.fromkeys(keys, each)) for each in set(times)}
     found: dict[TopicPartition, _Log] = {}
     problems: list[Diagnostic] = []
     for key in keys:
-        offsets = [told[each].get(key) for each in times]
+        offsets = [values[each].get(key) for each in times]
         known = [each for each in offsets if isinstance(each, int)]
         if len(known) == len(offsets):
             found[key] = (known[0], known[1], known[2])
@@ -319,8 +319,8 @@ def _offset_row(change: OffsetChange, outcomes: Outcomes | None) -> tuple[Cell, 
     said: tuple[Cell, ...] = ()
     if outcomes is not None:
         done = "set" if change.after is not None else "deleted"
-        told = outcomes.get(change.partition) if change.is_change else "unchanged"
-        said = (told or done,)
+        found = outcomes.get(change.partition) if change.is_change else "unchanged"
+        said = (found or done,)
     return (
         *change.partition,
         change.before,

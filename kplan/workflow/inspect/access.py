@@ -102,13 +102,13 @@ def answer_question(project: Project, question: AccessQuestion, ports: Ports) ->
     with open_project(project, ports, frozenset({question.provider})) as found:
         ground, acls = _read_acls(found, question, ports)
         rules = read_authorizer_rules(ground)
-        told = AccessAnswer(question, rules)
+        result = AccessAnswer(question, rules)
         if question.principal:
             names, unread = list_live_names(ground, OPERATIONS.keys())
             held = holdings(question.principal, acls, rules, names)
-            return replace(told, permissions=held, unread=unread)
+            return replace(result, permissions=held, unread=unread)
         return replace(
-            told, allowed_principals=who_can(question.operation, question.resource, acls, rules)
+            result, allowed_principals=who_can(question.operation, question.resource, acls, rules)
         )
 
 

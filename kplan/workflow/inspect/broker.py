@@ -25,16 +25,16 @@ class BrokerStatus:
     @property
     def objections(self) -> tuple[str, ...]:
         """Reasons to keep it, none for a broker that is gone and empty (K919-22)."""
-        told: list[str] = []
+        items: list[str] = []
         if self.is_live:
-            told.append("it is running, and would be cut off")
+            items.append("it is running, and would be cut off")
         if self.topics is None:
-            told.append("controllers do not return whether it has replicas")
+            items.append("controllers do not return whether it has replicas")
         elif self.topics:
             more = len(self.topics) - _MAX_NAMES
             named = ", ".join(self.topics[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
-            told.append(f"it has replicas of {named}")
-        return tuple(told)
+            items.append(f"it has replicas of {named}")
+        return tuple(items)
 
 
 Approve = Callable[[BrokerStatus], bool]

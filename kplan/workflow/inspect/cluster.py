@@ -35,10 +35,10 @@ def list_versions(project: Project, ports: Ports) -> Figures:
     for key in keys:
         ports.progress.stage("Asking the brokers")
         with closing(ports.connect(configuration, key)) as cluster:
-            told, silent = read_node_versions(cluster)
+            found, silent = read_node_versions(cluster)
             noun = "broker" if cluster.describe().controller_access is None else "controller"
-        tables += [_label_table(each, key, keys) for each in _version_tables(told, noun)]
-        notes += [cluster_label(each, key) for each in (*silent, *_version_mismatches(told))]
+        tables += [_label_table(each, key, keys) for each in _version_tables(found, noun)]
+        notes += [cluster_label(each, key) for each in (*silent, *_version_mismatches(found))]
     return Figures("What the brokers offer", tuple(tables), notes=tuple(notes))
 
 
@@ -50,14 +50,14 @@ def read_node_versions(cluster: Cluster) -> tuple[VersionsByNode, list[str]]:
     """Query each node; one that does not answer becomes a note (K117-08)."""
     described = cluster.describe()
     noun = "Broker" if described.controller_access is None else "Controller"
-    told: dict[Broker, NodeVersions] = {}
+    values: dict[Broker, NodeVersions] = {}
     silent: list[str] = []
     for node in described.nodes:
         try:
-            told[node] = cluster.versions(broker=node.id)
+            values[node] = cluster.versions(broker=node.id)
         except ClusterError as failure:
             silent.append(f"{noun} {node.id} cannot be asked: {failure.detail}")
-    return told, silent
+    return values, silent
 
 
 def _label_table(table: FigureTable, key: str, keys: Sequence[str]) -> FigureTable:
@@ -194,17 +194,17 @@ def _broker_policies(
         return ()
     asked = ConfigResource(ConfigScope.BROKER, str(min(each.id for each in nodes)))
     try:
-        told = cluster.configs([asked]).get(asked, {})
+        found = cluster.configs([asked]).get(asked, {})
     except ClusterError as failure:
         notes.append(f"Configs of brokers cannot be read: {failure.detail}")
         return ()
-    if isinstance(told, Refusal):
-        notes.append(f"Configs of brokers cannot be read: {str(told).rstrip('.')}.")
+    if isinstance(found, Refusal):
+        notes.append(f"Configs of brokers cannot be read: {str(found).rstrip('.')}.")
         return ()
     return tuple(
-        (key, told[key].entry.value or "(hidden)")
+        (key, found[key].entry.value or "(hidden)")
         for key in _POLICY_CONFIGS
-        if key in told and (told[key].entry.value or told[key].entry.is_sensitive)
+        if key in found and (found[key].entry.value or found[key].entry.is_sensitive)
     )
 
 
@@ -307,16 +307,16 @@ def list_features(cluster: Cluster) -> Figures:
         ClusterError: the cluster does not answer, or refuses to.
 
     """
-    told, silent = read_node_versions(cluster)
-    if not told:
+    found, silent = read_node_versions(cluster)
+    if not found:
         raise ClusterError(" ".join(silent))
     levels: dict[str, int] = {}
-    for each in told.values():
+    for each in found.values():
         levels |= each.finalized
     # In the middle of an upgrade an older node has no range of a feature: it runs level 0 alone.
     ranges = {
-        name: [each.supported.get(name, (0, 0)) for each in told.values()]
-        for name in {name for each in told.values() for name in each.supported}
+        name: [each.supported.get(name, (0, 0)) for each in found.values()]
+        for name in {name for each in found.values() for name in each.supported}
     }
     rows = tuple(
         (

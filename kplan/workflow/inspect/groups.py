@@ -21,15 +21,15 @@ def list_groups(cluster: Cluster, match: str = "*") -> Figures:
         ClusterError: the cluster does not answer, or no broker lists its groups.
 
     """
-    told = cluster.groups()
+    found = cluster.groups()
     notes = tuple(
         f"Broker {number}: {str(each).rstrip('.')}."
-        for number, each in told.items()
+        for number, each in found.items()
         if isinstance(each, Refusal)
     )
-    if notes and len(notes) == len(told):
+    if notes and len(notes) == len(found):
         raise ClusterError("No broker lists its groups. " + " ".join(notes))
-    rows = sorted(_group_row(number, each) for number, each in _matching_groups(told, match))
+    rows = sorted(_group_row(number, each) for number, each in _matching_groups(found, match))
     columns = ("group", "type", "protocol", "state", "coordinator")
     return Figures(
         "Groups",
@@ -40,9 +40,9 @@ def list_groups(cluster: Cluster, match: str = "*") -> Figures:
 
 
 def _matching_groups(
-    told: Mapping[int, tuple[GroupListing, ...] | Refusal], match: str
+    values: Mapping[int, tuple[GroupListing, ...] | Refusal], match: str
 ) -> Iterator[tuple[int, GroupListing]]:
-    for number, groups in told.items():
+    for number, groups in values.items():
         if not isinstance(groups, Refusal):
             yield from ((number, each) for each in groups if fnmatchcase(each.name, match))
 
@@ -59,13 +59,13 @@ def describe_groups(cluster: Cluster, names: Sequence[str]) -> Figures:
 
     """
     wanted = sorted(set(names))
-    told = cluster.describe_groups(wanted)
+    result = cluster.describe_groups(wanted)
     refused = [
         f"Group {name} cannot be read: {str(each).rstrip('.')}."
-        for name, each in told.items()
+        for name, each in result.items()
         if isinstance(each, Refusal)
     ]
-    found = [each for each in told.values() if isinstance(each, GroupDescription)]
+    found = [each for each in result.values() if isinstance(each, GroupDescription)]
     if refused and not found:
         raise ClusterError(" ".join(refused), "kplan groups list shows the visible groups.")
     notes = [*refused]

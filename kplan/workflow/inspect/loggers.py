@@ -28,11 +28,11 @@ def list_loggers(cluster: Cluster, node: int, match: str = "*") -> Figures:
 
     """
     resource = ConfigResource(ConfigScope.LOGGER, str(node))
-    told = cluster.configs([resource])[resource]
-    if isinstance(told, Refusal):
-        raise ClusterError(f"The loggers of node {node} cannot be read: {told}")
+    found = cluster.configs([resource])[resource]
+    if isinstance(found, Refusal):
+        raise ClusterError(f"The loggers of node {node} cannot be read: {found}")
     rows = tuple(
-        (name, each.entry.value) for name, each in sorted(told.items()) if fnmatchcase(name, match)
+        (name, each.entry.value) for name, each in sorted(found.items()) if fnmatchcase(name, match)
     )
     return Figures(f"Loggers of node {node}", (FigureTable("loggers", ("logger", "level"), rows),))
 

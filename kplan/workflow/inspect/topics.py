@@ -25,7 +25,9 @@ def list_topics(cluster: Cluster, match: str = "*", *, shows_internal: bool = Fa
         ClusterError: the cluster does not answer, or refuses to.
 
     """
-    answers = {name: told for name, told in cluster.topics().items() if fnmatchcase(name, match)}
+    answers = {
+        name: result for name, result in cluster.topics().items() if fnmatchcase(name, match)
+    }
     found = _topic_descriptions(answers)
     shown = [each for each in found if shows_internal or not _is_internal(each)]
     configs = cluster.topic_configs([each.name for each in shown]) if shown else {}
@@ -127,14 +129,14 @@ _VISIBLE_TOPICS_HINT = (
 def _topic_descriptions(
     answers: Mapping[str, TopicDescription | Refusal],
 ) -> list[TopicDescription]:
-    found = (told for _, told in sorted(answers.items()))
-    return [told for told in found if isinstance(told, TopicDescription)]
+    found = (each for _, each in sorted(answers.items()))
+    return [each for each in found if isinstance(each, TopicDescription)]
 
 
 def _unread_notes(answers: Mapping[str, object], what: str = "Topic") -> Iterator[str]:
-    for name, told in sorted(answers.items()):
-        if isinstance(told, Refusal):
-            yield f"{what} {name} cannot be read: {str(told).rstrip('.')}."
+    for name, each in sorted(answers.items()):
+        if isinstance(each, Refusal):
+            yield f"{what} {name} cannot be read: {str(each).rstrip('.')}."
 
 
 def _is_internal(topic: TopicDescription) -> bool:
@@ -214,9 +216,9 @@ def _item(found: Sequence[_T], at: int, absent: _T) -> _T:
 def _config_table(configs: Configs) -> FigureTable:
     rows = tuple(
         (name, key, "(sensitive)" if each.is_sensitive else each.value, str(each.source))
-        for name, told in sorted(configs.items())
-        if not isinstance(told, Refusal)
-        for key, each in sorted(told.items())
+        for name, found in sorted(configs.items())
+        if not isinstance(found, Refusal)
+        for key, each in sorted(found.items())
         if each.source is not ConfigSource.DEFAULT
     )
     return FigureTable("configs", ("topic", "config", "value", "source"), rows)

@@ -271,5 +271,5 @@ def _topic_changes(
         before, replica_assignment=tuple(target), replication_factor=len(target[0]) or None
     )
     name = Identity(held.name)
-    told = attribute_changes(TopicKind(), before, after)
-    return [Change(address, _TOPICS, name, Action.UPDATE, before, after, told, uid=live.uid)]
+    found = attribute_changes(TopicKind(), before, after)
+    return [Change(address, _TOPICS, name, Action.UPDATE, before, after, found, uid=live.uid)]

@@ -210,8 +210,8 @@ def _add_missing_rights(
         for each in checked.diagnostics
         if each.code not in {"KP241", "KP242"} or each.address not in lacking
     ]
-    told = missing_right_diagnostics(missing, principal)
-    return replace(checked, diagnostics=sort_diagnostics([*others, *told]))
+    diagnostics = missing_right_diagnostics(missing, principal)
+    return replace(checked, diagnostics=sort_diagnostics([*others, *diagnostics]))
 
 
 def _validate_batch(
@@ -327,7 +327,7 @@ _OPERATIONS = {Action.CREATE: Operation.CREATE, Action.DELETE: Operation.DELETE}
 
 def _broker_violation(change: Change, refused: Refusal) -> Violation:
     message = redact_refusal(refused, change).message
-    told = Diagnostic(
+    diagnostic = Diagnostic(
         "KP331",
         Severity.ERROR,
         SUMMARIES["KP331"],
@@ -345,7 +345,7 @@ def _broker_violation(change: Change, refused: Refusal) -> Violation:
         Level.HARD,
         ViolationStatus.REFUSED,
         message,
-        told,
+        diagnostic,
         origin=RefusalOrigin.BROKER,
         provider=change.provider,
     )

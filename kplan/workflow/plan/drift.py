@@ -152,14 +152,14 @@ def _topic_health(project: OpenProject) -> Iterator[TopicHealth]:
     for key, connection in project.clusters.connections.items():
         owned = project.state.for_provider(key).owned.values()
         names = sorted(str(each.identity) for each in owned if each.address.kind == TOPIC)
-        for name, told in (connection.cluster.topics(names) if names else {}).items():
-            if isinstance(told, TopicDescription):
-                down = {broker for brokers in told.offline for broker in brokers}
+        for name, found in (connection.cluster.topics(names) if names else {}).items():
+            if isinstance(found, TopicDescription):
+                down = {broker for brokers in found.offline for broker in brokers}
                 yield TopicHealth(
                     cluster_label(name, key),
-                    len(told.assignment),
-                    told.leaderless,
-                    told.under_replicated,
+                    len(found.assignment),
+                    found.leaderless,
+                    found.under_replicated,
                     tuple(sorted(down)),
                 )
 

@@ -28,11 +28,11 @@ def read_fallbacks(plan: Plan, clusters: Clusters) -> Fallbacks:
         if not wanted:
             continue
         try:
-            told = connection.cluster.topic_config_fallbacks(wanted)
+            result = connection.cluster.topic_config_fallbacks(wanted)
         except ClusterError:
             continue  # the values are unknown then, and judged so
         for each in mine:
-            values = told.get(_name(each))
+            values = result.get(_name(each))
             if values is not None and not isinstance(values, Refusal):
                 found[each.key] = values
     return found
@@ -50,12 +50,12 @@ def _read_broker_values(
     if not changes:
         return
     try:
-        told = _read_values_in_force(cluster, changes)
+        found = _read_values_in_force(cluster, changes)
     except ClusterError:
         return  # unknown, and judged so
     for each in changes:
-        if each.identity in told:
-            yield each.key, told[each.identity]
+        if each.identity in found:
+            yield each.key, found[each.identity]
 
 
 def _name(change: Change) -> str:
@@ -83,9 +83,9 @@ def _read_values_in_force(
         return found
     answers = cluster.configs([ConfigResource(ConfigScope.BROKER, name) for name in names])
     for identity, brokers in wanted.items():
-        told = [answers.get(ConfigResource(ConfigScope.BROKER, each)) for each in brokers]
-        known = [each for each in told if each is not None and not isinstance(each, Refusal)]
-        if known and len(known) == len(told):
+        items = [answers.get(ConfigResource(ConfigScope.BROKER, each)) for each in brokers]
+        known = [each for each in items if each is not None and not isinstance(each, Refusal)]
+        if known and len(known) == len(items):
             found[identity] = _values_in_force(known)
     return found
 
@@ -101,9 +101,9 @@ def _values_in_force(brokers: Sequence[KnownKeys]) -> Mapping[str, str]:
         for key in _JUDGED_KEYS
     }
     return {
-        key: min(told) if key not in RETENTION_KEYS else max(told, key=_unbounded_last)
-        for key, told in values.items()
-        if len(told) == len(brokers)
+        key: min(found) if key not in RETENTION_KEYS else max(found, key=_unbounded_last)
+        for key, found in values.items()
+        if len(found) == len(brokers)
     }
 
 
@@ -111,9 +111,9 @@ def _value_in_force(key: str, keys: KnownKeys) -> str | None:
     """Return a value in the unit of the key; a retention may be set in hours or minutes."""
     names = DURATION_KEYS["retention.ms"] if key == "log.retention.ms" else {key: 1}
     for name, unit in names.items():
-        told = keys[name].entry.value if name in keys else None
-        if told:
-            return told if unit == 1 or int(told) < 0 else str(int(told) * unit)
+        found = keys[name].entry.value if name in keys else None
+        if found:
+            return found if unit == 1 or int(found) < 0 else str(int(found) * unit)
     return None
 
 

@@ -65,8 +65,8 @@ BYPASSED, FORBIDDEN = "KP245", "KP246"
 def check_plan_controller_access(plan: Plan, clusters: Clusters) -> Plan:
     """Warn that brokers are bypassed, and refuse changes unless that is allowed (K919-06)."""
     others = [each for each in plan.diagnostics if each.code not in {BYPASSED, FORBIDDEN}]
-    told = sort_diagnostics([*others, *_controller_diagnostics(plan, clusters)])
-    return plan if told == plan.diagnostics else replace(plan, diagnostics=told)
+    diagnostics = sort_diagnostics([*others, *_controller_diagnostics(plan, clusters)])
+    return plan if diagnostics == plan.diagnostics else replace(plan, diagnostics=diagnostics)
 
 
 def _controller_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
@@ -102,7 +102,7 @@ def _prefix_connection(key: str, text: str) -> str:
 
 def _controllers_text(direct: ControllerAccess) -> str:
     at = {each.id: f"{each.id} at {each.host}:{each.port}" for each in direct.controllers}
-    others = [told for number, told in at.items() if number != direct.active]
+    others = [found for number, found in at.items() if number != direct.active]
     rest = f"; inactive: {', '.join(others)}" if others else ""
     return f"Connected directly to controllers. Active: {at[direct.active]}{rest}."
 

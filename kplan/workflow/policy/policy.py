@@ -185,8 +185,8 @@ def apply_policies(
     configuration = policy_input.configuration
     terms = EvaluationOptions(ports.now().date(), options.overrides)
     with open_policies(configuration, options) as found:
-        told = [*found.diagnostics, *unused_overrides(found.policies, terms)]
-        told += expired_waivers(found.policies, terms.today)
+        items = [*found.diagnostics, *unused_overrides(found.policies, terms)]
+        items += expired_waivers(found.policies, terms.today)
         violations: tuple[Violation, ...] = ()
         if found.policies and not has_errors(found.diagnostics):
             violations = tuple(
@@ -201,7 +201,7 @@ def apply_policies(
         policy_principal=options.principal,
     )
     configuration = replace(configuration, sources={**configuration.sources, **found.sources})
-    plan = replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *told]))
+    plan = replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *items]))
     plan = _add_violations(replace(plan, violations=(*plan.violations, *violations)))
     mode = options.mode or configuration.policy_settings.mode
     if mode == MODE_ALL and plan.refused_keys:
@@ -220,8 +220,8 @@ def _question_context(
         cluster.planned = cluster.planned.add_change(change.kind, change.before, change.after)
     principal = options.principal or snapshot.principal or plan.cluster.get("principal", "")
     replay = None if plan.replay is None else asdict(plan.replay)
-    told = None if replay is None else {**replay, "principals": dict(replay["principals"])}
-    return QuestionContext(snapshot, KINDS, cluster, principal, ports.ci, told)
+    found = None if replay is None else {**replay, "principals": dict(replay["principals"])}
+    return QuestionContext(snapshot, KINDS, cluster, principal, ports.ci, found)
 
 
 def _ordered_changes(plan: Plan) -> list[Change]:

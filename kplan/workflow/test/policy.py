@@ -95,9 +95,9 @@ class PolicySuite:
         snapshot = _read_memory_snapshot(self.root, script)
         for case in script.cases:
             started = timer()
-            told = tuple(self._check_case(case, snapshot))
-            grade = RunStatus.FAIL if told else RunStatus.PASS
-            yield RunResult(script.name, case.name, grade, told, timer() - started)
+            found = tuple(self._check_case(case, snapshot))
+            grade = RunStatus.FAIL if found else RunStatus.PASS
+            yield RunResult(script.name, case.name, grade, found, timer() - started)
 
     def _check_case(self, case: PolicyCase, snapshot: Snapshot) -> Iterator[Diagnostic]:
         try:
@@ -114,9 +114,9 @@ def _fired_rules(
 ) -> Iterator[RuleReference]:
     """Find the rules that matched: by the place of the condition, or the operation of a method."""
     for each in said:
-        told = each.diagnostic
-        places = {place for label, place in told.related if label == POLICY_LABEL}
-        places |= {told.subject} if told.subject else set()
+        found = each.diagnostic
+        places = {place for label, place in found.related if label == POLICY_LABEL}
+        places |= {found.subject} if found.subject else set()
         for rule in rules:
             if rule.policy == each.policy and (
                 rule.place in places

@@ -169,12 +169,12 @@ class TestFileRun:
                 self._execute_run(run, course)
         except KplanError as fault:
             course.diagnostics.extend(fault.diagnostics)
-        told = course.final_diagnostics(run, self.root)
+        diagnostics = course.final_diagnostics(run, self.root)
         return RunResult(
             self.test_file.name,
             run.name,
-            _run_status(told),
-            told,
+            _run_status(diagnostics),
+            diagnostics,
             self.timer() - started,
             plan=course.plan,
             owned=tuple(self.state.owned.values()) if run.is_apply else (),
@@ -239,17 +239,17 @@ class _RunProgress:
         rest, met = split_expected(
             sort_diagnostics(self.diagnostics), run.expected_failures, root.module.declarations
         )
-        told = [
+        items = [
             replace(each, severity=Severity.ERROR) if each.code == _FAILED_CHECK else each
             for each in rest
         ]
-        if not has_errors(told):
-            told += [
+        if not has_errors(items):
+            items += [
                 error("KP702", each.subject, f"{each.name} was expected to fail, and did not.")
                 for each in run.expected_failures
                 if each.name not in met
             ]
-        return sort_diagnostics(told)
+        return sort_diagnostics(items)
 
 
 _EXPECTATION_CODES = frozenset({"KP701", "KP702"})

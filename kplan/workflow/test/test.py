@@ -68,7 +68,7 @@ def open_suite(
         problems += evaluate_cluster_block(root, each.cluster).diagnostics
     if has_errors(problems):
         raise ConfigError(sort_diagnostics(problems), _file_sources(root, scripts))
-    warnings = [told for each in scripts for told in each.diagnostics]
+    warnings = [result for each in scripts for result in each.diagnostics]
     return ConfigurationTests(project, root, tuple(scripts), sort_diagnostics(warnings))
 
 
