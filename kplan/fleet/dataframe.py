@@ -276,7 +276,8 @@ def write_table(
     try:
         describe_jobs(data_frame.sparkSession, f"write {named}")
         told = data_frame.withColumns({key: F.lit(each) for key, each in lineage.items()})
-        told.write.mode("overwrite").option("header", value=True).format(form).save(place)
+        writer = told.write.mode("overwrite").options(header=True, escape='"')  # as RFC 4180 has it
+        writer.format(form).save(place)
     except Exception as failure:
         raise FleetError(f"{named} could not be written: {failure_reason(failure)}") from failure
 

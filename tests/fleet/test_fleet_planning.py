@@ -1,5 +1,6 @@
 """The data source and the planner where Spark runs them."""
 
+import csv
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -198,3 +199,14 @@ def test_policies_are_asked_where_spark_works(objects: Make, tmp_path: Path) -> 
     assert [tuple(each) for each in found.collect()] == [
         ("eu", "partitions", "refused", "deny", "kafka_topic", "a", "3 are too many", "")
     ]
+
+
+def test_quotes_in_csv_are_doubled_as_other_programs_expect(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    value = '{"retention.ms": "1, 2"}'
+    rows = dataframe.create_dataframe(spark, [(value, "b")], "a string, b string")
+    dataframe.write_table(rows, str(tmp_path / "out.csv"), {"run": "one"})
+    (part,) = (tmp_path / "out.csv").glob("part-*")
+    with part.open(newline="") as file:
+        assert [*csv.DictReader(file)] == [{"a": value, "b": "b", "run": "one"}]
