@@ -46,8 +46,7 @@ def test_three_real_clusters_are_read_drift_are_audited_and_replayed(
     assert "bob writes to shop.orders: KafkaError{code=TOPIC_AUTHORIZATION_FAILED" in told
     drifted = r"shop +drift +update +kafka_topic +kafka_topic\.orders +shop\.orders"
     assert re.search(drifted, after(told, "fleet drift\n"))
-    changed = r'\{"config\.retention\.ms":\["604800000","3600000"\]\}'
-    since = rf"shop +kafka_topic +shop\.orders +changed +{changed}"
+    since = r"shop +kafka_topic +shop\.orders +changed +config\.retention\.ms: 604800000 -> 3600000"
     assert re.search(since, after(told, "fleet drift -since=morning"))
     assert re.search(r"stock +shadowed +User:CN=alice.*levels", after(told, "fleet lint"))
     used = after(told, "fleet audit usage")
