@@ -139,13 +139,9 @@ def matching_acls(
 
 
 def requests_on_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
-    """Keep the requests whose resource has one of the ACLs; some appear more than once."""
+    """Keep the requests whose resource has one of the ACLs: once under each `key` of these."""
     own = acls.select(*_RESOURCE_COLUMNS[:2], acl_key())
-    return (
-        _expand_keys(requests, acls)
-        .join(own, [*_RESOURCE_COLUMNS[:2], "key"], "left_semi")
-        .drop("key")
-    )
+    return _expand_keys(requests, acls).join(own, [*_RESOURCE_COLUMNS[:2], "key"], "left_semi")
 
 
 def _expand_keys(resources: "DataFrame", acls: "DataFrame") -> "DataFrame":

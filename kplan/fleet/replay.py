@@ -24,16 +24,17 @@ _ACL_KIND = AclKind()
 
 
 def replay_requests(
-    used: "DataFrame", objects: "DataFrame", data_frame: "DataFrame", coming: "DataFrame"
+    used: "DataFrame", objects: "DataFrame", gone: "DataFrame", coming: "DataFrame"
 ) -> "DataFrame":
     """Weigh every request of the history with the ACLs of now and with those of the plan.
 
-    In: usage as `audit.usage` gives it, the rows of a run, the ACLs that go (cluster, identity) and
-    come (rows). Out: REQUEST, effect (`denied` or `allowed`: newly so), count, last_at.
+    In: usage as `audit.usage` gives it, the rows of a run, the ACLs that go (rows where they are
+    those of plans, and few; else cluster and identity) and come (rows). Out: REQUEST, effect
+    (`denied` or `allowed`: newly so), count, last_at.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    goes = F.broadcast(data_frame.withColumn("goes", F.expr("true")))
+    goes = F.broadcast(gone.select("cluster", "identity", F.expr("true").alias("goes")))
     now = acl_rows(objects).join(goes, ["cluster", "identity"], "left")
     acls = now.select(
         "*", F.expr("true").alias("was"), F.col("goes").isNull().alias("will_be")
@@ -41,17 +42,12 @@ def replay_requests(
         acl_rows(coming).select("*", F.expr("false").alias("was"), F.expr("true").alias("will_be")),
         allowMissingColumns=True,
     )
-    touched = data_frame.select("cluster").unionByName(coming.select("cluster")).distinct()
-    asked = (
-        used.join(F.broadcast(touched), "cluster", "left_semi")
-        .groupBy(*REQUEST_COLUMNS)
-        .agg(
-            F.sum("count").alias("count"),
-            F.max("last_at").alias("last_at"),
-            F.bool_and(is_any_topic()).alias("is_any_topic"),
-        )
-    )
-    concerned = requests_on_acls(asked, acls.where("was <> will_be"))
+    touched = gone.select("cluster").unionByName(coming.select("cluster")).distinct()
+    asked = used.join(F.broadcast(touched), "cluster", "left_semi")
+    if "attributes" in gone.columns:
+        concerned = _requests_on_few(asked, acl_rows(gone.unionByName(coming)))
+    else:
+        concerned = requests_on_acls(_add_up(asked), acls.where("was <> will_be")).drop("key")
     weighed = _allow_other_topics(
         verdicts(concerned, acls, authorizer_rules(objects), ("was", "will_be")), acls
     )
@@ -61,6 +57,26 @@ def replay_requests(
         weighed.where("was <> will_be")
         .select(effect.alias("effect"), *REQUEST_COLUMNS, "count", at.alias("last_at"))
         .orderBy(F.desc("effect"), F.desc("count"), *REQUEST_COLUMNS)
+    )
+
+
+def _requests_on_few(used: "DataFrame", acls: "DataFrame") -> "DataFrame":
+    """Add up the requests on the resources of few ACLs: no others are shuffled.
+
+    A request on several of them has all its rows under each key, and so the same sums.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return _add_up(requests_on_acls(used, F.broadcast(acls)), "key").drop("key")
+
+
+def _add_up(used: "DataFrame", *more: str) -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return used.groupBy(*REQUEST_COLUMNS, *more).agg(
+        F.sum("count").alias("count"),
+        F.max("last_at").alias("last_at"),
+        F.bool_and(is_any_topic()).alias("is_any_topic"),
     )
 
 
@@ -140,7 +156,7 @@ def _allow_other_topics(weighed: "DataFrame", acls: "DataFrame") -> "DataFrame":
 def acl_changes(
     spark: "SparkSession", plans: Mapping[str, Sequence[Change]]
 ) -> "tuple[DataFrame, DataFrame]":
-    """Return the ACLs that plans remove (cluster, identity) and add (rows), by cluster.
+    """Return the ACLs that plans remove and add, as rows, by cluster.
 
     A replaced ACL is in both.
     """
@@ -152,9 +168,12 @@ def acl_changes(
     ]
     replaced = [(c, each.before) for c, each in acls if isinstance(each.before, Acl)]
     added = [(c, each.after) for c, each in acls if isinstance(each.after, Acl)]
-    gone = [(cluster, str(_ACL_KIND.identify(value))) for cluster, value in replaced]
-    coming = [tuple(object_row(cluster, _ACL_KIND, value)) for cluster, value in added]
-    return (
-        create_dataframe(spark, gone, "cluster string, identity string"),
-        create_dataframe(spark, coming, OBJECT_SCHEMA),
+    gone, coming = (
+        create_dataframe(
+            spark,
+            [tuple(object_row(cluster, _ACL_KIND, acl)) for cluster, acl in each],
+            OBJECT_SCHEMA,
+        )
+        for each in (replaced, added)
     )
+    return gone, coming
