@@ -159,7 +159,7 @@ def main() -> None:
         size = replace(size, lines=tuple(map(int, given.lines.split(","))))
     told = f"{platform.platform()}, {os.cpu_count()} processors, {_load()}, {HEAP} heap"
     print(f"\n{parts[0]}, {given.size}: {told}", flush=True)
-    with _bench(SPARE if parts == ["memory"] else "") as bench:
+    with open_bench(SPARE if parts == ["memory"] else "") as bench:
         PARTS[parts[0]](bench, size)
     print(f"at the end: {_load()}", flush=True)
 
@@ -173,7 +173,8 @@ def _stage(name: str) -> None:
 
 
 @contextmanager
-def _bench(master: str) -> Iterator[Bench]:
+def open_bench(master: str) -> Iterator[Bench]:
+    """Start Spark, and make a scratch folder."""
     began = time.monotonic()
     os.environ.setdefault("SPARK_SCALA_VERSION", "2.13")  # executors are looked for by it
     with (

@@ -94,13 +94,19 @@ def requests(spark: "SparkSession", topics: int) -> "DataFrame":
     )
 
 
-def log_lines(spark: "SparkSession", lines: int, topics: int) -> "DataFrame":
-    """Make the lines of an authorizer log: each principal uses 25 topics, one way each."""
+def log_lines(
+    spark: "SparkSession", lines: int, topics: int, *, begin: int = 0, is_busy: bool = False
+) -> "DataFrame":
+    """Make the lines of an authorizer log: each principal uses 25 topics, one way each.
+
+    Line `begin` is the first. With `is_busy` one of them makes half of the requests.
+    """
     who = f"abs(xxhash64(id, {SEED})) % {PRINCIPALS}"
+    who = f"if(id % 2 = 0, 7, {who})" if is_busy else who
     topic = f"((who * 37 + abs(xxhash64(id, {SEED + 1})) % 25) % {topics})"
     at = "date_format(timestamp_seconds(1762000000 + id div 20), 'yyyy-MM-dd HH:mm:ss')"
     return (
-        spark.range(lines)
+        spark.range(begin, begin + lines)
         .selectExpr("id", f"{who} as who")
         .selectExpr("id", "who", f"{topic} as topic", f"{at} as at")
         .selectExpr(
