@@ -4,7 +4,8 @@ import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -174,6 +175,24 @@ def collect_table(name: str, data_frame: "DataFrame", limit: int = MAX_ROWS) -> 
     rows = data_frame.limit(limit + 1).collect()
     cells: tuple[tuple[Cell, ...], ...] = tuple(tuple(row) for row in rows[:limit])
     return FigureTable(name, tuple(data_frame.columns), cells, is_truncated=len(rows) > limit)
+
+
+def explain_table(name: str, data_frame: "DataFrame", limit: int = MAX_ROWS) -> FigureTable:
+    """Return how Spark would answer `collect_table`, without an answer.
+
+    Only one thread may do so at a time: PySpark prints plans to stdout.
+    """
+    with redirect_stdout(StringIO()) as printed:
+        data_frame.limit(limit + 1).explain(mode="formatted")
+    columns = tuple(data_frame.columns)
+    return FigureTable(name, columns, (), query_plan=printed.getvalue().strip())
+
+
+def explain_tables(
+    told: "Mapping[str, DataFrame]", limit: int = MAX_ROWS
+) -> tuple[FigureTable, ...]:
+    """Return how Spark would answer `collect_tables`."""
+    return tuple(explain_table(name, rows, limit) for name, rows in told.items())
 
 
 def collect_tables(

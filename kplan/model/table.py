@@ -19,12 +19,16 @@ NO_OWNER = "(nobody)"
 
 @dataclass(frozen=True, slots=True)
 class FigureTable:
-    """Rows under named columns. `is_cut` says that there are more than are shown."""
+    """Rows under named columns. `is_truncated` says that there are more than are shown.
+
+    `query_plan` is how Spark would compute the rows; they are not computed then.
+    """
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     is_truncated: bool = False
+    query_plan: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,6 +241,12 @@ def figures_summary_text(figures: Figures, look: TextStyle) -> str:
     return render_text(Document((Totals(fleet_page(figures).verdict),)), look)
 
 
+def query_plans_text(figures: Figures, look: TextStyle) -> str:
+    """Write how Spark would compute tables, each below its name."""
+    del look  # Spark wrote them
+    return "\n\n\n".join(f"{each.name}\n\n{each.query_plan}" for each in figures.tables) + "\n"
+
+
 def figures_json(figures: Figures) -> str:
     """Write the tables of a job over many clusters as one JSON document."""
     return json_text(table.figures_data(figures))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LIVE, FILES = "::test_three_real_clusters", "::test_files_are_read"
-COMMANDS = (LIVE, "test_fleet_command.py", "test_fleet_stream_kill.py")
+COMMANDS = (LIVE, "test_fleet_command.py", "test_fleet_stream_kill.py", "test_fleet_explain.py")
 ALONE = (FILES, "test_fleet_standalone.py", "test_fleet_interrupt.py", "test_fleet_submit.py")
 """Tests that start a Spark of their own."""
 SERVER, SESSION = "server", "session"

@@ -144,6 +144,8 @@ def audit(
     if work is AuditWork.INGEST and (removed or since):
         hint = "Use them with kplan fleet audit usage."
         raise UsageError("kplan fleet audit ingest does not support -removed and -since.", hint)
+    if work is AuditWork.INGEST:
+        command.refuse_explain(run, "kplan fleet audit ingest")
     if how.follow:
         if work is not AuditWork.INGEST:
             raise UsageError(

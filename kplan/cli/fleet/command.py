@@ -80,6 +80,10 @@ class RunOptions:
     ] = ""
     json: Json = False
     report: Report = field(default_factory=list)
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Show how Spark would compute each table, and stop."),
+    ] = False
 
 
 Since = Annotated[
@@ -122,6 +126,7 @@ def build_options(
         run.output,
         engine,
         command=command_name(session.args),
+        is_explain=run.explain,
     )
 
 
@@ -231,6 +236,9 @@ def _run(
     from kplan.report.reports import figures_report  # noqa: PLC0415
 
     spark, run, inputs = command_options
+    if run.explain:
+        _check_explain(run, limits.places)
+        write = views.query_plans_text
     reports = prepare_reports(
         session, "fleet", run.report, is_json=run.json, formats=ANSWER_FORMATS
     )
@@ -239,12 +247,32 @@ def _run(
     _check_paths(run.output, limits.places)
     with reports.report_errors(), show_progress(session.terminal) as progress:
         found = work(chosen, build_ports(session, progress))
+    if run.explain:
+        found = replace(found, notes=())  # they are about rows, and decide exit codes
     if not reports.takes_stdout:
         look = session.terminal.stdout_style
         session.terminal.write_stdout(views.figures_json(found) if run.json else write(found, look))
     if reports.write(figures_report(found, timestamp()), ExitCode.DONE) != ExitCode.DONE:
         raise KplanError("A report could not be written.")
     return found
+
+
+def refuse_explain(run: RunOptions, command: str) -> None:
+    """Raise UsageError for -explain of a command that does more than to ask Spark."""
+    if run.explain:
+        raise UsageError(
+            f"{command} does not support -explain.", "Use it with commands that query a run."
+        )
+
+
+def _check_explain(run: RunOptions, places: Mapping[str, str]) -> None:
+    """Raise UsageError for options that write what -explain does not compute."""
+    written = {"-json": run.json, "-report": run.report, "-output": run.output, **places}
+    if given := [name for name, value in written.items() if value]:
+        raise UsageError(
+            f"-explain cannot be combined with {', '.join(given)}.",
+            "-explain only shows the plans of Spark: remove the other options.",
+        )
 
 
 def _check_paths(output: str, folders: Mapping[str, str]) -> None:

@@ -51,6 +51,7 @@ def snapshot(
     """
     from kplan.workflow.fleet import fleet  # noqa: PLC0415 - help needs none of these
 
+    command.refuse_explain(run, "kplan fleet snapshot")
     found = command.run_command(
         session,
         (spark, run, inputs),
@@ -196,6 +197,9 @@ def report(
     if page.is_dir():
         raise UsageError(f"-html={html} is a folder.")
     given = spark, run, inputs
+    if run.explain:
+        command.run_command(session, given, build_report, since=since)
+        return ExitCode.DONE
     folder = {"-html": str(page.parent)}
     found = command.run_page_command(session, given, build_report, folder, since)
     page.parent.mkdir(parents=True, exist_ok=True)

@@ -57,9 +57,11 @@ def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
         describe_jobs(found.spark, "check policies")
         judged = check_policies(found.objects, asked).cache()
         ordered = judged.orderBy("cluster", "policy", "kind", "identity", "message", "standing")
-        tables = {"findings": idle, "violations": ordered}
+        tables, title = {"findings": idle, "violations": ordered}, "Lint of the fleet"
+        if options.is_explain:
+            return render_figures(title, tables, (options, found))
         sorts = frozenset(row["standing"] for row in judged.select("standing").distinct().collect())
-        told = render_figures("Lint of the fleet", tables, (options, found))
+        told = render_figures(title, tables, (options, found))
         acls = frozenset({"acl"} if told.tables[0].rows else ())
         return replace(told, findings=sorts | acls, notes=(*told.notes, *left_out))
 
@@ -80,14 +82,15 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
         told = replay_requests(history, found.objects, gone, coming).cache()
         counts = told.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
         tables = {"replay": told, "totals": counts.toDF("cluster", "effect", "requests")}
+        title = "What the plans would have changed"
+        if options.is_explain:
+            return render_figures(title, tables, (options, found))
         names = ", ".join(
             f"{file} ({each.checksum[:12]})" for file, each in zip(files, plans, strict=True)
         )
         lineage = {**log_lineage(history), "plans": names}
         sorts = {row[0] for row in told.select("effect").distinct().collect()}
-        made = render_figures(
-            "What the plans would have changed", tables, (options, found), lineage
-        )
+        made = render_figures(title, tables, (options, found), lineage)
         unknown = _unknown_effects(by_cluster, found, history)
         return replace(
             made,

@@ -14,7 +14,7 @@ from kplan.config.inputs import Inputs, Trust
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import NoClusterError
 from kplan.config.policies.block import load_policy_folder
-from kplan.fleet.dataframe import MAX_ROWS
+from kplan.fleet.dataframe import MAX_ROWS, collect_table, explain_table
 from kplan.fleet.plan import FleetPlanRequest, FleetPolicies, expected_objects
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.fleet.spark.session import SparkSettings
@@ -26,6 +26,7 @@ from kplan.model.errors import ConfigError, FleetError, KplanError, UnreadableEr
 from kplan.model.policy import Policy
 from kplan.model.resource import Identity, connection_name
 from kplan.model.state import KindSnapshot, Snapshot, State
+from kplan.model.table import FigureTable
 from kplan.model.workspace import workspace_path
 from kplan.plan.request import PlanRequest
 from kplan.state.journal import replay_journal
@@ -57,6 +58,7 @@ class FleetOptions:
 
     `limit` bounds the rows that are shown, `output` takes all of them. Of logs counts what was
     asked for in the time `since` until now, None for all of it. `command` names it in Spark.
+    `is_explain` asks how Spark would compute the tables, instead of their rows.
     """
 
     folder: Path
@@ -68,6 +70,12 @@ class FleetOptions:
     engine: SparkSettings = field(default_factory=SparkSettings)
     since: timedelta | None = None
     command: str = "kplan fleet"
+    is_explain: bool = False
+
+    @property
+    def make_table(self) -> "Callable[[str, DataFrame, int], FigureTable]":
+        """Make a table with its rows, or with the plan for them."""
+        return explain_table if self.is_explain else collect_table
 
     def selected_clusters(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
         """Return the selected clusters, in the order of the file."""

@@ -1,14 +1,16 @@
 """Use cases over many clusters: taking and querying snapshots of a fleet."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted_fleet
 from kplan.fleet import dataframe, inventory, plan
+from kplan.fleet.dataframe import MAX_ROWS
 from kplan.fleet.logs import audit_topic
 from kplan.fleet.logs.requests import usage_since
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource
@@ -33,8 +35,6 @@ from kplan.workflow.fleet.desired import (
 )
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from kplan.fleet.spark.session import DataFrame, SparkSession
 
 
@@ -50,18 +50,18 @@ class OpenSnapshot:
     store: Store
     run: Run
     objects: "DataFrame"
-    _unread: "Future[FigureTable]"
-    _snapshot_times: "Future[str]"
+    _unread: Callable[[], FigureTable]
+    _snapshot_times: Callable[[], str]
 
     @property
     def unread(self) -> FigureTable:
         """List the unread parts of the selected clusters."""
-        return self._unread.result()
+        return self._unread()
 
     @property
     def lineage(self) -> Mapping[str, str]:
         """Describe the source of all figures."""
-        return _lineage(self.run, self._snapshot_times.result(), self.fleet.store)
+        return _lineage(self.run, self._snapshot_times(), self.fleet.store)
 
 
 def read_fleet(options: FleetOptions) -> FleetConfiguration:
@@ -176,8 +176,11 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
         objects = filter_clusters(options, store.objects(run))
         ports.progress.stage("Working on the run")
         with dataframe.open_query_pool() as pool:
-            unread = pool.submit(dataframe.collect_table, "unread", inventory.unread_kinds(objects))
-            taken = pool.submit(dataframe.snapshot_times, objects)
+            begin: Callable[..., Callable[[], Any]] = (
+                partial if options.is_explain else lambda *work: pool.submit(*work).result
+            )
+            unread = begin(options.make_table, "unread", inventory.unread_kinds(objects), MAX_ROWS)
+            taken = begin(dataframe.snapshot_times, objects)
             yield OpenSnapshot(fleet, spark, store, run, objects, unread, taken)
 
 
@@ -317,6 +320,8 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
         if is_drift:
             tables["unmanaged"] = plan.unmanaged_objects(found.objects, asked)
         title = "Drift of the fleet" if is_drift else "Plan of the fleet"
+        if options.is_explain:
+            return render_figures(title, tables, (options, found))
         # First, so that every cluster is planned once and not for each of the tables.
         sorts = frozenset(row["finding"] for row in told.select("finding").distinct().collect())
         made = render_figures(title, tables, (options, found))
@@ -351,11 +356,13 @@ def render_figures(
     at: tuple[FleetOptions, OpenSnapshot],
     more: Mapping[str, str] | None = None,
 ) -> Figures:
-    """Show tables, and write them to files on request, with their source.
+    """Show tables, and write them to files on request, with their source; or explain them.
 
     `more` is lineage beside that of the run. What could not be read is a note.
     """
     options, found = at
+    if options.is_explain:
+        return Figures(title, dataframe.explain_tables(told, options.limit))
     lineage = {**found.lineage, **(more or {})}
     return Figures(
         title, _write_tables(options, lineage, told), lineage, _unread_notes(found.unread)

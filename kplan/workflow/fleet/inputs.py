@@ -56,8 +56,11 @@ class ReportInputs:
         """Of which logs the requests are, for the lineage of figures.
 
         To ask before any table is computed has the logs read here, by one query and not by several.
+        Plans have none.
         """
-        return {} if self.history is None else log_lineage(self.history)
+        if self.history is None or self.options.is_explain:
+            return {}
+        return log_lineage(self.history)
 
     def _keep(self, rows: "DataFrame") -> "DataFrame":
         self._kept.append(rows.cache())

@@ -1,6 +1,7 @@
 """Use cases over many clusters: what they cost, how they grow, and what is new in their logs."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, TypeVar
@@ -31,11 +32,11 @@ class InsightTables:
     """Tables of one question, before they are shown. The first one has the rows of the answer.
 
     `notes` say what a reader must know; `is_incomplete` that states could not be read. `lineage` is
-    what the tables are made of beside the run.
+    what the tables are made of beside the run. Notes may ask Spark, when they are shown.
     """
 
     tables: "Mapping[str, DataFrame]"
-    notes: tuple[str, ...] = ()
+    notes: Callable[[], tuple[str, ...]] = tuple
     is_incomplete: bool = False
     lineage: Mapping[str, str] | None = None
 
@@ -73,8 +74,11 @@ def cost_tables(given: ReportInputs, months: int) -> InsightTables:
         "coverage": coverage,
         "unknown_requests": costs.unknown_requests(found.objects, used),
     }
-    more = (*_partial_notes(coverage), *_price_notes(found))
-    return InsightTables(told, (*notes.said, *more), notes.is_incomplete, lineage)
+
+    def said() -> tuple[str, ...]:
+        return (*notes.said, *_partial_notes(coverage), *_price_notes(found))
+
+    return InsightTables(told, said, notes.is_incomplete, lineage)
 
 
 def _cost_rules(found: OpenSnapshot) -> CostRules:
@@ -127,14 +131,23 @@ def trend_tables(given: ReportInputs, days: int) -> InsightTables:
     figures = trends.daily_figures(objects, owners, ownership, known)
     rules = found.fleet.rules.trends
     table = trends.trend_table(figures, rules, known).cache()
+
+    def said() -> tuple[str, ...]:
+        return (*notes.said, *_idle_limits(table, rules.limits.keys(), options.cluster_names))
+
+    return InsightTables({"trends": table}, said, notes.is_incomplete)
+
+
+def _idle_limits(
+    table: "DataFrame", limits: AbstractSet[tuple[str, str]], cluster_names: Sequence[str]
+) -> list[str]:
     with_limit = table.where("limit is not null").select("scope", "name").distinct()
-    met = {(row["scope"], row["name"]) for row in with_limit.limit(len(rules.limits)).collect()}
-    idle = [
+    met = {(row["scope"], row["name"]) for row in with_limit.limit(len(limits)).collect()}
+    return [
         f'The limit of {scope} "{name}" applies to no topic.'
-        for scope, name in sorted(rules.limits.keys() - met)
-        if not (scope == "cluster" and options.cluster_names and name not in options.cluster_names)
+        for scope, name in sorted(limits - met)
+        if not (scope == "cluster" and cluster_names and name not in cluster_names)
     ]
-    return InsightTables({"trends": table}, (*notes.said, *idle), notes.is_incomplete)
 
 
 # ---- anomalies
@@ -228,10 +241,12 @@ def _show(
     finding_column: str = "",
 ) -> Figures:
     """Show tables; findings are the different values of a column of the first one."""
+    if at[0].is_explain:
+        return render_figures(title, made.tables, at)
     figures = render_figures(title, made.tables, at, made.lineage)
     findings = {INCOMPLETE} if made.is_incomplete or figures.notes else set()
     if finding_column:
         first = next(iter(made.tables.values()))
         rows = first.select(finding_column).distinct().collect()
         findings |= {row[finding_column] for row in rows}
-    return replace(figures, notes=(*figures.notes, *made.notes), findings=frozenset(findings))
+    return replace(figures, notes=(*figures.notes, *made.notes()), findings=frozenset(findings))

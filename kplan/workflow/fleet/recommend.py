@@ -93,9 +93,10 @@ def recommend_privileges(
             "replay": proof,
             "left_out": silent.unionByName(recommend.left_out_clusters(objects)),
         }
-        figures = render_figures(
-            "Least privilege of the fleet", told, (options, found), log_lineage(history)
-        )
+        title = "Least privilege of the fleet"
+        if options.is_explain:
+            return render_figures(title, told, (options, found))
+        figures = render_figures(title, told, (options, found), log_lineage(history))
         denied = {row["cluster"] for row in proof.where("denied > 0").collect()}
         if asked.hcl is not None:
             sound = made.where(~made["cluster"].isin(*denied)) if denied else made

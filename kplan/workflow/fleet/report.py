@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kplan.fleet import inventory, lint, plan, recommend
-from kplan.fleet.dataframe import collect_table
 from kplan.fleet.logs import requests
 from kplan.fleet.page import access, health, usage
 from kplan.model.table import Figures
@@ -52,7 +51,7 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
         if given.history is not None:  # a chart is drawn whole, whatever -limit says
             days = usage.requests_by_day(given.history)
             most = usage.MAX_DAYS * (usage.MAX_LINES + 1)
-            tables = (*tables, collect_table("requests_by_day", days, most))
+            tables = (*tables, options.make_table("requests_by_day", days, most))
         return replace(made, tables=tables, notes=(*made.notes, *given.notes))
 
 

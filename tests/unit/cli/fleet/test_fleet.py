@@ -23,6 +23,16 @@ REFUSED: Mapping[tuple[str, ...], str] = {
     ): "-follow does not support -json, -report and -output.",
     ("audit", "usage", "-since=30d"): "-since=30d is not a duration.",
     ("replay", "-since=9999999h", "x"): "-since=9999999h is longer than 100 years.",
+    ("snapshot", "-explain"): "kplan fleet snapshot does not support -explain.",
+    ("audit", "ingest", "-explain"): "kplan fleet audit ingest does not support -explain.",
+    (
+        "audit",
+        "usage",
+        "-explain",
+        "-output=x",
+        "-removed=y",
+    ): "-explain cannot be combined with -output, -removed.",
+    ("recommend", "-explain", "-hcl=x"): "-explain cannot be combined with -hcl.",
     ("vacuum", "-keep="): "-keep is empty. hint: Write it as 720h.",
     (
         "anomalies",

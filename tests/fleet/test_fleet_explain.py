@@ -1,0 +1,62 @@
+"""`-explain` shows how Spark would compute tables, and computes none."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.commands import kplan
+from tests.fleet.connect_server import FAST_SETTINGS, as_options
+from tests.fleet.spark_target import SparkTarget
+from tests.fleet.test_fleet_jobs import EXAMPLE, job_names
+
+pytestmark = pytest.mark.spark
+
+VERBS = {
+    ("inventory",): ("inventory", "owners", "largest", "unread"),
+    ("plan",): ("findings", "counts", "coverage", "undeclared"),
+    ("costs",): ("costs", "clusters", "coverage", "unknown_requests"),
+}
+"""A verb that shows its tables as they are, and two that ask Spark before."""
+
+
+def table_plans(text: str) -> dict[str, str]:
+    """Return the plan below each name."""
+    parts = re.split(r"^(\w+)\n\n(?=== Physical Plan ==)", text, flags=re.MULTILINE)
+    assert not parts[0], parts[0]
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_plans_of_all_tables_are_shown_and_no_table_is_computed(tmp_path: Path) -> None:
+    folder, logs = tmp_path / "fleet", tmp_path / "events"
+    shutil.copytree(EXAMPLE, folder)
+    logs.mkdir()
+    conf = as_options(
+        {
+            **FAST_SETTINGS,
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.dir": logs.as_uri(),
+        }
+    )
+    for words in (("snapshot",), ("audit", "ingest")):
+        kplan(folder, "fleet", *words, *as_options(FAST_SETTINGS))
+    for words, tables in VERBS.items():
+        ran = kplan(folder, "fleet", *words, "-explain", *conf)
+        assert ran.code == 0, ran
+        plans = table_plans(ran.out)
+        assert tuple(plans) == tables
+        assert f"[file:{folder}/tables/objects/attempt=" in plans[tables[0]]
+    works = {text.partition(": ")[2] for _, text in job_names(logs)}
+    assert works == {"list runs"}
+
+
+def test_a_connect_server_shows_plans_too(for_commands: SparkTarget, tmp_path: Path) -> None:
+    folder = tmp_path / "fleet"
+    shutil.copytree(EXAMPLE, folder)
+    taken = kplan(folder, "fleet", "snapshot", *for_commands.options)
+    assert taken.code == 0, taken
+    ran = kplan(folder, "fleet", "lint", "-explain", *for_commands.options)
+    assert ran.code == 0, ran
+    assert tuple(table_plans(ran.out)) == ("findings", "violations")
