@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from kplan.config.audit_block import read_audit_blocks
 from kplan.config.declarations.body_schema import BodySchema, body_problems, label_problems
 from kplan.config.declarations.collect import collect_declarations
 from kplan.config.declarations.declaration import Declaration, KnownKinds, ModuleDeclarations
@@ -34,6 +35,7 @@ from kplan.config.values.value_text import to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
 from kplan.model.fleet import FleetRules
+from kplan.model.log_layout import AuditFiles
 
 T = TypeVar("T")
 
@@ -47,7 +49,7 @@ _SCHEMAS: Mapping[str, BodySchema] = {
             *("labels", "configuration", "state", "snapshot", "audit", "audit_time_zone"),
             *("deadline_s", "super_users", "allow_everyone"),
         ),
-        blocks=("provider",),
+        blocks=("provider", "audit"),
         label_count=1,
     ),
     "store": BodySchema(("path", "format", "catalog")),
@@ -62,8 +64,8 @@ class FleetCluster:
 
     It is read through `provider`, or from the file `snapshot`. `configuration` is the folder that
     declares what should be there, `state` its state file, which counts whatever the configuration
-    says where it `has_own_state`. `audit` are authorizer logs, whose files tell the time in
-    `audit_time_zone`, UTC where that is empty.
+    says where it `has_own_state`. `audit` are authorizer logs, `audit_files` those whose layout is
+    named. Files have the time of `audit_time_zone`, UTC where that is empty.
     `super_users` and `allow_everyone` are what the brokers are set to (super.users,
     allow.everyone.if.no.acl.found).
     """
@@ -77,10 +79,16 @@ class FleetCluster:
     has_own_state: bool = False
     snapshot: Path | None = None
     audit: tuple[str, ...] = ()
+    audit_files: tuple[AuditFiles, ...] = ()
     audit_time_zone: str = ""
     deadline_s: float | None = None
     super_users: tuple[str, ...] = ()
     allow_everyone: bool = False
+
+    @property
+    def has_audit(self) -> bool:
+        """Whether it has authorizer logs."""
+        return bool(self.audit or self.audit_files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +251,7 @@ class _ArgumentReader:
             detail = f'No connection is configured for cluster "{declaration.name}" is read.'
             hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
             self._ledger.report([error("KP139", declaration.declared_at, detail, hint=hint)])
+        unnamed, named = read_audit_blocks(self, declaration, self._log_name)
         configuration = self._path(declaration, "configuration")
         own_state = self._path(declaration, "state")
         usual = None if configuration is None else configuration / "state" / "kplan.json"
@@ -255,9 +264,8 @@ class _ArgumentReader:
             state=own_state or usual,
             has_own_state=own_state is not None,
             snapshot=self._path(declaration, "snapshot"),
-            audit=tuple(
-                _audit_log(self._folder, each) for each in self.strings(declaration, "audit")
-            ),
+            audit=(*map(self._log_name, self.strings(declaration, "audit")), *unnamed),
+            audit_files=named,
             audit_time_zone=self._time_zone(declaration, "audit_time_zone"),
             deadline_s=self._seconds(declaration, "deadline_s"),
             super_users=tuple(self.strings(declaration, "super_users")),
@@ -373,17 +381,16 @@ class _ArgumentReader:
         ranges = {name: inner.value_range(name) for name in names}
         return Provider("", values, ranges, secret, inner.declared_at)
 
+    def _log_name(self, name: str) -> str:
+        """Name a log as Spark does, which may work elsewhere than where kplan was started."""
+        return name if "://" in name else str(self._folder.absolute() / name)
+
     def _is_secret(self, declaration: Declaration, name: str) -> bool:
         try:
             scope = self._module.scope(declaration.origin)
             return has_sensitive(evaluate(declaration.arguments[name].value, scope))
         except EvaluationError:
             return False  # told already
-
-
-def _audit_log(folder: Path, name: str) -> str:
-    """Name a log as Spark does, which may work elsewhere than where kplan was started."""
-    return name if "://" in name else str(folder.absolute() / name)
 
 
 def _value_text(value: object) -> str:

@@ -227,6 +227,10 @@ SUMMARIES: Mapping[str, str] = {
     "KP509": "Value of another provider is not known",
     "KP510": "Data source is read during apply",
     "KP625": "Resource is planned after its data is read",
+    # logs of a fleet
+    "KP635": "Unknown log layout",
+    "KP636": "Invalid log4j pattern",
+    "KP637": "Layout of a topic cannot be named",
     # services beside the brokers
     "KP520": "Invalid schema",
     "KP521": "Schema is in use",

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kplan.config.fleet_file import load_fleet
+from kplan.config.inputs import Inputs
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.requests import last_usage, line_sums, usage
+from kplan.fleet.store import Store
+from kplan.workflow.fleet.ingest import ingest_files, log_patterns
 from tests.fleet.log_lines import file_lines
 
 if TYPE_CHECKING:
@@ -25,6 +29,27 @@ SAID = (
     "Principal = User:a is Allowed operation = READ from host = 10.0.0.1 on resource = "
     "Topic:LITERAL:orders for request = FETCH with resourceRefCount = 1"
 )
+FLEET = """cluster "eu" {{
+  snapshot = "eu"
+  audit    = ["*.log"]
+  audit {{
+    files  = ["days*"]
+    layout = "{}"
+  }}
+  audit {{
+    files  = ["epochs*"]
+    layout = "{}"
+  }}
+  audit {{
+    files  = ["zoned*"]
+    layout = "{}"
+  }}
+  audit {{
+    files  = ["json*"]
+    layout = "{}"
+  }}
+}}
+"""
 OLD = "Principal = User:a is Allowed Operation = Read from host = 10.0.0.1 on resource = "
 
 
@@ -115,3 +140,52 @@ def test_the_topic_that_kafka_logs_for_any_topic_is_an_idempotent_produce(
     )
     names = {row["resource_name"] for row in last_usage(found).collect()}
     assert names == {"idempotent produce", "hardcode"}
+
+
+def test_a_named_layout_reads_what_is_not_recognized_and_refuses_the_rest(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """A file is read once, in its layout; with another layout it is read again."""
+    days, epochs = "%d{dd/MMM/yyyy HH:mm:ss} [%t] %-5p %c - %m%n", "%d{UNIX_MILLIS} %m%n"
+    zoned, json_name = "%d{dd.MM.yy HH:mm}{Europe/Berlin}|%m", "log4j2-json"
+    usual = f"[2026-11-01 10:00:00,000] INFO {SAID} (kafka.authorizer.logger)"
+    event = json.dumps({"timeMillis": 1793527200000, "message": SAID})
+    texts = {
+        "days": f"01/Nov/2026 10:00:00 [a 1] INFO  kafka.authorizer.logger - {SAID}",
+        "epochs": f"1793527200000 {SAID}",
+        "zoned": f"01.11.26 11:00|{SAID}",
+        "json": event,
+        "usual": usual,
+    }
+    wrong = {
+        "days": [usual, f"31/Feb/2026 10:00:00 [a] INFO c - {SAID}", event],
+        "epochs": [usual],
+        "zoned": [f"1793527200000 {SAID}"],
+        "json": [usual],
+        "usual": ["stray"],
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.log").write_text("\n".join([text, text, *wrong[name], ""]))
+    store = Store(spark, str(tmp_path / "tables"))
+
+    def read(**layouts: str) -> int:
+        (tmp_path / "fleet.hcl").write_text(FLEET.format(*layouts.values()))
+        fleet = load_fleet(tmp_path, Inputs(environ={}))
+        assert not fleet.diagnostics
+        found = ingest_files(store, spark, log_patterns(fleet.clusters))
+        assert not found.failures
+        return len(found.added.parts)
+
+    assert read(days=days, epochs=epochs, zoned=zoned, json=json_name) == len(texts)
+    rows = store.usage().groupBy("source").agg({"count": "sum", "first_at": "min"}).collect()
+    found = {
+        Path(row["source"]).stem: (row["sum(count)"], str(row["min(first_at)"])) for row in rows
+    }
+    assert found == dict.fromkeys(texts, (2, "2026-11-01 10:00:00"))
+    malformed = {
+        (Path(row["source"]).stem, row["line"]) for row in store.malformed_lines().collect()
+    }
+    assert malformed == {(name, line) for name, lines in wrong.items() for line in lines}
+
+    assert read(days=days, epochs=epochs, zoned=zoned, json=json_name) == 0
+    assert read(days=days, epochs="%d{UNIX} %m", zoned=zoned, json=json_name) == 1

@@ -34,6 +34,7 @@ from kplan.fleet.logs.part import (
 from kplan.fleet.spark.session import failure_reason
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
+from kplan.model.log_layout import LogLayout
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,16 +50,21 @@ _GLOB_CHARACTERS = re.compile(r"([\\*?\[\]{}])")
 
 
 class LogPatterns(NamedTuple):
-    """The files of one cluster, as patterns of Hadoop's file systems, and their time zone."""
+    """The files of one cluster, as patterns of Hadoop's file systems, and how they are read.
+
+    Without a layout that of each line is found.
+    """
 
     cluster: str
     patterns: tuple[str, ...]
     time_zone: str = ""
+    layout: LogLayout | None = None
 
     @property
     def settings(self) -> str:
         """Return what makes a log be read otherwise."""
-        return f"{self.time_zone} {READER_VERSION}"
+        usual = f"{self.time_zone} {READER_VERSION}"
+        return f"{usual} {self.layout.text}" if self.layout else usual
 
 
 class NamedFile(NamedTuple):
@@ -67,6 +73,7 @@ class NamedFile(NamedTuple):
     cluster: str
     source: str
     settings: str
+    layout: LogLayout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,8 @@ class NewLines:
     """What is to be read of logs: parts, their spans, and files that only Spark itself reads.
 
     `failures` tells, by cluster and source, what cannot be read, `names` how new logs are named,
-    by part, and `known` names the logs that were read before.
+    by part, `known` names the logs that were read before, and `layouts` are those that are named,
+    by part.
     """
 
     parts: tuple[LogPart, ...] = ()
@@ -84,13 +92,17 @@ class NewLines:
     size: int = 0
     names: Mapping[int, str] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
+    layouts: Mapping[int, LogLayout] = field(default_factory=dict)
 
 
 def list_log_files(
     spark: "SparkSession", given: Sequence[LogPatterns]
 ) -> tuple[list[NamedFile], list[tuple[str, FleetError]]]:
-    """List the files that patterns fit, and by cluster what is wrong with patterns."""
-    found: list[NamedFile] = []
+    """List the files that patterns fit, and by cluster what is wrong with patterns.
+
+    A file is listed once; a layout that is named for it applies.
+    """
+    found: dict[tuple[str, str], NamedFile] = {}
     failures: list[tuple[str, FleetError]] = []
     with open_query_pool() as pool:
         asked = [(each, pool.submit(_listed, spark, each)) for each in given]
@@ -100,8 +112,12 @@ def list_log_files(
             except FleetError as failure:
                 failures.append((each.cluster, failure))
                 continue
-            found += [NamedFile(each.cluster, source, each.settings) for source in sources]
-    return found, failures
+            for source in sources:
+                file = NamedFile(each.cluster, source, each.settings, each.layout)
+                other = found.setdefault((each.cluster, source), file)
+                if other.layout is None:
+                    found[each.cluster, source] = file
+    return list(found.values()), failures
 
 
 def _listed(spark: "SparkSession", given: LogPatterns) -> list[str]:
@@ -138,7 +154,14 @@ def find_new_lines(
     native = _changed_objects(spark, elsewhere, stamps)
     first = 2 * len(found.parts)
     numbered = tuple(replace(each, part=first + 2 * at) for at, each in enumerate(native))
-    return replace(found, native=numbered)
+    named = {(each.cluster, each.source): each.layout for each in files if each.layout}
+    layouts = {
+        part.part + n: named[part.cluster, part.source]
+        for part in (*found.parts, *numbered)
+        if (part.cluster, part.source) in named
+        for n in (0, 1)
+    }
+    return replace(found, native=numbered, layouts=layouts)
 
 
 def _is_read_here(source: str) -> bool:

@@ -9,13 +9,16 @@ lines never reach:
     prefixed   whatever stands before the message (CRI, syslog, CloudWatch, any log4j pattern):
                the last date and time before it counts, with its zone
     message    `operation = READ ... for request = FETCH ...`, or `Operation = Read` of old brokers
+
+Lines in a layout that the fleet file names are first written in the default one (`apply_layouts`).
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kplan.fleet.logs.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
+from kplan.model.log_layout import LogLayout
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -40,6 +43,7 @@ _OLDER = (
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
 _BEGINS = "Principal = "
 _ANY_LENGTH = 1 << 30
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _LEVEL = r"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)"
 _TIME = (
     r"(?s)^.*(?<!\d)(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
@@ -71,6 +75,62 @@ def nearest_layout(lines: Iterable[str]) -> str:
     return ""
 
 
+def apply_layouts(lines: "DataFrame", layouts: Mapping[int, LogLayout]) -> "DataFrame":
+    """Write lines of parts that have a layout as Kafka's default one has them; in, out: part, line.
+
+    Those that do not have the layout of their part get a mark, by which no other one is tried.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    parts: dict[LogLayout, list[int]] = {}
+    for part, layout in layouts.items():
+        parts.setdefault(layout, []).append(part)
+    line = F.col("line")
+    for layout, own in parts.items():
+        written = F.coalesce(_default_line(layout), F.concat(F.lit(MARK), "line"))
+        line = F.when(F.col("part").isin(own), written).otherwise(line)
+    return lines.withColumn("line", line) if parts else lines
+
+
+def _default_line(layout: LogLayout) -> "Column":
+    """Write a line of a layout as the default one; NULL where it does not have the layout."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    line = F.col("line")
+    if not layout.fields:
+        return F.when(line.rlike(layout.regex), line)
+    groups = MARK.join(f"${n + 1}" for n in range(len(layout.fields)))
+    has_layout = line.contains(_BEGINS) & ~line.contains(MARK) & line.rlike(layout.regex)
+    values = F.split(F.regexp_replace(line, layout.regex, groups), MARK)
+    fields = {name: F.get(values, F.lit(n)) for n, name in enumerate(layout.fields)}
+    is_utc = bool(layout.zone) or bool({"zone", "epoch_s", "epoch_ms"} & fields.keys())
+    form = "yyyy-MM-dd HH:mm:ss.SSSSSS'Z '" if is_utc else "'['yyyy-MM-dd HH:mm:ss,SSS'] '"
+    time = F.date_format(_instant(fields, layout.zone), form)
+    return F.when(has_layout, F.concat(time, fields["message"]))
+
+
+def _instant(fields: "Mapping[str, Column]", zone: str) -> "Column":
+    """Put the fields of a time together; NULL where there is no such time."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if "epoch_s" in fields:
+        return F.timestamp_seconds(fields["epoch_s"].cast("long"))
+    if "epoch_ms" in fields:
+        return F.timestamp_millis(fields["epoch_ms"].cast("long"))
+    year, month = fields.get("year"), fields.get("month")
+    if year is None:
+        year = F.concat(F.lit("20"), fields["year_short"])
+    if month is None:
+        place = F.position(fields["month_name"], F.lit(_MONTHS)) + F.lit(2)
+        month = F.lpad((place / 3).cast("int").cast("string"), 2, "0")
+    time = F.concat(
+        *(year, F.lit("-"), month, F.lit("-"), fields["day"], F.lit(" "), fields["hour"]),
+        *(F.lit(":"), fields["minute"], F.lit(":"), fields.get("second", F.lit("00"))),
+        *(F.lit("."), fields.get("fraction", F.lit("0")), fields.get("zone", F.lit(zone))),
+    )
+    return time.try_cast("timestamp")
+
+
 def parse_lines(lines: "DataFrame") -> "DataFrame":
     """Split lines and aggregate equal ones of a day; unrecognized lines stay unchanged.
 
@@ -83,6 +143,8 @@ def parse_lines(lines: "DataFrame") -> "DataFrame":
 
     keys = [each for each in lines.columns if each != "line"]
     found = _parse_others(_parse_default(_add_up(lines, keys)))
+    is_refused = F.col("said").startswith(MARK) & ~F.col("is_default")
+    said = F.when(is_refused, F.substring("said", 2, _ANY_LENGTH)).otherwise(F.col("said"))
     is_other = F.col("other").isNotNull() & F.coalesce("other_at", "first_at").isNotNull()
     is_line = F.col("is_default") | is_other
     first, last = (
@@ -92,7 +154,7 @@ def parse_lines(lines: "DataFrame") -> "DataFrame":
     return (
         found.select(
             *keys,
-            F.when(is_other, F.col("other")).otherwise(F.col("said")).alias("text"),
+            F.when(is_other, F.col("other")).otherwise(said).alias("text"),
             is_line.alias("is_line"),
             (is_other & F.col("other_at").isNotNull() & F.col("is_utc")).alias("is_utc"),
             "count",
@@ -168,6 +230,7 @@ def _parse_others(read: "DataFrame") -> "DataFrame":
 
     plain, begins, time = F.col("plain"), F.lit(_BEGINS), F.col("time")
     is_candidate = ~F.col("is_default") & F.col("text").contains("rincipal")
+    is_candidate &= ~F.col("text").startswith(MARK)
     wrapped = F.regexp_extract("text", _WRAPPED, 1)
     found = _unwrap(read.withColumn("plain", F.when(is_candidate, F.col("text"))), wrapped)
     found = _unwrap(found, F.regexp_extract("plain", _WRAPPED, 1))  # Docker wraps what log4j wrote

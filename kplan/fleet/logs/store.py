@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
-from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.layout import apply_layouts, parse_lines
 from kplan.fleet.logs.outcome import part_starts, read_parts
 from kplan.fleet.logs.part import (
     LOG_FORMAT,
@@ -121,7 +121,8 @@ class LogStore:
             for n in (0, 1)
         ]
         known = create_dataframe(self._spark, places, "part int, cluster string, zone string")
-        held = parse_lines(enable_codegen(lines, new.size // LINE_BYTES)).cache()
+        written = apply_layouts(lines, new.layouts)
+        held = parse_lines(enable_codegen(written, new.size // LINE_BYTES)).cache()
         zone = F.col("zone") if any(time_zones.values()) else None
         rows = line_sums(held.join(F.broadcast(known), "part"), zone)
         try:

@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet.logs.audit_topic import KAFKA_SCHEME, follow_records
-from kplan.fleet.logs.files import LogPatterns
 from kplan.fleet.logs.store import Added
 from kplan.fleet.spark.joined import has_spark
 from kplan.fleet.spark.session import SparkSettings, open_session
@@ -26,7 +25,7 @@ from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet, se
 from kplan.workflow.fleet.ingest import (
     find_records,
     ingest_files,
-    log_files,
+    log_patterns,
     log_topics,
     logging_clusters,
 )
@@ -60,7 +59,7 @@ def follow_logs(
         store = open_store(spark, fleet)
         store.logs.parts()  # says now what no stream can work on
         follower = _Follower(store, spark, fleet, ports)
-        sources = [follower.files(clusters)] if any(map(log_files, clusters)) else []
+        sources = [follower.files(clusters)] if log_patterns(clusters) else []
         sources += [follower.topic(each, topic) for each in clusters for topic in log_topics(each)]
         run = StreamOptions(
             f"{store.root}/{CHECKPOINTS}",
@@ -110,11 +109,7 @@ class _Follower:
 
     def files(self, clusters: "tuple[FleetCluster, ...]") -> LogSource:
         """Return the files of all clusters as one source."""
-        given = [
-            LogPatterns(each.name, patterns, each.audit_time_zone)
-            for each in clusters
-            if (patterns := tuple(log_files(each)))
-        ]
+        given = log_patterns(clusters)
 
         def add(rows: "DataFrame") -> Added:
             del rows

@@ -1,6 +1,6 @@
 """Use case over many clusters: reading their authorizer logs, all of them in one job."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -83,7 +83,7 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
 
 def logging_clusters(fleet: FleetConfiguration, options: FleetOptions) -> tuple[FleetCluster, ...]:
     """Return the selected clusters with logs; raises UsageError where there are none."""
-    found = tuple(each for each in options.selected_clusters(fleet) if each.audit)
+    found = tuple(each for each in options.selected_clusters(fleet) if each.has_audit)
     if not found:
         raise UsageError(
             "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
@@ -119,11 +119,7 @@ def _ingest_all(
 ) -> list[str]:
     """Read all logs; returns what is to be reported of those that were not. Raises KplanError."""
     clusters = logging[1]
-    given = [
-        LogPatterns(each.name, patterns, each.audit_time_zone)
-        for each in clusters
-        if (patterns := tuple(log_files(each)))
-    ]
+    given = log_patterns(clusters)
     ports.progress.stage(f"Reading logs of {len(clusters):,} clusters")
     found = ingest_files(store, spark, given) if given else IngestedFiles()
     failures = [*found.failures]
@@ -180,9 +176,18 @@ def _new_text(new: NewLines) -> str:
     return f"read {count_text(len({each.file for each in parts}), 'new file')} of {where}"
 
 
-def log_files(cluster: FleetCluster) -> list[str]:
-    """Return the patterns of the log files of a cluster."""
-    return [each for each in cluster.audit if not each.startswith(audit_topic.KAFKA_SCHEME)]
+def log_patterns(clusters: Iterable[FleetCluster]) -> list[LogPatterns]:
+    """Return the log files of clusters, those of each layout."""
+    found = []
+    for each in clusters:
+        own = tuple(log for log in each.audit if not log.startswith(audit_topic.KAFKA_SCHEME))
+        if own:
+            found.append(LogPatterns(each.name, own, each.audit_time_zone))
+        found += [
+            LogPatterns(each.name, files.patterns, each.audit_time_zone, files.layout)
+            for files in each.audit_files
+        ]
+    return found
 
 
 def log_topics(cluster: FleetCluster) -> list[str]:

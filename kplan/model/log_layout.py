@@ -1,0 +1,26 @@
+"""The layout of a log that a fleet file names."""
+
+from kplan.model.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LogLayout:
+    """How the lines of a log are written; `text` is what the fleet file calls it.
+
+    A line has the layout if it matches `regex`, which Java and Python read alike. Its groups are
+    the `fields`: `message`, and those of the time. Without fields the line is taken apart as if no
+    layout were named. `zone` is that of times without one; "" is the zone of the broker.
+    """
+
+    text: str
+    regex: str
+    fields: tuple[str, ...] = ()
+    zone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFiles:
+    """Logs of one layout, as patterns of file names."""
+
+    patterns: tuple[str, ...]
+    layout: LogLayout
