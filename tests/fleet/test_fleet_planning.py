@@ -17,14 +17,13 @@ from kplan.fleet.data_source import read_clusters
 from kplan.fleet.plan import (
     FINDING_ORDER,
     FleetPlanRequest,
-    FleetPolicies,
-    check_policies,
     coverage,
     finding_counts,
     plan_clusters,
     undeclared_clusters,
     unmanaged_objects,
 )
+from kplan.fleet.policy import FleetPolicies, check_policies
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.fleet.snapshot import Row, write_snapshot
 from kplan.kinds import KINDS

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ConfigAlteration, NewTopic
 from kplan.config.policies.policy import fact_values
-from kplan.fleet import access, inventory, plan, snapshot, tables
+from kplan.fleet import access, inventory, plan, policy, snapshot, tables
 from kplan.fleet.insight.anomalies import ANOMALY_SCHEMA
 from kplan.fleet.insight.costs import COST_SCHEMA
 from kplan.fleet.insight.trends import TREND_SCHEMA
@@ -220,7 +220,7 @@ def test_figures_of_a_fleet_are_described() -> None:
         ("audit", requests.AUDIT_SCHEMA),
         ("offsets", audit_topic.OFFSET_SCHEMA),
         ("findings", plan.FINDING_SCHEMA),
-        ("violations", plan.VIOLATION_SCHEMA),
+        ("violations", policy.VIOLATION_SCHEMA),
         ("owners", inventory.OWNER_SCHEMA),
         ("who_can", access.WHO_CAN_SCHEMA),
         ("costs", COST_SCHEMA),

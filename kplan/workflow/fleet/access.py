@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet import access, lint
 from kplan.fleet.logs.requests import clusters_with_log, log_lineage
-from kplan.fleet.plan import check_policies
+from kplan.fleet.policy import check_policies
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER
 from kplan.fleet.spark.jobs import describe_jobs

@@ -15,7 +15,8 @@ from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import NoClusterError
 from kplan.config.policies.block import load_policy_folder
 from kplan.fleet.dataframe import MAX_ROWS, collect_table, explain_table
-from kplan.fleet.plan import FleetPlanRequest, FleetPolicies, expected_objects
+from kplan.fleet.plan import FleetPlanRequest, expected_objects
+from kplan.fleet.policy import FleetPolicies
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.fleet.spark.session import SparkSettings
 from kplan.kinds import KINDS

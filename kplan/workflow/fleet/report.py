@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from kplan.fleet import inventory, lint, plan, recommend
+from kplan.fleet import inventory, lint, plan, policy, recommend
 from kplan.fleet.logs import requests
 from kplan.fleet.page import access, health, usage
 from kplan.model.table import Figures
@@ -60,7 +60,7 @@ def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
         given.found.fleet, given.options, given.ports, given.found.objects
     )
     given.notes += left_out
-    judged = plan.check_policies(given.objects, asked)
+    judged = policy.check_policies(given.objects, asked)
     return {
         "unhealthy": health.unhealthy_topics(given.objects),
         "violations": judged.orderBy("cluster", "policy", "kind", "identity", "message"),

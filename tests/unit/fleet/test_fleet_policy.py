@@ -7,7 +7,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
-from kplan.fleet.plan import FleetPolicies, check_cluster
+from kplan.fleet.policy import FleetPolicies, check_cluster
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.kinds import KINDS
 from kplan.model.errors import UnreachableError
