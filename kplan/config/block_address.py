@@ -61,8 +61,8 @@ def literal_key(origin: Origin) -> KeyReader:
             case ast.Literal(_, _, str() | int() as key) if not isinstance(key, bool):
                 return key
             case _:
-                told = "A key here is a string or a number that is written out."
-                raise EvaluationError([error("KP132", origin.range(node.start, node.end), told)])
+                text = "A key here is a string or a number that is written out."
+                raise EvaluationError([error("KP132", origin.range(node.start, node.end), text)])
 
     return read
 

@@ -145,19 +145,19 @@ class Console:
         if static:
             return ConsoleResult(None, sort_diagnostics(static))
         node = _type_call_argument(attribute.value)
-        value, told = _evaluate_node(self._root, node or attribute.value, origin)
-        if value is _NO_VALUE and not has_errors(told):
+        value, each = _evaluate_node(self._root, node or attribute.value, origin)
+        if value is _NO_VALUE and not has_errors(each):
             # It failed before, and was reported then: now it is reported once more.
-            value, told = _evaluate_node(self._root.fresh_copy(), node or attribute.value, origin)
+            value, each = _evaluate_node(self._root.fresh_copy(), node or attribute.value, origin)
         if isinstance(value, _NoValue):
             return ConsoleResult(
-                None, sort_diagnostics(told) if has_errors(told) else self._file_errors(origin)
+                None, sort_diagnostics(each) if has_errors(each) else self._file_errors(origin)
             )
         if problem := _size_problem(value, origin):
             return ConsoleResult(None, (problem,))
         if node is not None:
-            return ConsoleResult(type_text(type_of(value)), sort_diagnostics(told), is_type=True)
-        return ConsoleResult(value, sort_diagnostics(told))
+            return ConsoleResult(type_text(type_of(value)), sort_diagnostics(each), is_type=True)
+        return ConsoleResult(value, sort_diagnostics(each))
 
     def _file_errors(self, origin: Origin) -> tuple[Diagnostic, ...]:
         """Say why there is no value where evaluation says nothing: a file has an error."""
@@ -191,19 +191,19 @@ def _evaluate_node(
     """Evaluate, with every problem that was met on the way."""
     ledger = root.context.results
     before = len(ledger.diagnostics)
-    told: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     value: Value | _NoValue = _NO_VALUE
     try:
         value = evaluate(node, root.module.scope(origin))
     except EvaluationError as failure:
-        told.extend(failure.diagnostics)
+        diagnostics.extend(failure.diagnostics)
     except RecursionError:
         subject = origin.range(node.start, node.end)
-        told.append(error("KP114", subject, "The expression is nested too deeply."))
-    told.extend(ledger.diagnostics[before:])
-    if has_errors(told):
+        diagnostics.append(error("KP114", subject, "The expression is nested too deeply."))
+    diagnostics.extend(ledger.diagnostics[before:])
+    if has_errors(diagnostics):
         value = _NO_VALUE
-    return value, told
+    return value, diagnostics
 
 
 def _size_problem(value: Value, origin: Origin) -> Diagnostic | None:

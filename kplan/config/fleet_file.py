@@ -181,8 +181,8 @@ class _FleetFolder(ModuleFolders):
     def _read_file(self) -> ModuleDeclarations:
         text = read_text(self.root / FLEET_FILE, FLEET_FILE)
         if isinstance(text, Diagnostic):
-            told = replace(text, hint="It names the clusters of the fleet: kplan help fleets.")
-            return ModuleDeclarations(diagnostics=[told], is_incomplete=True)
+            result = replace(text, hint="It names the clusters of the fleet: kplan help fleets.")
+            return ModuleDeclarations(diagnostics=[result], is_incomplete=True)
         self.sources[FLEET_FILE] = text
         parsed = parse_file(Source(FLEET_FILE, text))
         own: list[ast.Item] = []

@@ -231,8 +231,8 @@ class _GraphBuilder:
         """Draw the edges of one argument."""
         attribute, origin = found
         if attribute.name not in _PROVIDER_ARGUMENTS:
-            told = reference_problems(attribute.references, origin, place.declarations)
-            self.problems.extend(told)
+            diagnostics = reference_problems(attribute.references, origin, place.declarations)
+            self.problems.extend(diagnostics)
         for each in attribute_references(attribute):
             for end in self.edge_targets(place, each):
                 if place.address(end) != start or not end.startswith("var."):  # a rule of its own

@@ -155,14 +155,14 @@ def _evaluate_moved(
         raise EvaluationError([error("KP133", declaration.declared_at, detail, summary=summary)])
     if old.text == new.text:
         detail = f"{old.text} moves to itself."
-        told = error(
+        diagnostic = error(
             "KP184",
             declaration.declared_at,
             detail,
             hint="Remove the moved block.",
             summary="Redundant move statement",
         )
-        raise EvaluationError([told])
+        raise EvaluationError([diagnostic])
     gains_key = old.text == old.block == new.block
     if known.contains(old) and not gains_key:
         detail = f"{old.text} moves to {new.text}, and is still declared."
@@ -190,20 +190,20 @@ def _contradictions(moves: Sequence[_Move]) -> Iterator[Diagnostic]:
     yield from _move_cycles(by_old)
 
 
-def _ambiguity_error(told: str, each: _Move, first: _Move) -> Diagnostic:
+def _ambiguity_error(text: str, each: _Move, first: _Move) -> Diagnostic:
     related = (("first move", first.declared_at),)
-    return error("KP184", each.declared_at, told, related=related)
+    return error("KP184", each.declared_at, text, related=related)
 
 
 def _move_cycles(by_old: Mapping[str, _Move]) -> Iterator[Diagnostic]:
-    told: set[str] = set()
+    items: set[str] = set()
     for start in by_old:
         chain, at = [start], by_old[start].new.text
         while at in by_old and at not in chain:
             chain.append(at)
             at = by_old[at].new.text
-        if at == start and start not in told:
-            told.update(chain)
+        if at == start and start not in items:
+            items.update(chain)
             way = " -> ".join([*chain, at])
             yield error("KP185", by_old[start].declared_at, f"These lead in a circle: {way}.")
 
@@ -220,7 +220,7 @@ def _evaluate_removed(
         raise EvaluationError([keyed])
     if known.contains(gone):
         detail = f"{gone.text} has a removed block and is still declared."
-        told = error(
+        diagnostic = error(
             "KP187",
             known.blocks[gone.block],
             detail,
@@ -228,7 +228,7 @@ def _evaluate_removed(
             related=(("the removed block", declaration.declared_at),),
             summary="" if gone.kind else "Removed module still exists",
         )
-        raise EvaluationError([told])
+        raise EvaluationError([diagnostic])
     scope = module.scope(declaration.origin)
     problems: list[Diagnostic] = []
     is_destroyed = True
@@ -281,19 +281,19 @@ def _evaluate_import(
         value = evaluate(node, scope)
         if isinstance(value, str | int) and not isinstance(value, bool):
             return value
-        told = f"A key is a string or a whole number, but this value {describe_value(value)}."
+        text = f"A key is a string or a whole number, but this value {describe_value(value)}."
         raise EvaluationError(
-            [error("KP132", declaration.origin.range(node.start, node.end), told)]
+            [error("KP132", declaration.origin.range(node.start, node.end), text)]
         )
 
     to = parse_target(declaration.arguments["to"].value, declaration.origin, key_of)
     if not to.kind:
-        told = f"{to.text} is a module; an object is imported to a resource."
-        raise EvaluationError([error("KP132", declaration.value_range("to"), told)])
+        text = f"{to.text} is a module; an object is imported to a resource."
+        raise EvaluationError([error("KP132", declaration.value_range("to"), text)])
     if known.is_missing(to):
-        told = f"An object is to be imported to {to.text}, which is not declared."
+        text = f"An object is to be imported to {to.text}, which is not declared."
         hint = "Write the resource block; kplan import -all -generate-config=FILE writes many."
-        raise EvaluationError([error("KP188", declaration.value_range("to"), told, hint=hint)])
+        raise EvaluationError([error("KP188", declaration.value_range("to"), text, hint=hint)])
     return ImportBlock(
         Address.parse(to.text), _evaluate_identity(declaration, scope), declaration.declared_at
     )

@@ -51,8 +51,8 @@ def load_restricted(
     if trust.ref is None or _is_same_state(folder, trust.ref, inputs, kinds):
         return found
     detail = "The state block differs from the trusted one, whose state this plan uses."
-    told = warning("KP312", None, detail)
-    return replace(found, diagnostics=sort_diagnostics([*found.diagnostics, told]))
+    diagnostic = warning("KP312", None, detail)
+    return replace(found, diagnostics=sort_diagnostics([*found.diagnostics, diagnostic]))
 
 
 def _is_same_state(folder: Path, ref: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> bool:

@@ -143,10 +143,10 @@ def read_yaml(text: str, file: str) -> tuple[YamlNode, ...] | Diagnostic:
         _check_depth(text, file)
         found = _NodeReader(file).all(yaml.compose_all(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as failure:
-        told = failure.problem or failure.context or "this is not valid YAML"
+        result = failure.problem or failure.context or "this is not valid YAML"
         last = max(1, len(text.splitlines()))
         line = min(failure.problem_mark.line + 1, last) if failure.problem_mark else 1
-        return error("KP149", _line_range(file, line), _sentence(told))
+        return error("KP149", _line_range(file, line), _sentence(result))
     except yaml.reader.ReaderError as failure:
         line = text.encode()[: failure.position].count(b"\n") + 1
         return error("KP149", _line_range(file, line), _sentence(failure.reason))
@@ -171,8 +171,8 @@ def _check_depth(text: str, file: str) -> None:
             )
 
 
-def _sentence(told: str) -> str:
-    return f"{told[:1].upper()}{told[1:]}."
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _line_range(file: str, line: int) -> SourceRange:

@@ -149,8 +149,8 @@ def map_clusters(
         return arrow_table(list(work(held, cloudpickle.loads(packed[held[0].cluster]))), schema)
 
     concerned = F.col("cluster").isin(*packed) & ~F.col("kind").isin(USE, GROUP)
-    told = F.when(F.col("kind").isin(*NON_OBJECT_KINDS), F.col("attributes"))
-    rows = objects.where(concerned).withColumn("attributes", told)
+    result = F.when(F.col("kind").isin(*NON_OBJECT_KINDS), F.col("attributes"))
+    rows = objects.where(concerned).withColumn("attributes", result)
     return rows.select(*Row._fields).groupBy("cluster").applyInArrow(found, schema)
 
 
@@ -189,18 +189,18 @@ def explain_table(name: str, data_frame: "DataFrame", limit: int = MAX_ROWS) -> 
 
 
 def explain_tables(
-    told: "Mapping[str, DataFrame]", limit: int = MAX_ROWS
+    tables: "Mapping[str, DataFrame]", limit: int = MAX_ROWS
 ) -> tuple[FigureTable, ...]:
     """Return how Spark would answer `collect_tables`."""
-    return tuple(explain_table(name, rows, limit) for name, rows in told.items())
+    return tuple(explain_table(name, rows, limit) for name, rows in tables.items())
 
 
 def collect_tables(
-    told: "Mapping[str, DataFrame]", limit: int = MAX_ROWS
+    tables: "Mapping[str, DataFrame]", limit: int = MAX_ROWS
 ) -> tuple[FigureTable, ...]:
     """Bring several over, as `table` does, in the order given."""
     with open_query_pool() as pool:
-        found = [pool.submit(collect_table, name, rows, limit) for name, rows in told.items()]
+        found = [pool.submit(collect_table, name, rows, limit) for name, rows in tables.items()]
         return tuple(each.result() for each in found)
 
 
@@ -294,8 +294,8 @@ def write_table(
     place = named if "://" in named else str(Path(named).absolute())
     try:
         describe_jobs(data_frame.sparkSession, f"write {named}")
-        told = data_frame.withColumns({key: F.lit(each) for key, each in lineage.items()})
-        writer = told.write.mode("overwrite").options(header=True, escape='"')  # as RFC 4180 has it
+        rows = data_frame.withColumns({key: F.lit(each) for key, each in lineage.items()})
+        writer = rows.write.mode("overwrite").options(header=True, escape='"')  # as RFC 4180 has it
         writer.format(form).save(place)
     except Exception as failure:
         raise FleetError(f"{named} could not be written: {failure_reason(failure)}") from failure

@@ -130,8 +130,10 @@ class IcebergTables:
     def _append(self, name: str, rows: "DataFrame", attempt: str) -> None:
         from pyspark.sql import functions as F  # noqa: N812
 
-        told = rows.withColumn("attempt", F.lit(attempt))
-        columns = ", ".join(f"`{each.name}` {each.dataType.simpleString()}" for each in told.schema)
+        found = rows.withColumn("attempt", F.lit(attempt))
+        columns = ", ".join(
+            f"`{each.name}` {each.dataType.simpleString()}" for each in found.schema
+        )
         by = ", ".join(_PARTITIONS.get(name, ()))
         create = (
             f"CREATE TABLE IF NOT EXISTS {self._name(name)} ({columns}) USING {ICEBERG} "
@@ -143,7 +145,7 @@ class IcebergTables:
             self._spark.sql(create)
             # By the names of columns: new ones are added, whatever their order.
             by_name = {"mergeSchema": "true", "check-ordering": "false"}
-            told.writeTo(self._name(name)).options(**by_name).append()
+            found.writeTo(self._name(name)).options(**by_name).append()
 
         retry_on_conflict(write, CONFLICT_ERRORS)
 

@@ -133,13 +133,13 @@ def topic_use(objects: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = F.from_json(F.col("attributes")["groups"], "array<array<string>>")
-    live = F.filter(told, lambda each: each[1] == "true")
+    found = F.from_json(F.col("attributes")["groups"], "array<array<string>>")
+    live = F.filter(found, lambda each: each[1] == "true")
     names = (
         F.concat_ws(", ", F.array_sort(F.transform(each, lambda one: one[0])))
-        for each in (told, live)
+        for each in (found, live)
     )
-    groups, live_groups = (F.when(told.isNotNull(), each) for each in names)
+    groups, live_groups = (F.when(found.isNotNull(), each) for each in names)
     return objects.where(F.col("kind") == USE).select(
         "cluster",
         F.col("identity").alias("topic"),
@@ -286,8 +286,8 @@ def _differences(before: str, after: str, is_other: "Column") -> "Column":
     ids = F.struct(
         F.lit("id").alias("key"), F.array(F.col("before_id"), F.col("after_id")).alias("value")
     )
-    told = F.when(is_other, F.concat(F.array(ids), changed)).otherwise(changed)
-    return F.to_json(F.map_from_entries(told))
+    found = F.when(is_other, F.concat(F.array(ids), changed)).otherwise(changed)
+    return F.to_json(F.map_from_entries(found))
 
 
 def _attribute_rows(objects: "DataFrame") -> "DataFrame":

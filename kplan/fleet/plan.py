@@ -54,10 +54,10 @@ def _expected_objects(request: PlanRequest, only_owned: frozenset[str]) -> dict[
 
 def absent_names(rows: Iterable[Row]) -> Mapping[str, frozenset[Identity]]:
     """Read the names that a run requested from a cluster and did not find."""
-    told = next(
+    found = next(
         (row.attributes.get(ABSENT_NAMES, "{}") for row in rows if row.kind == CLUSTER), "{}"
     )
-    return {kind: frozenset(map(Identity, names)) for kind, names in json.loads(told).items()}
+    return {kind: frozenset(map(Identity, names)) for kind, names in json.loads(found).items()}
 
 
 def hide_unknown_objects(
@@ -138,10 +138,10 @@ def plan_clusters(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFrame"
     )
     if not names:
         return found
-    told = {"finding": "problem", "reason": "The run does not know this cluster; take a new one."}
+    values = {"finding": "problem", "reason": "The run does not know this cluster; take a new one."}
     fields = (each.split() for each in FINDING_SCHEMA.split(", ")[1:])
     rest = [
-        (F.lit(told.get(name, "") if kind == "string" else None)).cast(kind).alias(name)
+        (F.lit(values.get(name, "") if kind == "string" else None)).cast(kind).alias(name)
         for name, kind in fields
     ]
     asked = create_dataframe(objects.sparkSession, [(each,) for each in names], "cluster string")
@@ -164,8 +164,8 @@ def coverage(data_frame: "DataFrame") -> "DataFrame":
 
     sorts = ("managed", "unmanaged")
     sums = (F.sum(F.when(F.col("finding") == each, F.col("count"))).alias(each) for each in sorts)
-    told = data_frame.where(F.col("finding").isin(*sorts)).groupBy("cluster", "kind").agg(*sums)
-    return told.where("managed + unmanaged > 0").orderBy("cluster", "kind")
+    rows = data_frame.where(F.col("finding").isin(*sorts)).groupBy("cluster", "kind").agg(*sums)
+    return rows.where("managed + unmanaged > 0").orderBy("cluster", "kind")
 
 
 def undeclared_clusters(
@@ -263,8 +263,8 @@ def _hidden_findings(
     for kind, meant in expected_objects(request).items():
         hidden = snapshot.readings[kind].hidden if kind in snapshot.readings else {}
         for identity in sorted(meant & hidden.keys()):
-            told = str(hidden[identity])
-            yield _finding(cluster, "hidden", kind=kind, identity=str(identity), reason=told)
+            text = str(hidden[identity])
+            yield _finding(cluster, "hidden", kind=kind, identity=str(identity), reason=text)
 
 
 def _change_finding(cluster: str, finding: str, change: Change) -> dict[str, Any]:
@@ -316,7 +316,3 @@ def _obstacle_finding(cluster: str, diagnostic: Diagnostic) -> dict[str, Any]:
 def _finding(cluster: str, finding: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401
     empty: dict[str, Any] = dict.fromkeys(_FINDING_COLUMNS, "")
     return {**empty, "count": None, "cluster": cluster, "finding": finding, **more}
-
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame

@@ -66,7 +66,7 @@ def _use_attributes(used: TopicUse) -> Mapping[str, str]:
     summed = topic_impact(used, 0)
     newest = [each.newest_ms for each in used.partitions.values() if each.newest_ms is not None]
     groups = [[each.group, each.is_live, each.lag] for each in summed.groups or ()]
-    told = {
+    values = {
         "records": summed.records,
         "bytes": summed.size_bytes,
         "newest_ms": max(newest, default=None),
@@ -74,7 +74,7 @@ def _use_attributes(used: TopicUse) -> Mapping[str, str]:
         "groups": None if summed.groups is None else json.dumps(groups),
         "unread": "; ".join(used.unread) or None,
     }
-    return {key: str(each) for key, each in told.items() if each is not None}
+    return {key: str(each) for key, each in values.items() if each is not None}
 
 
 def _health_attributes(found: TopicDescription | Refusal | None) -> Mapping[str, str]:

@@ -71,7 +71,7 @@ def recommend_acls(
         .withColumn("days_watched", _days_watched())
         .where(F.col("days_watched") >= request.window_days)
     )
-    told = watched.select(
+    found = watched.select(
         *_PLACE,
         *_BINDING_COLUMNS,
         F.coalesce("requests", F.lit(0)).cast("long").alias("requests"),
@@ -86,7 +86,7 @@ def recommend_acls(
             rows = (one for row in batch.to_pylist() for one in _new_rows(row, by_host=by_host))
             yield from arrow_table(list(rows), NEW_ACL_SCHEMA).to_batches()
 
-    return told.mapInArrow(narrower, NEW_ACL_SCHEMA)
+    return found.mapInArrow(narrower, NEW_ACL_SCHEMA)
 
 
 def recommendation_table(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
@@ -305,11 +305,11 @@ def _new_rows(row: Mapping[str, Any], *, by_host: bool) -> Iterator[dict[str, An
         }
 
 
-def _acl_use(told: Mapping[str, Any]) -> AclUse:
+def _acl_use(values: Mapping[str, Any]) -> AclUse:
     return AclUse(
-        told["operation"],
-        told["principal"],
-        told["host"],
-        tuple(told.get("names") or ()),
-        told["is_any_topic"],
+        values["operation"],
+        values["principal"],
+        values["host"],
+        tuple(values.get("names") or ()),
+        values["is_any_topic"],
     )

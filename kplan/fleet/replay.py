@@ -134,8 +134,8 @@ def _allow_other_topics(weighed: "DataFrame", acls: "DataFrame") -> "DataFrame":
         "may_not": F.collect_set(F.when((F.col("permission") == "DENY") & is_all, F.col("host"))),
     }
     writers = acls.where(F.col("will_be") & writes).groupBy("cluster", "principal")
-    told = writers.agg(*(each.alias(name) for name, each in hosts.items()))
-    everyone = told.where(F.col("principal") == WILDCARD_PRINCIPAL).select(
+    rows = writers.agg(*(each.alias(name) for name, each in hosts.items()))
+    everyone = rows.where(F.col("principal") == WILDCARD_PRINCIPAL).select(
         "cluster", *(F.col(name).alias(f"all_{name}") for name in hosts)
     )
 
@@ -146,7 +146,7 @@ def _allow_other_topics(weighed: "DataFrame", acls: "DataFrame") -> "DataFrame":
     may, may_not = (holds(name) | holds(f"all_{name}") for name in hosts)
     spared = F.col("is_any_topic") & F.col("was") & may & ~may_not
     return (
-        weighed.join(told, ["cluster", "principal"], "left")
+        weighed.join(rows, ["cluster", "principal"], "left")
         .join(everyone, "cluster", "left")
         .withColumn("will_be", F.col("will_be") | spared)
         .select(*weighed.columns)

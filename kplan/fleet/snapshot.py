@@ -121,9 +121,9 @@ def snapshot_from_rows(rows: Iterable[Row]) -> Snapshot | str:
         elif row.kind == UNREAD:
             unread[row.identity] = row.attributes["reason"]
         elif row.kind == HIDDEN:
-            told = row.attributes
-            why = Refusal(told["error"], int(told["code"]), told["message"])
-            hidden[told["kind"]][Identity(row.identity)] = why
+            found = row.attributes
+            why = Refusal(found["error"], int(found["code"]), found["message"])
+            hidden[found["kind"]][Identity(row.identity)] = why
         elif row.kind in kinds and row.value is not None:
             value = from_document(kinds[row.kind].schema, json.loads(row.value))
             objects[row.kind][Identity(row.identity)] = LiveObject(value, row.uid)

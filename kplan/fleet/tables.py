@@ -240,8 +240,8 @@ class DeltaTables:
     ) -> None:
         from pyspark.sql import functions as F  # noqa: N812
 
-        told = rows.withColumn("attempt", F.lit(attempt))
-        write = told.write.format(DELTA).mode("append").option("mergeSchema", value=True)
+        found = rows.withColumn("attempt", F.lit(attempt))
+        write = found.write.format(DELTA).mode("append").option("mergeSchema", value=True)
         retry_on_conflict(lambda: write.partitionBy(*partitions).save(self._path(name)))
 
     def _read_table(self, name: str, schema: str) -> "DataFrame":

@@ -187,7 +187,8 @@ def decide(fleet: Fleet) -> None:
 
 def recommend(fleet: Fleet) -> None:
     """Recommend less, and put what is recommended in the place of what is too wide."""
-    line = f"fleet recommend -window={24 * (fleet.days // 2)}h -hcl=review"
+    watched = fleet.days // 2 - 1
+    line = f"fleet recommend -window={24 * watched}h -hcl=review"
     found = fleet.table(line, "")
     for name in CLUSTERS:
         told = {each["identity"]: each["action"] for each in found if each["cluster"] == name}
@@ -196,7 +197,7 @@ def recommend(fleet: Fleet) -> None:
             "narrow",
             "narrow",
             "remove",
-            *(["remove"] if name == "us" and fleet.days - STRANGERS > fleet.days // 2 else []),
+            *(["remove"] if name == "us" and fleet.days - STRANGERS > watched + 1 else []),
         ]
         assert actions == expected, told
         files = sorted((fleet.folder / "review").glob(f"{name}.*.tf"))

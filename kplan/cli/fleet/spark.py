@@ -63,7 +63,7 @@ def spark(
     options = command.build_options(session, SparkOptions(conf=conf or []), RunOptions(), inputs)
     if work is ServerWork.STOP:
         stopped = stop_spark()
-        told: dict[str, object] = {"stopped": stopped is not None}
+        values: dict[str, object] = {"stopped": stopped is not None}
         text = "No Spark is running." if stopped is None else f"Stopped {stopped.address}."
     else:
         if work is ServerWork.START:
@@ -71,8 +71,8 @@ def spark(
                 found = start_spark(options, command.build_ports(session, progress))
         else:
             found = spark_status(options)
-        told, text = _status_data(found), _status_text(found)
-    session.terminal.write_stdout(json.dumps(told, sort_keys=True) if json_ else text)
+        values, text = _status_data(found), _status_text(found)
+    session.terminal.write_stdout(json.dumps(values, sort_keys=True) if json_ else text)
     return ExitCode.DONE
 
 

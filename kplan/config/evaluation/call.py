@@ -147,10 +147,10 @@ def _operand_error(
     fault: OperandError, node: ast.Node, subject: SourceRange, scope: Scope, evaluate: Evaluator
 ) -> EvaluationError:
     values = reference_values(node, scope, evaluate)
-    told = error(
+    diagnostic = error(
         fault.code, subject, fault.detail, hint=fault.hint, values=values, summary=fault.summary
     )
-    return EvaluationError([told])
+    return EvaluationError([diagnostic])
 
 
 def reference_values(
@@ -159,17 +159,17 @@ def reference_values(
     """Describe every reference in an expression that has a value: `("var.count", "is 5000")`."""
     if scope.is_quiet:
         return ()
-    told: dict[str, str] = {}
+    values: dict[str, str] = {}
     quiet = scope.quiet_scope()
     for reference in _references(node):
         text = scope.origin.text(reference.start, reference.end)
-        if text in told:
+        if text in values:
             continue
         try:
-            told[text] = describe_value(evaluate(reference, quiet))
+            values[text] = describe_value(evaluate(reference, quiet))
         except EvaluationError:
             continue
-    return tuple(sorted(told.items()))
+    return tuple(sorted(values.items()))
 
 
 def _references(node: ast.Node) -> Iterator[ast.Node]:

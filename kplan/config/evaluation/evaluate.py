@@ -68,7 +68,7 @@ def _evaluate_all(nodes: Iterable[ast.Node], scope: Scope) -> list[Value]:
             failures.append(found)
     if failures:
         is_final = any(each.is_final for each in failures)
-        diagnostics = [told for each in failures for told in each.diagnostics]
+        diagnostics = [result for each in failures for result in each.diagnostics]
         raise EvaluationError(diagnostics, is_final=is_final)
     return values
 
@@ -121,8 +121,8 @@ def _splat(node: ast.Splat, scope: Scope) -> Value:
     value, marked = unmark(target)
     if value is None and isinstance(type_of(target), ListType | SetType | TupleType):
         detail = "The value is a null list, which has no elements to go over."
-        told = OperandError("KP157", detail, summary="Splat of null value")
-        raise evaluation_error(told, node, scope, evaluate)
+        failure = OperandError("KP157", detail, summary="Splat of null value")
+        raise evaluation_error(failure, node, scope, evaluate)
     if value is None:
         return mark((), sensitive=marked)
     items = value if isinstance(value, tuple) else (value,)

@@ -210,23 +210,23 @@ class ModuleNames:
             if name not in _NO_ELEMENT:
                 return _get_member("each", _NO_ELEMENT, name, subject)
             detail = '"each" is an element of for_each, which this block does not have.'
-            told = error("KP179", subject.range(), detail, summary=_EACH_SUMMARIES[name])
-            raise EvaluationError([told], is_final=True)
+            diagnostic = error("KP179", subject.range(), detail, summary=_EACH_SUMMARIES[name])
+            raise EvaluationError([diagnostic], is_final=True)
         return _get_member("each", self.repetition.each, name, subject)
 
     def _count(self, name: str, subject: Spot) -> Value:
         if self.repetition.count is None and name == "index":
             detail = '"count" is the index of an instance, and this block has no count.'
             summary = 'Reference to "count" in non-counted context'
-            told = error("KP179", subject.range(), detail, summary=summary)
-            raise EvaluationError([told], is_final=True)
+            diagnostic = error("KP179", subject.range(), detail, summary=summary)
+            raise EvaluationError([diagnostic], is_final=True)
         return _get_member("count", {"index": self.repetition.count}, name, subject)
 
     def _self(self, name: str, subject: Spot) -> Value:
         if self.repetition.self_attributes is None:
             detail = '"self" is known only in a postcondition, where the resource has its values.'
-            told = error("KP116", subject.range(), detail, summary='Invalid "self" reference')
-            raise EvaluationError([told], is_final=True)
+            diagnostic = error("KP116", subject.range(), detail, summary='Invalid "self" reference')
+            raise EvaluationError([diagnostic], is_final=True)
         return _get_member("self", self.repetition.self_attributes, name, subject)
 
     def _constant(self, root: str, name: str, subject: Spot) -> Value:
@@ -241,5 +241,5 @@ def _get_member(root: str, members: Mapping[str, Value], name: str, subject: Spo
         suggestion(name, members) or f"There is {', '.join(f'{root}.{each}' for each in members)}."
     )
     summary = "" if root == "self" else f'Invalid "{root}" attribute'
-    told = error("KP144", subject.range(), detail, hint=hint, summary=summary)
-    raise EvaluationError([told], is_final=True)
+    diagnostic = error("KP144", subject.range(), detail, hint=hint, summary=summary)
+    raise EvaluationError([diagnostic], is_final=True)

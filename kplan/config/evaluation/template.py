@@ -81,8 +81,8 @@ def evaluate_condition(node: ast.Node, scope: Scope, evaluate: Evaluator) -> tup
     try:
         return operator.to_bool(value, "condition")
     except OperandError as fault:
-        told = OperandError("KP156", fault.detail, summary=fault.summary)
-        raise evaluation_error(told, node, scope, evaluate) from None
+        failure = OperandError("KP156", fault.detail, summary=fault.summary)
+        raise evaluation_error(failure, node, scope, evaluate) from None
 
 
 def evaluate_for(node: ast.For, scope: Scope, evaluate: Evaluator) -> Value:
@@ -165,8 +165,8 @@ def _evaluate_filter(node: ast.Node, scope: Scope, evaluate: Evaluator) -> tuple
         return operator.to_bool(value, "condition")
     except OperandError as fault:
         summary = "Condition is null" if fault.summary else ""
-        told = OperandError("KP168", fault.detail, summary=summary)
-        raise evaluation_error(told, node, scope, evaluate) from None
+        failure = OperandError("KP168", fault.detail, summary=summary)
+        raise evaluation_error(failure, node, scope, evaluate) from None
 
 
 def _build_object(

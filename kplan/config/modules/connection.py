@@ -136,11 +136,11 @@ def _parse_connection_name(node: ast.Node, scope: Scope) -> tuple[str, ast.Node 
 
 
 def _connection_error(
-    node: ast.Node, scope: Scope, told: str, known: Sequence[str], hint: str = ""
+    node: ast.Node, scope: Scope, text: str, known: Sequence[str], hint: str = ""
 ) -> EvaluationError:
     written = scope.origin.text(node.start, node.end).strip('"')
     subject = scope.origin.range(node.start, node.end)
-    return EvaluationError([error("KP192", subject, told, hint=hint or suggestion(written, known))])
+    return EvaluationError([error("KP192", subject, text, hint=hint or suggestion(written, known))])
 
 
 # ---- provider blocks

@@ -94,12 +94,12 @@ def decode_resource(
     values, sensitive, rules = _evaluate_arguments(plan, address, scope)
     value = plan.kind.normalize(plan.kind.schema(**values))
     secrets = [_text_at(values, path) for path in sensitive]
-    told = [_kind_diagnostic(each, plan, address, secrets) for each in plan.kind.check(value)]
-    if any(each.is_error for each in told):
-        raise EvaluationError(told)
+    items = [_kind_diagnostic(each, plan, address, secrets) for each in plan.kind.check(value)]
+    if any(each.is_error for each in items):
+        raise EvaluationError(items)
     identity = plan.kind.identify(value)
     resource = Resource(address, identity, value, plan.declared_at, rules, plan.ranges, sensitive)
-    return resource, told
+    return resource, items
 
 
 def _evaluate_arguments(
@@ -124,7 +124,7 @@ def _evaluate_arguments(
     except EvaluationError as failure:
         failures.append(failure)
     if failures or plan.lacks_required:  # the latter was reported when the text was checked
-        diagnostics = [told for each in failures for told in each.diagnostics]
+        diagnostics = [result for each in failures for result in each.diagnostics]
         raise EvaluationError(_with_address(diagnostics, address))
     return values, sensitive, rules
 

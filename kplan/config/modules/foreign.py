@@ -109,8 +109,8 @@ class _UnknownBlock(Deferred):
 
     def value(self, subject: Spot) -> Value:
         detail = f"{self._label} belongs to another provider and was left out, so it has no value."
-        told = error("KP509", subject.range(), detail, hint=self._hint)
-        raise EvaluationError([told], is_final=True)
+        diagnostic = error("KP509", subject.range(), detail, hint=self._hint)
+        raise EvaluationError([diagnostic], is_final=True)
 
 
 class _HasModules(Protocol):

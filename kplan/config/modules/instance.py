@@ -33,8 +33,8 @@ def evaluate_instances(declaration: Declaration, scope: Scope) -> Instances:
         subject = scope.origin.range(arguments["for_each"].start, arguments["for_each"].name_end)
         detail = "count and for_each exclude each other: both say which instances there are."
         summary = 'Invalid combination of "count" and "for_each"'
-        told = error("KP129", subject, detail, hint="Remove one of the two.", summary=summary)
-        raise EvaluationError([told])
+        diagnostic = error("KP129", subject, detail, hint="Remove one of the two.", summary=summary)
+        raise EvaluationError([diagnostic])
     if "for_each" in arguments:
         return _for_each(declaration, scope)
     if "count" in arguments:
@@ -166,5 +166,5 @@ def _repetition_error(
     code = "KP175" if name == "for_each" else "KP176"
     subject = scope.origin.range(node.start, node.end)
     values = reference_values(node, scope, evaluate)
-    told = error(code, subject, detail, hint=hint, values=values, summary=summary)
-    return EvaluationError([told])
+    diagnostic = error(code, subject, detail, hint=hint, values=values, summary=summary)
+    return EvaluationError([diagnostic])

@@ -112,10 +112,10 @@ class ModuleCallNode(Deferred):
             hint = f'For example {label}["KEY"].{name}, or all of them: values({label})[*].{name}'
             if "count" in self._found.arguments:
                 hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
-            told = error(
+            diagnostic = error(
                 "KP116", subject.step_range(), detail, hint=hint, summary=SUMMARIES["KP144"]
             )
-            raise EvaluationError([told])
+            raise EvaluationError([diagnostic])
         return _OutputsNode(self.instance(None), f"module.{self._found.name}").attribute(
             name, subject
         )

@@ -110,8 +110,8 @@ class ResourceNode(Deferred):
         scope = self._module.scope(self._found.origin, self.instances()[key])
         address = Address(self.kind, self.name, key, self._module.path)
         rules = self._plan.lifecycle
-        if rules is not None and (told := failed_conditions(rules, PRECONDITION, scope)):
-            raise EvaluationError(replace(each, address=address) for each in told)
+        if rules is not None and (diagnostics := failed_conditions(rules, PRECONDITION, scope)):
+            raise EvaluationError(replace(each, address=address) for each in diagnostics)
         resource, warnings = decode_resource(self._plan, address, scope)
         self._ledger.report(warnings)
         if provider := self._module.connection(self._found, scope):
@@ -121,10 +121,10 @@ class ResourceNode(Deferred):
                 self.instances()[key],
                 self_attributes=_resource_attributes(self._plan.kind, resource),
             )
-            told = failed_conditions(
+            diagnostics = failed_conditions(
                 rules, POSTCONDITION, self._module.scope(self._found.origin, own)
             )
-            self._ledger.report(replace(each, address=address) for each in told)
+            self._ledger.report(replace(each, address=address) for each in diagnostics)
         return resource
 
     def _value(self, key: InstanceKey) -> dict[str, Value]:

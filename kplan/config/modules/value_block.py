@@ -39,11 +39,11 @@ def unknown_at(subject: Spot) -> Iterator[None]:
     except EvaluationError as failure:
         if not failure.is_unknown:
             raise
-        told = [
+        items = [
             each if each.code != _FOREIGN else replace(each, subject=subject.range())
             for each in failure.diagnostics
         ]
-        raise EvaluationError(told, is_final=True) from None
+        raise EvaluationError(items, is_final=True) from None
 
 
 class ValueBlockNode(DataNode):

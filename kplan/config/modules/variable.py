@@ -155,8 +155,8 @@ def evaluate_input_value(
             return default
         detail = f"{label}, declared at {declaration.declared_at}, must not be null."
         at = input_value.subject() or declaration.declared_at
-        told = error("KP171", at, detail, summary="Required variable not set")
-        raise EvaluationError([told])
+        diagnostic = error("KP171", at, detail, summary="Required variable not set")
+        raise EvaluationError([diagnostic])
     try:
         return wanted.mark_value(convert(value, wanted.type))
     except ConversionError as fault:
@@ -260,39 +260,39 @@ class _Collector:
 
     def add_option(self, given: VariableText | VariableConstant) -> None:
         """Take one `-var`, or a value of a program."""
-        name, value, told = given
+        name, value, each = given
         if name in self._variables:
             if isinstance(given, VariableText):
-                self._add_text(name, given.raw, told)
+                self._add_text(name, given.raw, each)
             else:
-                self.given[name] = InputValue(told, constant=from_json_value(value))
+                self.given[name] = InputValue(each, constant=from_json_value(value))
             return
-        detail = f'{told} gives a value for "{name}", but this variable is not declared.'
+        detail = f'{each} gives a value for "{name}", but this variable is not declared.'
         hint = suggestion(name, self._variables)
         self.diagnostics.append(error("KP174", None, detail, hint=hint))
 
-    def _add_text(self, name: str, raw: str, told: str) -> None:
+    def _add_text(self, name: str, raw: str, text: str) -> None:
         if takes_plain_text(self._variables[name]):
-            self.given[name] = InputValue(told, constant=clean_text(raw))
+            self.given[name] = InputValue(text, constant=clean_text(raw))
             return
-        source = Source(told, raw, is_file=False)
+        source = Source(text, raw, is_file=False)
         attribute, problems = parse_expression(source)
         self.diagnostics.extend(problems)
         if attribute is not None:
             scope = self._scope(Origin(source, EXPRESSION_BASE))
-            self.given[name] = InputValue(told, (attribute.value, scope))
+            self.given[name] = InputValue(text, (attribute.value, scope))
 
-    def add_file(self, path: Path, told: str) -> None:
+    def add_file(self, path: Path, found: str) -> None:
         """Take a variables file, HCL or JSON."""
-        text = read_text(path, told)
+        text = read_text(path, found)
         if isinstance(text, Diagnostic):
             self.diagnostics.append(text)
             return
-        self.sources[told] = text
+        self.sources[found] = text
         if path.name.endswith(".json"):
-            self._add_json(text, told)
+            self._add_json(text, found)
         else:
-            self._add_hcl(Source(told, text))
+            self._add_hcl(Source(found, text))
 
     def _add_hcl(self, source: Source) -> None:
         parsed = parse_file(source, is_body=True)
@@ -332,18 +332,18 @@ class _Collector:
         hint = suggestion(name, self._variables)
         self.diagnostics.append(warning("KP174", place, detail, hint=hint))
 
-    def _add_json(self, text: str, told: str) -> None:
-        start = SourceRange(told, 1, 1, 1, 1)
+    def _add_json(self, text: str, result: str) -> None:
+        start = SourceRange(result, 1, 1, 1, 1)
         try:
             found = json_loads(text)
         except json.JSONDecodeError as fault:
-            subject = SourceRange(told, fault.lineno, fault.colno, fault.lineno, fault.colno + 1)
+            subject = SourceRange(result, fault.lineno, fault.colno, fault.lineno, fault.colno + 1)
             self.diagnostics.append(
-                error("KP119", subject, f"{told} is not valid JSON: {fault.msg}.")
+                error("KP119", subject, f"{result} is not valid JSON: {fault.msg}.")
             )
             return
         except (ValueError, RecursionError) as fault:
-            self.diagnostics.append(error("KP119", start, f"{told} is not valid JSON: {fault}."))
+            self.diagnostics.append(error("KP119", start, f"{result} is not valid JSON: {fault}."))
             return
         if not isinstance(found, dict):
             detail = "A variables file in JSON is an object of variable names and values."
@@ -351,7 +351,7 @@ class _Collector:
             return
         for name, value in found.items():
             if name in self._variables:
-                self.given[name] = InputValue(told, constant=value)
+                self.given[name] = InputValue(result, constant=value)
             else:
                 self._report_undeclared(name, start)
 

@@ -136,10 +136,10 @@ class _ArgumentReader:
         except ConversionError as fault:
             raise self.argument_error(name, f'"{name}" is {what}: {fault}.') from None
 
-    def argument_error(self, name: str, told: str, hint: str = "") -> EvaluationError:
+    def argument_error(self, name: str, text: str, hint: str = "") -> EvaluationError:
         """Make the failure of an argument."""
         return EvaluationError(
-            [error("KP137", self.declaration.value_range(name), told, hint=hint)]
+            [error("KP137", self.declaration.value_range(name), text, hint=hint)]
         )
 
     def choices(self, name: str, known: Sequence[str], what: str) -> tuple[str, ...]:

@@ -246,10 +246,10 @@ def _message_text(value: Value) -> str:
 
 def _failure_finding(failure: EvaluationError, scope: Scope, node: ast.Node | None) -> Finding:
     """Deny for want of an answer, and say why there is none."""
-    told: tuple[Diagnostic, ...] = failure.diagnostics
-    first = told[0] if told else None
+    diagnostics: tuple[Diagnostic, ...] = failure.diagnostics
+    first = diagnostics[0] if diagnostics else None
     at = scope.origin.range(node.start, node.end) if node is not None else None
-    why = "; ".join(f"{each.summary}: {each.detail}" for each in told) or _NO_VALUE_DETAIL
+    why = "; ".join(f"{each.summary}: {each.detail}" for each in diagnostics) or _NO_VALUE_DETAIL
     return Finding(
         RuleEffect.DENY,
         f"the policy has no answer. {why}",

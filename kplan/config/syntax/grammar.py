@@ -147,8 +147,8 @@ def _parser_problem(
     else:
         end = _token_end(draft, start)
         found = draft.text[draft.base + start : draft.base + end].strip() or "the end of the line"
-    told = next((each for terminal, each in _WANTED if terminal in expected), "")
-    detail = f"{told}, found {found}." if told else f"{found} is not expected here."
+    result = next((each for terminal, each in _WANTED if terminal in expected), "")
+    detail = f"{result}, found {found}." if result else f"{found} is not expected here."
     return SyntaxProblem("KP101", draft.base + start, draft.base + end, detail)
 
 

@@ -144,10 +144,10 @@ class _Reader:
         return self.blank(here + 1)
 
 
-def _json_problem(text: str, at: int, told: str) -> SyntaxProblem:
+def _json_problem(text: str, at: int, result: str) -> SyntaxProblem:
     found = text[at : at + 1]
     shown = f"found {found}" if found else "found the end of the text"
-    return SyntaxProblem("KP119", at, at + 1, f"{told}, {shown}.")
+    return SyntaxProblem("KP119", at, at + 1, f"{result}, {shown}.")
 
 
 _LABELS: Mapping[str, int] = {
@@ -296,8 +296,8 @@ class _BodyReader:
         attribute, problems = parse(Source(self._source.name, text))
         if attribute is None:
             subject = self._source.range(part.start, part.end)
-            told = problems[0]
-            self.diagnostics.append(error(told.code, subject, told.detail, hint=told.hint))
+            found = problems[0]
+            self.diagnostics.append(error(found.code, subject, found.detail, hint=found.hint))
             return None
         if is_plain:
             return map_offsets(attribute.value, lambda at: at + base + inside)

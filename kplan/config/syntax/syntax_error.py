@@ -239,19 +239,19 @@ def find_further_problems(
 
     `problem_of` reads the item in a text of the same length.
     """
-    told = first
+    result = first
     for _ in range(min(MAX_PROBLEMS - 1, _MAX_READ // max(end - start, 1))):
-        blanked = _without_line(text, start, end, told)
+        blanked = _without_line(text, start, end, result)
         if blanked is None:
             return
         text = blanked
         found = problem_of(text)
         if found is None or found.code in _OF_STRUCTURE:
             return
-        is_behind = told.start < found.start
-        if not is_behind or text[told.start : found.start].strip():
+        is_behind = result.start < found.start
+        if not is_behind or text[result.start : found.start].strip():
             yield found  # else it may be the rest of the line before
-        told = found
+        result = found
 
 
 def _without_line(text: str, start: int, end: int, syntax_problem: SyntaxProblem) -> str | None:

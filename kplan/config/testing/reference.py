@@ -134,8 +134,8 @@ def assertion_problems(
     for reference in attribute.references:
         if reference.root not in RESULT_ROOTS:
             yield from reference_problems([reference], origin, declared)
-        elif told := _result_problem(reference, declared, earlier):
-            yield error("KP116", origin.range(reference.start, reference.end), told)
+        elif found := _result_problem(reference, declared, earlier):
+            yield error("KP116", origin.range(reference.start, reference.end), found)
 
 
 def variable_problems(

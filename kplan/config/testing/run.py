@@ -75,10 +75,10 @@ class PreparedRun:
         scope = Scope(names, origin, self.root.context.functions, self.root.context.host, {})
         with deep_recursion():
             found = [
-                told
+                each
                 for block in self.run.block.blocks
                 if block.type == "assert"
-                for told in _check_assertion(block, scope)
+                for each in _check_assertion(block, scope)
             ]
         return sort_diagnostics(found)
 
@@ -96,8 +96,8 @@ def prepare_run(
     opened, inputs, kinds = subject
     functions, host = opened.context.functions, opened.context.host
 
-    def given(names: Names, told: str, found: ast.Attribute, origin: Origin) -> InputValue:
-        return InputValue(told, (found.value, Scope(names, origin, functions, host, {})))
+    def given(names: Names, diagnostics: str, found: ast.Attribute, origin: Origin) -> InputValue:
+        return InputValue(diagnostics, (found.value, Scope(names, origin, functions, host, {})))
 
     variables = opened.module.declarations.variables
     common = {
@@ -115,8 +115,8 @@ def prepare_run(
     root = outer.fresh_copy(own)
     found = evaluate_configuration(root, inputs, kinds)
     # What the values of the run refer to has been computed apart, with those of the file only.
-    told = sort_diagnostics([*found.diagnostics, *outer.context.results.diagnostics])
-    return PreparedRun(run, root, replace(found, diagnostics=told), earlier)
+    diagnostics = sort_diagnostics([*found.diagnostics, *outer.context.results.diagnostics])
+    return PreparedRun(run, root, replace(found, diagnostics=diagnostics), earlier)
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ def anomaly_table(history: "DataFrame", watch: Watch, rules: AnomalyRules) -> "D
     own = Window.partitionBy("cluster")
     explains = (F.col("kind") == _PRINCIPAL) & (F.col("denied") >= rules.min_denials)
     explains &= F.col("found.finding").isin(DENIALS_RISE, NEW_PRINCIPAL)
-    told = found.withColumn("is_explained", F.max(explains).over(own)).where(
+    rows = found.withColumn("is_explained", F.max(explains).over(own)).where(
         (F.col("kind") != _CLUSTER) | ~F.col("is_explained")
     )
     is_rise = F.col("found.finding").isin(DENIALS_RISE, REQUESTS_RISE)
@@ -131,7 +131,7 @@ def anomaly_table(history: "DataFrame", watch: Watch, rules: AnomalyRules) -> "D
         each: F.when(is_rise, F.col(f"found.{each}")).otherwise(F.col(each)).alias(each)
         for each in _COUNTS
     }
-    return told.select(
+    return rows.select(
         "cluster",
         "found.finding",
         F.when(F.col("kind") == _CLUSTER, F.lit(EVERYONE))
@@ -312,10 +312,10 @@ def _finding(is_so: "Column", finding: str, because: "Column", **more: "Column")
         "denied": F.lit(None),
     }
     types = {"day": "date", "requests": "bigint", "denied": "bigint"}
-    told = {
+    values = {
         name: more.get(name, each).cast(types.get(name, "double")) for name, each in unknown.items()
     }
-    return F.when(is_so, _struct(finding=F.lit(finding), because=because, **told))
+    return F.when(is_so, _struct(finding=F.lit(finding), because=because, **values))
 
 
 def _struct(**columns: "Column") -> "Column":

@@ -178,17 +178,17 @@ def price_usage(usage: "DataFrame", rules: CostRules, months: tuple[str, str]) -
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = usage.where(F.col("month").between(*months)).withColumn(
+    result = usage.where(F.col("month").between(*months)).withColumn(
         "byte_days", F.col("byte_days").cast("string")
     )
-    told = told.withColumn("partition_days", F.col("partition_days").cast("string"))
+    result = result.withColumn("partition_days", F.col("partition_days").cast("string"))
 
     def priced(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
         for batch in batches:
             rows = [price_row(row, rules.prices_of(row["cluster"])) for row in batch.to_pylist()]
             yield from arrow_table(rows, _PRICED_SCHEMA).to_batches()
 
-    found = told.mapInArrow(priced, _PRICED_SCHEMA)
+    found = result.mapInArrow(priced, _PRICED_SCHEMA)
     amounts = {name: F.col(name).cast(_AMOUNT_TYPE) for name in _AMOUNTS}
     return found.withColumns(amounts).withColumn("cost", _total(_AMOUNTS[2:]))
 

@@ -66,13 +66,13 @@ def topic_sizes(objects: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = F.col("attributes")
+    found = F.col("attributes")
     is_topic = F.col("kind") == _TOPIC_KIND
     partitions, copies = (
-        F.max(F.when(is_topic, told[name].cast("long")))
+        F.max(F.when(is_topic, found[name].cast("long")))
         for name in ("partitions", "replication_factor")
     )
-    size = F.max(F.when(F.col("kind") == USE, told["bytes"].cast("long")))
+    size = F.max(F.when(F.col("kind") == USE, found["bytes"].cast("long")))
     return (
         objects.where(F.col("kind").isin(_TOPIC_KIND, USE))
         .groupBy("cluster", "run", F.col("identity").alias("topic"))

@@ -41,9 +41,9 @@ def daily_figures(
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    told = F.array(*(F.lit(each) for each in days))
+    found = F.array(*(F.lit(each) for each in days))
     is_last, day = F.col("is_last"), F.col("day")
-    meant = F.filter(told, lambda one: (one >= day) & (is_last | (one < F.col("next_day"))))
+    meant = F.filter(found, lambda one: (one >= day) & (is_last | (one < F.col("next_day"))))
     spans = run_spans(objects)
     first = spans.groupBy("cluster").agg(F.min("day").alias("start"))
     of_runs = F.broadcast(
@@ -93,9 +93,9 @@ def trend_table(figures: "DataFrame", rules: TrendRules, days: Sequence[date]) -
             yield from arrow_table(rows, _FOUND_SCHEMA).to_batches()
 
     rank = F.array_position(F.array(*(F.lit(each) for each in _ORDER)), F.col("standing"))
-    told = figures.mapInArrow(found, _FOUND_SCHEMA)
+    result = figures.mapInArrow(found, _FOUND_SCHEMA)
     scope = F.array_position(F.array(*map(F.lit, ("cluster", "team", "owner"))), F.col("scope"))
-    return told.withColumns({each: F.col(each).cast("double") for each in _DECIMALS}).orderBy(
+    return result.withColumns({each: F.col(each).cast("double") for each in _DECIMALS}).orderBy(
         rank, "limit_day", scope, "name", F.desc("figure")
     )
 

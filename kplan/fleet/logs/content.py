@@ -129,8 +129,8 @@ def file_states(
 def _file_state(log: LogPath) -> FileState | None:
     try:
         with Path(log.path).open("rb") as file:
-            told = os.fstat(file.fileno())
-            length, changed_ms = told.st_size, told.st_mtime_ns // 1_000_000
+            result = os.fstat(file.fileno())
+            length, changed_ms = result.st_size, result.st_mtime_ns // 1_000_000
             if stamp_of(length, changed_ms, log.settings) == log.stamp:
                 return None
             found = FileState(log.place, length, changed_ms, end=length)

@@ -299,11 +299,11 @@ def _changed_objects(
         rows = read.select("_metadata.file_path", "length", changed).collect()
     except Exception as failure:
         raise FleetError(failure_reason(failure)) from failure
-    told = {row["file_path"]: (row["length"], row["changed_ms"]) for row in rows}
+    values = {row["file_path"]: (row["length"], row["changed_ms"]) for row in rows}
     found = []
     for each in files:
-        if each.source in told:
-            stamp = stamp_of(*told[each.source], each.settings)
+        if each.source in values:
+            stamp = stamp_of(*values[each.source], each.settings)
             if stamps.get((each.cluster, each.source)) != stamp:
                 found.append(LogPart(each.cluster, each.source, stamp))
     return found

@@ -50,13 +50,13 @@ def read_parts(new: NewLines, starts: Iterable[PartStart]) -> tuple[list[LogPart
     reasons: dict[str, str] = {}
     for part in (*new.parts, *new.native):
         own = [found.get(-1 - n) for n in (part.part, part.part + 1)]
-        told = next((each.reason for each in own if each is not None and each.reason), "")
+        result = next((each.reason for each in own if each is not None and each.reason), "")
         name = f"{part.cluster}: {part.source}"
-        if told.startswith(FAILED):
-            reasons[name] = told.removeprefix(FAILED)
+        if result.startswith(FAILED):
+            reasons[name] = result.removeprefix(FAILED)
             continue
-        if told:
-            reasons[name] = f"it is damaged ({told.removeprefix(CUT)}); what is before is counted"
+        if result:
+            reasons[name] = f"it is damaged ({result.removeprefix(CUT)}); what is before is counted"
         kept += _with_open_line(part, found, new)
     return kept, reasons
 

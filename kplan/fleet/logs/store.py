@@ -59,8 +59,8 @@ _SUM_KEYS = (
 class UnreadableLog(FleetError):  # noqa: N818 - what it is of
     """A log cannot be read by Spark: it is cut, or packed otherwise than its name says."""
 
-    def __init__(self, source: str, told: str) -> None:
-        super().__init__(f"A log cannot be read. {told}")
+    def __init__(self, source: str, text: str) -> None:
+        super().__init__(f"A log cannot be read. {text}")
         self.source = source
 
 

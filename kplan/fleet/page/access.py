@@ -68,7 +68,7 @@ def _holders(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, str]]:
         else:
             bindings.append(tuple(row[name] for name in _BINDING))
     acls = [AclBinding(*each) for each in sorted(bindings)]  # tasks bring them as they come
-    told = {
+    values = {
         name: _names(
             sorted(
                 {
@@ -80,7 +80,7 @@ def _holders(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, str]]:
         )
         for name, operation in _OPERATIONS.items()
     }
-    yield {"cluster": cluster, "topic": topic, **told}
+    yield {"cluster": cluster, "topic": topic, **values}
 
 
 def _names(principals: Sequence[str]) -> str:

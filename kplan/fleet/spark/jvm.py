@@ -184,7 +184,7 @@ def start_gateway(
     with us. Raises FleetError with the end of its log when it does not come up.
     """
     with tempfile.TemporaryDirectory(prefix="kplan-spark-") as folder:
-        told, log = Path(folder, "gateway"), Path(folder, "spark.log")
+        each, log = Path(folder, "gateway"), Path(folder, "spark.log")
         archive = find_class_archive(java, spark_home, _class_path_folders(environ))
         shown, secret = split_secrets(options)
         launcher, *rest = spark_command(java, spark_home, shown, environ)
@@ -195,7 +195,7 @@ def start_gateway(
                 command,
                 env={
                     **environ,
-                    "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+                    "_PYSPARK_DRIVER_CONN_INFO_PATH": str(each),
                     "SPARK_HOME": str(spark_home),
                 },
                 stdin=subprocess.PIPE,  # Spark ends when it is closed
@@ -206,7 +206,7 @@ def start_gateway(
         grace_s = STOP_TIMEOUT_S
         try:
             meanwhile()
-            yield _wait_for_gateway(process, told, log)
+            yield _wait_for_gateway(process, each, log)
             grace_s = ARCHIVE_TIMEOUT_S
         finally:
             _stop_process(process, grace_s)
@@ -289,11 +289,11 @@ def _class_path_folders(environ: Mapping[str, str]) -> list[str]:
     return [environ[name] for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR") if environ.get(name)]
 
 
-def _wait_for_gateway(process: "subprocess.Popen[bytes]", told: Path, log: Path) -> tuple[int, str]:
+def _wait_for_gateway(process: "subprocess.Popen[bytes]", path: Path, log: Path) -> tuple[int, str]:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
-        if told.exists():  # it is renamed into place when it is whole
-            raw = told.read_bytes()
+        if path.exists():  # it is renamed into place when it is whole
+            raw = path.read_bytes()
             port, length = struct.unpack("!ii", raw[:8])
             return port, raw[8 : 8 + length].decode()
         time.sleep(_POLL_INTERVAL_S)

@@ -226,7 +226,7 @@ def _record_file() -> Path:
 def _write_record(server: SparkServer) -> None:
     file = _record_file()
     fresh = file.with_suffix(f".{os.getpid()}.new")
-    told: dict[str, Any] = {"format": _FORMAT, **asdict(replace(server, conf=dict(server.conf)))}
+    values: dict[str, Any] = {"format": _FORMAT, **asdict(replace(server, conf=dict(server.conf)))}
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "w") as out:
-        json.dump(told, out, sort_keys=True)
+        json.dump(values, out, sort_keys=True)
     fresh.replace(file)

@@ -216,20 +216,20 @@ def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as failure:
-        told = str(failure)
-        if missing := _MISSING_MODULE.search(told):
+        text = str(failure)
+        if missing := _MISSING_MODULE.search(text):
             raise FleetError(
                 f"The Python of Spark's executors has no {missing[1]}.",
                 "kplan is sent to them, but not what it is built on. Install that there, as "
                 "pip install 'kplan[fleet]' does, or name another Python: "
                 "-conf=spark.pyspark.python=PATH",
             ) from failure
-        raise FleetError(f"Spark ended the job: {_error_line(told)}") from failure
+        raise FleetError(f"Spark ended the job: {_error_line(text)}") from failure
 
 
-def _error_line(told: str) -> str:
+def _error_line(text: str) -> str:
     """Find the line with the cause: the last of a Python traceback, otherwise the first."""
-    lines = [each.strip() for each in told.splitlines() if each.strip()]
+    lines = [each.strip() for each in text.splitlines() if each.strip()]
     ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))
     is_python = any(each.endswith(_TRACEBACK) for each in lines)
     if is_python:
@@ -380,12 +380,12 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
 
 def failure_reason(failure: BaseException) -> str:
     """Return the cause of a failure of Spark, or its most specific line, without traces."""
-    told = str(failure)
-    lines = [each.strip() for each in told.splitlines()]
+    text = str(failure)
+    lines = [each.strip() for each in text.splitlines()]
     causes = [
         each for each in lines if each.startswith(_CAUSE_PREFIX) and not each.endswith(_TRACEBACK)
     ]
-    reason = causes[-1].removeprefix(_CAUSE_PREFIX) if causes else _error_line(told)
+    reason = causes[-1].removeprefix(_CAUSE_PREFIX) if causes else _error_line(text)
     unread = unreadable_file(failure)
     return f"{unread}: {reason}" if unread and causes else reason
 

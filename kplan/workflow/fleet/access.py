@@ -34,15 +34,15 @@ def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: 
     is_typed = ":" in resource or resource.upper() == "CLUSTER"
     asked, (kind, name) = parse_question(operation, resource if is_typed else f"topic:{resource}")
     with open_snapshot(options, ports) as found:
-        told = {"who_can": access.who_can(found.objects, asked, kind, name)}
-        return render_figures(f"Who can {asked} {kind}:{name}", told, (options, found))
+        values = {"who_can": access.who_can(found.objects, asked, kind, name)}
+        return render_figures(f"Who can {asked} {kind}:{name}", values, (options, found))
 
 
 def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figures:
     """List the operations of a principal on the topics of every cluster."""
     with open_snapshot(options, ports) as found:
-        told = {"access": access.topic_access(found.objects, principal)}
-        return render_figures(f"Access of {principal}", told, (options, found))
+        values = {"access": access.topic_access(found.objects, principal)}
+        return render_figures(f"Access of {principal}", values, (options, found))
 
 
 def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
@@ -61,9 +61,9 @@ def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
         if options.is_explain:
             return render_figures(title, tables, (options, found))
         sorts = frozenset(row["standing"] for row in judged.select("standing").distinct().collect())
-        told = render_figures(title, tables, (options, found))
-        acls = frozenset({"acl"} if told.tables[0].rows else ())
-        return replace(told, findings=sorts | acls, notes=(*told.notes, *left_out))
+        result = render_figures(title, tables, (options, found))
+        acls = frozenset({"acl"} if result.tables[0].rows else ())
+        return replace(result, findings=sorts | acls, notes=(*result.notes, *left_out))
 
 
 def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> Figures:
@@ -79,9 +79,9 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
         gone, coming = acl_changes(found.spark, by_cluster)
         describe_jobs(found.spark, "replay requests")
         history = read_audit(options, ports, found.store)
-        told = replay_requests(history, found.objects, gone, coming).cache()
-        counts = told.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
-        tables = {"replay": told, "totals": counts.toDF("cluster", "effect", "requests")}
+        rows = replay_requests(history, found.objects, gone, coming).cache()
+        counts = rows.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
+        tables = {"replay": rows, "totals": counts.toDF("cluster", "effect", "requests")}
         title = "What the plans would have changed"
         if options.is_explain:
             return render_figures(title, tables, (options, found))
@@ -89,7 +89,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
             f"{file} ({each.checksum[:12]})" for file, each in zip(files, plans, strict=True)
         )
         lineage = {**log_lineage(history), "plans": names}
-        sorts = {row[0] for row in told.select("effect").distinct().collect()}
+        sorts = {row[0] for row in rows.select("effect").distinct().collect()}
         made = render_figures(title, tables, (options, found), lineage)
         unknown = _unknown_effects(by_cluster, found, history)
         return replace(

@@ -83,8 +83,8 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
                 found.objects, idle["unused_acls"], idle["unused_topics"]
             )
             _write_removals(found, rows, removed, (options, ports))
-        told = {"used": requests.last_usage(history), **idle}
-        return render_figures("Use of the fleet", told, (options, found), lineage)
+        values = {"used": requests.last_usage(history), **idle}
+        return render_figures("Use of the fleet", values, (options, found), lineage)
 
 
 def unused_objects(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":

@@ -239,9 +239,9 @@ def _require_configuration(found: Configuration | KplanError) -> Configuration:
 
 def _failure_text(failure: KplanError) -> str:
     return "; ".join(
-        f"{told.code} {told.summary}: {told.detail}"
-        for told in failure.diagnostics
-        if told.is_error
+        f"{each.code} {each.summary}: {each.detail}"
+        for each in failure.diagnostics
+        if each.is_error
     )
 
 

@@ -223,11 +223,11 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
         if save is not None:
             _save_snapshots(objects, sources, save)
         lineage = _lineage(run, dataframe.snapshot_times(objects), fleet.store)
-        told = {
+        values = {
             "inventory": inventory.inventory(objects),
             "unread": inventory.unread_kinds(objects),
         }
-        tables = _write_tables(options, lineage, told)
+        tables = _write_tables(options, lineage, values)
         return Figures(f"Run {run.run}", tables, lineage, _unread_notes(tables[1]))
 
 
@@ -242,8 +242,8 @@ def _snapshot_sources(
     for each in options.selected_clusters(fleet):
         connect = None
         if each.provider is not None:
-            connect, told = ports.connector(each)
-            problems.extend(told)
+            connect, result = ports.connector(each)
+            problems.extend(result)
         deadline = each.deadline_s or DEADLINE_S
         rules = each.super_users, each.allow_everyone
         file = None if each.snapshot is None else each.snapshot.absolute()  # Spark is elsewhere
@@ -283,12 +283,12 @@ def read_inventory(
             )
         owned, unknown = list_owners(found.fleet, options, ports)
         ports.progress.stage("Counting")
-        told = {
+        values = {
             "inventory": inventory.inventory(found.objects, by),
             "owners": count_owners(found, owned, by),
             "largest": inventory.largest_topics(found.objects, top),
         }
-        made = render_figures("Inventory of the fleet", told, (options, found))
+        made = render_figures("Inventory of the fleet", values, (options, found))
         return replace(made, tables=(*made.tables, found.unread), notes=(*made.notes, *unknown))
 
 
@@ -308,10 +308,10 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
         describe_jobs(found.spark, "plan clusters")
         everything = plan.plan_clusters(found.objects, asked).cache()
         kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
-        told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
+        rows = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
         tables = {
-            "findings": told.drop("count").orderBy(*plan.FINDING_ORDER),
-            "counts": plan.finding_counts(told),
+            "findings": rows.drop("count").orderBy(*plan.FINDING_ORDER),
+            "counts": plan.finding_counts(rows),
             "coverage": plan.coverage(everything),
             "undeclared": plan.undeclared_clusters(
                 found.objects, asked.clusters, asked.stateless if is_drift else ()
@@ -323,7 +323,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
         if options.is_explain:
             return render_figures(title, tables, (options, found))
         # First, so that every cluster is planned once and not for each of the tables.
-        sorts = frozenset(row["finding"] for row in told.select("finding").distinct().collect())
+        sorts = frozenset(row["finding"] for row in rows.select("finding").distinct().collect())
         made = render_figures(title, tables, (options, found))
         return replace(made, findings=sorts, notes=(*made.notes, *asked.notes))
 
@@ -352,7 +352,7 @@ def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures
 
 def render_figures(
     title: str,
-    told: "Mapping[str, DataFrame]",
+    tables: "Mapping[str, DataFrame]",
     at: tuple[FleetOptions, OpenSnapshot],
     more: Mapping[str, str] | None = None,
 ) -> Figures:
@@ -362,20 +362,20 @@ def render_figures(
     """
     options, found = at
     if options.is_explain:
-        return Figures(title, dataframe.explain_tables(told, options.limit))
+        return Figures(title, dataframe.explain_tables(tables, options.limit))
     lineage = {**found.lineage, **(more or {})}
     return Figures(
-        title, _write_tables(options, lineage, told), lineage, _unread_notes(found.unread)
+        title, _write_tables(options, lineage, tables), lineage, _unread_notes(found.unread)
     )
 
 
 def _write_tables(
-    options: FleetOptions, lineage: Mapping[str, str], told: "Mapping[str, DataFrame]"
+    options: FleetOptions, lineage: Mapping[str, str], tables: "Mapping[str, DataFrame]"
 ) -> tuple[FigureTable, ...]:
     """Show and write out; the first table has the name that was given, further ones their own."""
-    for place, (name, rows) in enumerate(told.items()):
+    for place, (name, rows) in enumerate(tables.items()):
         dataframe.write_table(rows, options.output, lineage, name if place else "")
-    return dataframe.collect_tables(told, options.limit)
+    return dataframe.collect_tables(tables, options.limit)
 
 
 def _lineage(run: Run, taken: str, store: str) -> dict[str, str]:

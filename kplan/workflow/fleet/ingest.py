@@ -72,12 +72,12 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         )
         dataframe.write_table(history, options.output, lineage)
         dataframe.write_table(malformed, options.output, lineage, "malformed")
-        told = {
+        values = {
             "requests": requests.request_counts(history),
             "malformed_lines": requests.malformed_counts(malformed),
             "malformed": malformed,
         }
-        tables = dataframe.collect_tables(told, options.limit)
+        tables = dataframe.collect_tables(values, options.limit)
         return Figures("Authorizer logs", tables, lineage, tuple(notes))
 
 
@@ -128,11 +128,11 @@ def _ingest_all(
         failures += _ingest_topics(store, spark, (logging[0], topics), ports)
     if failures and {name for name, _ in failures} == {each.name for each in clusters}:
         raise failures[0][1]
-    told = [
+    items = [
         f"{name}: not all of its logs were read: {failure.detail or failure.summary}"
         for name, failure in failures
     ]
-    return [*told, *found.notes]
+    return [*items, *found.notes]
 
 
 Failures = list[tuple[str, KplanError]]
@@ -165,8 +165,8 @@ def ingest_files(
             added = store.logs.add(lines, new, zones)
             reasons[failure.source] = f"it is damaged ({failure.detail}); some of it is counted"
     reasons |= added.reasons
-    told = [f"{name} could not be read: {why}." for name, why in sorted(reasons.items())]
-    return IngestedFiles(failed, told, added)
+    items = [f"{name} could not be read: {why}." for name, why in sorted(reasons.items())]
+    return IngestedFiles(failed, items, added)
 
 
 def _new_text(new: NewLines) -> str:

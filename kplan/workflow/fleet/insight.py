@@ -68,7 +68,7 @@ def cost_tables(given: ReportInputs, months: int) -> InsightTables:
     priced = costs.price_usage(usage, rules, span).cache()
     spans = costs.month_spans(run_spans(objects))
     coverage = costs.month_coverage(spans.where(spans["month"].between(*span))).cache()
-    told = {
+    values = {
         "costs": costs.cost_table(priced),
         "clusters": costs.cost_table(priced, ("month", "cluster")),
         "coverage": coverage,
@@ -78,7 +78,7 @@ def cost_tables(given: ReportInputs, months: int) -> InsightTables:
     def said() -> tuple[str, ...]:
         return (*notes.said, *_partial_notes(coverage), *_price_notes(found))
 
-    return InsightTables(told, said, notes.is_incomplete, lineage)
+    return InsightTables(values, said, notes.is_incomplete, lineage)
 
 
 def _cost_rules(found: OpenSnapshot) -> CostRules:
@@ -175,12 +175,12 @@ def anomaly_tables(given: ReportInputs, until: date | None) -> InsightTables:
     rules = found.fleet.rules.anomalies
     watch = anomalies.Watch.until(until or given.ports.now().date(), rules)
     history = anomalies.subject_history(used, watch, rules).cache()
-    told = {
+    values = {
         "anomalies": anomalies.anomaly_table(history, watch, rules).cache(),
         "left_out": anomalies.unjudged_clusters(history, found.objects, watch, rules),
     }
     days = {"watched": f"{watch.first} to {watch.last}", "baseline_from": str(watch.baseline)}
-    return InsightTables(told, lineage={**lineage, **days})
+    return InsightTables(values, lineage={**lineage, **days})
 
 
 # ---- what they share

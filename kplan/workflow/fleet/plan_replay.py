@@ -87,13 +87,13 @@ def _names(clusters: Sequence[Row], basis: ReplayBasis, tables: str) -> list[str
 
 def _live_rows(known: Row, basis: ReplayBasis) -> list[Row]:
     """Return the ACLs of now; rules that brokers do not show are those of the fleet file."""
-    told = dict(known.attributes)
+    found = dict(known.attributes)
     if basis.super_users is not None:
-        told["super_users"] = json.dumps(sorted(basis.super_users))
+        found["super_users"] = json.dumps(sorted(basis.super_users))
     if basis.allow_everyone is not None:
-        told["allow_everyone"] = json.dumps(basis.allow_everyone)
+        found["allow_everyone"] = json.dumps(basis.allow_everyone)
     acls = (object_row(known.cluster, _ACL_KIND, each) for each in basis.acls)
-    return [known._replace(attributes=told), *acls]
+    return [known._replace(attributes=found), *acls]
 
 
 def _with_replay(
@@ -115,11 +115,11 @@ def _with_replay(
         summary.since,
         summary.principals,
     )
-    told: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     if unheard:
         detail = f"The tables have no allowed requests of {', '.join(unheard)}."
         hint = "Ingest the logs of its brokers: kplan fleet audit ingest"
-        told.append(Diagnostic(UNKNOWN, Severity.WARNING, SUMMARIES[UNKNOWN], detail, hint))
+        diagnostics.append(Diagnostic(UNKNOWN, Severity.WARNING, SUMMARIES[UNKNOWN], detail, hint))
     if summary.denied:
         shown = found.where("effect = 'denied'").limit(_EXAMPLES).collect()
         examples = "; ".join(
@@ -130,5 +130,7 @@ def _with_replay(
         sentence = replay_text(replace(replay, denied=summary.denied))
         detail = f"The plan {sentence}: {examples}."
         hint = "kplan fleet replay lists all of them for a saved plan."
-        told.append(Diagnostic(DENIED, Severity.WARNING, SUMMARIES[DENIED], detail, hint))
-    return replace(plan, replay=replay, diagnostics=sort_diagnostics([*plan.diagnostics, *told]))
+        diagnostics.append(Diagnostic(DENIED, Severity.WARNING, SUMMARIES[DENIED], detail, hint))
+    return replace(
+        plan, replay=replay, diagnostics=sort_diagnostics([*plan.diagnostics, *diagnostics])
+    )

@@ -88,15 +88,15 @@ def recommend_privileges(
         )
         proof = recommend.replay_proof(made, replayed, history).cache()
         silent = clusters_without_log(objects, history)
-        told = {
+        values = {
             "recommendations": recommend.recommendation_table(made, objects),
             "replay": proof,
             "left_out": silent.unionByName(recommend.left_out_clusters(objects)),
         }
         title = "Least privilege of the fleet"
         if options.is_explain:
-            return render_figures(title, told, (options, found))
-        figures = render_figures(title, told, (options, found), log_lineage(history))
+            return render_figures(title, values, (options, found))
+        figures = render_figures(title, values, (options, found), log_lineage(history))
         denied = {row["cluster"] for row in proof.where("denied > 0").collect()}
         if asked.hcl is not None:
             sound = made.where(~made["cluster"].isin(*denied)) if denied else made
@@ -162,9 +162,11 @@ def _write_hcl(
     new = _acls_by_cluster(recommend.new_acl_rows(made, found.objects))
     for name in sorted(held.keys() & clusters.keys()):
         state = read_owned(clusters[name], options, ports)
-        told = {Identity(key): text for (cluster, key), text in evidence.items() if cluster == name}
+        values = {
+            Identity(key): text for (cluster, key), text in evidence.items() if cluster == name
+        }
         for ending, text in render_recommendation(
-            state, held[name], new.get(name, ()), told
+            state, held[name], new.get(name, ()), values
         ).items():
             file = folder / f"{name}.{ending}.tf"
             file.write_text(text, encoding="utf-8")

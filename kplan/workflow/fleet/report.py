@@ -41,12 +41,12 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
     with open_inputs(options, ports) as given:
         found, logs = given.found, given.log_lineage
-        told: dict[str, DataFrame] = {}
+        result: dict[str, DataFrame] = {}
         for section in SECTIONS:
-            told |= section(given)
+            result |= section(given)
         ports.progress.stage("Working out the page")
         title = f"Kafka fleet, {count_text(len(options.selected_clusters(found.fleet)), 'cluster')}"
-        made = render_figures(title, told, (options, found), logs)
+        made = render_figures(title, result, (options, found), logs)
         tables = (*made.tables, found.unread)
         if given.history is not None:  # a chart is drawn whole, whatever -limit says
             days = usage.requests_by_day(given.history)
@@ -71,13 +71,13 @@ def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     request = load_desired(given.found.fleet, given.options, given.ports, given.found.objects)
     everything = plan.plan_clusters(given.objects, request).cache()
-    told = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
-    counts = told.groupBy("cluster", "finding", "risk").count()
+    rows = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
+    counts = rows.groupBy("cluster", "finding", "risk").count()
     columns = [
         *("cluster", "finding", "action", "kind", "address", "identity"),
         *("attributes", "reason", "risk"),
     ]
-    drifted = told.where("finding in ('drift', 'problem')").select(*columns)
+    drifted = rows.where("finding in ('drift', 'problem')").select(*columns)
     return {
         "drift": drifted.orderBy(*plan.FINDING_ORDER),
         "to_do": counts.orderBy("cluster", "finding", "risk"),

@@ -176,6 +176,6 @@ def tally(
     bars = [(name, tuple(counts[name] for _, counts in used)) for name in names[:_BARS]]
     if rest := names[_BARS:]:
         others = sum(totals[name] for name in rest)
-        told = f"; {others:,} in {len(rest):,} smaller ones"
-        title += f": {_BARS} {noun}s{told}" if is_summed else f": {_BARS} of {len(names):,} {noun}s"
+        text = f"; {others:,} in {len(rest):,} smaller ones"
+        title += f": {_BARS} {noun}s{text}" if is_summed else f": {_BARS} of {len(names):,} {noun}s"
     return Tally(noun, tuple(column for column, _ in used), tuple(bars), title)

@@ -118,18 +118,18 @@ def _verdict(found: TablesByName) -> Iterator[Line]:
         )
     )
     if undeclared:
-        told = count_text(undeclared, "cluster")
-        yield line(f"{told} without a configuration: drift is unknown")
+        text = count_text(undeclared, "cluster")
+        yield line(f"{text} without a configuration: drift is unknown")
     own, foreign = (counts.total() for counts in count_by_owner(found))
     if foreign:
         share = 100 * foreign / (own + foreign)
-        told = f"{count_text(foreign, 'object')} ({share:.0f} %) without an owner"
-        yield line(told)
+        text = f"{count_text(foreign, 'object')} ({share:.0f} %) without an owner"
+        yield line(text)
     unused = found.get("unused_topics", EMPTY_ROWS)
     if unused.table.rows:
         held = size_text(unused.sum("bytes"))
-        told = f"{_row_count(unused, 'topic')} unused"
-        yield line(f"{told}, {held}" if held else told)
+        text = f"{_row_count(unused, 'topic')} unused"
+        yield line(f"{text}, {held}" if held else text)
 
 
 def _problems(found: TablesByName) -> Iterator[str]:
@@ -150,8 +150,8 @@ def _problems(found: TablesByName) -> Iterator[str]:
     ):
         more = " or more" if table.table.is_truncated else ""
         if count:
-            told = count_text(count, noun)
-            yield f"{told} not read" if noun == "cluster" else f"{told}{more}"
+            text = count_text(count, noun)
+            yield f"{text} not read" if noun == "cluster" else f"{text}{more}"
 
 
 def _row_count(rows: NamedRows, noun: str) -> str:
