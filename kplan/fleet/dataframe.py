@@ -293,8 +293,8 @@ def write_table(
     _check_path(named)
     place = named if "://" in named else str(Path(named).absolute())
     try:
-        describe_jobs(data_frame.sparkSession, f"write {named}")
         rows = data_frame.withColumns({key: F.lit(each) for key, each in lineage.items()})
+        describe_jobs(data_frame.sparkSession, f"write {named}")
         writer = rows.write.mode("overwrite").options(header=True, escape='"')  # as RFC 4180 has it
         writer.format(form).save(place)
     except Exception as failure:

@@ -24,6 +24,7 @@ case "$told" in
   no-java) rm "$log"; echo "Unrecognized VM option"; exit 1 ;;
   hang) exec sleep 600 ;;
 esac
+echo "[BrokerLifecycleManager id=1] The broker has been unfenced." >> "$log"
 echo "[KafkaRaftServer nodeId=1] Kafka Server started (kafka.server.KafkaRaftServer)" >> "$log"
 case "$told" in stubborn) trap '' TERM; while :; do sleep 0.05; done ;; esac
 if [ -n "$archive" ]; then
