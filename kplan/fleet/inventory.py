@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 LABEL_PREFIX = "label."
-BUILT_IN_KINDS = ("kafka_broker_config", "kafka_feature")
+_BUILT_IN_KINDS = ("kafka_broker_config", "kafka_feature")
 OWNER_SCHEMA = "cluster string, kind string, identity string, owner string"
 """What owns which object: a configuration, with the module in it."""
 
@@ -53,6 +53,14 @@ def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
     )
 
 
+def is_manageable() -> "Column":
+    """Whether a row is an object that somebody could declare, and not what every cluster has."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_own = (F.col("kind") == "kafka_topic") & F.col("identity").startswith("__")
+    return ~F.col("kind").isin(*NON_OBJECT_KINDS, *_BUILT_IN_KINDS) & ~is_own
+
+
 def owner_counts(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame":
     """Count objects by owner, largest first; NOBODY owns objects that are in no state.
 
@@ -64,10 +72,7 @@ def owner_counts(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "Dat
     from pyspark.sql import functions as F  # noqa: N812
 
     topic, acl = F.col("kind") == "kafka_topic", F.col("kind") == "kafka_acl"
-    is_own = topic & F.col("identity").startswith("__")
-    live = add_group(objects, by).where(
-        ~F.col("kind").isin(*NON_OBJECT_KINDS, *BUILT_IN_KINDS) & ~is_own
-    )
+    live = add_group(objects, by).where(is_manageable())
     detail = live.join(owned, ["cluster", "kind", "identity"], "left")
     counts = detail.groupBy("group", F.coalesce("owner", F.lit(NO_OWNER)).alias("owner")).agg(
         F.count_if(topic).alias("topics"),

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
 from kplan.fleet.dataframe import create_dataframe, map_clusters, select_cluster
-from kplan.fleet.inventory import BUILT_IN_KINDS
+from kplan.fleet.inventory import is_manageable
 from kplan.fleet.snapshot import (
     ABSENT_NAMES,
     CLUSTER,
-    NON_OBJECT_KINDS,
     Row,
     snapshot_from_rows,
 )
@@ -198,12 +197,7 @@ def unmanaged_objects(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFr
         for kind, names in expected_objects(request).items()
         for identity in sorted(names)
     ]
-    is_own = (F.col("kind") == "kafka_topic") & F.col("identity").startswith("__")
-    live = objects.where(
-        F.col("cluster").isin(*wanted.requests)
-        & ~F.col("kind").isin(*NON_OBJECT_KINDS, *BUILT_IN_KINDS)
-        & ~is_own
-    )
+    live = objects.where(F.col("cluster").isin(*wanted.requests) & is_manageable())
     owned = create_dataframe(
         objects.sparkSession, known, "cluster string, kind string, identity string"
     )
