@@ -12,7 +12,7 @@ from kplan.fleet.inventory import clusters_without_log
 from kplan.fleet.logs.requests import log_lineage
 from kplan.fleet.replay import replay_requests
 from kplan.fleet.spark.jobs import describe_jobs
-from kplan.fleet.store import Run, Store
+from kplan.fleet.store import Run
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.schema import from_document
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _ACL_KIND = AclKind()
 _AGES = tuple(timedelta(days=days) for days in (0, 7, 30, 90, 365))
 """Ages of runs that are asked whether they have an ACL; all of a long history are too many."""
+_DAY = timedelta(days=1)
 _REMOVE_HEADER = """\
 # ACLs that were not used, or wider than their use. Delete their resource blocks, add this file, and
 # plan: the plan deletes them. Of a block with for_each delete only the key.
@@ -121,21 +122,20 @@ def narrower_acls(
 ) -> "DataFrame":
     """Return what should take the place of ACLs that are wider than their use: NEW_ACL_SCHEMA."""
     request = recommend.RecommendRequest(-(-asked.window // timedelta(days=1)), asked.by_host)
-    seen = _first_seen(options, ports, found)
-    return recommend.recommend_acls(found.objects, history, seen, request)
+    runs = runs_by_age(found.store.runs(), found.run, ports.now(), asked.window)
+    rows = filter_clusters(options, found.store.objects_of_runs(runs))
+    return recommend.recommend_acls(found.objects, history, recommend.first_seen(rows), request)
 
 
-def _first_seen(options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> "DataFrame":
-    """Return when each ACL was first in one of some runs: cluster, identity, at."""
-    runs = _runs_by_age(found.store, found.run, ports.now())
-    return recommend.first_seen(filter_clusters(options, found.store.objects_of_runs(runs)))
+def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta) -> list[Run]:
+    """Choose the run itself, the oldest, and the latest before each age, of `runs` by time.
 
-
-def _runs_by_age(store: Store, run: Run, now: datetime) -> list[Run]:
-    """Choose the run itself, the oldest, and the latest before each age."""
-    runs = [each for each in store.runs() if each.at <= run.at]
+    The window is such an age: what it lets through would else be known only of a much older run.
+    So is a day more, since the day of the run that first has an ACL does not count as watched.
+    """
+    runs = [each for each in runs if each.at <= run.at]
     chosen = {run.attempt: run, runs[0].attempt: runs[0]} if runs else {run.attempt: run}
-    for age in _AGES:
+    for age in (*_AGES, window, window + _DAY):
         older = [each for each in runs if datetime.fromisoformat(each.at) <= now - age]
         if older:
             chosen[older[-1].attempt] = older[-1]

@@ -1,0 +1,30 @@
+"""Runs of the fleet that say since when ACLs exist."""
+
+from datetime import UTC, datetime, timedelta
+
+from kplan.fleet.store import Run
+from kplan.workflow.fleet.recommend import runs_by_age
+
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+
+
+def run(days: int) -> Run:
+    return Run(f"-{days}", f"-{days}", (NOW - timedelta(days=days)).isoformat())
+
+
+def test_an_acl_that_is_as_old_as_the_window_is_found_in_a_run_of_that_age() -> None:
+    """Ages of a week and a month only would keep an ACL of five days for two days too long."""
+    daily = [run(days) for days in range(9, -1, -1)]
+    chosen = {each.run for each in runs_by_age(daily, daily[-1], NOW, timedelta(days=4))}
+    assert {"-4", "-5", "-9", "-7", "-0"} == chosen
+
+
+def test_later_runs_than_the_one_asked_for_say_nothing() -> None:
+    daily = [run(days) for days in range(9, -1, -1)]
+    assert max(each.at for each in runs_by_age(daily, daily[4], NOW, timedelta(days=1))) == (
+        daily[4].at
+    )
+
+
+def test_a_run_that_is_not_whole_in_the_store_is_still_asked() -> None:
+    assert runs_by_age((), run(0), NOW, timedelta(days=4)) == [run(0)]
