@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.logs.audit_topic import OffsetRange, read_records, record_lines
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
+from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.part import LogPart, log_id
 from kplan.fleet.logs.store import Added
 from kplan.fleet.spark.session import failure_reason
@@ -263,7 +264,7 @@ def add_records(
             for partition, span in new.spans.items()
         )
         size = sum(each.end - each.start for each in parts) * LINE_BYTES
-        return store.logs.add(lines, NewLines(parts, size=size), {})
+        return store.logs.add(sum_lines(lines), NewLines(parts, size=size), {})
     finally:
         held.unpersist()
 

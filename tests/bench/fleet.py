@@ -30,6 +30,7 @@ from kplan.fleet.access import acl_rows, matching_acls, topic_access, who_can
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.lint import acl_findings
 from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.requests import line_sums as added_up
 from kplan.fleet.logs.requests import malformed_lines, usage
 from kplan.fleet.plan import plan_clusters
@@ -266,7 +267,9 @@ def _lines(bench: Bench, size: Size) -> None:
         size_mb = sum(f.stat().st_size for f in place.glob("*")) >> 20
         print(f"  {lines:>12,}: made and written  {wrote}, {size_mb:,} MB", flush=True)
         floor = bench.computed(log.where("line rlike ' is Denied operation = '"))
-        sums = bench.took(partial(bench.made, f"sums-{lines}", added_up(parse_lines(log))))
+        sums = bench.took(
+            partial(bench.made, f"sums-{lines}", added_up(parse_lines(sum_lines(log))))
+        )
         verdict = bench.computed(
             replay_requests(usage(bench.read(f"sums-{lines}")), held, gone, nothing)
         )
@@ -363,7 +366,7 @@ def _memory(bench: Bench, size: Size) -> None:
             Path(f"/proc/{process}/clear_refs").write_text("5")
         rows = bench.made(f"log-{lines}", log_lines(bench.spark, lines, TOPICS))
         held = bench.made(f"objects-{lines}", objects(bench.spark, 10, each, each))
-        found = added_up(parse_lines(rows))
+        found = added_up(parse_lines(sum_lines(rows)))
         tables = {
             "usage": usage(found),
             "malformed": malformed_lines(found),

@@ -22,6 +22,7 @@ from kplan.fleet.inventory import clusters_without_log
 from kplan.fleet.lint import acl_findings
 from kplan.fleet.logs.audit_topic import authorizer_line
 from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.requests import (
     last_usage,
     line_sums,
@@ -282,7 +283,7 @@ def test_the_lines_of_a_log_are_added_up_and_none_is_lost(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     (tmp_path / "authorizer.log").write_text("\n".join(LOG) + "\n")
-    taken = line_sums(parse_lines(file_lines(spark, tmp_path / "authorizer.log")))
+    taken = line_sums(parse_lines(sum_lines(file_lines(spark, tmp_path / "authorizer.log"))))
     used = usage(taken).orderBy("principal").drop("source").collect()
     assert [tuple(each)[:9] for each in used] == [
         (
@@ -308,7 +309,9 @@ def test_events_of_audit_topics_become_lines(spark: "SparkSession") -> None:
     text = spark.createDataFrame([("eu", "x", CLOUD_EVENT), ("eu", "x", HALF_AN_EVENT)])
     found = text.toDF("cluster", "source", "value")
     taken = line_sums(
-        parse_lines(found.withColumn("line", authorizer_line(found["value"])).drop("value"))
+        parse_lines(
+            sum_lines(found.withColumn("line", authorizer_line(found["value"])).drop("value"))
+        )
     )
     (used,) = usage(taken).collect()
     assert (used["cluster"], *tuple(used)[2:10]) == (

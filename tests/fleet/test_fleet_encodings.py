@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.requests import line_sums, malformed_lines, usage
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def test_bytes_that_are_no_text_take_nothing_from_the_lines_of_a_log(spark: "Spa
     rows = [("eu", "x", LINE), ("eu", "x", b"caf\xe9 \xff\xfe")]
     read = spark.createDataFrame(rows, "cluster string, source string, line binary")
     found = line_sums(
-        parse_lines(read.selectExpr("cluster", "source", "cast(line as string) as line"))
+        parse_lines(sum_lines(read.selectExpr("cluster", "source", "cast(line as string) as line")))
     )
     (used,) = usage(found).toArrow().to_pylist()
     assert used["principal"] == "User:caf\ufffd"

@@ -13,6 +13,7 @@ import pytest
 from kplan.config.fleet_file import load_fleet
 from kplan.config.inputs import Inputs
 from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.requests import last_usage, line_sums, usage
 from kplan.fleet.store import Store
 from kplan.workflow.fleet.ingest import ingest_files, log_patterns
@@ -62,7 +63,7 @@ def test_every_layout_gives_the_rows_of_the_default_one(spark: "SparkSession") -
     """All files were written by one broker at once; it was one of UTC."""
     found: dict[str, Counter[tuple[object, ...]]] = {}
     times: dict[str, set[str]] = {}
-    for row in line_sums(parse_lines(file_lines(spark, LOGS / "*.log"))).collect():
+    for row in line_sums(parse_lines(sum_lines(file_lines(spark, LOGS / "*.log")))).collect():
         name = row["source"].rpartition("/")[2]
         assert row["line"] is None, (name, row["line"])
         found.setdefault(name, Counter())[tuple(row[each] for each in WHAT)] += row["count"]
@@ -90,7 +91,7 @@ def test_a_zone_in_the_line_counts_before_that_of_the_cluster(
         json.dumps({"@timestamp": "2026-11-01T10:00:00.500Z", "message": SAID}),
     )
     bare = f"2026-11-01 10:00:00 INFO {SAID}"
-    rows = line_sums(parse_lines(lines(spark, *named, bare)), zone).collect()
+    rows = line_sums(parse_lines(sum_lines(lines(spark, *named, bare))), zone).collect()
     at = {row["source"]: str(row["first_at"]) for row in rows}
     assert {at[str(n)] for n in range(len(named))} == {"2026-11-01 10:00:00.500000"}
     assert at[str(len(named))] == f"2026-11-01 {'01' if zone else '10'}:00:00"
@@ -121,7 +122,7 @@ def test_older_brokers_and_audit_events_are_read_and_what_has_no_year_is_not(
         f"Nov  1 10:00:00 host-1 kafka[12]: INFO {SAID}",
         f"[2026-13-01 10:00:00,000 CEST] INFO {SAID}",
     )
-    rows = line_sums(parse_lines(lines(spark, *texts))).collect()
+    rows = line_sums(parse_lines(sum_lines(lines(spark, *texts)))).collect()
     whole = {
         row["source"]: tuple(row[each] for each in WHAT[:-1]) for row in rows if not row["line"]
     }
@@ -136,7 +137,9 @@ def test_the_topic_that_kafka_logs_for_any_topic_is_an_idempotent_produce(
     any_topic = SAID.replace(":orders", ":hardcode").replace("READ", "WRITE")
     texts = (any_topic.replace("= FETCH", "= INIT_PRODUCER_ID"), any_topic)
     found = usage(
-        line_sums(parse_lines(lines(spark, *(f"2026-11-01 10:00:00 {t}" for t in texts))))
+        line_sums(
+            parse_lines(sum_lines(lines(spark, *(f"2026-11-01 10:00:00 {t}" for t in texts))))
+        )
     )
     names = {row["resource_name"] for row in last_usage(found).collect()}
     assert names == {"idempotent produce", "hardcode"}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.fleet.logs.layout import parse_lines
+from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.requests import line_sums, malformed_lines, usage
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def test_what_is_whole_is_read_and_what_is_not_is_kept_as_often_as_it_is_there(
 ) -> None:
     rows = [("eu", "x", each) for each in (*WHOLE, *BROKEN, *BROKEN, *WHOLE, *WHOLE)]
     found = line_sums(
-        parse_lines(spark.createDataFrame(rows, "cluster string, source string, line string"))
+        parse_lines(
+            sum_lines(spark.createDataFrame(rows, "cluster string, source string, line string"))
+        )
     )
     used = usage(found).collect()
     told = {(row.principal, row.resource_type, row.resource_name) for row in used}
@@ -68,7 +71,9 @@ def test_no_line_takes_long_however_its_words_repeat(spark: "SparkSession") -> N
     cut = line(what="Topic:LITERAL:" + line().partition(" with ")[0] * 300).partition(" with ")[0]
     rows = [("eu", "x", cut)]
     found = line_sums(
-        parse_lines(spark.createDataFrame(rows, "cluster string, source string, line string"))
+        parse_lines(
+            sum_lines(spark.createDataFrame(rows, "cluster string, source string, line string"))
+        )
     )
     began = time.monotonic()
     assert malformed_lines(found).count() == 1

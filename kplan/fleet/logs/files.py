@@ -4,8 +4,9 @@ import heapq
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from kplan.fleet.dataframe import create_dataframe, open_query_pool
@@ -22,6 +23,8 @@ from kplan.fleet.logs.content import (
     span_lines,
     stamp_of,
 )
+from kplan.fleet.logs.layout import apply_layouts
+from kplan.fleet.logs.lines import SUM_SCHEMA, add_up, sum_lines
 from kplan.fleet.logs.part import (
     READER_VERSION,
     Log,
@@ -39,10 +42,12 @@ from kplan.model.log_layout import LogLayout
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TASK_BYTES = 32 << 20
+TASK_BYTES = 128 << 20
+"""What a task reads of a log: the more, the more of its lines are alike."""
 PACKED_RATIO = 8
 """How much more a byte of a compressed file is to read."""
 LINE_BYTES = 300
+_PART_SUMS = f"part int, {SUM_SCHEMA}"
 _STATES_PER_TASK = 2_000
 _SPARKS_OWN = re.compile(r"[.](lz4|snappy|deflate)$")
 _GLOB_CHARACTERS = re.compile(r"([\\*?\[\]{}])")
@@ -319,18 +324,42 @@ def _escaped(source: str) -> str:
 def read_new_lines(
     spark: "SparkSession", new: NewLines, *, are_cut_read: bool = False
 ) -> "DataFrame":
-    """Read lines: part, line. With `are_cut_read` Spark takes what it can of damaged files."""
-    found = _read_spans(spark, new.spans)
-    for each in [_read_native(spark, new.native, are_cut_read=are_cut_read)] if new.native else []:
-        found = found.unionByName(each)
-    return found
+    """Read new lines and add them up: part, and SUM_SCHEMA.
+
+    With `are_cut_read` Spark takes what it can of damaged files.
+    """
+    plain = [each for each in new.spans if each.part not in new.layouts]
+    named = [each for each in new.spans if each.part in new.layouts]
+    found = [_read_spans(spark, plain, _span_sums, _PART_SUMS)] if plain else []
+    if named:
+        lines = _read_spans(spark, named, span_lines, LINE_SCHEMA)
+        found.append(sum_lines(apply_layouts(lines, new.layouts)))
+    if new.native:
+        lines = _read_native(spark, new.native, are_cut_read=are_cut_read)
+        found.append(sum_lines(apply_layouts(lines, new.layouts)))
+    if not found:
+        return create_dataframe(spark, [], _PART_SUMS)
+    return reduce(lambda one, other: one.unionByName(other), found)
 
 
-def _read_spans(spark: "SparkSession", spans: Sequence[Span]) -> "DataFrame":
-    if not spans:
-        return create_dataframe(spark, [], LINE_SCHEMA)
+def _read_spans(
+    spark: "SparkSession",
+    spans: Sequence[Span],
+    work: Callable[[Mapping[int, Sequence[Span]]], Callable[[Any], Iterator[Any]]],
+    schema: str,
+) -> "DataFrame":
     tasks = dict(enumerate(even_tasks(spans, _span_size)))
-    return spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(span_lines(tasks), LINE_SCHEMA)
+    return spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(work(tasks), schema)
+
+
+def _span_sums(tasks: Mapping[int, Sequence[Span]]) -> Callable[[Any], Iterator[Any]]:
+    """Return the work of tasks that add up what `span_lines` reads."""
+    read = span_lines(tasks)
+
+    def work(batches: Any) -> Iterator[Any]:  # noqa: ANN401 - of Arrow
+        yield from add_up(read(batches))
+
+    return work
 
 
 def _span_size(span: Span) -> int:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kplan.fleet.logs.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
+from kplan.fleet.logs.lines import SUM_COLUMNS
 from kplan.model.log_layout import LogLayout
 
 if TYPE_CHECKING:
@@ -131,18 +132,17 @@ def _instant(fields: "Mapping[str, Column]", zone: str) -> "Column":
     return time.try_cast("timestamp")
 
 
-def parse_lines(lines: "DataFrame") -> "DataFrame":
+def parse_lines(sums: "DataFrame") -> "DataFrame":
     """Split lines and aggregate equal ones of a day; unrecognized lines stay unchanged.
 
-    In: line, and columns that say of what it is. Out: these, text, is_whole, is_utc, count,
-    first_at, last_at. A whole `text` has what a line says but for its time, between marks. Times
-    are as lines have them; `is_utc` where these name their zone. Lines that begin as Kafka's
-    default layout has it are added up first, without their time: only what differs is taken apart.
+    In: what `sum_lines` gives. Out: its keys, text, is_whole, is_utc, count, first_at, last_at. A
+    whole `text` has what a line says but for its time, between marks. Times are as lines have them;
+    `is_utc` where these name their zone.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    keys = [each for each in lines.columns if each != "line"]
-    found = _parse_others(_parse_default(_add_up(lines, keys)))
+    keys = [each for each in sums.columns if each not in SUM_COLUMNS]
+    found = _parse_others(_parse_default(_merge_sums(sums, keys)))
     is_refused = F.col("said").startswith(MARK) & ~F.col("is_default")
     said = F.when(is_refused, F.substring("said", 2, _ANY_LENGTH)).otherwise(F.col("said"))
     is_other = F.col("other").isNotNull() & F.coalesce("other_at", "first_at").isNotNull()
@@ -172,33 +172,18 @@ def parse_lines(lines: "DataFrame") -> "DataFrame":
     )
 
 
-def _add_up(lines: "DataFrame", keys: Sequence[str]) -> "DataFrame":
-    """Add up lines that differ in their time only: keys, said, has_time, count, first_at, last_at.
-
-    `said` is what follows the time of Kafka's default layout, else the line. This is all that is
-    done to every line.
-    """
+def _merge_sums(sums: "DataFrame", keys: Sequence[str]) -> "DataFrame":
+    """Add up what tasks did, of a day; in, out: keys, said, has_time, count, first_at, last_at."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    line = F.col("line")
-    at = F.concat(F.substring(line, 2, 19), F.lit("."), F.substring(line, 22, 3))
-    is_timed = line.startswith("[") & (F.substring(line, 25, 1) == "]")
-    is_timed &= (F.substring(line, 21, 1) == ",") & (F.substring(line, 24, 1) != "Z")
-    read = lines.select(*keys, line, F.when(is_timed, at.try_cast("timestamp")).alias("at"))
-    has_time = F.col("at").isNotNull()
+    is_timed = F.col("has_time").alias("is_timed")
     return (
-        read.select(
-            *keys,
-            F.when(has_time, F.substring(line, 26, _ANY_LENGTH)).otherwise(line).alias("said"),
-            has_time.alias("is_timed"),
-            "at",
-        )
-        .groupBy(*keys, "said", "is_timed", F.to_date("at").alias("day"))
+        sums.groupBy(*keys, "said", is_timed, F.to_date("first_at").alias("day"))
         .agg(
-            F.bool_and("is_timed").alias("has_time"),
-            F.count(F.lit(1)).alias("count"),
-            F.min("at").alias("first_at"),
-            F.max("at").alias("last_at"),
+            F.bool_and("has_time").alias("has_time"),
+            F.sum("count").alias("count"),
+            F.min("first_at").alias("first_at"),
+            F.max("last_at").alias("last_at"),
         )
         .drop("is_timed", "day")
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
-from kplan.fleet.logs.layout import apply_layouts, parse_lines
+from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.outcome import part_starts, read_parts
 from kplan.fleet.logs.part import (
     LOG_FORMAT,
@@ -102,10 +102,11 @@ class LogStore:
             )
         return [*self._old_parts(), *found]
 
-    def add(self, lines: "DataFrame", new: NewLines, time_zones: Mapping[str, str]) -> Added:
+    def add(self, sums: "DataFrame", new: NewLines, time_zones: Mapping[str, str]) -> Added:
         """Keep what lines say, in one job; no one sees any of it before all is there.
 
-        In: part, line; the parts that they are of; the time zones of clusters that have one.
+        In: what `sum_lines` gives of lines by part; the parts; the time zones of clusters that have
+        one.
 
         Raises:
             UnreadableLog: Spark's own reader could not read a log; nothing was kept.
@@ -121,8 +122,7 @@ class LogStore:
             for n in (0, 1)
         ]
         known = create_dataframe(self._spark, places, "part int, cluster string, zone string")
-        written = apply_layouts(lines, new.layouts)
-        held = parse_lines(enable_codegen(written, new.size // LINE_BYTES)).cache()
+        held = parse_lines(enable_codegen(sums, new.size // LINE_BYTES)).cache()
         zone = F.col("zone") if any(time_zones.values()) else None
         rows = line_sums(held.join(F.broadcast(known), "part"), zone)
         try:

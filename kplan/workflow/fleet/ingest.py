@@ -20,6 +20,7 @@ from kplan.fleet.logs.files import (
     read_new_lines,
 )
 from kplan.fleet.logs.layout import nearest_layout
+from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.part import LogPart, log_id
 from kplan.fleet.logs.store import Added, UnreadableLog
 from kplan.fleet.spark.jobs import describe_jobs
@@ -161,8 +162,8 @@ def ingest_files(
         try:
             added = store.logs.add(read_new_lines(spark, new), new, zones)
         except UnreadableLog as failure:  # of Spark's own reader, which tells of one only
-            lines = read_new_lines(spark, new, are_cut_read=True)
-            added = store.logs.add(lines, new, zones)
+            sums = read_new_lines(spark, new, are_cut_read=True)
+            added = store.logs.add(sums, new, zones)
             reasons[failure.source] = f"it is damaged ({failure.detail}); some of it is counted"
     reasons |= added.reasons
     items = [f"{name} could not be read: {why}." for name, why in sorted(reasons.items())]
@@ -298,7 +299,7 @@ def _add_records(store: Store, spark: "SparkSession", found: Sequence[_NewRecord
     size = sum(each.end - each.start for each in parts) * LINE_BYTES
     if lines is not None:
         describe_jobs(spark, f"read {count_text(len(found), 'topic')} with new records")
-        store.logs.add(lines, NewLines(tuple(parts), size=size), {})
+        store.logs.add(sum_lines(lines), NewLines(tuple(parts), size=size), {})
 
 
 def _add_each(store: Store, spark: "SparkSession", found: Sequence[_NewRecords]) -> Failures:

@@ -1,0 +1,157 @@
+"""Lines of logs that differ in their time only, added up in Arrow where they are read.
+
+Most lines of an authorizer log repeat. Adding them up before Spark has them means that only what
+differs crosses from Python to Java, and is taken apart there.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+SUM_SCHEMA = "said string, has_time boolean, count long, first_at timestamp, last_at timestamp"
+"""What stands beside the keys of lines: `said` is what follows the time of Kafka's default layout,
+else the whole line."""
+SUM_COLUMNS = tuple(each.split()[0] for each in SUM_SCHEMA.split(", "))
+HELD_BYTES = 64 << 20
+"""How much a task holds until it adds up."""
+_TIME_LENGTH = 25
+_ANY_LENGTH = 1 << 30
+_DIGITS = (1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19, 21, 22, 23)
+_MARKS = {0: "[", 5: "-", 8: "-", 14: ":", 17: ":", 20: ",", 24: "]"}
+"""Where what stands in `[2026-11-01 10:00:00,123]`; the date ends with a space or T."""
+_DATE_END = 11
+
+
+def sum_lines(lines: "DataFrame") -> "DataFrame":
+    """Add up lines that differ in their time only, those of a task and a day.
+
+    In: `line`, and columns that say of what it is. Out: these, and SUM_SCHEMA.
+    """
+    keys = ", ".join(
+        f"{each.name} {each.dataType.simpleString()}"
+        for each in lines.schema
+        if each.name != "line"
+    )
+    return lines.mapInArrow(add_up, f"{keys}, {SUM_SCHEMA}")
+
+
+def add_up(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+    """Do that on an executor. What is there once it is added up is held as long as it is little."""
+    held: list[pa.Table] = []
+    size = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(_timed_lines(batch))
+            size += held[-1].nbytes
+        if size >= HELD_BYTES:
+            held = [_grouped(held)]
+            size = held[0].nbytes
+            if size >= HELD_BYTES // 2:
+                yield from _sums(held.pop())
+                size = 0
+    if held:
+        yield from _sums(_grouped(held))
+
+
+def _grouped(held: Sequence["pa.Table"]) -> "pa.Table":
+    import pyarrow as pa  # noqa: PLC0415 - on the executor
+
+    lines = pa.concat_tables(held)
+    sums = [("count", "sum"), ("first", "min"), ("last", "max")]
+    keys = [each for each in lines.column_names if each not in {"count", "first", "last"}]
+    found = lines.group_by(keys, use_threads=False).aggregate(sums)
+    names = {f"{name}_{how}": name for name, how in sums}
+    return found.rename_columns([names.get(each, each) for each in found.column_names])
+
+
+def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:
+    """Write what was added up as Spark takes it."""
+    import pyarrow as pa  # noqa: PLC0415 - on the executor
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    at = pa.timestamp("us", tz="UTC")
+    keys = found.column_names[: -len(("said", "day", "count", "first", "last"))]
+    for batch in found.combine_chunks().to_batches():
+        said = batch["said"]
+        columns = {
+            **{each: batch[each] for each in keys},
+            # Bytes that are no text stay as they are: Java makes a text of them.
+            "said": pa.Array.from_buffers(pa.string(), len(said), said.buffers(), -1, said.offset),
+            "has_time": batch["day"].is_valid(),
+            "count": batch["count"],
+            **{f"{each}_at": pc.multiply(batch[each], 1000).cast(at) for each in ("first", "last")},
+        }
+        yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
+
+
+def _timed_lines(batch: "pa.RecordBatch") -> "pa.Table":
+    """Cut lines into what they say and when: keys, said, day, count, first, last.
+
+    Without a time that can be read `said` is the line. Times are milliseconds since 1970.
+    """
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    line = batch["line"].fill_null("") if batch["line"].null_count else batch["line"]
+    line = line.cast(pa.string()) if pa.types.is_large_string(line.type) else line
+    _, ends, held = line.buffers()
+    offsets = np.frombuffer(ends, np.int32)[line.offset : line.offset + len(line) + 1]
+    text = np.frombuffer(held, np.uint8) if held else np.zeros(0, np.uint8)
+    days, at = _times(text, offsets)
+    is_timed = at >= 0
+    lines = pa.Array.from_buffers(pa.binary(), len(line), [None, ends, held], 0, line.offset)
+    rests = pc.binary_slice(lines, _TIME_LENGTH, _ANY_LENGTH)
+    said = rests if is_timed.all() else pc.if_else(pa.array(is_timed), rests, lines)
+    first = pa.array(at, mask=~is_timed)
+    columns = {
+        **{each: batch[each] for each in batch.schema.names if each != "line"},
+        "said": said,
+        "day": pa.array(days, mask=~is_timed),
+        "count": pa.array(np.ones(len(line), np.int64)),
+        "first": first,
+        "last": first,
+    }
+    return pa.table(columns)
+
+
+def _times(text: "np.ndarray[Any, Any]", offsets: "np.ndarray[Any, Any]") -> Any:  # noqa: ANN401
+    """Read the times that lines begin with: days, and milliseconds since 1970; -1 is none."""
+    import numpy as np  # noqa: PLC0415
+
+    found = np.diff(offsets) >= _TIME_LENGTH
+    begins = np.where(found, offsets[:-1], 0)
+    if not found.any():
+        return np.zeros(len(found), np.int32), np.full(len(found), -1)
+    for place, mark in _MARKS.items():
+        found &= text[begins + place] == ord(mark)
+    found &= np.isin(text[begins + _DATE_END], (ord(" "), ord("T")))
+    digits = [text[begins + place] - np.uint8(ord("0")) for place in _DIGITS]
+    for each in digits:
+        found &= each <= 9  # noqa: PLR2004 - what is below 0 is far above
+    year, month, day, hour, minute, second, millis = (
+        _number(digits[begin:end]) for begin, end in _FIELDS
+    )
+    months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
+    days = months.astype("M8[D]") + (day - 1).astype("m8[D]")
+    found &= (month >= 1) & (day >= 1) & (days.astype("M8[M]") == months)
+    for each, most in ((month, 12), (hour, 23), (minute, 59), (second, 59)):
+        found &= each <= most
+    number = days.astype(np.int64)
+    at = ((number * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + millis
+    return number.astype(np.int32), np.where(found, at, -1)
+
+
+_FIELDS = ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14), (14, 17))
+"""Which digits are the year, month, day, hour, minute, second, and milliseconds."""
+
+
+def _number(digits: "Sequence[np.ndarray[Any, Any]]") -> "np.ndarray[Any, Any]":
+    found = digits[0].astype("int32")
+    for each in digits[1:]:
+        found = found * 10 + each
+    return found
