@@ -261,6 +261,8 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": tasks,
         # What fits is hashed, and not sorted.
         "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",
+        # The first upper() would have ICU go through all characters, for more than a second.
+        "spark.sql.icu.caseMappings.enabled": "false",
     }
     if not _WITHOUT_CODEGEN.keys() & engine.conf.keys():
         here |= {**_WITHOUT_CODEGEN, _CODEGEN_SETTING: "true"}
