@@ -12,7 +12,13 @@ from kplan.fleet.logs.files import LogPatterns, list_log_files
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.part import live_logs, log_id
-from kplan.fleet.logs.requests import AUDIT_SCHEMA, line_sums, malformed_logs, usage_since
+from kplan.fleet.logs.requests import (
+    AUDIT_SCHEMA,
+    line_sums,
+    malformed_logs,
+    sum_by_log,
+    usage_since,
+)
 from kplan.fleet.store import Store
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.ingest import WARNED_SHARE, ingest_files, report_malformed
@@ -224,7 +230,7 @@ def test_a_log_of_malformed_lines_is_warned_of_or_an_error_that_names_the_neares
     for name, text in (("few", few), ("most", most), ("rare", rare)):
         (tmp_path / f"{name}.log").write_text(text)
     ingest(store, tmp_path / "*.log")
-    found = malformed_logs(store.usage(), store.malformed_lines(), WARNED_SHARE)
+    found = malformed_logs(sum_by_log(store.logs.rows()), store.malformed_lines(), WARNED_SHARE)
     names = [(each.source.rpartition("/")[2], each.malformed, each.lines) for each in found]
     assert names == [("most.log", 2, 3), ("few.log", 1, 50)]
 

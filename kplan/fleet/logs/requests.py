@@ -176,6 +176,20 @@ def removal_candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFra
     return objects.join(unused, place, "left_semi").orderBy(*place)
 
 
+def sum_by_log(rows: "DataFrame") -> "DataFrame":
+    """Add up the rows of each log, malformed lines apart: what is counted of logs needs no more.
+
+    Out: cluster, source, is_malformed, count, first_at, last_at.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return rows.groupBy("cluster", "source", F.col("line").isNotNull().alias("is_malformed")).agg(
+        F.sum("count").alias("count"),
+        F.min("first_at").alias("first_at"),
+        F.max("last_at").alias("last_at"),
+    )
+
+
 def request_counts(used: "DataFrame") -> "DataFrame":
     """Count the requests of each log: cluster, source, requests, first_at, last_at."""
     from pyspark.sql import functions as F  # noqa: N812
@@ -210,14 +224,16 @@ class MalformedLog(NamedTuple):
         return self.malformed / self.lines
 
 
-def malformed_logs(used: "DataFrame", malformed: "DataFrame", share: float) -> list[MalformedLog]:
-    """List the log files with more than this share of malformed lines, the worst first."""
+def malformed_logs(sums: "DataFrame", malformed: "DataFrame", share: float) -> list[MalformedLog]:
+    """List the log files with more than this share of malformed lines, the worst first.
+
+    In: what `sum_by_log` gives, and the lines that are malformed.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     none, place = F.lit(0), ("cluster", "source")
-    whole = used.select(*place, "count", none.alias("malformed"))
     counts = (
-        whole.unionByName(malformed.select(*place, "count", F.col("count").alias("malformed")))
+        sums.withColumn("malformed", F.when(F.col("is_malformed"), F.col("count")).otherwise(none))
         .groupBy(*place)
         .agg(F.sum("count").alias("lines"), F.sum("malformed").alias("malformed"))
         .where(~F.col("source").startswith(KAFKA_SCHEME))  # topics are read in spans of any length

@@ -65,20 +65,24 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
     with open_session(engine, ports.progress.tasks, options.command) as spark:
         store = open_store(spark, fleet)
         notes = _ingest_all(store, spark, (fleet, logging), ports)
-        history = filter_clusters(options, store.usage())
+        sums = requests.sum_by_log(filter_clusters(options, store.logs.rows())).cache()
         malformed = filter_clusters(options, store.malformed_lines())
-        lineage = {**requests.log_lineage(history), "answered_by": VERSION, "store": fleet.store}
+        counted, uncounted = sums.where("not is_malformed"), sums.where("is_malformed")
+        lineage = {**requests.log_lineage(counted), "answered_by": VERSION, "store": fleet.store}
         notes += report_malformed(
-            requests.malformed_logs(history, malformed, WARNED_SHARE), ports.progress.note
+            requests.malformed_logs(sums, malformed, WARNED_SHARE), ports.progress.note
         )
-        dataframe.write_table(history, options.output, lineage)
-        dataframe.write_table(malformed, options.output, lineage, "malformed")
+        if options.output:
+            history = filter_clusters(options, store.usage())
+            dataframe.write_table(history, options.output, lineage)
+            dataframe.write_table(malformed, options.output, lineage, "malformed")
         values = {
-            "requests": requests.request_counts(history),
-            "malformed_lines": requests.malformed_counts(malformed),
+            "requests": requests.request_counts(counted),
+            "malformed_lines": requests.malformed_counts(uncounted),
             "malformed": malformed,
         }
         tables = dataframe.collect_tables(values, options.limit)
+        sums.unpersist()
         return Figures("Authorizer logs", tables, lineage, tuple(notes))
 
 
