@@ -27,6 +27,7 @@ from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import open_session
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
+from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures
 from kplan.model.version import VERSION
 from kplan.report.documents.notation import count_text
@@ -185,7 +186,7 @@ def log_patterns(clusters: Iterable[FleetCluster]) -> list[LogPatterns]:
     """Return the log files of clusters, those of each layout."""
     found = []
     for each in clusters:
-        own = tuple(log for log in each.audit if not log.startswith(audit_topic.KAFKA_SCHEME))
+        own = tuple(log for log in each.audit if not log.startswith(KAFKA_SCHEME))
         if own:
             found.append(LogPatterns(each.name, own, each.audit_time_zone))
         found += [
@@ -197,8 +198,8 @@ def log_patterns(clusters: Iterable[FleetCluster]) -> list[LogPatterns]:
 
 def log_topics(cluster: FleetCluster) -> list[str]:
     """Return the names of the topics with the log of a cluster."""
-    found = (each for each in cluster.audit if each.startswith(audit_topic.KAFKA_SCHEME))
-    return [each.removeprefix(audit_topic.KAFKA_SCHEME) for each in found]
+    found = (each for each in cluster.audit if each.startswith(KAFKA_SCHEME))
+    return [each.removeprefix(KAFKA_SCHEME) for each in found]
 
 
 class _NewRecords(NamedTuple):
