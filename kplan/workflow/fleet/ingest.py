@@ -92,7 +92,9 @@ def logging_clusters(fleet: FleetConfiguration, options: FleetOptions) -> tuple[
     found = tuple(each for each in options.selected_clusters(fleet) if each.has_audit)
     if not found:
         raise UsageError(
-            "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
+            "The fleet file names no authorizer log.",
+            'In a cluster block: audit = ["logs/*.log"], or with a layout: '
+            'audit "logs/*.log" { layout = "log4j2-json" }',
         )
     return found
 
