@@ -205,6 +205,9 @@ class _Translation:
         if field == "month" and length >= _NAME_LENGTH:
             self.fields.append("month_name")
             return r"([A-Z][a-z]{2})[a-z]*\.?"
+        if field == "zone" and letter in "zV" and self.zone:
+            # that of China is CST, as is that of Chicago
+            return _ZONE_NAME.replace("(", "(?:")
         self.fields.append(field)
         if field == "zone":
             return _ZONE_NAME if letter in "zV" else _OFFSET

@@ -1,6 +1,9 @@
-"""The layout of a log that a fleet file names."""
+"""The logs that a fleet file names, and their layouts."""
 
 from kplan.model.dataclass import dataclass
+
+KAFKA_SCHEME = "kafka://"
+"""What the name of a log begins with that is a topic."""
 
 
 @dataclass(frozen=True, slots=True)

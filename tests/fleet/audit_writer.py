@@ -15,9 +15,15 @@ BEGIN = datetime(2026, 11, 1, tzinfo=UTC)
 RESOURCES = 20
 FILES, TOPIC = "files", "topic"
 """The clusters: one has files, the other a topic."""
+TIMES = {"a": "[%Y-%m-%d %H:%M:%S,{millis:03}]", "b": "%d/%m/%Y %H:%M:%S,{millis:03}"}
+"""How the log of each broker writes them."""
 FLEET = """
 cluster "files" {{
-  audit = ["logs/*.log*"]
+  audit = ["logs/a.log*"]
+  audit {{
+    files  = ["logs/b.log*"]
+    layout = "%d{{dd/MM/yyyy HH:mm:ss,SSS}} %p %m (%c)%n"
+  }}
   provider "kafka" {{
     bootstrap_servers = ["{servers}"]
     tls_enabled       = false
@@ -39,6 +45,7 @@ cluster "topic" {{
 class AuditWriter:
     """Writes logs of two brokers below a folder, and records to a topic if there is one.
 
+    The first broker writes Kafka's default layout, the other one that the fleet file names.
     `written` counts the requests by cluster and resource: what is to be found in the end.
     """
 
@@ -52,10 +59,12 @@ class AuditWriter:
 
     def step(self, lines: int = 50) -> None:
         """Add up to so many lines to a log of each broker, and do what becomes of logs."""
-        for broker in ("a", "b"):
+        for broker, time in TIMES.items():
             log = self.folder / f"{broker}.log"
             with log.open("a", encoding="utf-8") as file:
-                text = "".join(self._line(FILES) for _ in range(self.random.randint(1, lines)))
+                text = "".join(
+                    self._line(FILES, time) for _ in range(self.random.randint(1, lines))
+                )
                 half = self.random.randrange(len(text))
                 file.write(text[:half])
                 file.flush()  # a reader may see half of a line
@@ -76,7 +85,7 @@ class AuditWriter:
         if self.producer is not None:
             assert self.producer.flush(60) == 0
 
-    def _line(self, cluster: str) -> str:
+    def _line(self, cluster: str, time: str = TIMES["a"]) -> str:
         """Write a line; one of ten is of an hour that was written long before."""
         self._lines += 1
         name = f"t{self.random.randrange(RESOURCES)}"
@@ -84,7 +93,7 @@ class AuditWriter:
         late = timedelta(hours=self.random.randint(1, 48)) if self._lines % 10 == 0 else timedelta()
         at = BEGIN + timedelta(days=3, milliseconds=self._lines) - late
         return (
-            f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03}] INFO Principal = User:a is "
+            f"{at.strftime(time).format(millis=at.microsecond // 1000)} INFO Principal = User:a is "
             f"Allowed operation = READ from host = 10.0.0.1 on resource = Topic:LITERAL:{name} for "
             "request = FETCH with resourceRefCount = 1 based on rule X (kafka.authorizer.logger)\n"
         )

@@ -52,6 +52,7 @@ FLEET = """cluster "eu" {{
 }}
 """
 OLD = "Principal = User:a is Allowed Operation = Read from host = 10.0.0.1 on resource = "
+REQUEST = " for request = Fetch with resourceRefCount = 1 (kafka.authorizer.logger)"
 
 
 def lines(spark: "SparkSession", *texts: str) -> "DataFrame":
@@ -119,6 +120,7 @@ def test_older_brokers_and_audit_events_are_read_and_what_has_no_year_is_not(
         f"[2026-11-01 10:00:00,000] DEBUG {OLD}Topic:LITERAL:orders (kafka.authorizer.logger)",
         f"[2026-11-01 10:00:00,000] DEBUG {OLD}Topic:orders (kafka.authorizer.logger)",
         json.dumps(event),
+        f"[2026-11-01 10:00:00,000] DEBUG {OLD}Topic:LITERAL:orders{REQUEST}",
         f"Nov  1 10:00:00 host-1 kafka[12]: INFO {SAID}",
         f"[2026-13-01 10:00:00,000 CEST] INFO {SAID}",
     )
@@ -126,9 +128,30 @@ def test_older_brokers_and_audit_events_are_read_and_what_has_no_year_is_not(
     whole = {
         row["source"]: tuple(row[each] for each in WHAT[:-1]) for row in rows if not row["line"]
     }
-    assert set(whole) == {"0", "1", "2"}
+    assert set(whole) == {"0", "1", "2", "3"}
     assert set(whole.values()) == {("User:a", "10.0.0.1", "READ", "TOPIC", "orders", True)}
-    assert {row["line"] for row in rows if row["line"]} == set(texts[3:])
+    assert {row["line"] for row in rows if row["line"]} == set(texts[4:])
+
+
+def test_what_a_broker_with_zookeeper_says_beside_a_decision_is_no_line_of_the_log(
+    spark: "SparkSession",
+) -> None:
+    """At the level DEBUG. A decision has its request; the name of a group may have a blank."""
+    pattern = "ResourcePattern(resourceType=GROUP, name=my group, patternType=LITERAL)"
+    on_acl = f"operation = READ on resource = {pattern} from host = 10.0.0.1 is ALLOW based on acl"
+    beside = (
+        "principal = User:a is a super user, allowing operation without checking acls.",
+        f"No acl found for resource {pattern}, authorized = false",
+        f"{on_acl} = User:a has ALLOW permission for operations: READ from hosts: *",
+    )
+    texts = [f"[2026-11-01 10:00:00,000] DEBUG {each} (kafka.authorizer.logger)" for each in beside]
+    texts += [json.dumps({"timeMillis": 1793527200000, "message": each}) for each in beside]
+    decision = f"[2026-11-01 10:00:00,000] DEBUG {OLD}Group:LITERAL:my group{REQUEST}"
+    rows = line_sums(parse_lines(sum_lines(lines(spark, *texts, decision, "stray")))).collect()
+    assert [row["line"] for row in rows if row["line"]] == ["stray"]
+    assert [tuple(row[each] for each in WHAT) for row in rows if not row["line"]] == [
+        ("User:a", "10.0.0.1", "READ", "GROUP", "my group", True, "Fetch")
+    ]
 
 
 def test_the_topic_that_kafka_logs_for_any_topic_is_an_idempotent_produce(

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from kplan.fleet.access import kafka_enum_name
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
+from kplan.model.log_layout import KAFKA_SCHEME
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-KAFKA_SCHEME = "kafka://"
 OFFSET_SCHEMA = "cluster string, source string, end long"
 """Of the table that says how far topics were read."""
 _JAR_SETTINGS = ("spark.jars.packages", "spark.jars")

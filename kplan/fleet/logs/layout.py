@@ -8,7 +8,8 @@ lines never reach:
                its message, after its time
     prefixed   whatever stands before the message (CRI, syslog, CloudWatch, any log4j pattern):
                the last date and time before it counts, with its zone
-    message    `operation = READ ... for request = FETCH ...`, or `Operation = Read` of old brokers
+    message    `operation = READ ... for request = FETCH ...`, or `Operation = Read` of
+               brokers with ZooKeeper
 
 Lines in a layout that the fleet file names are first written in the default one (`apply_layouts`).
 """
@@ -39,8 +40,16 @@ _LOGGER = r"(?:\s*[(\[][\w.$-]+[)\]])?\s*\z"
 _NEWER = rf"(?s)^{_MESSAGE}(?: based on rule .*\z|{_LOGGER})"
 _OLDER = (
     rf"(?s)^{_VERDICT}Operation = ){_WORD} from host = {_WORD} on resource = ([^\x01\s:]*):"
-    rf"(?:(?:LITERAL|PREFIXED):)?([^\x01\s]+?)(){_LOGGER}"
+    rf"(?:(?:LITERAL|PREFIXED):)?([^\x01\s]+?|[^\x01]+?(?= for request = ))"
+    rf"(?: for request = {_WORD} with resourceRefCount = \d{{1,18}})?{_LOGGER}"
 )
+"""Of AclAuthorizer; the request is there since Kafka 2.4."""
+_EXPLANATION = (
+    r"principal = .* is a super user, allowing operation without checking acls"
+    r"|No acl found for resource ResourcePattern\(.*\), authorized = (?:true|false)"
+    r"|operation = \w+ on resource = ResourcePattern\(.*\) from host = \S+ is \w+ based on acl = "
+)
+"""What AclAuthorizer (ZooKeeper) logs beside its decisions at the level DEBUG."""
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
 _BEGINS = "Principal = "
 _ANY_LENGTH = 1 << 30
@@ -137,7 +146,7 @@ def parse_lines(sums: "DataFrame") -> "DataFrame":
 
     In: what `sum_lines` gives. Out: its keys, text, is_whole, is_utc, count, first_at, last_at. A
     whole `text` has what a line says but for its time, between marks. Times are as lines have them;
-    `is_utc` where these name their zone.
+    `is_utc` where these name their zone. Lines that only explain a decision are left out.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -169,6 +178,7 @@ def parse_lines(sums: "DataFrame") -> "DataFrame":
             F.max("last_at").alias("last_at"),
         )
         .drop("is_line", "day")
+        .where(F.col("is_whole") | ~F.col("text").rlike(_EXPLANATION))
     )
 
 

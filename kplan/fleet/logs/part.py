@@ -13,11 +13,11 @@ from dataclasses import fields, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from kplan.fleet.logs.audit_topic import KAFKA_SCHEME
 from kplan.fleet.logs.content import UNKNOWN_END
 from kplan.model.dataclass import dataclass
+from kplan.model.log_layout import KAFKA_SCHEME
 
-READER_VERSION = 2
+READER_VERSION = 3
 """It goes up when logs that were read before would be read otherwise today."""
 LOG_FORMAT = 1
 _COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")

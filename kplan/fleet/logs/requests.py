@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.access import REQUEST_COLUMNS, acl_rows, kafka_enum_name, matching_acls
 from kplan.fleet.inventory import topic_use
-from kplan.fleet.logs.audit_topic import KAFKA_SCHEME
 from kplan.fleet.logs.layout import MARK, PART_COUNT
+from kplan.model.log_layout import KAFKA_SCHEME
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

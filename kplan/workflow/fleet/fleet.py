@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted_fleet
 from kplan.fleet import dataframe, inventory, plan
 from kplan.fleet.dataframe import MAX_ROWS
-from kplan.fleet.logs import audit_topic
+from kplan.fleet.logs.audit_topic import connector_settings
 from kplan.fleet.logs.requests import usage_since
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, Row, write_snapshot
@@ -23,6 +23,7 @@ from kplan.fleet.store import Run, Store
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
+from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures, FigureTable
 from kplan.model.version import VERSION
 from kplan.workflow.fleet.desired import (
@@ -152,9 +153,8 @@ def server_settings(fleet: FleetConfiguration, conf: Mapping[str, str]) -> dict[
     """Return the settings that a Spark must be started with for a fleet. Raises FleetError."""
     found = dict(conf)
     found |= table_settings(fleet.store_format, found, os.environ)
-    logs = (log for each in fleet.clusters for log in each.audit)
-    if any(log.startswith(audit_topic.KAFKA_SCHEME) for log in logs):
-        found |= audit_topic.connector_settings(found, os.environ)
+    if any(log.startswith(KAFKA_SCHEME) for each in fleet.clusters for log in each.audit):
+        found |= connector_settings(found, os.environ)
     return found
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
-from kplan.fleet.logs.audit_topic import KAFKA_SCHEME, follow_records
+from kplan.fleet.logs.audit_topic import follow_records
 from kplan.fleet.logs.store import Added
 from kplan.fleet.spark.joined import has_spark
 from kplan.fleet.spark.session import SparkSettings, open_session
@@ -20,6 +20,7 @@ from kplan.fleet.stream import (
     ticks,
 )
 from kplan.model.errors import KplanError, UsageError
+from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet, server_settings
 from kplan.workflow.fleet.ingest import (

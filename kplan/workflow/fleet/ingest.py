@@ -27,6 +27,7 @@ from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import open_session
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
+from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures
 from kplan.model.version import VERSION
 from kplan.report.documents.notation import count_text
@@ -91,7 +92,9 @@ def logging_clusters(fleet: FleetConfiguration, options: FleetOptions) -> tuple[
     found = tuple(each for each in options.selected_clusters(fleet) if each.has_audit)
     if not found:
         raise UsageError(
-            "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
+            "The fleet file names no authorizer log.",
+            'In a cluster block: audit = ["logs/*.log"], or with a layout: '
+            'audit "logs/*.log" { layout = "log4j2-json" }',
         )
     return found
 
@@ -185,7 +188,7 @@ def log_patterns(clusters: Iterable[FleetCluster]) -> list[LogPatterns]:
     """Return the log files of clusters, those of each layout."""
     found = []
     for each in clusters:
-        own = tuple(log for log in each.audit if not log.startswith(audit_topic.KAFKA_SCHEME))
+        own = tuple(log for log in each.audit if not log.startswith(KAFKA_SCHEME))
         if own:
             found.append(LogPatterns(each.name, own, each.audit_time_zone))
         found += [
@@ -197,8 +200,8 @@ def log_patterns(clusters: Iterable[FleetCluster]) -> list[LogPatterns]:
 
 def log_topics(cluster: FleetCluster) -> list[str]:
     """Return the names of the topics with the log of a cluster."""
-    found = (each for each in cluster.audit if each.startswith(audit_topic.KAFKA_SCHEME))
-    return [each.removeprefix(audit_topic.KAFKA_SCHEME) for each in found]
+    found = (each for each in cluster.audit if each.startswith(KAFKA_SCHEME))
+    return [each.removeprefix(KAFKA_SCHEME) for each in found]
 
 
 class _NewRecords(NamedTuple):

@@ -28,6 +28,40 @@ def test_blocks_name_layouts_beside_the_list_of_logs(tmp_path: Path) -> None:
     ]
 
 
+def test_the_label_of_a_block_names_its_files(tmp_path: Path) -> None:
+    found = load_cluster(
+        tmp_path,
+        '  audit "eu/*" { layout = "cri" }\n  audit "any.log" {}\n  audit "kafka://audit" {}\n',
+    )
+    assert not found.diagnostics
+    (cluster,) = found.clusters
+    assert cluster.audit == (str(tmp_path / "any.log"), "kafka://audit")
+    assert [(each.patterns, each.layout.text) for each in cluster.audit_files] == [
+        ((str(tmp_path / "eu/*"),), "cri")
+    ]
+
+
+def test_the_files_of_a_block_are_named_once(tmp_path: Path) -> None:
+    found = load_cluster(
+        tmp_path,
+        '  audit "json" {\n    files  = ["eu/*"]\n    layout = "cri"\n  }\n'
+        '  audit "a" "b" { layout = "cri" }\n'
+        '  audit "kafka://audit" { layout = "cri" }\n'
+        "  audit {}\n",
+    )
+    told = [
+        (each.code, each.subject.line, each.subject.column, each.hint)
+        for each in found.diagnostics
+        if each.subject
+    ]
+    assert told == [
+        ("KP129", 4, 14, "Remove one of the two."),
+        ("KP125", 7, 13, ""),
+        ("KP637", 8, 3, 'Name it in the cluster block: audit = ["kafka://audit"]'),
+        ("KP122", 9, 9, ""),
+    ]
+
+
 def test_every_mistake_of_audit_blocks_is_reported_at_its_place(tmp_path: Path) -> None:
     found = load_cluster(
         tmp_path,

@@ -109,6 +109,14 @@ def test_the_zone_of_a_pattern_is_kept() -> None:
     assert layout.zone == "Europe/Berlin"
 
 
+def test_the_zone_of_a_pattern_counts_before_a_short_name_that_several_zones_have() -> None:
+    """CST is China and Chicago."""
+    form = "yyyy-MM-dd HH:mm:ss z"
+    line = f"2026-11-01 10:20:30 CST {SAID}"
+    assert "zone" not in fields(f"%d{{{form}}}{{Asia/Shanghai}} %m%n", line)
+    assert fields(f"%d{{{form}}} %m%n", line)["zone"] == "CST"
+
+
 @pytest.mark.parametrize(
     ("name", "line"),
     [
