@@ -13,7 +13,7 @@ from kplan.model.diagnostic import SourceRange
 from kplan.model.plan import Plan
 from kplan.model.resource import Identity, Lifecycle, Path, Resource
 from kplan.model.state import KindSnapshot, LiveObject, OutputValue, OwnedObject, Snapshot, State
-from kplan.plan.build import build_plan
+from kplan.plan.build import build_plans
 from kplan.plan.request import PlanRequest
 from kplan.workflow.snapshot import read_snapshot
 
@@ -117,7 +117,7 @@ def make_plan(resources: Iterable[Resource], held: State, live: Snapshot, **give
     """Plan with the real kinds."""
     outputs: Mapping[str, OutputValue] = given.pop("outputs", {})  # type: ignore[assignment]
     request = PlanRequest(tuple(resources), outputs, held, **given)  # type: ignore[arg-type]
-    return build_plan(request, live, KINDS)
+    return build_plans(request, {"": live}, KINDS)
 
 
 def read_cluster(cluster: MemoryCluster, resources: Iterable[Resource], held: State) -> Snapshot:

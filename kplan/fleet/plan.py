@@ -18,13 +18,14 @@ from kplan.fleet.snapshot import (
 from kplan.kinds import KINDS
 from kplan.kinds.schema import to_document
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.errors import WrongClusterError
 from kplan.model.plan import Action, Change
-from kplan.model.resource import Identity
+from kplan.model.resource import Identity, Resource
 from kplan.model.state import Snapshot
-from kplan.plan.build import build_plan
+from kplan.plan.build import plan_changes
 from kplan.plan.drift import find_drift, managed_counts, unmanaged_counts
+from kplan.plan.equal import drop_equal_objects
 from kplan.plan.request import PlanRequest, provider_request
 from kplan.policy.risk import add_risks
 from kplan.state.file import check_same_cluster
@@ -117,10 +118,35 @@ class FleetPlanRequest:
         return tuple(sorted(name for name, each in self.requests.items() if not each.state.serial))
 
     def for_cluster(self, cluster: str) -> "FleetPlanRequest":
-        """Return the rows of one cluster."""
+        """Return what a task has to know of one cluster."""
+        requests = select_cluster(cluster, self.requests)
         return FleetPlanRequest(
-            select_cluster(cluster, self.requests), select_cluster(cluster, self.problems)
+            {name: _without_places(each) for name, each in requests.items()},
+            select_cluster(cluster, self.problems),
         )
+
+
+_NO_PLACE = SourceRange("", 1, 1, 1, 1)
+
+
+def _without_places(request: PlanRequest) -> PlanRequest:
+    """Leave out places in files, and values of states that are as declared: few bytes are sent."""
+    owned = dict(request.state.owned)
+    resources = tuple(map(_without_place, request.resources))
+    for each in resources:
+        held = owned.get(each.address)
+        if held is not None and held.value == each.value:
+            owned[each.address] = replace(held, address=each.address, value=each.value)
+    state = replace(request.state, owned=owned)
+    return replace(request, resources=resources, state=state)
+
+
+def _without_place(found: Resource) -> Resource:
+    others = tuple(map(_without_place, found.others))
+    return Resource(
+        found.address, found.identity, found.value, _NO_PLACE, found.lifecycle,
+        sensitive=found.sensitive, provider=found.provider, others=others,
+    )  # fmt: skip
 
 
 def plan_clusters(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFrame":
@@ -221,18 +247,20 @@ def plan_cluster(rows: Iterable[Row], wanted: FleetPlanRequest) -> list[dict[str
         check_same_cluster(request.state, snapshot.cluster_id)
     except WrongClusterError as failure:
         return [_finding(cluster, "problem", reason=failure.detail)]
-    return list(
-        _plan_findings(
-            cluster, request, hide_unknown_objects(request, snapshot, absent_names(held))
-        )
-    )
+    return list(_plan_findings(cluster, request, snapshot, absent_names(held)))
 
 
 def _plan_findings(
-    cluster: str, request: PlanRequest, snapshot: Snapshot
+    cluster: str,
+    request: PlanRequest,
+    snapshot: Snapshot,
+    asked: Mapping[str, frozenset[Identity]],
 ) -> Iterator[dict[str, Any]]:
-    own = request.state.for_provider("")
-    plan = add_risks(build_plan(request, snapshot, KINDS))
+    """Plan what is not as declared; what is counts, and is told of in no other way."""
+    whole = provider_request(request, "")
+    part = drop_equal_objects(whole, snapshot, KINDS)
+    snapshot = hide_unknown_objects(part, snapshot, asked)
+    plan = add_risks(plan_changes(part, {"": snapshot}, KINDS, whole))
     for kind, reason in plan.unread.items():
         yield _finding(cluster, "unread", kind=kind, reason=reason)
     for change in plan.changes:
@@ -241,11 +269,11 @@ def _plan_findings(
     for problem in plan.diagnostics:
         if problem.is_error:
             yield _obstacle_finding(cluster, problem)
-    for change in find_drift(own, snapshot, KINDS):
+    for change in find_drift(part.state, snapshot, KINDS):
         yield _change_finding(cluster, "drift", change)
-    yield from _hidden_findings(cluster, request, snapshot)
-    managed = managed_counts(own, snapshot)
-    for kind, count in unmanaged_counts(own, snapshot).items():
+    yield from _hidden_findings(cluster, part, snapshot)
+    managed = managed_counts(whole.state, snapshot)
+    for kind, count in unmanaged_counts(whole.state, snapshot).items():
         yield _finding(cluster, "managed", kind=kind, count=managed[kind])
         yield _finding(cluster, "unmanaged", kind=kind, count=count)
 

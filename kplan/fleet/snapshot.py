@@ -15,7 +15,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
@@ -24,6 +24,9 @@ from kplan.model.errors import FleetError, Refusal
 from kplan.model.resource import Identity
 from kplan.model.state import Broker, KindSnapshot, LiveObject, Snapshot
 from kplan.model.version import VERSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 ROW_FORMAT = 1
 """Of the rows; it goes up when a reader of older rows would misread newer ones."""
@@ -182,6 +185,16 @@ def write_snapshot(path: Path, rows: Sequence[Row]) -> None:
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def save_snapshots(objects: "DataFrame", clusters: Iterable[str], folder: Path) -> None:
+    """Write each cluster to its own file; one cluster at a time is in memory."""
+    for name in clusters:
+        own = objects.where(objects["cluster"] == name).select(*Row._fields)
+        ordered = own.orderBy("kind", "identity").toLocalIterator()
+        rows = [Row(*each) for each in ordered]
+        if all(row.kind != UNREAD for row in rows):
+            write_snapshot(folder / f"{name}.jsonl.gz", rows)
 
 
 def read_snapshot(path: Path) -> Iterator[Row]:

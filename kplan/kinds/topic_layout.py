@@ -48,16 +48,15 @@ def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple
         retention_step=desired.retention_step,
         retention_target=retention_target,
     )
-    before = replace(
-        live,
-        replication_factor=_deviating_factor(live, after.replication_factor),
-        replica_assignment=None if target is None else _current_or_target(live, target),
-        placement=desired.placement,
-        config=_without_throttles(live, desired),
-        is_generated=after.is_generated,
-        moving_to=None,
+    before = Topic(
+        live.name,
+        live.partitions,
+        _deviating_factor(live, after.replication_factor),
+        None if target is None else _current_or_target(live, target),
+        _without_throttles(live, desired),
+        desired.placement,
+        after.is_generated,
         retention_step=desired.retention_step,
-        retention_target=None,
     )
     return before, after
 
@@ -206,7 +205,7 @@ def _current_or_target(live: Topic, target: Assignment) -> Assignment | None:
 
 def _without_throttles(live: Topic, desired: Topic) -> Mapping[str, str]:
     """Leave throttles of a reassignment out, unless they are declared: they are never drift."""
-    if not live.config.keys() & set(THROTTLED_REPLICAS):
+    if live.config.keys().isdisjoint(THROTTLED_REPLICAS):
         return live.config
     own = set(THROTTLED_REPLICAS) - desired.config.keys()
     return {key: value for key, value in live.config.items() if key not in own}
@@ -240,6 +239,8 @@ def _first(declared: int | None, live: int | None) -> int | None:
 
 def _without_ignored(topic: Topic, ignored: Collection[Path]) -> Topic:
     """Leave the layout that is ignored undeclared."""
+    if not ignored:
+        return topic
     gone = {path[0] for path in ignored if path} | (_LAYOUT_ATTRIBUTES if () in ignored else set())
     if not gone & _LAYOUT_ATTRIBUTES:
         return topic

@@ -46,8 +46,10 @@ def limit_retention_cut(
     An own value of the topic without a limit (-1), or none, has no steps: it is cut at once.
     """
     step = retention_step_ms(desired)
+    if step is None:
+        return config, None
     before, after = _bound(live.config), _bound(config)
-    if step is None or before is None or after is None or before - after <= step:
+    if before is None or after is None or before - after <= step:
         return config, None
     return {**config, RETENTION: str(before - step)}, config[RETENTION]
 

@@ -36,7 +36,7 @@ def _dataclass(
             hashed = [
                 each.name for each in fields if (each.compare if each.hash is None else each.hash)
             ]
-            _add(cls, {"__hash__": _hash(_values(hashed)), **_FROZEN})
+            _add(cls, {"__hash__": _hash(_values(hashed)), **_FROZEN, **_state_methods(fields)})
         else:
             _add(cls, {"__hash__": None})
         return cls  # type: ignore[no-any-return]
@@ -152,19 +152,25 @@ def _refuse_to_delete(self: object, name: str) -> NoReturn:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _state(self: Any) -> list[Any]:  # noqa: ANN401 - a dataclass
-    return [getattr(self, each.name) for each in dataclasses.fields(self)]
+def _state_methods(fields: "Sequence[Field[Any]]") -> dict[str, Any]:
+    """Return the methods for copies and pickles: a fleet sends objects by the million."""
+    names = tuple(each.name for each in fields)
+    values = _values(names)
+
+    def state(self: Any) -> list[Any]:  # noqa: ANN401 - a dataclass
+        return list(values(self))
+
+    def set_state(self: Any, state: list[Any]) -> None:  # noqa: ANN401 - a dataclass
+        for name, value in zip(names, state, strict=True):
+            _set(self, name, value)
+
+    return {"__getstate__": state, "__setstate__": set_state}
 
 
-def _set_state(self: Any, state: list[Any]) -> None:  # noqa: ANN401 - a dataclass
-    for each, value in zip(dataclasses.fields(self), state, strict=True):
-        object.__setattr__(self, each.name, value)
-
+_set = object.__setattr__
 
 _FROZEN: dict[str, Any] = {
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,
-    "__getstate__": _state,
-    "__setstate__": _set_state,
 }
-"""What all frozen classes share; the last two are for copies and pickles."""
+"""What all frozen classes share."""

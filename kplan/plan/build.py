@@ -138,11 +138,6 @@ Snapshots = Mapping[str, Snapshot]
 """What was read of each cluster, by the key of the connection to it."""
 
 
-def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> Plan:
-    """Plan for the cluster of the connection without alias alone; see `build_plans`."""
-    return build_plans(request, {"": snapshot}, kinds)
-
-
 def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[ResourceKind]) -> Plan:
     """Compare configuration, state and clusters, and compute the changes in order.
 
@@ -150,6 +145,14 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
     does not own (design laws 2 and 3). Targets narrow the result and never add to it. Clusters know
     nothing of each other: the batches of one follow those of another.
     """
+    made = plan_changes(request, snapshots, kinds, request)
+    return with_checksum(replace(made, drift=find_all_drift(request.state, snapshots, kinds)))
+
+
+def plan_changes(
+    request: PlanRequest, snapshots: Snapshots, kinds: Sequence[ResourceKind], whole: PlanRequest
+) -> Plan:
+    """Build a plan without drift and checksum; the guards count what the `whole` request owns."""
     findings = Findings((), tuple(check_moved_providers(request)))
     for provider, snapshot in snapshots.items():
         part = provider_request(request, provider)
@@ -172,13 +175,13 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
         [
             *(each for each in findings.diagnostics if _is_asked_for(request, each)),
             *_unread_diagnostics(unread),
-            *check_deletes(request, changes),
+            *check_deletes(whole, changes),
             *check_replacements(request, changes),
             *_unmatched_targets(request, findings),
             *(problem for each in batches.values() for problem in check_acl_order(each)),
         ]
     )
-    made = Plan(
+    return Plan(
         based_on=_based_on(request, snapshots),
         changes=changes,
         batches=tuple(
@@ -186,7 +189,6 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
             for provider, members in batches.items()
             for batch in members
         ),
-        drift=find_all_drift(request.state, snapshots, kinds),
         outputs=outputs,
         diagnostics=diagnostics,
         unread=unread,
@@ -195,7 +197,6 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
         created_at=request.created_at,
         clusters=request.clusters,
     )
-    return with_checksum(made)
 
 
 def _based_on(request: PlanRequest, snapshots: Snapshots) -> PlanBasis:

@@ -89,7 +89,7 @@ def _compare_object(kind: ResourceKind, owned: OwnedObject, snapshot: Snapshot) 
             kind, owned, Action.DELETE, Reason.DELETED_OUTSIDE, (owned.value, None)
         )
     found, applied = kind.align(live.value, owned.value)
-    if _is_recreated(owned, live):
+    if is_recreated(owned, live):
         found_again = _drift_change(
             kind, owned, Action.UPDATE, Reason.RECREATED_OUTSIDE, (applied, found)
         )
@@ -99,7 +99,8 @@ def _compare_object(kind: ResourceKind, owned: OwnedObject, snapshot: Snapshot) 
     return None
 
 
-def _is_recreated(owned: OwnedObject, live: LiveObject) -> bool:
+def is_recreated(owned: OwnedObject, live: LiveObject) -> bool:
+    """Whether the live object is not the one that the state knows."""
     return bool(owned.uid and live.uid and owned.uid != live.uid)
 
 

@@ -9,7 +9,7 @@ from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.diagnostic import SourceRange
 from kplan.model.resource import Identity, Resource
-from kplan.model.state import State
+from kplan.model.state import OwnedObject, State
 from kplan.plan.request import PlanRequest
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def objects(
 
 
 def wanted(clusters: int, topics: int) -> FleetPlanRequest:
-    """Declare every topic of every cluster as it was made."""
+    """Declare and own every topic of every cluster as it was made."""
     place = SourceRange("main.tf", 1, 1, 1, 1)
     meant = [
         Topic(f"team{n % TEAMS}.topic.{n}", 3, 3, config={"retention.ms": "86400000"})
@@ -78,7 +78,10 @@ def wanted(clusters: int, topics: int) -> FleetPlanRequest:
         Resource(Address("kafka_topic", f"t{n}"), Identity(each.name), each, place)
         for n, each in enumerate(meant)
     )
-    request = PlanRequest(resources, {}, State("bench"))
+    owned = {
+        each.address: OwnedObject(each.address, each.identity, each.value) for each in resources
+    }
+    request = PlanRequest(resources, {}, State("bench", 1, owned=owned))
     return FleetPlanRequest({f"c{n}": request for n in range(clusters)})
 
 

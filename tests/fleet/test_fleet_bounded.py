@@ -33,6 +33,7 @@ from kplan.model.table import Figures
 from kplan.workflow.fleet import access, audit, fleet, ingest, insight, maintain, report
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.inputs import ReportInputs
+from kplan.workflow.fleet.recommend import RecommendOptions, recommend_privileges
 from tests.fleet.spark_target import CONNECT, SparkTarget
 from tests.project_harness import SilentProgress
 
@@ -53,7 +54,7 @@ SMALL_TABLES = [
 ]
 SMALL_TABLES.append(FILES)
 STATES = {each.split()[0] for each in STATE_SCHEMA.split(", ")}
-ONE_CLUSTER = {"_save_snapshots", "seen", "_write_removals"}
+ONE_CLUSTER = {"save_snapshots", "seen", "_write_removals"}
 """Functions that take the rows of one cluster after another, as a stream."""
 
 
@@ -245,6 +246,7 @@ LOG_VERBS: dict[str, Asked] = {
     "usage": audit.read_usage,
     "costs": lambda o, p: insight.read_costs(o, p, 3),
     "anomalies": lambda o, p: insight.read_anomalies(o, p, None),
+    "recommend": lambda o, p: recommend_privileges(o, p, RecommendOptions(timedelta(days=1))),
     "report": report.build_report,
 }
 """Verbs of several tables, each of the stored logs."""
@@ -299,7 +301,7 @@ def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
         kept = work(options, moment)
         ended = last_execution(spark)
         assert log_rows_read(spark, begun) == stored, name
-        spark.catalog.clearCache()  # what verbs keep beside their inputs
+        assert spark._jsparkSession.sharedState().cacheManager().isEmpty(), name
         with monkeypatch.context() as ours:
             ours.setattr(ReportInputs, "_keep", lambda _, rows: rows)
             assert work(options, moment).tables == kept.tables, name

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.fleet import access, lint
-from kplan.fleet.logs.requests import clusters_with_log, log_lineage
+from kplan.fleet.logs.requests import clusters_with_log
 from kplan.fleet.policy import check_policies
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER
@@ -17,7 +17,8 @@ from kplan.model.table import Figures
 from kplan.state.plan_file import read_plan
 from kplan.workflow.access import KIND
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, load_policies
-from kplan.workflow.fleet.fleet import OpenSnapshot, open_snapshot, read_audit, render_figures
+from kplan.workflow.fleet.fleet import OpenSnapshot, open_snapshot, render_figures
+from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.inspect.access import parse_question
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
         asked, left_out = load_policies(found.fleet, options, ports, found.objects)
         ports.progress.stage("Asking policies")
         describe_jobs(found.spark, "check policies")
-        judged = check_policies(found.objects, asked).cache()
+        judged = found.keep(check_policies(found.objects, asked))
         ordered = judged.orderBy("cluster", "policy", "kind", "identity", "message", "standing")
         tables, title = {"findings": idle, "violations": ordered}, "Lint of the fleet"
         if options.is_explain:
@@ -74,12 +75,13 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
 
     """
     plans = [read_plan(each).plan for each in files]
-    with open_snapshot(options, ports) as found:
+    with open_inputs(options, ports) as given:
+        found = given.found
         by_cluster = _changes_by_cluster(plans, found)
         gone, coming = acl_changes(found.spark, by_cluster)
         describe_jobs(found.spark, "replay requests")
-        history = read_audit(options, ports, found.store)
-        rows = replay_requests(history, found.objects, gone, coming).cache()
+        history, logs = given.logs, given.log_lineage
+        rows = found.keep(replay_requests(history, found.objects, gone, coming))
         counts = rows.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
         tables = {"replay": rows, "totals": counts.toDF("cluster", "effect", "requests")}
         title = "What the plans would have changed"
@@ -88,7 +90,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
         names = ", ".join(
             f"{file} ({each.checksum[:12]})" for file, each in zip(files, plans, strict=True)
         )
-        lineage = {**log_lineage(history), "plans": names}
+        lineage = {**logs, "plans": names}
         sorts = {row[0] for row in rows.select("effect").distinct().collect()}
         made = render_figures(title, tables, (options, found), lineage)
         unknown = _unknown_effects(by_cluster, found, history)

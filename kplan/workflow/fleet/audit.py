@@ -78,7 +78,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
         found, history, lineage = given.found, given.logs, given.log_lineage
         idle = unused_objects(found.objects, history)
         if removed is not None:
-            idle = {name: each.cache() for name, each in idle.items()}  # asked twice
+            idle = {name: found.keep(each) for name, each in idle.items()}  # asked twice
             rows = requests.removal_candidates(
                 found.objects, idle["unused_acls"], idle["unused_topics"]
             )

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,8 @@ from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted
 from kplan.fleet import dataframe, inventory, plan
 from kplan.fleet.dataframe import MAX_ROWS
 from kplan.fleet.logs.audit_topic import connector_settings
-from kplan.fleet.logs.requests import usage_since
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource
-from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, Row, write_snapshot
+from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, save_snapshots
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.joined import environment_remote, has_spark
 from kplan.fleet.spark.server import find_server
@@ -43,7 +42,8 @@ if TYPE_CHECKING:
 class OpenSnapshot:
     """A stored run open for questions. `spark` is the session that answers.
 
-    What every answer tells is computed while configurations are read.
+    What every answer tells is computed while configurations are read. `kept` is in memory and on
+    disk until it is closed.
     """
 
     fleet: FleetConfiguration
@@ -53,6 +53,12 @@ class OpenSnapshot:
     objects: "DataFrame"
     _unread: Callable[[], FigureTable]
     _snapshot_times: Callable[[], str]
+    kept: "list[DataFrame]" = field(default_factory=list)
+
+    def keep(self, rows: "DataFrame") -> "DataFrame":
+        """Have Spark keep rows that several tables are made of."""
+        self.kept.append(rows.cache())
+        return rows
 
     @property
     def unread(self) -> FigureTable:
@@ -181,7 +187,12 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
             )
             unread = begin(options.make_table, "unread", inventory.unread_kinds(objects), MAX_ROWS)
             taken = begin(dataframe.snapshot_times, objects)
-            yield OpenSnapshot(fleet, spark, store, run, objects, unread, taken)
+            found = OpenSnapshot(fleet, spark, store, run, objects, unread, taken)
+            try:
+                yield found
+            finally:  # a Spark that others started outlives this answer
+                for each in found.kept:
+                    each.unpersist()
 
 
 def filter_clusters(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
@@ -189,12 +200,6 @@ def filter_clusters(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
     return (
         rows.where(rows["cluster"].isin(*options.cluster_names)) if options.cluster_names else rows
     )
-
-
-def read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":
-    """Return the log entries of the selected clusters and time; raises FleetError."""
-    history = filter_clusters(options, store.usage())
-    return history if options.since is None else usage_since(history, ports.now() - options.since)
 
 
 # ---- taking a run
@@ -221,7 +226,7 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
         run = store.add_run(read_clusters(spark, sources), name, at)
         objects = store.objects(run)
         if save is not None:
-            _save_snapshots(objects, sources, save)
+            save_snapshots(objects, [each.name for each in sources], save)
         lineage = _lineage(run, dataframe.snapshot_times(objects), fleet.store)
         values = {
             "inventory": inventory.inventory(objects),
@@ -252,16 +257,6 @@ def _snapshot_sources(
     if has_errors(problems):
         raise ConfigError(sort_diagnostics(problems), fleet.sources)
     yield from found
-
-
-def _save_snapshots(objects: "DataFrame", sources: Sequence[SnapshotSource], folder: Path) -> None:
-    """Write each cluster to its own file; one cluster at a time is in memory."""
-    for source in sources:
-        own = objects.where(objects["cluster"] == source.name).select(*Row._fields)
-        ordered = own.orderBy("kind", "identity").toLocalIterator()
-        rows = [Row(*each) for each in ordered]
-        if all(row.kind != UNREAD for row in rows):
-            write_snapshot(folder / f"{source.name}.jsonl.gz", rows)
 
 
 # ---- asking a run
@@ -306,7 +301,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
         asked = load_desired(found.fleet, options, ports, found.objects)
         ports.progress.stage("Planning")
         describe_jobs(found.spark, "plan clusters")
-        everything = plan.plan_clusters(found.objects, asked).cache()
+        everything = found.keep(plan.plan_clusters(found.objects, asked))
         kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
         rows = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
         tables = {

@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kplan.fleet.logs.requests import log_lineage
+from kplan.fleet.logs.requests import log_lineage, usage_since
+from kplan.fleet.store import Store
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners
-from kplan.workflow.fleet.fleet import OpenSnapshot, open_snapshot, read_audit
+from kplan.workflow.fleet.fleet import OpenSnapshot, filter_clusters, open_snapshot
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -18,15 +19,11 @@ OwnedObjects = tuple[list[tuple[str, str, str, str]], tuple[str, ...]]
 
 
 class ReportInputs:
-    """What the tables of one answer are made of; each is read once, when it is first asked for.
-
-    Spark keeps rows in memory and on disk until they are released.
-    """
+    """What the tables of one answer are made of; each is read once, when it is first asked for."""
 
     def __init__(self, options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> None:
         self.options, self.ports, self.found = options, ports, found
         self.notes: list[str] = []
-        self._kept: list[DataFrame] = []
 
     @cached_property
     def objects(self) -> "DataFrame":
@@ -41,7 +38,7 @@ class ReportInputs:
     @cached_property
     def logs(self) -> "DataFrame":
         """The requests of logs; raises FleetError where no log was ever ingested."""
-        return self._keep(read_audit(self.options, self.ports, self.found.store))
+        return self._keep(_read_audit(self.options, self.ports, self.found.store))
 
     @cached_property
     def history(self) -> "DataFrame | None":
@@ -63,21 +60,17 @@ class ReportInputs:
         return log_lineage(self.history)
 
     def _keep(self, rows: "DataFrame") -> "DataFrame":
-        self._kept.append(rows.cache())
-        return rows
+        return self.found.keep(rows)
 
-    def release(self) -> None:
-        """Free what is kept: a Spark that others started outlives this answer."""
-        for each in self._kept:
-            each.unpersist()
+
+def _read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":
+    """Return the log entries of the selected clusters and time; raises FleetError."""
+    history = filter_clusters(options, store.usage())
+    return history if options.since is None else usage_since(history, ports.now() - options.since)
 
 
 @contextmanager
 def open_inputs(options: FleetOptions, ports: FleetPorts) -> Iterator[ReportInputs]:
     """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError."""
     with open_snapshot(options, ports) as found:
-        given = ReportInputs(options, ports, found)
-        try:
-            yield given
-        finally:
-            given.release()
+        yield ReportInputs(options, ports, found)

@@ -65,9 +65,9 @@ def cost_tables(given: ReportInputs, months: int) -> InsightTables:
     owners = topic_owners(found.spark, ownership)
     span = (f"{first:%Y-%m}", f"{last:%Y-%m}")
     usage = costs.monthly_usage(objects, owners, ownership, used)
-    priced = costs.price_usage(usage, rules, span).cache()
+    priced = found.keep(costs.price_usage(usage, rules, span))
     spans = costs.month_spans(run_spans(objects))
-    coverage = costs.month_coverage(spans.where(spans["month"].between(*span))).cache()
+    coverage = found.keep(costs.month_coverage(spans.where(spans["month"].between(*span))))
     values = {
         "costs": costs.cost_table(priced),
         "clusters": costs.cost_table(priced, ("month", "cluster")),
@@ -130,7 +130,7 @@ def trend_tables(given: ReportInputs, days: int) -> InsightTables:
     owners = topic_owners(found.spark, ownership)
     figures = trends.daily_figures(objects, owners, ownership, known)
     rules = found.fleet.rules.trends
-    table = trends.trend_table(figures, rules, known).cache()
+    table = found.keep(trends.trend_table(figures, rules, known))
 
     def said() -> tuple[str, ...]:
         return (*notes.said, *_idle_limits(table, rules.limits.keys(), options.cluster_names))
@@ -174,9 +174,9 @@ def anomaly_tables(given: ReportInputs, until: date | None) -> InsightTables:
     found, used, lineage = given.found, given.logs, given.log_lineage
     rules = found.fleet.rules.anomalies
     watch = anomalies.Watch.until(until or given.ports.now().date(), rules)
-    history = anomalies.subject_history(used, watch, rules).cache()
+    history = found.keep(anomalies.subject_history(used, watch, rules))
     values = {
-        "anomalies": anomalies.anomaly_table(history, watch, rules).cache(),
+        "anomalies": found.keep(anomalies.anomaly_table(history, watch, rules)),
         "left_out": anomalies.unjudged_clusters(history, found.objects, watch, rules),
     }
     days = {"watched": f"{watch.first} to {watch.last}", "baseline_from": str(watch.baseline)}

@@ -71,8 +71,15 @@ def compare_plan(
         if each.cluster in names
         for row in _live_rows(each, bases[key])
     ]
-    used = store.usage()
-    return _with_replay(plan, spark, used.where(used["cluster"].isin(*changes)), (rows, changes))
+    objects = create_dataframe(spark, [tuple(each) for each in rows], OBJECT_SCHEMA)
+    logs = store.usage()
+    used = logs.where(logs["cluster"].isin(*changes)).cache()
+    found = replay_requests(used, objects, *acl_changes(spark, changes)).cache()
+    try:
+        return _with_replay(plan, used, found, changes)
+    finally:  # a Spark that others started outlives this answer
+        for each in (found, used):
+            each.unpersist()
 
 
 def _names(clusters: Sequence[Row], basis: ReplayBasis, tables: str) -> list[str]:
@@ -98,14 +105,10 @@ def _live_rows(known: Row, basis: ReplayBasis) -> list[Row]:
 
 def _with_replay(
     plan: Plan,
-    spark: "SparkSession",
     used: "DataFrame",
-    given: tuple[Sequence[Row], Mapping[str, Sequence[Change]]],
+    found: "DataFrame",
+    changes: Mapping[str, Sequence[Change]],
 ) -> Plan:
-    rows, changes = given
-    objects = create_dataframe(spark, [tuple(each) for each in rows], OBJECT_SCHEMA)
-    gone, coming = acl_changes(spark, changes)
-    found = replay_requests(used, objects, gone, coming).cache()
     summary = replay_summary(found, used)
     unheard = sorted(changes.keys() - clusters_with_log(used))
     replay = Replay(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.fleet import recommend
 from kplan.fleet.inventory import clusters_without_log
-from kplan.fleet.logs.requests import log_lineage
 from kplan.fleet.replay import replay_requests
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Run
@@ -23,13 +22,8 @@ from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.adopt.block import generate_blocks
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
-from kplan.workflow.fleet.fleet import (
-    OpenSnapshot,
-    filter_clusters,
-    open_snapshot,
-    read_audit,
-    render_figures,
-)
+from kplan.workflow.fleet.fleet import OpenSnapshot, filter_clusters, render_figures
+from kplan.workflow.fleet.inputs import open_inputs
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -75,19 +69,19 @@ def recommend_privileges(
     A recommendation that would deny a request is a fault of kplan: no HCL is written for its
     cluster then, and `findings` holds `denied`.
     """
-    with open_snapshot(options, ports) as found:
-        history = read_audit(options, ports, found.store)
+    with open_inputs(options, ports) as given:
+        found, history, logs = given.found, given.logs, given.log_lineage
         ports.progress.stage("Comparing ACLs with usage")
         describe_jobs(found.spark, "compare ACLs with usage")
-        objects = found.objects
-        made = narrower_acls(options, ports, found, history, asked).cache()
+        objects = given.objects
+        made = found.keep(narrower_acls(options, ports, found, history, asked))
         replayed = replay_requests(
             history,
             objects,
             made.select("cluster", "identity").distinct(),
             recommend.new_acl_rows(made, objects),
         )
-        proof = recommend.replay_proof(made, replayed, history).cache()
+        proof = found.keep(recommend.replay_proof(made, replayed, history))
         silent = clusters_without_log(objects, history)
         values = {
             "recommendations": recommend.recommendation_table(made, objects),
@@ -97,7 +91,7 @@ def recommend_privileges(
         title = "Least privilege of the fleet"
         if options.is_explain:
             return render_figures(title, values, (options, found))
-        figures = render_figures(title, values, (options, found), log_lineage(history))
+        figures = render_figures(title, values, (options, found), logs)
         denied = {row["cluster"] for row in proof.where("denied > 0").collect()}
         if asked.hcl is not None:
             sound = made.where(~made["cluster"].isin(*denied)) if denied else made
