@@ -94,7 +94,8 @@ def trend_table(figures: "DataFrame", rules: TrendRules, days: Sequence[date]) -
 
     rank = F.call_function("array_position", F.array(*map(F.lit, _ORDER)), F.col("standing"))
     result = figures.mapInArrow(found, _FOUND_SCHEMA)
-    scope = F.array_position(F.array(*map(F.lit, ("cluster", "team", "owner"))), F.col("scope"))
+    scopes = F.array(*map(F.lit, ("cluster", "team", "owner")))
+    scope = F.call_function("array_position", scopes, F.col("scope"))
     return result.withColumns({each: F.col(each).cast("double") for each in _DECIMALS}).orderBy(
         rank, "limit_day", scope, "name", F.desc("figure")
     )
