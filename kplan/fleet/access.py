@@ -5,6 +5,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.request import AclBinding
+from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.snapshot import CLUSTER
 from kplan.policy.access_query import who_can as holders
@@ -213,9 +214,7 @@ def expand_prefix_keys(resources: "DataFrame", acls: "DataFrame", more: "Column"
     fitting = F.filter(
         F.coalesce("lengths", F.array().cast("array<int>")), lambda n: n <= F.length(name)
     )
-    prefixes = F.transform(
-        fitting, lambda n: pattern_key("PREFIXED", F.substring(name, F.lit(1), n))
-    )
+    prefixes = F.transform(fitting, lambda n: pattern_key("PREFIXED", F.substr(name, F.lit(1), n)))
     keys = F.array_distinct(F.concat(more, prefixes))
     found = resources.join(F.broadcast(lengths), place, "left")
     return found.withColumn("key", F.explode(keys)).drop("lengths")
@@ -283,7 +282,7 @@ def who_can(
             WHO_CAN_SCHEMA,
         )
 
-    found = rows.groupBy("cluster").applyInArrow(told, WHO_CAN_SCHEMA)
+    found = map_groups(rows, ("cluster",), told, WHO_CAN_SCHEMA)
     return found.distinct().orderBy("cluster", "principal", "host", "allowed")
 
 

@@ -12,6 +12,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from kplan.fleet.compat import map_groups, rows_dataframe, takes_arrow_tables
 from kplan.fleet.snapshot import CLUSTER, GROUP, NON_OBJECT_KINDS, USE, Row
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import failure_reason
@@ -111,6 +112,8 @@ def create_dataframe(
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
+    if not takes_arrow_tables():
+        return rows_dataframe(spark, rows, schema)
     meant = cast("StructType", StructType.fromDDL(schema))
     fields = to_arrow_schema(meant)
     columns = zip(*rows, strict=True) if rows else [()] * len(fields)
@@ -155,7 +158,7 @@ def map_clusters(
     concerned &= ~is_object | F.col("value").isNotNull()
     result = F.when(F.col("kind").isin(*NON_OBJECT_KINDS), F.col("attributes"))
     rows = objects.where(concerned).withColumn("attributes", result)
-    return rows.select(*Row._fields).groupBy("cluster").applyInArrow(found, schema)
+    return map_groups(rows.select(*Row._fields), ("cluster",), found, schema)
 
 
 def _pack(own: object) -> bytes:

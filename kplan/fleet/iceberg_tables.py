@@ -7,9 +7,9 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from kplan.fleet.compat import minor_version, scala_version, spark_version
 from kplan.fleet.tables import (
     ATTEMPT_SCHEMA,
     ICEBERG,
@@ -26,7 +26,7 @@ from kplan.model.errors import FleetError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ICEBERG_VERSIONS = {"4.0": "1.11.0", "4.1": "1.12.0"}
+ICEBERG_VERSIONS = {"3.5": "1.12.0", "4.0": "1.11.0", "4.1": "1.12.0"}
 """The newest Iceberg that is built for each Spark."""
 CONFLICT_ERRORS = (
     "CommitFailedException",
@@ -188,7 +188,7 @@ def _catalog_error(catalog: str, failure: Exception) -> FleetError:
 
 def is_iceberg_supported(spark: str) -> bool:
     """Whether Iceberg runs on a version of Spark."""
-    return ".".join(spark.split(".")[:2]) in ICEBERG_VERSIONS
+    return minor_version(spark) in ICEBERG_VERSIONS
 
 
 def iceberg_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
@@ -202,16 +202,16 @@ def iceberg_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dic
     found = {extensions: append_setting(conf, extensions, own)}
     if any("iceberg" in conf.get(name, "") for name in (PACKAGES_SETTING, "spark.jars")):
         return found
-    spark = version("pyspark")
+    spark = spark_version()
     if not is_iceberg_supported(spark):
         raise FleetError(
             f"Iceberg does not run on Spark {spark}, but on {', '.join(ICEBERG_VERSIONS)}.",
             "Install one of these, for example: pip install 'pyspark[connect]==4.1.*'. Or name a "
             "jar for this Spark: -conf=spark.jars=FILE",
         )
-    minor = ".".join(spark.split(".")[:2])
-    return {**found, **maven_settings(conf, environ, _jar(minor))}
+    return {**found, **maven_settings(conf, environ, _jar(minor_version(spark)))}
 
 
 def _jar(spark: str) -> str:
-    return f"org.apache.iceberg:iceberg-spark-runtime-{spark}_2.13:{ICEBERG_VERSIONS[spark]}"
+    name = f"iceberg-spark-runtime-{spark}_{scala_version(spark)}"
+    return f"org.apache.iceberg:{name}:{ICEBERG_VERSIONS[spark]}"

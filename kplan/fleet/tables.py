@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from kplan.fleet.compat import minor_version, rebalance, spark_version
 from kplan.fleet.snapshot import OBJECT_SCHEMA
 from kplan.model.errors import FleetError
 
@@ -97,8 +97,7 @@ class ParquetTables:
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
         seen = Observation()
-        together = objects.hint("rebalance", F.col("kind"))
-        counted = together.observe(seen, F.count(F.lit(1)).alias("rows"))
+        counted = rebalance(objects, "kind").observe(seen, F.count(F.lit(1)).alias("rows"))
         counted.write.partitionBy("kind").parquet(self._path("objects", attempt))
         return int(seen.get["rows"])
 
@@ -283,8 +282,11 @@ def retry_on_conflict(
 
 
 DELTA_VERSION = "4.4.0"
-DELTA_SPARK_VERSIONS = ("4.0", "4.1", "4.2")
-"""The Sparks this Delta Lake is built for. On 4.3 its writes pass and its reads do not."""
+DELTA_JARS = {
+    "3.5": "io.delta:delta-spark_2.12:3.3.3",
+    **{each: f"io.delta:delta-spark_{each}_2.13:{DELTA_VERSION}" for each in ("4.0", "4.1", "4.2")},
+}
+"""The Delta Lake that is built for each Spark. On 4.3 its writes pass and its reads do not."""
 
 _EXTENSIONS_SETTING = "spark.sql.extensions"
 PACKAGES_SETTING = "spark.jars.packages"
@@ -293,7 +295,7 @@ _DELTA_TASKS = "8"
 
 def is_delta_supported(spark: str) -> bool:
     """Whether Delta Lake runs on a version of Spark."""
-    return ".".join(spark.split(".")[:2]) in DELTA_SPARK_VERSIONS
+    return minor_version(spark) in DELTA_JARS
 
 
 def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
@@ -316,16 +318,14 @@ def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[
     }
     if any("delta" in conf.get(name, "") for name in (PACKAGES_SETTING, "spark.jars")):
         return found
-    spark = version("pyspark")
+    spark = spark_version()
     if not is_delta_supported(spark):
         raise FleetError(
             f"Delta Lake {DELTA_VERSION} does not run on Spark {spark}, but on "
-            f"{', '.join(DELTA_SPARK_VERSIONS)}.",
+            f"{', '.join(DELTA_JARS)}.",
             "Install one of these with: pip install 'kplan[fleet,delta]'",
         )
-    minor = ".".join(spark.split(".")[:2])
-    jar = f"io.delta:delta-spark_{minor}_2.13:{DELTA_VERSION}"
-    return {**found, **maven_settings(conf, environ, jar)}
+    return {**found, **maven_settings(conf, environ, DELTA_JARS[minor_version(spark)])}
 
 
 def maven_settings(conf: Mapping[str, str], environ: Mapping[str, str], jar: str) -> dict[str, str]:

@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
+from kplan.fleet.compat import connect_server_jar, spark_version
 from kplan.fleet.iceberg_tables import iceberg_settings, is_iceberg_supported
 from kplan.fleet.spark.jvm import find_java, spark_command
 from kplan.fleet.spark.session import spark_home
-from kplan.fleet.tables import delta_settings, is_delta_supported
+from kplan.fleet.tables import delta_settings, is_delta_supported, maven_settings
 
 START_TIMEOUT_S = 120.0
 FAST_SETTINGS = {
@@ -29,12 +29,12 @@ FAST_SETTINGS = {
 
 def has_delta() -> bool:
     """Whether a Delta Lake runs on the Spark that is installed."""
-    return is_delta_supported(version("pyspark"))
+    return is_delta_supported(spark_version())
 
 
 def has_iceberg() -> bool:
     """Whether an Iceberg runs on the Spark that is installed."""
-    return is_iceberg_supported(version("pyspark"))
+    return is_iceberg_supported(spark_version())
 
 
 def iceberg_test_settings() -> dict[str, str]:
@@ -67,6 +67,8 @@ def connect_server(log: Path, more: Mapping[str, str]) -> Iterator[str]:
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.grpc.binding.address": "127.0.0.1",
     }
+    if jar := connect_server_jar(spark_version()):
+        options |= maven_settings(options, os.environ, jar)
     server_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
     work = ("--class", server_class, "spark-internal")
     command = spark_command(java, spark_home(), options, os.environ, work)

@@ -26,7 +26,7 @@ def test_bytes_that_are_no_text_take_nothing_from_the_lines_of_a_log(spark: "Spa
     found = line_sums(
         parse_lines(sum_lines(read.selectExpr("cluster", "source", "cast(line as string) as line")))
     )
-    (used,) = usage(found).toArrow().to_pylist()
+    (used,) = usage(found).collect()
     assert used["principal"] == "User:caf\ufffd"
-    (stray,) = malformed_lines(found).toArrow().to_pylist()
+    (stray,) = malformed_lines(found).collect()
     assert stray["line"] == "caf\ufffd \ufffd\ufffd"

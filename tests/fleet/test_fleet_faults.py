@@ -14,8 +14,7 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
-from kplan.fleet.data_source import read_clusters
-from kplan.fleet.reader import SnapshotSource
+from kplan.fleet.reader import SnapshotSource, read_clusters
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store
 from kplan.model.errors import AuthError, FleetError, UnreachableError

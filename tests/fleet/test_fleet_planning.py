@@ -13,7 +13,6 @@ from kplan.cluster.request import NewTopic
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.fleet import dataframe, inventory
-from kplan.fleet.data_source import read_clusters
 from kplan.fleet.plan import (
     FINDING_ORDER,
     FleetPlanRequest,
@@ -24,7 +23,7 @@ from kplan.fleet.plan import (
     unmanaged_objects,
 )
 from kplan.fleet.policy import FleetPolicies, check_policies
-from kplan.fleet.reader import SnapshotSource, read_rows
+from kplan.fleet.reader import SnapshotSource, read_clusters, read_rows
 from kplan.fleet.snapshot import Row, write_snapshot
 from kplan.kinds import KINDS
 from kplan.kinds.topic_rules import Topic

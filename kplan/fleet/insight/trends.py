@@ -92,9 +92,10 @@ def trend_table(figures: "DataFrame", rules: TrendRules, days: Sequence[date]) -
             rows = [row for given in batch.to_pylist() for row in trend_rows(given, rules, ordered)]
             yield from arrow_table(rows, _FOUND_SCHEMA).to_batches()
 
-    rank = F.array_position(F.array(*(F.lit(each) for each in _ORDER)), F.col("standing"))
+    rank = F.call_function("array_position", F.array(*map(F.lit, _ORDER)), F.col("standing"))
     result = figures.mapInArrow(found, _FOUND_SCHEMA)
-    scope = F.array_position(F.array(*map(F.lit, ("cluster", "team", "owner"))), F.col("scope"))
+    scopes = F.array(*map(F.lit, ("cluster", "team", "owner")))
+    scope = F.call_function("array_position", scopes, F.col("scope"))
     return result.withColumns({each: F.col(each).cast("double") for each in _DECIMALS}).orderBy(
         rank, "limit_day", scope, "name", F.desc("figure")
     )

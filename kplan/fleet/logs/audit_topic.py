@@ -8,10 +8,10 @@ line of the authorizer.
 
 import json
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import kafka_enum_name
+from kplan.fleet.compat import scala_version, spark_version
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -57,7 +57,8 @@ def connector_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
     """
     if any(_CONNECTOR in conf.get(name, "") for name in _JAR_SETTINGS):
         return {}
-    jar = f"org.apache.spark:{_CONNECTOR}_2.13:{version('pyspark')}"
+    spark = spark_version()
+    jar = f"org.apache.spark:{_CONNECTOR}_{scala_version(spark)}:{spark}"
     found = {_JAR_SETTINGS[0]: ",".join(filter(None, (conf.get(_JAR_SETTINGS[0], ""), jar)))}
     if repository := environ.get("KPLAN_MAVEN_REPOSITORY"):
         name = "spark.jars.repositories"
@@ -136,9 +137,10 @@ def _load_records(load: "Callable[[], DataFrame]") -> "DataFrame":
         found = load()
         _ = found.schema  # Spark Connect looks no sooner than it must
     except AnalysisException as failure:
+        scala = scala_version(spark_version())
         raise FleetError(
             "This Spark has no Kafka connector.",
-            f"Start it with: --packages org.apache.spark:{_CONNECTOR}_2.13:VERSION",
+            f"Start it with: --packages org.apache.spark:{_CONNECTOR}_{scala}:VERSION",
         ) from failure
     return found
 
@@ -177,7 +179,9 @@ def event_instant(event: "Column") -> "Column":
     millis = F.coalesce(
         event["timeMillis"],
         instant["epochSecond"] * 1000 + F.floor(instant["nanoOfSecond"] / 1_000_000),
-        event["timestamp"].try_cast("long"),  # as CloudWatch exports it
+        F.when(  # as CloudWatch exports it
+            event["timestamp"].rlike(r"^\d{1,18}$"), event["timestamp"].cast("long")
+        ),
     )
     texts = (F.try_to_timestamp(event[name]) for name in ("@timestamp", "timestamp", "time"))
     return F.coalesce(F.timestamp_millis(millis), *texts)
@@ -195,7 +199,9 @@ def cloud_event_line(data: "Column") -> "Column":
         (F.lit(" operation = "), kafka_enum_name(said["operation"])),
         (
             F.lit(" from host = "),
-            F.ltrim(F.coalesce(data["requestMetadata"]["client_address"], F.lit("")), F.lit("/")),
+            F.regexp_replace(
+                F.coalesce(data["requestMetadata"]["client_address"], F.lit("")), "^/+", ""
+            ),
         ),
         (F.lit(" on resource = "), said["resourceType"]),
         (F.lit(":LITERAL:"), said["resourceName"]),

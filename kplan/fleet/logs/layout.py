@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kplan.fleet.compat import valid_utf8
 from kplan.fleet.logs.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
 from kplan.fleet.logs.lines import SUM_COLUMNS
 from kplan.model.log_layout import LogLayout
@@ -138,7 +139,7 @@ def _instant(fields: "Mapping[str, Column]", zone: str) -> "Column":
         *(F.lit(":"), fields["minute"], F.lit(":"), fields.get("second", F.lit("00"))),
         *(F.lit("."), fields.get("fraction", F.lit("0")), fields.get("zone", F.lit(zone))),
     )
-    return time.try_cast("timestamp")
+    return F.try_to_timestamp(time)
 
 
 def parse_lines(sums: "DataFrame") -> "DataFrame":
@@ -207,7 +208,7 @@ def _parse_default(found: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     has_time = F.col("has_time")
-    text = F.make_valid_utf8(F.rtrim(F.col("said"), F.lit("\r\n")))
+    text = valid_utf8(F.call_function("rtrim", F.lit("\r\n"), F.col("said")))
     time = F.date_format("first_at", "'['yyyy-MM-dd HH:mm:ss,SSS']'")
     parsed = F.regexp_replace("text", _DEFAULT, _ALL_PARTS)
     return (
@@ -244,7 +245,7 @@ def _parse_others(read: "DataFrame") -> "DataFrame":
         .withColumn("time", F.regexp_replace("head", _TIME, f"$1 $2.$3{MARK}$4"))
     )
     return found.withColumn(
-        "other_at", F.replace(time, F.lit(MARK), F.lit("")).try_cast("timestamp")
+        "other_at", F.try_to_timestamp(F.replace(time, F.lit(MARK), F.lit("")))
     ).withColumn("is_utc", F.coalesce(~time.endswith(MARK), F.lit(col=False)))
 
 

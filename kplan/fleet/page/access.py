@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.request import AclBinding
 from kplan.fleet.access import acl_rows, authorizer_rules
+from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.snapshot import CLUSTER, KINDS_READ
 from kplan.model.table import NO_OWNER
@@ -53,7 +54,7 @@ def topic_holders(objects: "DataFrame", topics: "DataFrame") -> "DataFrame":
     def told(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
         return arrow_table(list(_holders(given.to_pylist())), _SCHEMA)
 
-    found = rows.groupBy("cluster", "topic").applyInArrow(told, _SCHEMA)
+    found = map_groups(rows, ("cluster", "topic"), told, _SCHEMA)
     return found.orderBy("cluster", "topic")
 
 

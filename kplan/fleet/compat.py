@@ -1,0 +1,146 @@
+"""What differs between versions of PySpark, so that all else is written once (decision 0140).
+
+PySpark 3.5 lacks what is used here of 4.0 and later. Where that exists it is used.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_SPARK_3 = "3."
+_SPARK_3_NEWEST_JAVA = 20
+"""Arrow of Spark 3.5 calls a constructor that later versions of Java lack."""
+_SPARK_3_SETTINGS = {"spark.sql.ansi.enabled": "true"}
+"""What later versions have by themselves."""
+
+
+def spark_version() -> str:
+    """Return the version of PySpark, without importing it where it was installed as a package."""
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:  # a platform has it in a folder
+        from pyspark import __version__
+
+        return str(__version__)
+
+
+def minor_version(spark: str) -> str:
+    """Return a version such as 4.1 of one such as 4.1.4."""
+    return ".".join(spark.split(".")[:2])
+
+
+def scala_version(spark: str) -> str:
+    """Return the version of Scala that the jars of a Spark are built with."""
+    return "2.12" if spark.startswith(_SPARK_3) else "2.13"
+
+
+def newest_java(spark: str) -> int | None:
+    """Return the last Java that a Spark runs on; None is any."""
+    return _SPARK_3_NEWEST_JAVA if spark.startswith(_SPARK_3) else None
+
+
+def session_settings(spark: str) -> Mapping[str, str]:
+    """Return the settings by which a Spark gives the answers of later ones."""
+    return _SPARK_3_SETTINGS if spark.startswith(_SPARK_3) else {}
+
+
+def silence_pyspark() -> None:
+    """Keep PySpark from writing failures to stderr: some only show that a table does not exist."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:  # before 4.0 it writes none
+        return
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+
+
+def properties_options(file: str, spark: str) -> tuple[str, ...]:
+    """Return how spark-submit reads a file of settings: before 4.0 as its only defaults."""
+    is_alone = spark.startswith(_SPARK_3)
+    return ("--properties-file", file, *(() if is_alone else ("--load-spark-defaults",)))
+
+
+def connect_server_jar(spark: str) -> str:
+    """Return what a Spark Connect server needs from Maven; "" where it is in Spark."""
+    is_apart = spark.startswith(_SPARK_3)
+    return f"org.apache.spark:spark-connect_{scala_version(spark)}:{spark}" if is_apart else ""
+
+
+def map_groups(
+    rows: "DataFrame", keys: Sequence[str], work: Callable[[Any], Any], schema: str
+) -> "DataFrame":
+    """Return what `work` makes of the rows of each group: Arrow tables in and out."""
+    groups = rows.groupBy(*keys)
+    if hasattr(groups, "applyInArrow"):
+        return groups.applyInArrow(work, schema)
+
+    def apply(batches: Iterator[Any]) -> Iterator[Any]:
+        for group in split_groups(batches, keys):
+            yield from work(group).to_batches()
+
+    return rows.repartition(*keys).sortWithinPartitions(*keys).mapInArrow(apply, schema)
+
+
+def split_groups(batches: Iterable[Any], keys: Sequence[str]) -> Iterator[Any]:
+    """Cut Arrow batches that are sorted by keys into a table for each group."""
+    import pyarrow as pa  # noqa: PLC0415 - on the executor
+
+    parts = (part for batch in batches for part in _key_parts(batch, keys))
+    for _, each in groupby(parts, key=itemgetter(0)):
+        yield pa.Table.from_batches([part for _, part in each])
+
+
+def _key_parts(batch: Any, keys: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], Any]]:  # noqa: ANN401 - of Arrow
+    """Cut a batch where the key changes."""
+    start = 0
+    found = zip(*(batch.column(each).to_pylist() for each in keys), strict=True)
+    for key, rows in groupby(found):
+        count = sum(1 for _ in rows)
+        yield key, batch.slice(start, count)
+        start += count
+
+
+def rebalance(rows: "DataFrame", column: str) -> "DataFrame":
+    """Have rows lie in partitions of a good size; before 4.0 a hint takes no column to do it by."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    if spark_version().startswith(_SPARK_3):
+        return rows.hint("rebalance")
+    return rows.hint("rebalance", F.col(column))
+
+
+def takes_arrow_tables() -> bool:
+    """Whether DataFrames can be made of Arrow tables."""
+    return not spark_version().startswith(_SPARK_3)
+
+
+def rows_dataframe(
+    spark: "SparkSession", rows: Sequence[Sequence[object]], schema: str
+) -> "DataFrame":
+    """Return a DataFrame of rows where Spark takes no Arrow table; maps may be lists of pairs."""
+    import pandas as pd  # noqa: PLC0415 - heavy; Spark makes values of its plan of it, too
+    from pyspark.sql.types import MapType
+
+    meant = spark.createDataFrame([], schema)
+    if not rows:
+        return meant
+    columns: dict[str, Any] = {}
+    for field, found in zip(meant.schema, zip(*rows, strict=True), strict=True):
+        is_map = isinstance(field.dataType, MapType)
+        values = [None if each is None else dict(each) for each in found] if is_map else found
+        columns[field.name] = pd.Series(values, dtype=object)
+    return spark.createDataFrame(pd.DataFrame(columns), meant.schema)
+
+
+def valid_utf8(text: "Column") -> "Column":
+    """Replace what is no UTF-8 by U+FFFD."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    if hasattr(F, "make_valid_utf8"):
+        return F.make_valid_utf8(text)
+    return F.decode(text.cast("binary"), "UTF-8")  # fails in later versions

@@ -1,0 +1,30 @@
+"""What is done by hand where a version of PySpark lacks it."""
+
+import pyarrow as pa
+import pytest
+
+from kplan.fleet.compat import connect_server_jar, split_groups
+from kplan.fleet.logs import audit_topic
+
+
+def test_a_group_is_whole_however_its_rows_lie_in_batches() -> None:
+    rows = [("a", "x", 1), ("a", "x", 2), ("a", "y", 3), (None, "y", 4), (None, "y", 5)]
+    for size in range(1, 6):
+        parts = [rows[at : at + size] for at in range(0, len(rows), size)]
+        batches = [
+            pa.RecordBatch.from_arrays(
+                [pa.array(column) for column in zip(*part, strict=True)], names=["k", "l", "n"]
+            ).cast(pa.schema({"k": pa.string(), "l": pa.string(), "n": pa.int64()}))
+            for part in parts
+        ]
+        found = [table.column("n").to_pylist() for table in split_groups(batches, ("k", "l"))]
+        assert found == [[1, 2], [3], [4, 5]], size
+    assert list(split_groups([], ("k",))) == []
+
+
+def test_jars_are_of_the_scala_and_version_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_topic, "spark_version", lambda: "3.5.9")
+    found = audit_topic.connector_settings({}, {})
+    assert found == {"spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.9"}
+    assert connect_server_jar("3.5.9") == "org.apache.spark:spark-connect_2.12:3.5.9"
+    assert connect_server_jar("4.0.2") == ""
