@@ -364,10 +364,8 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
         spark = builder.create()
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
-        for key, value in {
-            **_PARQUET_TIMES,
-            **compat.session_settings(compat.spark_version()),
-        }.items():
+        settings = {**_PARQUET_TIMES, **compat.session_settings(compat.spark_version())}
+        for key, value in settings.items():
             spark.conf.set(key, value)
     except ImportError as failure:
         raise FleetError(
