@@ -11,7 +11,7 @@ import pytest
 from kplan.fleet.logs.files import LogPatterns, list_log_files
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.lines import sum_lines
-from kplan.fleet.logs.part import live_logs, log_id
+from kplan.fleet.logs.part import READER_VERSION, live_logs, log_id
 from kplan.fleet.logs.requests import (
     AUDIT_SCHEMA,
     line_sums,
@@ -153,7 +153,7 @@ def test_logs_that_an_earlier_version_kept_count_until_they_are_read_again(
     log = tmp_path / "x.log"
     log.write_text(line("orders"))
     state = log.stat()
-    stamp = f"{state.st_size} {state.st_mtime_ns // 1_000_000}  2"
+    stamp = f"{state.st_size} {state.st_mtime_ns // 1_000_000}  {READER_VERSION}"
     sums = line_sums(parse_lines(sum_lines(file_lines(spark, log))))
     file = log_id(f"file:{log}", f"2026-11-01 10:00:00.123\n{TEXT}")
     kept = sums.selectExpr("*", f"'{file}' as file", f"'{stamp}' as stamp")
