@@ -30,6 +30,17 @@ _ANY_PRINCIPAL = ""
 """No principal's name: means all ACLs on a pattern, whoever they are for."""
 
 
+def request_sums() -> "tuple[Column, ...]":
+    """Return what rows of requests are added up to: count, first_at, last_at."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    return (
+        F.sum("count").alias("count"),
+        F.min("first_at").alias("first_at"),
+        F.max("last_at").alias("last_at"),
+    )
+
+
 def acl_rows(objects: "DataFrame") -> "DataFrame":
     """Return the ACLs among the rows of a run, in Kafka's own words.
 

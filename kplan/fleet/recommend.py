@@ -5,7 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.request import AclBinding
-from kplan.fleet.access import REQUEST_COLUMNS, acl_rows, authorizer_rules, matching_acls
+from kplan.fleet.access import (
+    REQUEST_COLUMNS,
+    acl_rows,
+    authorizer_rules,
+    matching_acls,
+    request_sums,
+)
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.replay import is_any_topic
 from kplan.fleet.snapshot import Row, object_row
@@ -242,12 +248,10 @@ def _acl_uses(allowed: "DataFrame", acls: "DataFrame", request: RecommendRequest
     """Add up what ACLs were used for: cluster, identity, requests, first_at, last_at, uses."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    sums = F.sum("count").alias("count"), F.min("first_at").alias("first_at")
-    last = F.max("last_at").alias("last_at")
     asked = (
         allowed.withColumn("is_any_topic", is_any_topic())
         .groupBy(*REQUEST_COLUMNS, "is_any_topic")
-        .agg(*sums, last)
+        .agg(*request_sums())
     )
     more = ("is_any_topic", "count", "first_at", "last_at")
     own = acls.select(
@@ -269,13 +273,12 @@ def _acl_uses(allowed: "DataFrame", acls: "DataFrame", request: RecommendRequest
     few = F.when(F.size(names) <= MAX_NAMES, names).otherwise(
         F.concat(F.slice(names, 1, MAX_NAMES), F.slice(names, -1, 1))
     )
-    by_operation = met.groupBy(*scope).agg(few.alias("names"), *sums, last)
+    by_operation = met.groupBy(*scope).agg(few.alias("names"), *request_sums())
     use = F.struct("operation", "principal", "host", "names", "is_any_topic")
-    return by_operation.groupBy(*_PLACE).agg(
-        F.collect_list(use).alias("uses"),
-        F.sum("count").alias("requests"),
-        F.min("first_at").alias("first_at"),
-        F.max("last_at").alias("last_at"),
+    return (
+        by_operation.groupBy(*_PLACE)
+        .agg(F.collect_list(use).alias("uses"), *request_sums())
+        .withColumnRenamed("count", "requests")
     )
 
 

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kplan.fleet.access import request_sums
 from kplan.fleet.compat import valid_utf8
 from kplan.fleet.logs.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
 from kplan.fleet.logs.lines import SUM_COLUMNS
@@ -174,9 +175,7 @@ def parse_lines(sums: "DataFrame") -> "DataFrame":
         .groupBy(*keys, "text", "is_line", "is_utc", F.to_date("first_at").alias("day"))
         .agg(
             F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
-            F.sum("count").alias("count"),
-            F.min("first_at").alias("first_at"),
-            F.max("last_at").alias("last_at"),
+            *request_sums(),
         )
         .drop("is_line", "day")
         .where(F.col("is_whole") | ~F.col("text").rlike(_EXPLANATION))
@@ -192,9 +191,7 @@ def _merge_sums(sums: "DataFrame", keys: Sequence[str]) -> "DataFrame":
         sums.groupBy(*keys, "said", is_timed, F.to_date("first_at").alias("day"))
         .agg(
             F.bool_and("has_time").alias("has_time"),
-            F.sum("count").alias("count"),
-            F.min("first_at").alias("first_at"),
-            F.max("last_at").alias("last_at"),
+            *request_sums(),
         )
         .drop("is_timed", "day")
     )

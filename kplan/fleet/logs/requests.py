@@ -3,7 +3,13 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from kplan.fleet.access import REQUEST_COLUMNS, acl_rows, kafka_enum_name, matching_acls
+from kplan.fleet.access import (
+    REQUEST_COLUMNS,
+    acl_rows,
+    kafka_enum_name,
+    matching_acls,
+    request_sums,
+)
 from kplan.fleet.inventory import topic_use
 from kplan.fleet.logs.layout import MARK, PART_COUNT
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -183,11 +189,8 @@ def sum_by_log(rows: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    return rows.groupBy("cluster", "source", F.col("line").isNotNull().alias("is_malformed")).agg(
-        F.sum("count").alias("count"),
-        F.min("first_at").alias("first_at"),
-        F.max("last_at").alias("last_at"),
-    )
+    is_malformed = F.col("line").isNotNull().alias("is_malformed")
+    return rows.groupBy("cluster", "source", is_malformed).agg(*request_sums())
 
 
 def request_counts(used: "DataFrame") -> "DataFrame":

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from kplan.fleet.access import request_sums
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
@@ -232,11 +233,8 @@ class LogStore:
             numbers = [(each.cluster, each.file, each.part) for each in merged]
             number = create_dataframe(self._spark, numbers, "cluster string, file string, part int")
             rows = self._live_rows(kept).join(F.broadcast(number), ["cluster", "file"])
-            sums = rows.groupBy("part", *_SUM_KEYS, F.to_date("first_at").alias("day")).agg(
-                F.sum("count").alias("count"),
-                F.min("first_at").alias("first_at"),
-                F.max("last_at").alias("last_at"),
-            )
+            day = F.to_date("first_at").alias("day")
+            sums = rows.groupBy("part", *_SUM_KEYS, day).agg(*request_sums())
             # Of some days only these pages are read: `usage_since` asks for the last time.
             by_day = sums.select(*_names(REQUEST_SCHEMA)).sortWithinPartitions("last_at")
             self._tables.add_requests(by_day, attempt)
