@@ -4,6 +4,7 @@ PySpark 3.5 lacks what is used here of 4.0 and later. Where that exists it is us
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import groupby
 from operator import itemgetter
@@ -19,6 +20,7 @@ _SPARK_3_SETTINGS = {"spark.sql.ansi.enabled": "true"}
 """What later versions have by themselves."""
 
 
+@cache
 def spark_version() -> str:
     """Return the version of PySpark, without importing it where it was installed as a package."""
     try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.access import kafka_enum_name
 from kplan.fleet.compat import scala_version, spark_version
+from kplan.fleet.tables import PACKAGES_SETTING, maven_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 OFFSET_SCHEMA = "cluster string, source string, end long"
 """Of the table that says how far topics were read."""
-_JAR_SETTINGS = ("spark.jars.packages", "spark.jars")
 _CONNECTOR = "spark-sql-kafka-0-10"
 MAX_RECORDS = 2_000_000
 """Records that one micro-batch of a topic takes."""
@@ -55,15 +55,11 @@ def connector_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 
     Whoever names one in `conf` is taken to know which. The jars are kept in ~/.ivy2.
     """
-    if any(_CONNECTOR in conf.get(name, "") for name in _JAR_SETTINGS):
+    if any(_CONNECTOR in conf.get(name, "") for name in (PACKAGES_SETTING, "spark.jars")):
         return {}
     spark = spark_version()
     jar = f"org.apache.spark:{_CONNECTOR}_{scala_version(spark)}:{spark}"
-    found = {_JAR_SETTINGS[0]: ",".join(filter(None, (conf.get(_JAR_SETTINGS[0], ""), jar)))}
-    if repository := environ.get("KPLAN_MAVEN_REPOSITORY"):
-        name = "spark.jars.repositories"
-        found[name] = ",".join(filter(None, (conf.get(name, ""), repository)))
-    return found
+    return maven_settings(conf, environ, jar)
 
 
 def read_records(

@@ -9,10 +9,10 @@ import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kplan.fleet.compat import spark_version
 from kplan.fleet.spark.jvm import find_java, secret_options, spark_command, split_secrets
 from kplan.fleet.spark.session import SparkSettings, open_session, server_options, spark_home
 from kplan.model.dataclass import dataclass
@@ -64,7 +64,7 @@ class SparkServer:
         """Whether it has these settings, and runs this Spark and this Python."""
         return (
             all(self.conf.get(name) == value for name, value in wanted.items())
-            and self.spark == version("pyspark")
+            and self.spark == spark_version()
             and self.python == _python_version()
         )
 
@@ -144,7 +144,7 @@ def _launch_server(folder: Path, conf: Mapping[str, str], began_at: str) -> Spar
         port,
         token,
         dict(conf),
-        version("pyspark"),
+        spark_version(),
         _python_version(),
         package_stamp(),
         began_at,
