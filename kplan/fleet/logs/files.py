@@ -331,12 +331,10 @@ def read_new_lines(
     plain = [each for each in new.spans if each.part not in new.layouts]
     named = [each for each in new.spans if each.part in new.layouts]
     found = [_read_spans(spark, plain, _span_sums, _PART_SUMS)] if plain else []
-    if named:
-        lines = _read_spans(spark, named, span_lines, LINE_SCHEMA)
-        found.append(sum_lines(apply_layouts(lines, new.layouts)))
+    lines = [_read_spans(spark, named, span_lines, LINE_SCHEMA)] if named else []
     if new.native:
-        lines = _read_native(spark, new.native, are_cut_read=are_cut_read)
-        found.append(sum_lines(apply_layouts(lines, new.layouts)))
+        lines.append(_read_native(spark, new.native, are_cut_read=are_cut_read))
+    found += [sum_lines(apply_layouts(each, new.layouts)) for each in lines]
     if not found:
         return create_dataframe(spark, [], _PART_SUMS)
     return reduce(lambda one, other: one.unionByName(other), found)

@@ -18,11 +18,13 @@ else the whole line."""
 SUM_COLUMNS = tuple(each.split()[0] for each in SUM_SCHEMA.split(", "))
 HELD_BYTES = 64 << 20
 """How much a task holds until it adds up."""
+_COLUMNS = ("said", "day", "count", "first", "last")
+"""What lines have beside their keys until they are written for Spark."""
 _TIME_LENGTH = 25
 _ANY_LENGTH = 1 << 30
 _DIGITS = (1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19, 21, 22, 23)
 _MARKS = {0: "[", 5: "-", 8: "-", 14: ":", 17: ":", 20: ",", 24: "]"}
-"""Where what stands in `[2026-11-01 10:00:00,123]`; the date ends with a space or T."""
+"""The marks of `[2026-11-01 10:00:00,123]` by place; the date ends with a space or T."""
 _DATE_END = 11
 
 
@@ -74,7 +76,7 @@ def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:
     import pyarrow.compute as pc  # noqa: PLC0415
 
     at = pa.timestamp("us", tz="UTC")
-    keys = found.column_names[: -len(("said", "day", "count", "first", "last"))]
+    keys = [each for each in found.column_names if each not in _COLUMNS]
     for batch in found.combine_chunks().to_batches():
         said = batch["said"]
         columns = {
