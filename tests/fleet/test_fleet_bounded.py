@@ -32,7 +32,6 @@ from kplan.model.plan import Action, Change
 from kplan.model.table import Figures
 from kplan.workflow.fleet import access, audit, fleet, ingest, insight, maintain, report
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
-from kplan.workflow.fleet.inputs import ReportInputs
 from kplan.workflow.fleet.recommend import RecommendOptions, recommend_privileges
 from tests.fleet.spark_target import CONNECT, SparkTarget
 from tests.project_harness import SilentProgress
@@ -296,6 +295,7 @@ def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
     spark.conf.set("spark.sql.maxMetadataStringLength", "2000")
     fleet.take_snapshot(options, moment)
     stored = fleet.open_store(spark, fleet.read_fleet(options)).logs.rows().count()
+    spark.catalog.clearCache()  # of the tests before, which share this Spark
     for name, work in LOG_VERBS.items():
         begun = last_execution(spark)
         kept = work(options, moment)
@@ -303,7 +303,7 @@ def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
         assert log_rows_read(spark, begun) == stored, name
         assert spark._jsparkSession.sharedState().cacheManager().isEmpty(), name
         with monkeypatch.context() as ours:
-            ours.setattr(ReportInputs, "_keep", lambda _, rows: rows)
+            ours.setattr(fleet.OpenSnapshot, "keep", lambda _, rows: rows)
             assert work(options, moment).tables == kept.tables, name
         last_execution(spark)
         assert log_rows_read(spark, ended) > stored, name

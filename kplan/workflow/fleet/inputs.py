@@ -28,7 +28,7 @@ class ReportInputs:
     @cached_property
     def objects(self) -> "DataFrame":
         """The rows of the run."""
-        return self._keep(self.found.objects)
+        return self.found.keep(self.found.objects)
 
     @cached_property
     def owned(self) -> OwnedObjects:
@@ -38,7 +38,7 @@ class ReportInputs:
     @cached_property
     def logs(self) -> "DataFrame":
         """The requests of logs; raises FleetError where no log was ever ingested."""
-        return self._keep(_read_audit(self.options, self.ports, self.found.store))
+        return self.found.keep(_read_audit(self.options, self.ports, self.found.store))
 
     @cached_property
     def history(self) -> "DataFrame | None":
@@ -58,9 +58,6 @@ class ReportInputs:
         if self.history is None or self.options.is_explain:
             return {}
         return log_lineage(self.history)
-
-    def _keep(self, rows: "DataFrame") -> "DataFrame":
-        return self.found.keep(rows)
 
 
 def _read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":

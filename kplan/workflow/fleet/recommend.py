@@ -23,7 +23,7 @@ from kplan.report.documents.notation import count_text
 from kplan.workflow.adopt.block import generate_blocks
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
 from kplan.workflow.fleet.fleet import OpenSnapshot, filter_clusters, render_figures
-from kplan.workflow.fleet.inputs import open_inputs
+from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -74,7 +74,7 @@ def recommend_privileges(
         ports.progress.stage("Comparing ACLs with usage")
         describe_jobs(found.spark, "compare ACLs with usage")
         objects = given.objects
-        made = found.keep(narrower_acls(options, ports, found, history, asked))
+        made = found.keep(narrower_acls(given, asked))
         replayed = replay_requests(
             history,
             objects,
@@ -107,18 +107,16 @@ def recommend_privileges(
         )
 
 
-def narrower_acls(
-    options: FleetOptions,
-    ports: FleetPorts,
-    found: OpenSnapshot,
-    history: "DataFrame",
-    asked: RecommendOptions,
-) -> "DataFrame":
-    """Return what should take the place of ACLs that are wider than their use: NEW_ACL_SCHEMA."""
-    request = recommend.RecommendRequest(-(-asked.window // timedelta(days=1)), asked.by_host)
-    runs = runs_by_age(found.store.runs(), found.run, ports.now(), asked.window)
-    rows = filter_clusters(options, found.store.objects_of_runs(runs))
-    return recommend.recommend_acls(found.objects, history, recommend.first_seen(rows), request)
+def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
+    """Return what should take the place of ACLs that are wider than their use: NEW_ACL_SCHEMA.
+
+    Raises FleetError where no log was ever ingested.
+    """
+    request = recommend.RecommendRequest(-(-asked.window // _DAY), asked.by_host)
+    store = given.found.store
+    runs = runs_by_age(store.runs(), given.found.run, given.ports.now(), asked.window)
+    seen = recommend.first_seen(filter_clusters(given.options, store.objects_of_runs(runs)))
+    return recommend.recommend_acls(given.objects, given.logs, seen, request)
 
 
 def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta) -> list[Run]:

@@ -121,7 +121,7 @@ def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     if given.history is None:
         return {}
     asked = RecommendOptions(_WINDOW)
-    made = narrower_acls(given.options, given.ports, given.found, given.history, asked)
+    made = narrower_acls(given, asked)
     table = given.found.keep(recommend.recommendation_table(made, given.objects))
     return {"recommended": recommend.recommendation_counts(table), "recommendations": table}
 
