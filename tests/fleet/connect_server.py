@@ -27,6 +27,16 @@ FAST_SETTINGS = {
 """Settings of a Spark that is started for a handful of small tables."""
 
 
+def event_log_settings(folder: Path) -> dict[str, str]:
+    """Return the settings by which Spark writes its event log, as text."""
+    folder.mkdir()
+    return {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": folder.as_uri(),
+    }
+
+
 def has_delta() -> bool:
     """Whether a Delta Lake runs on the Spark that is installed."""
     return is_delta_supported(spark_version())

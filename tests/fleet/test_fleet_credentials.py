@@ -15,7 +15,7 @@ from kplan.sandbox.sandbox import Sandbox, properties_file
 from tests.brokers import StartSandbox
 from tests.contract.clusters import settings_of
 from tests.e2e.commands import kplan
-from tests.fleet.connect_server import FAST_SETTINGS, as_options
+from tests.fleet.connect_server import FAST_SETTINGS, as_options, event_log_settings
 from tests.fleet.kafka_connector import connector
 from tests.fleet.test_fleet_lines import line
 
@@ -47,14 +47,7 @@ def test_it_is_in_no_event_log_table_or_output(secured: Sandbox, tmp_path: Path)
     assert producer.flush(20) == 0
     (tmp_path / "fleet.hcl").write_text(FLEET.format(topic=TOPIC, admin=admin))
     events = tmp_path / "events"
-    events.mkdir()
-    conf = {
-        **FAST_SETTINGS,
-        **connector(),
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.dir": events.as_uri(),
-    }
+    conf = {**FAST_SETTINGS, **connector(), **event_log_settings(events)}
     ran = kplan(tmp_path, "fleet", "audit", "ingest", *as_options(conf))
     assert ran.code == 0, ran
     assert "requests 10" in ran.out

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.commands import kplan
-from tests.fleet.connect_server import FAST_SETTINGS, as_options
+from tests.fleet.connect_server import FAST_SETTINGS, as_options, event_log_settings
 from tests.fleet.spark_target import SparkTarget
 from tests.fleet.test_fleet_jobs import EXAMPLE, job_names
 
@@ -31,15 +31,7 @@ def table_plans(text: str) -> dict[str, str]:
 def test_plans_of_all_tables_are_shown_and_no_table_is_computed(tmp_path: Path) -> None:
     folder, logs = tmp_path / "fleet", tmp_path / "events"
     shutil.copytree(EXAMPLE, folder)
-    logs.mkdir()
-    conf = as_options(
-        {
-            **FAST_SETTINGS,
-            "spark.eventLog.enabled": "true",
-            "spark.eventLog.compress": "false",
-            "spark.eventLog.dir": logs.as_uri(),
-        }
-    )
+    conf = as_options({**FAST_SETTINGS, **event_log_settings(logs)})
     for words in (("snapshot",), ("audit", "ingest")):
         kplan(folder, "fleet", *words, *as_options(FAST_SETTINGS))
     for words, tables in VERBS.items():

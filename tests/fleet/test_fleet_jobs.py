@@ -14,7 +14,7 @@ import pytest
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import SparkSettings, open_session
 from tests.e2e.commands import kplan
-from tests.fleet.connect_server import FAST_SETTINGS, as_options
+from tests.fleet.connect_server import FAST_SETTINGS, as_options, event_log_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,14 +48,7 @@ def job_names(folder: Path) -> set[tuple[str, str]]:
 def test_jobs_have_the_name_of_the_command_and_of_their_work(tmp_path: Path) -> None:
     folder, logs = tmp_path / "fleet", tmp_path / "events"
     shutil.copytree(EXAMPLE, folder)
-    logs.mkdir()
-    conf = {
-        **FAST_SETTINGS,
-        **SECRETS,
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.dir": logs.as_uri(),
-    }
+    conf = {**FAST_SETTINGS, **SECRETS, **event_log_settings(logs)}
     took = kplan(folder, "fleet", "snapshot", "-run=one", *as_options(conf))
     assert took.code == 0, took.err
     read = kplan(folder, "fleet", "audit", "ingest", *as_options(conf))
