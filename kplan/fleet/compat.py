@@ -67,10 +67,9 @@ def properties_options(file: str, spark: str) -> tuple[str, ...]:
     return ("--properties-file", file, *(() if is_alone else ("--load-spark-defaults",)))
 
 
-def connect_server_jar(spark: str) -> str:
-    """Return what a Spark Connect server needs from Maven; "" where it is in Spark."""
-    is_apart = spark.startswith(_SPARK_3)
-    return f"org.apache.spark:spark-connect_{scala_version(spark)}:{spark}" if is_apart else ""
+def asks_for_tokens(spark: str) -> bool:
+    """Whether a Connect server of a Spark can ask for a token."""
+    return not spark.startswith(_SPARK_3)
 
 
 def map_groups(
@@ -114,6 +113,12 @@ def rebalance(rows: "DataFrame", column: str) -> "DataFrame":
     if spark_version().startswith(_SPARK_3):
         return rows.hint("rebalance")
     return rows.hint("rebalance", F.col(column))
+
+
+def can_observe(rows: "DataFrame") -> bool:
+    """Whether rows can be counted while they are written: not on Connect before 4.0."""
+    is_remote = "connect" in type(rows).__module__
+    return not (is_remote and spark_version().startswith(_SPARK_3))
 
 
 def takes_arrow_tables() -> bool:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from kplan.fleet.compat import minor_version, rebalance, spark_version
+from kplan.fleet.compat import can_observe, minor_version, rebalance, spark_version
 from kplan.fleet.snapshot import OBJECT_SCHEMA
 from kplan.model.errors import FleetError
 
@@ -96,10 +96,11 @@ class ParquetTables:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-        seen = Observation()
-        counted = rebalance(objects, "kind").observe(seen, F.count(F.lit(1)).alias("rows"))
-        counted.write.partitionBy("kind").parquet(self._path("objects", attempt))
-        return int(seen.get["rows"])
+        seen, found = Observation(), rebalance(objects, "kind")
+        if is_seen := can_observe(objects):
+            found = found.observe(seen, F.count(F.lit(1)).alias("rows"))
+        found.write.partitionBy("kind").parquet(self._path("objects", attempt))
+        return int(seen.get["rows"]) if is_seen else self.objects([attempt]).count()
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
         """Read these folders and no others."""

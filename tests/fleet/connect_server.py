@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from kplan.fleet.compat import connect_server_jar, spark_version
+from kplan.fleet.compat import spark_version
 from kplan.fleet.iceberg_tables import iceberg_settings, is_iceberg_supported
 from kplan.fleet.spark.jvm import find_java, spark_command
 from kplan.fleet.spark.session import spark_home
@@ -77,7 +77,8 @@ def connect_server(log: Path, more: Mapping[str, str]) -> Iterator[str]:
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.grpc.binding.address": "127.0.0.1",
     }
-    if jar := connect_server_jar(spark_version()):
+    if (spark := spark_version()).startswith("3."):  # it is not in Spark
+        jar = f"org.apache.spark:spark-connect_2.12:{spark}"
         options |= maven_settings(options, os.environ, jar)
     server_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
     work = ("--class", server_class, "spark-internal")

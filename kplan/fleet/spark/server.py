@@ -12,7 +12,7 @@ from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet.compat import spark_version
+from kplan.fleet.compat import asks_for_tokens, spark_version
 from kplan.fleet.spark.jvm import find_java, secret_options, spark_command, split_secrets
 from kplan.fleet.spark.session import SparkSettings, open_session, server_options, spark_home
 from kplan.model.dataclass import dataclass
@@ -93,9 +93,16 @@ def start_server(conf: Mapping[str, str], began_at: str) -> tuple[SparkServer, b
     that only its owner can read.
 
     Raises:
-        FleetError: one with other settings runs, or Spark does not start.
+        FleetError: one with other settings runs, or Spark does not start or has no tokens.
 
     """
+    spark = spark_version()
+    if not asks_for_tokens(spark):
+        raise FleetError(
+            f"A Connect server of Spark {spark} asks for no token: everyone on this machine could "
+            "use it.",
+            "Run commands without a server, or install PySpark 4.0 or later.",
+        )
     folder = server_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -28,7 +28,7 @@ from kplan.fleet.spark.jvm import (
     start_gateway,
 )
 from kplan.fleet.spark.progress import ProgressCallback, stop_session, watch_tasks
-from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings, maven_settings
+from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 
@@ -285,10 +285,8 @@ def table_settings(
 
 def server_options(conf: Mapping[str, str], port: int) -> dict[str, str]:
     """Return the settings of a Spark Connect server for this machine alone."""
-    jar = compat.connect_server_jar(compat.spark_version())
     return {
         **_spark_options(SparkSettings(conf=conf)),
-        **(maven_settings(conf, os.environ, jar) if jar else {}),
         "spark.app.name": "kplan server",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),

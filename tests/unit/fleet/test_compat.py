@@ -1,10 +1,14 @@
 """What is done by hand where a version of PySpark lacks it."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
-from kplan.fleet.compat import connect_server_jar, split_groups
+from kplan.fleet.compat import split_groups
 from kplan.fleet.logs import audit_topic
+from kplan.fleet.spark import server
+from kplan.model.errors import FleetError
 
 
 def test_a_group_is_whole_however_its_rows_lie_in_batches() -> None:
@@ -26,5 +30,14 @@ def test_jars_are_of_the_scala_and_version_of_spark(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(audit_topic, "spark_version", lambda: "3.5.9")
     found = audit_topic.connector_settings({}, {})
     assert found == {"spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.9"}
-    assert connect_server_jar("3.5.9") == "org.apache.spark:spark-connect_2.12:3.5.9"
-    assert connect_server_jar("4.0.2") == ""
+
+
+def test_a_server_that_everyone_could_use_is_not_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KPLAN_CACHE", str(tmp_path))
+    monkeypatch.setattr(server, "spark_version", lambda: "3.5.9")
+    with pytest.raises(FleetError, match=r"Spark 3\.5\.9 asks for no token") as refused:
+        server.start_server({}, "2026-11-24T00:00:00+00:00")
+    assert "PySpark 4.0 or later" in refused.value.hint
+    assert not list(tmp_path.iterdir())
