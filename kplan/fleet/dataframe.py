@@ -125,6 +125,20 @@ def create_dataframe(
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+
+def inline_few(rows: "DataFrame") -> "DataFrame":
+    """Compute rows; few become values of the plan, so that what is made of them is planned quickly.
+
+    Spark would plan it with all that they are made of, kept or not, which takes seconds.
+    """
+    if not takes_arrow_tables():
+        return rows
+    found = rows.limit(MAX_INLINE_ROWS + 1).toArrow()
+    if len(found) > MAX_INLINE_ROWS:
+        return rows
+    return rows.sparkSession.createDataFrame(found, rows.schema)
+
+
 Own = TypeVar("Own")
 ClusterTask = Callable[[Sequence[Row], Own], Iterable[Mapping[str, Any]]]
 """What is found in the rows of one cluster, with what is its own, say its configuration."""
@@ -197,6 +211,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MAX_ROWS = 1_000
+MAX_INLINE_ROWS = 1_000
+"""Rows that may be values of a plan; all of them go to every task."""
 MAX_QUERIES = 3
 """Answers that are computed together: while Spark plans one, its tasks work on another."""
 OUTPUT_FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", "": "parquet"}

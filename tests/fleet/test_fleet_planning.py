@@ -186,6 +186,22 @@ policy "partitions" {
 """
 
 
+def test_few_rows_are_values_of_the_next_query_and_many_are_not(
+    spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used, at = "named_struct('names', array('a', null)) used", "timestamp'2026-11-03 04:00:00' at"
+    none = "cast(null as string) none"
+    rows = spark.range(5).selectExpr("id", "map('k', string(id)) tags", used, at, none)
+    rows = rows.orderBy(rows["id"].desc())
+    for each in (rows, rows.where("id < 0")):
+        few = dataframe.inline_few(each)
+        assert few.collect() == each.collect()
+        assert few.dtypes == each.dtypes
+        assert "Range" not in dataframe.explain_table("few", few).query_plan
+    monkeypatch.setattr(dataframe, "MAX_INLINE_ROWS", 4)
+    assert dataframe.inline_few(rows) is rows
+
+
 def test_policies_are_asked_where_spark_works(objects: Make, tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(POLICY, encoding="utf-8")
     policies = load_configuration(tmp_path, Inputs(), KINDS).policies

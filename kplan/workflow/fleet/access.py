@@ -56,7 +56,7 @@ def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
         asked, left_out = load_policies(found.fleet, options, ports, found.objects)
         ports.progress.stage("Asking policies")
         describe_jobs(found.spark, "check policies")
-        judged = found.keep(check_policies(found.objects, asked))
+        judged = found.compute(check_policies(found.objects, asked))
         ordered = judged.orderBy("cluster", "policy", "kind", "identity", "message", "standing")
         tables, title = {"findings": idle, "violations": ordered}, "Lint of the fleet"
         if options.is_explain:
@@ -81,7 +81,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
         gone, coming = acl_changes(found.spark, by_cluster)
         describe_jobs(found.spark, "replay requests")
         history, logs = given.logs, given.log_lineage
-        rows = found.keep(replay_requests(history, found.objects, gone, coming))
+        rows = found.compute(replay_requests(history, found.objects, gone, coming))
         counts = rows.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
         tables = {"replay": rows, "totals": counts.toDF("cluster", "effect", "requests")}
         title = "What the plans would have changed"

@@ -53,12 +53,17 @@ class OpenSnapshot:
     objects: "DataFrame"
     _unread: Callable[[], FigureTable]
     _snapshot_times: Callable[[], str]
+    is_explain: bool = False
     kept: "list[DataFrame]" = field(default_factory=list)
 
     def keep(self, rows: "DataFrame") -> "DataFrame":
         """Have Spark keep rows that several tables are made of."""
         self.kept.append(rows.cache())
         return rows
+
+    def compute(self, rows: "DataFrame") -> "DataFrame":
+        """Compute rows now that several tables are made of, and keep them; not to explain them."""
+        return rows if self.is_explain else dataframe.inline_few(self.keep(rows))
 
     @property
     def unread(self) -> FigureTable:
@@ -187,7 +192,9 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
             )
             unread = begin(options.make_table, "unread", inventory.unread_kinds(objects), MAX_ROWS)
             taken = begin(dataframe.snapshot_times, objects)
-            found = OpenSnapshot(fleet, spark, store, run, objects, unread, taken)
+            found = OpenSnapshot(
+                fleet, spark, store, run, objects, unread, taken, options.is_explain
+            )
             try:
                 yield found
             finally:  # a Spark that others started outlives this answer
@@ -299,7 +306,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
         asked = load_desired(found.fleet, options, ports, found.objects)
         ports.progress.stage("Planning")
         describe_jobs(found.spark, "plan clusters")
-        everything = found.keep(plan.plan_clusters(found.objects, asked))
+        everything = found.compute(plan.plan_clusters(found.objects, asked))
         kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
         rows = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
         tables = {

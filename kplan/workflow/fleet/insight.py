@@ -65,9 +65,9 @@ def cost_tables(given: ReportInputs, months: int) -> InsightTables:
     owners = topic_owners(found.spark, ownership)
     span = (f"{first:%Y-%m}", f"{last:%Y-%m}")
     usage = costs.monthly_usage(objects, owners, ownership, used)
-    priced = found.keep(costs.price_usage(usage, rules, span))
+    priced = found.compute(costs.price_usage(usage, rules, span))
     spans = costs.month_spans(run_spans(objects))
-    coverage = found.keep(costs.month_coverage(spans.where(spans["month"].between(*span))))
+    coverage = found.compute(costs.month_coverage(spans.where(spans["month"].between(*span))))
     values = {
         "costs": costs.cost_table(priced),
         "clusters": costs.cost_table(priced, ("month", "cluster")),
@@ -130,7 +130,7 @@ def trend_tables(given: ReportInputs, days: int) -> InsightTables:
     owners = topic_owners(found.spark, ownership)
     figures = trends.daily_figures(objects, owners, ownership, known)
     rules = found.fleet.rules.trends
-    table = found.keep(trends.trend_table(figures, rules, known))
+    table = found.compute(trends.trend_table(figures, rules, known))
 
     def said() -> tuple[str, ...]:
         return (*notes.said, *_idle_limits(table, rules.limits.keys(), options.cluster_names))
@@ -176,7 +176,7 @@ def anomaly_tables(given: ReportInputs, until: date | None) -> InsightTables:
     watch = anomalies.Watch.until(until or given.ports.now().date(), rules)
     history = found.keep(anomalies.subject_history(used, watch, rules))
     values = {
-        "anomalies": found.keep(anomalies.anomaly_table(history, watch, rules)),
+        "anomalies": found.compute(anomalies.anomaly_table(history, watch, rules)),
         "left_out": anomalies.unjudged_clusters(history, found.objects, watch, rules),
     }
     days = {"watched": f"{watch.first} to {watch.last}", "baseline_from": str(watch.baseline)}

@@ -74,14 +74,14 @@ def recommend_privileges(
         ports.progress.stage("Comparing ACLs with usage")
         describe_jobs(found.spark, "compare ACLs with usage")
         objects = given.objects
-        made = found.keep(narrower_acls(given, asked))
+        made = found.compute(narrower_acls(given, asked))
         replayed = replay_requests(
             history,
             objects,
             made.select("cluster", "identity").distinct(),
             recommend.new_acl_rows(made, objects),
         )
-        proof = found.keep(recommend.replay_proof(made, replayed, history))
+        proof = found.compute(recommend.replay_proof(made, replayed, history))
         silent = clusters_without_log(objects, history)
         values = {
             "recommendations": recommend.recommendation_table(made, objects),

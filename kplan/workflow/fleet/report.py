@@ -70,7 +70,7 @@ def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     request = load_desired(given.found.fleet, given.options, given.ports, given.found.objects)
-    everything = given.found.keep(plan.plan_clusters(given.objects, request))
+    everything = given.found.compute(plan.plan_clusters(given.objects, request))
     rows = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = rows.groupBy("cluster", "finding", "risk").count()
     columns = [
@@ -122,7 +122,7 @@ def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
         return {}
     asked = RecommendOptions(_WINDOW)
     made = narrower_acls(given, asked)
-    table = given.found.keep(recommend.recommendation_table(made, given.objects))
+    table = given.found.compute(recommend.recommendation_table(made, given.objects))
     return {"recommended": recommend.recommendation_counts(table), "recommendations": table}
 
 
