@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.page import access, health, usage
+from kplan.fleet import page
 from kplan.fleet.snapshot import CLUSTER, USE, Row
 
 if TYPE_CHECKING:
@@ -69,15 +69,15 @@ def test_health_and_access_are_those_of_the_run(
         acl("User:*", "kafka-cluster", "Create", resource_type="Cluster"),
     ]
     found = objects(rows).cache()
-    assert listed(health.cluster_health(found)) == [
+    assert listed(page.cluster_health(found)) == [
         ("eu", "4.1", 2, 3, 1, 2, 1, 0),
         ("us", None, None, 1, None, None, 0, 0),
     ]
-    assert listed(health.unhealthy_topics(found)) == [("eu", "shop.orders", 1, 2)]
+    assert listed(page.unhealthy_topics(found)) == [("eu", "shop.orders", 1, 2)]
     topics = found.where("identity = 'shop.orders' and kind = 'kafka_topic'")
-    holders = access.topic_holders(found, topics.withColumnRenamed("identity", "topic"))
+    holders = page.topic_holders(found, topics.withColumnRenamed("identity", "topic"))
     assert listed(holders) == [("eu", "shop.orders", "User:billing, User:shop", "User:shop")]
-    broad = access.broad_acls(found).select("principal", "resource_type", "why")
+    broad = page.broad_acls(found).select("principal", "resource_type", "why")
     assert listed(broad) == [
         ("User:*", "CLUSTER", "everyone, any host"),
         ("User:*", "TOPIC", "everyone, all resources, any host"),
@@ -93,12 +93,12 @@ def test_requests_are_counted_by_day_and_small_clusters_together(spark: "SparkSe
         for at in days
     ]
     used = spark.createDataFrame(rows, USAGE)
-    found = listed(usage.requests_by_day(used))
-    assert len(found) == 2 * (usage.MAX_LINES + 1)
+    found = listed(page.requests_by_day(used))
+    assert len(found) == 2 * (page.MAX_LINES + 1)
     assert found[0] == ("2026-11-16", "c0", 20, 0)
     assert found[6] == ("2026-11-16", "others", 2 * (4 + 3), 0)
     assert found[7] == ("2026-11-17", "c0", 10, 10)
-    denied = listed(usage.denied_requests(used))
+    denied = listed(page.denied_requests(used))
     assert len(denied) == 8
     assert denied[0] == (
         *("c0", "User:a", "READ", "TOPIC", "orders"),

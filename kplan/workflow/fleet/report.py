@@ -5,9 +5,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from kplan.fleet import inventory, lint, plan, policy, recommend
+from kplan.fleet import inventory, lint, page, plan, policy, recommend
 from kplan.fleet.logs import requests
-from kplan.fleet.page import access, health, usage
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
@@ -49,8 +48,8 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
         made = render_figures(title, result, (options, found), logs)
         tables = (*made.tables, found.unread)
         if given.history is not None:  # a chart is drawn whole, whatever -limit says
-            days = usage.requests_by_day(given.history)
-            most = usage.MAX_DAYS * (usage.MAX_LINES + 1)
+            days = page.requests_by_day(given.history)
+            most = page.MAX_DAYS * (page.MAX_LINES + 1)
             tables = (*tables, options.make_table("requests_by_day", days, most))
         return replace(made, tables=tables, notes=(*made.notes, *given.notes))
 
@@ -62,9 +61,9 @@ def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     given.notes += left_out
     judged = policy.check_policies(given.objects, asked)
     return {
-        "unhealthy": health.unhealthy_topics(given.objects),
+        "unhealthy": page.unhealthy_topics(given.objects),
         "violations": judged.orderBy("cluster", "policy", "kind", "identity", "message"),
-        "health": health.cluster_health(given.objects),
+        "health": page.cluster_health(given.objects),
     }
 
 
@@ -98,8 +97,8 @@ def _inventory_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 def _access_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     largest = inventory.largest_topics(given.objects, _TOP)
     return {
-        "who_can": access.topic_holders(given.objects, largest),
-        "broad_acls": access.broad_acls(given.objects),
+        "who_can": page.topic_holders(given.objects, largest),
+        "broad_acls": page.broad_acls(given.objects),
         "idle_acls": lint.acl_findings(given.objects),
     }
 
@@ -108,7 +107,7 @@ def _usage_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     if given.history is None:
         return {}
     return {
-        "denials": usage.denied_requests(given.history),
+        "denials": page.denied_requests(given.history),
         "used": requests.last_usage(given.history),
     }
 

@@ -1,4 +1,4 @@
-"""Who can read and write the largest topics, and permissions for many at once."""
+"""What only the page about a fleet asks: health, access, and requests by day."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ from kplan.cluster.request import AclBinding
 from kplan.fleet.access import acl_rows, authorizer_rules
 from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
-from kplan.fleet.snapshot import CLUSTER, KINDS_READ
+from kplan.fleet.snapshot import CLUSTER, HIDDEN, KINDS_READ, LEADERLESS, UNDER_REPLICATED, USE
 from kplan.model.table import NO_OWNER
 from kplan.policy.access_query import who_can
 from kplan.policy.authorizer import (
@@ -18,8 +18,10 @@ from kplan.policy.authorizer import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
+OTHERS = "others"
+MAX_LINES, MAX_DAYS = 6, 366
 _MOST_NAMES = 10
 _SCHEMA = "cluster string, topic string, readers string, writers string"
 _OPERATIONS = {"readers": "READ", "writers": "WRITE"}
@@ -29,6 +31,63 @@ _BINDING = (
 )
 
 
+# ---- health
+
+
+def cluster_health(objects: "DataFrame") -> "DataFrame":
+    """Say how each cluster is.
+
+    Out: cluster, version, brokers, topics, leaderless and under_replicated (partitions; null where
+    the run does not know), one_replica (topics with one copy), hidden (objects that it may not
+    read).
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    topic, cluster = F.col("kind") == "kafka_topic", F.col("kind") == CLUSTER
+    found = F.col("attributes")
+    brokers = F.size(F.from_json(found["brokers"], "array<array<string>>"))
+    copies = found["replication_factor"].cast("long")
+    return (
+        objects.groupBy("cluster")
+        .agg(
+            F.max(F.when(cluster, found["version"])).alias("version"),
+            F.max(F.when(cluster, brokers)).alias("brokers"),
+            F.count_if(topic).alias("topics"),
+            *(F.sum(_figure(name)).alias(name) for name in (LEADERLESS, UNDER_REPLICATED)),
+            F.count_if(topic & (copies == 1)).alias("one_replica"),
+            F.count_if(F.col("kind") == HIDDEN).alias("hidden"),
+        )
+        .orderBy(F.desc_nulls_last(LEADERLESS), F.desc_nulls_last(UNDER_REPLICATED), "cluster")
+    )
+
+
+def unhealthy_topics(objects: "DataFrame") -> "DataFrame":
+    """List topics with partitions that lack a leader or an in-sync replica, the worst first.
+
+    Out: cluster, topic, leaderless, under_replicated (partitions).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return (
+        objects.select(
+            "cluster",
+            F.col("identity").alias("topic"),
+            *(_figure(name).alias(name) for name in (LEADERLESS, UNDER_REPLICATED)),
+        )
+        .where(f"{LEADERLESS} > 0 or {UNDER_REPLICATED} > 0")
+        .orderBy(F.desc(LEADERLESS), F.desc(UNDER_REPLICATED), "cluster", "topic")
+    )
+
+
+def _figure(name: str) -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.when(F.col("kind") == USE, F.col("attributes")[name].cast("long"))
+
+
+# ---- access
+
+
 def topic_holders(objects: "DataFrame", topics: "DataFrame") -> "DataFrame":
     """Say who can read and write some topics, as `kplan fleet access who-can` does.
 
@@ -36,7 +95,7 @@ def topic_holders(objects: "DataFrame", topics: "DataFrame") -> "DataFrame":
     left out. Out: cluster, topic, readers, writers (names,
     in order; super users are not among them).
     """
-    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+    from pyspark.sql import functions as F  # noqa: N812
 
     kinds = F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
     is_known = (F.col("kind") == CLUSTER) & F.array_contains(kinds, "kafka_acl")
@@ -118,3 +177,57 @@ def broad_acls(objects: "DataFrame") -> "DataFrame":
         )
         .orderBy("cluster", "principal", "resource_type", "resource_name", "operation", "host")
     )
+
+
+# ---- usage
+
+
+def requests_by_day(used: "DataFrame") -> "DataFrame":
+    """Count requests by day, for the busiest clusters and for all others together.
+
+    Out: day (2026-11-16), cluster, requests, denied; at most MAX_DAYS days, the latest ones.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    counts = used.groupBy(F.to_date("first_at").alias("day"), "cluster").agg(
+        F.sum("count").alias("requests"), _denied().alias("denied")
+    )
+    busiest = (
+        counts.groupBy("cluster")
+        .agg(F.sum("requests").alias("all"))
+        .orderBy(F.desc("all"), "cluster")
+        .limit(MAX_LINES)
+        .select("cluster", F.expr("true").alias("is_busy"))
+    )
+    days = counts.select("day").distinct().orderBy(F.desc("day")).limit(MAX_DAYS)
+    line = F.when(F.col("is_busy"), F.col("cluster")).otherwise(F.lit(OTHERS))
+    return (
+        counts.join(F.broadcast(days), "day", "left_semi")
+        .join(F.broadcast(busiest), "cluster", "left")
+        .groupBy(F.date_format("day", "yyyy-MM-dd").alias("day"), line.alias("cluster"))
+        .agg(F.sum("requests").alias("requests"), F.sum("denied").alias("denied"))
+        .orderBy("day", "cluster")
+    )
+
+
+def denied_requests(used: "DataFrame") -> "DataFrame":
+    """List denied requests, the most frequent first.
+
+    Out: cluster, principal, operation, resource_type, resource_name, count, last_at.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    last = F.date_format(F.max("last_at"), "yyyy-MM-dd'T'HH:mm:ss'Z'")
+    keys = ("cluster", "principal", "operation", "resource_type", "resource_name")
+    return (
+        used.where("not is_allowed")
+        .groupBy(*keys)
+        .agg(F.sum("count").alias("count"), last.alias("last_at"))
+        .orderBy(F.desc("count"), *keys)
+    )
+
+
+def _denied() -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.coalesce(F.sum(F.when(~F.col("is_allowed"), F.col("count"))), F.lit(0))

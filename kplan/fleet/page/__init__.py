@@ -1,1 +1,0 @@
-"""What only the page about a fleet asks of a run and of logs."""
