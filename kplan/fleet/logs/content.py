@@ -351,23 +351,22 @@ def _batches(
     """Cut bytes into lines; what is cut off in the middle of one is left out."""
     rest = b""
     for block in blocks:
-        whole, newline, after = block.rpartition(b"\n")
-        if newline:
-            yield _batch(part, rest + whole + newline)
-            rest = after
-        else:
-            rest += block
+        held = rest + block if rest else block
+        end = held.rfind(b"\n") + 1
+        if end:
+            yield _batch(part, memoryview(held)[:end])
+        rest = held[end:]
     if rest and not failures:
-        yield _batch(part, rest)
+        yield _batch(part, memoryview(rest))
 
 
-def _batch(part: int, held: bytes) -> "pa.RecordBatch":
+def _batch(part: int, held: memoryview) -> "pa.RecordBatch":
     """Make a batch of lines, with their ends: nothing is copied."""
     import numpy as np  # noqa: PLC0415 - heavy
     import pyarrow as pa  # noqa: PLC0415
 
     ends = np.flatnonzero(np.frombuffer(held, np.uint8) == ord("\n")) + 1
-    if not held.endswith(b"\n"):
+    if held[-1] != ord("\n"):
         ends = np.append(ends, len(held))
     offsets = np.concatenate(([0], ends)).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(held)]

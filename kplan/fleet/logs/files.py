@@ -42,7 +42,7 @@ from kplan.model.log_layout import LogLayout
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-TASK_BYTES = 128 << 20
+TASK_BYTES = 256 << 20
 """What a task reads of a log: the more, the more of its lines are alike."""
 PACKED_RATIO = 8
 """How much more a byte of a compressed file is to read."""

@@ -1,8 +1,7 @@
 r"""Layouts of authorizer logs: how each is taken apart, in Spark's own expressions.
 
-Lines that begin as Kafka's default layout does (`[%d] %p %m (%c)%n`) are added up without their
-time; what they say matches one regular expression. The others are read in steps, which default
-lines never reach:
+Requests in Kafka's default layout (`[%d] %p %m (%c)%n`) are taken apart where lines are added up
+(`lines.py`). The others are read here in steps, which default lines never reach:
 
     wrapped    JSON of Docker, log4j 2, ECS or CloudWatch, or an event of Confluent's audit log:
                its message, after its time
@@ -15,19 +14,18 @@ Lines in a layout that the fleet file names are first written in the default one
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import request_sums
 from kplan.fleet.compat import valid_utf8
 from kplan.fleet.logs.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
-from kplan.fleet.logs.lines import SUM_COLUMNS
+from kplan.fleet.logs.lines import MARK, PART_COUNT, SUM_COLUMNS
 from kplan.model.log_layout import LogLayout
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-MARK, PART_COUNT = "\x01", 7
 _TEXT, _WORD = r"([^\x01]*?)", r"([^\x01\s]*)"
 _VERDICT = rf"(?>{_TEXT} is (Allowed|Denied) "
 _MESSAGE = (
@@ -35,7 +33,6 @@ _MESSAGE = (
     rf" on resource = ([^\x01\s:]*):[^:]*:(?>{_TEXT} for request = ){_WORD}"
     r" with resourceRefCount = \d{1,18}"
 )
-_DEFAULT = rf"(?s)^(?>.*?Principal = ){_MESSAGE}\s*(?: based on rule .*)?\z"
 """Java's; what is in (?>...) is looked for once, so that no line takes long."""
 _LOGGER = r"(?:\s*[(\[][\w.$-]+[)\]])?\s*\z"
 """The name of the logger, where the pattern has it last."""
@@ -153,71 +150,50 @@ def parse_lines(sums: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     keys = [each for each in sums.columns if each not in SUM_COLUMNS]
-    found = _parse_others(_parse_default(_merge_sums(sums, keys)))
-    is_refused = F.col("said").startswith(MARK) & ~F.col("is_default")
-    said = F.when(is_refused, F.substring("said", 2, _ANY_LENGTH)).otherwise(F.col("said"))
+    is_default, line = F.col("is_default"), F.call_function("rtrim", F.lit("\r\n"), F.col("said"))
+    text = F.when(is_default, F.col("said")).otherwise(line)
+    found = _parse_others(sums.withColumn("text", valid_utf8(text)))
     is_other = F.col("other").isNotNull() & F.coalesce("other_at", "first_at").isNotNull()
-    is_line = F.col("is_default") | is_other
+    is_line = is_default | is_other
     first, last = (
         F.when(is_other, F.coalesce("other_at", each)).otherwise(F.col(each))
         for each in ("first_at", "last_at")
     )
-    return (
-        found.select(
-            *keys,
-            F.when(is_other, F.col("other")).otherwise(said).alias("text"),
-            is_line.alias("is_line"),
-            (is_other & F.col("other_at").isNotNull() & F.col("is_utc")).alias("is_utc"),
-            "count",
-            first.alias("first_at"),
-            last.alias("last_at"),
-        )
-        .groupBy(*keys, "text", "is_line", "is_utc", F.to_date("first_at").alias("day"))
-        .agg(
+    parsed = found.select(
+        *keys,
+        F.when(is_other, F.col("other")).otherwise(F.col("text")).alias("text"),
+        is_line.alias("is_line"),
+        (is_other & F.col("other_at").isNotNull() & F.col("is_utc")).alias("is_utc"),
+        (F.col("has_time") & ~is_line).alias("is_timed"),
+        "count",
+        first.alias("first_at"),
+        last.alias("last_at"),
+    )
+    day = F.to_date("first_at").alias("day")
+    return _whole_text(
+        parsed.groupBy(*keys, "text", "is_line", "is_utc", "is_timed", day).agg(
             F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
             *request_sums(),
         )
-        .drop("is_line", "day")
-        .where(F.col("is_whole") | ~F.col("text").rlike(_EXPLANATION))
-    )
+    ).where(F.col("is_whole") | ~F.col("text").rlike(_EXPLANATION))
 
 
-def _merge_sums(sums: "DataFrame", keys: Sequence[str]) -> "DataFrame":
-    """Add up what tasks did, of a day; in, out: keys, said, has_time, count, first_at, last_at."""
+def _whole_text(found: "DataFrame") -> "DataFrame":
+    """Give lines that are none of the authorizer's as they were, with the first of their times."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    is_timed = F.col("has_time").alias("is_timed")
-    return (
-        sums.groupBy(*keys, "said", is_timed, F.to_date("first_at").alias("day"))
-        .agg(
-            F.bool_and("has_time").alias("has_time"),
-            *request_sums(),
-        )
-        .drop("is_timed", "day")
-    )
-
-
-def _parse_default(found: "DataFrame") -> "DataFrame":
-    """Take apart what lines of the default layout say: said, is_default, and what is given.
-
-    `line` is as it was: of lines that say the same, the first one.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    has_time = F.col("has_time")
-    text = valid_utf8(F.call_function("rtrim", F.lit("\r\n"), F.col("said")))
+    text = F.col("text")
     time = F.date_format("first_at", "'['yyyy-MM-dd HH:mm:ss,SSS']'")
-    parsed = F.regexp_replace("text", _DEFAULT, _ALL_PARTS)
-    return (
-        found.withColumn("text", text)
-        .withColumn("parsed", F.when(has_time, parsed))
-        .withColumn("is_default", F.coalesce(F.col("parsed") != F.col("text"), F.lit(col=False)))
-        .withColumn("line", F.when(has_time, F.concat(time, "text")).otherwise(F.col("text")))
-        .withColumn("said", F.when(F.col("is_default"), F.col("parsed")).otherwise(F.col("line")))
+    line = (
+        F.when(F.col("is_whole"), text)
+        .when(F.col("is_timed"), F.concat(time, text))
+        .when(text.startswith(MARK), F.substring(text, 2, _ANY_LENGTH))
+        .otherwise(text)
     )
+    return found.withColumn("text", line).drop("is_line", "is_timed", "day")
 
 
-def _parse_others(read: "DataFrame") -> "DataFrame":
+def _parse_others(sums: "DataFrame") -> "DataFrame":
     """Add the content of lines in other layouts: other, other_at, is_utc."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -225,7 +201,7 @@ def _parse_others(read: "DataFrame") -> "DataFrame":
     is_candidate = ~F.col("is_default") & F.col("text").contains("rincipal")
     is_candidate &= ~F.col("text").startswith(MARK)
     wrapped = F.regexp_extract("text", _WRAPPED, 1)
-    found = _unwrap(read.withColumn("plain", F.when(is_candidate, F.col("text"))), wrapped)
+    found = _unwrap(sums.withColumn("plain", F.when(is_candidate, F.col("text"))), wrapped)
     found = _unwrap(found, F.regexp_extract("plain", _WRAPPED, 1))  # Docker wraps what log4j wrote
     head = F.substring_index(plain, _BEGINS, 1)
     message = F.substr(plain, F.length(head) + F.lit(len(_BEGINS) + 1))

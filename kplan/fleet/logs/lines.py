@@ -1,7 +1,8 @@
 """Lines of logs that differ in their time only, added up in Arrow where they are read.
 
-Most lines of an authorizer log repeat. Adding them up before Spark has them means that only what
-differs crosses from Python to Java, and is taken apart there.
+Most lines of an authorizer log repeat. They are added up before Spark has them, and lines of
+Kafka's default layout taken apart, so that only what differs crosses from Python to Java. Lines of
+other layouts are taken apart there (`layout.py`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,14 +13,32 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-SUM_SCHEMA = "said string, has_time boolean, count long, first_at timestamp, last_at timestamp"
-"""What stands beside the keys of lines: `said` is what follows the time of Kafka's default layout,
-else the whole line."""
+MARK, PART_COUNT = "\x01", 7
+"""What stands between the parts of a request, and how many these are."""
+SUM_SCHEMA = (
+    "said string, has_time boolean, is_default boolean, count long, first_at timestamp, "
+    "last_at timestamp"
+)
+"""What stands beside the keys of lines. `said` is what follows the time of Kafka's default layout,
+else the whole line; where a request `is_default`, it is its parts with marks between them."""
 SUM_COLUMNS = tuple(each.split()[0] for each in SUM_SCHEMA.split(", "))
 HELD_BYTES = 64 << 20
 """How much a task holds until it adds up."""
-_COLUMNS = ("said", "day", "count", "first", "last")
+_COLUMNS = ("said", "day", "is_default", "count", "first", "last")
 """What lines have beside their keys until they are written for Spark."""
+_SPACE = r" \t\n\x0b\f\r"
+_TEXT, _WORD = r"[^\x01]*?", rf"[^\x01{_SPACE}]*"
+_REQUEST = (
+    rf"(?s)\A{_TEXT}Principal = (?P<principal>{_TEXT}) is (?P<verdict>Allowed|Denied)"
+    rf" operation = (?P<operation>{_WORD}) from host = (?P<host>{_WORD})"
+    rf" on resource = (?P<type>[^\x01{_SPACE}:]*):[^:]*:(?P<name>{_TEXT})"
+    rf" for request = (?P<request>{_WORD}) with resourceRefCount = \d{{1,18}}"
+    rf"[{_SPACE}]*(?: based on rule .*)?\z"
+)
+"""RE2's; `layout.py` has it in Java's words."""
+_ENDS = ((0, " operation = "), (5, " for request = "))
+"""What must not be in a part, by its place: RE2 would go on behind the first one, Java does not.
+Such lines are left to Java."""
 _TIME_LENGTH = 25
 _ANY_LENGTH = 1 << 30
 _DIGITS = (1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19, 21, 22, 23)
@@ -53,10 +72,10 @@ def add_up(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
             held = [_grouped(held)]
             size = held[0].nbytes
             if size >= HELD_BYTES // 2:
-                yield from _sums(held.pop())
+                yield from _sums(_parse_requests(held.pop()))
                 size = 0
     if held:
-        yield from _sums(_grouped(held))
+        yield from _sums(_parse_requests(_grouped(held)))
 
 
 def _grouped(held: Sequence["pa.Table"]) -> "pa.Table":
@@ -68,6 +87,23 @@ def _grouped(held: Sequence["pa.Table"]) -> "pa.Table":
     found = lines.group_by(keys, use_threads=False).aggregate(sums)
     names = {f"{name}_{how}": name for name, how in sums}
     return found.rename_columns([names.get(each, each) for each in found.column_names])
+
+
+def _parse_requests(lines: "pa.Table") -> "pa.Table":
+    """Take requests of the default layout apart: `said`, is_default."""
+    import pyarrow as pa  # noqa: PLC0415 - on the executor
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    said = lines["said"].combine_chunks()
+    parts = pc.extract_regex(said, _REQUEST).flatten()
+    is_default = pc.and_(parts[0].is_valid(), lines["day"].combine_chunks().is_valid())
+    for place, end in _ENDS:
+        is_longer = pc.coalesce(pc.match_substring(parts[place], end), pa.scalar(value=False))
+        is_default = pc.and_not(is_default, is_longer)
+    joined = pc.binary_join_element_wise(*parts, pa.scalar(MARK.encode(), pa.binary()))
+    found = pc.if_else(is_default, joined, said)
+    at = lines.column_names.index("said")
+    return lines.set_column(at, "said", found).append_column("is_default", is_default)
 
 
 def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:
@@ -84,6 +120,7 @@ def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:
             # Bytes that are no text stay as they are: Java makes a text of them.
             "said": pa.Array.from_buffers(pa.string(), len(said), said.buffers(), -1, said.offset),
             "has_time": batch["day"].is_valid(),
+            "is_default": batch["is_default"],
             "count": batch["count"],
             **{f"{each}_at": pc.multiply(batch[each], 1000).cast(at) for each in ("first", "last")},
         }

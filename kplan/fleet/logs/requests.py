@@ -11,7 +11,7 @@ from kplan.fleet.access import (
     request_sums,
 )
 from kplan.fleet.inventory import topic_use
-from kplan.fleet.logs.layout import MARK, PART_COUNT
+from kplan.fleet.logs.lines import MARK, PART_COUNT
 from kplan.model.log_layout import KAFKA_SCHEME
 
 if TYPE_CHECKING:

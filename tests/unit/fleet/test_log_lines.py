@@ -1,14 +1,16 @@
 """Lines that differ in their time only are added up where they are read."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, strategies
 
 from kplan.fleet.logs import lines
-from kplan.fleet.logs.lines import add_up
+from kplan.fleet.logs.lines import MARK, add_up
 
 
 def batch(*texts: str | bytes, part: int = 0) -> pa.RecordBatch:
@@ -37,6 +39,7 @@ def test_lines_that_say_the_same_on_a_day_are_one_row() -> None:
         "part": 0,
         "said": " INFO x",
         "has_time": True,
+        "is_default": False,
         "count": 3,
         "first_at": at("2026-11-01T09:00:00"),
         "last_at": at("2026-11-01T23:59:59.999"),
@@ -120,3 +123,75 @@ def test_what_repeats_is_held_to_the_end_and_is_one_row(monkeypatch: pytest.Monk
     monkeypatch.setattr(lines, "HELD_BYTES", 4_000)
     (row,) = sums(*(batch("[2026-11-01 10:00:00,123] x") for _ in range(400)))
     assert row["count"] == 400
+
+
+WORDS = strategies.sampled_from(
+    (
+        *("User:a", "team, b", "READ", "Topic", ":", "LITERAL", "orders", "FETCH", "é", "\t", "\v"),
+        *(
+            " is Allowed operation = ",
+            " is Denied operation = ",
+            " from host = ",
+            " on resource = ",
+        ),
+        *(
+            " for request = ",
+            " with resourceRefCount = ",
+            "1",
+            " based on rule Default",
+            MARK,
+            "\r",
+        ),
+        *("Principal = ", " operation = ", " is ", "10.0.0.1"),
+    )
+)
+USUAL = (
+    *("Principal = ", "User:a", " is Allowed operation = ", "READ", " from host = ", "10.0.0.1"),
+    *(" on resource = ", "Topic", ":", "LITERAL", ":", "orders", " for request = ", "FETCH"),
+    *(" with resourceRefCount = ", "1", " based on rule Default"),
+)
+TEXT, WORD = r"([^\x01]*?)", r"([^\x01 \t\n\x0b\f\r]*)"
+REQUEST = re.compile(
+    rf"(?s)^(?>.*?Principal = )(?>{TEXT} is (Allowed|Denied) operation = ){WORD} from host = {WORD}"
+    rf" on resource = ([^\x01 \t\n\x0b\f\r:]*):[^:]*:(?>{TEXT} for request = ){WORD}"
+    r" with resourceRefCount = [0-9]{1,18}[ \t\n\x0b\f\r]*(?: based on rule .*)?\Z"
+)
+"""What decides in Java which lines are requests, and what their parts are."""
+
+
+@strategies.composite
+def nearly_requests(draw: strategies.DrawFn) -> str:
+    words = list(USUAL)
+    for _ in range(draw(strategies.integers(0, 3))):
+        at = draw(strategies.integers(0, len(words) - 1))
+        words[at : at + draw(strategies.integers(0, 1))] = [draw(WORDS)]
+    return " INFO " + "".join(words)
+
+
+@given(strategies.lists(nearly_requests(), min_size=1, unique=True))
+def test_a_request_has_the_parts_that_java_finds_or_is_left_to_java(texts: list[str]) -> None:
+    for row in sums(batch(*(f"[2026-11-01 10:00:00,123]{each}" for each in texts))):
+        if row["is_default"]:
+            assert any(
+                (found := REQUEST.match(text)) and MARK.join(found.groups()) == row["said"]
+                for text in texts
+            )
+        else:
+            found = REQUEST.match(row["said"])
+            is_rare = re.search(
+                rf"operation = .* operation = |for .* for request = |{MARK}", row["said"]
+            )
+            assert row["said"] in texts
+            assert not found or is_rare
+
+
+def test_a_request_of_the_default_layout_is_taken_apart_and_others_are_not() -> None:
+    said = "Principal = User:a is Denied operation = READ from host = ::1 on resource = "
+    said += "Topic:LITERAL:my topic for request = FETCH with resourceRefCount = 12"
+    parts = ["User:a", "Denied", "READ", "::1", "Topic", "my topic", "FETCH"]
+    for end in ("", " based on rule X", "\r", " based on rule X\r"):
+        (row,) = sums(batch(f"[2026-11-01 10:00:00,123] INFO {said}{end}"))
+        assert (row["is_default"], row["said"].split(MARK)) == (True, parts)
+    for line in (f"INFO {said}", f"[2026-11-01 10:00:00,123] {said} and more"):
+        (row,) = sums(batch(line))
+        assert (row["is_default"], MARK in row["said"]) == (False, False)
