@@ -85,7 +85,7 @@ def access(
         who_can,
     )
 
-    def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
+    def answer(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
         if question is AccessQuestion.WHO_CAN:
             return who_can(options, ports, words[0], words[1])
         return access_of(options, ports, words[0])
@@ -96,7 +96,7 @@ def access(
         raise UsageError(f"The usage is kplan fleet access {usage}.")
     if question is AccessQuestion.OF and ":" not in words[0]:
         raise UsageError(f'"{words[0]}" is not a principal.', f"Write it as User:{words[0]}.")
-    return command.completeness_exit(command.run_command(session, (spark, run, inputs), asked))
+    return command.completeness_exit(command.run_command(session, (spark, run, inputs), answer))
 
 
 @verb(("kplan fleet lint", "Find ACLs without effect and violations of policies."))
@@ -154,12 +154,12 @@ def audit(
             )
         return _follow(session, (spark, run, inputs), how)
 
-    def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
+    def answer(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
         if work is AuditWork.INGEST:
             return ingest_logs(options, ports)
         return read_usage(options, ports, Path(removed) if removed else None)
 
-    found = command.run_command(session, (spark, run, inputs), asked, {"-removed": removed}, since)
+    found = command.run_command(session, (spark, run, inputs), answer, {"-removed": removed}, since)
     return command.completeness_exit(found)
 
 

@@ -40,7 +40,7 @@ class ReassignmentRequests(UsageRequests):
     """
 
     def slow_reassignments(self, lists: int) -> None:
-        """Let moves that are begun from now on take so many lists of reassignments."""
+        """Let moves that begin from now on take so many lists of reassignments."""
         self._store.lists_per_reassignment = lists
 
     def reassignments(
@@ -62,7 +62,7 @@ class ReassignmentRequests(UsageRequests):
     def reassign(self, targets: TargetReplicas) -> Mapping[TopicPartition, ItemResult]:
         """Begin to move replicas, or go back."""
 
-        def begun(contents: Contents, key: TopicPartition) -> Contents | Refusal:
+        def begin(contents: Contents, key: TopicPartition) -> Contents | Refusal:
             target = targets[key]
             if target is None:
                 return _cancel_reassignment(contents, key)
@@ -70,7 +70,7 @@ class ReassignmentRequests(UsageRequests):
                 return refusal(39, fault)
             return _start_reassignment(contents, key, target, self._store.lists_per_reassignment)
 
-        return self._serve_partitions("reassign", targets, begun)
+        return self._serve_partitions("reassign", targets, begin)
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
         """Return the bytes of each replica; an adding replica has none; raises Unread."""

@@ -135,7 +135,7 @@ def _file_state(log: LogPath) -> FileState | None:
                 return None
             found = FileState(log.place, length, changed_ms, end=length)
             if is_packed(log.path):
-                held = _unpacked_head(log.path, file)
+                held = _decompress_head(log.path, file)
                 return found._replace(known=_known_head(held, log.ends), first=_first_request(held))
             known = _known_end(file, length, log.ends)
             start = max(log.ends[known].end, 0) if known >= 0 else 0
@@ -178,9 +178,9 @@ def _known_head(held: bytes, ends: Sequence[KnownEnd]) -> int:
     return max(fitting)[2] if fitting else -1
 
 
-def _unpacked_head(path: str, file: BinaryIO) -> bytes:
+def _decompress_head(path: str, file: BinaryIO) -> bytes:
     held = b""
-    for block in _unpacked(path, file, []):
+    for block in _decompress(path, file, []):
         held += block
         if len(held) >= HEAD_BYTES:
             break
@@ -291,12 +291,12 @@ def _packed_lines(span: Span) -> Iterator["pa.RecordBatch"]:
     """Read what can be read of a compressed file."""
     failures: list[str] = []
     with Path(span.path).open("rb") as file:
-        yield from _batches(span.part, _unpacked(span.path, file, failures), failures)
+        yield from _batches(span.part, _decompress(span.path, file, failures), failures)
     if failures:
         yield _reason(span.part, CUT + failures[0])
 
 
-def _unpacked(path: str, file: BinaryIO, failures: list[str]) -> Iterator[bytes]:
+def _decompress(path: str, file: BinaryIO, failures: list[str]) -> Iterator[bytes]:
     try:
         stream = _unpack(path, file)
         while block := stream.read(BLOCK_BYTES):

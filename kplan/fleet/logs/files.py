@@ -110,7 +110,7 @@ def list_log_files(
     found: dict[tuple[str, str], NamedFile] = {}
     failures: list[tuple[str, FleetError]] = []
     with open_query_pool() as pool:
-        asked = [(each, pool.submit(_listed, spark, each)) for each in given]
+        asked = [(each, pool.submit(_list_files, spark, each)) for each in given]
         for each, listed in asked:
             try:
                 sources = listed.result()
@@ -125,7 +125,7 @@ def list_log_files(
     return list(found.values()), failures
 
 
-def _listed(spark: "SparkSession", given: LogPatterns) -> list[str]:
+def _list_files(spark: "SparkSession", given: LogPatterns) -> list[str]:
     """List files by name; raises FleetError where a pattern fits nothing."""
     from pyspark.errors import AnalysisException
 
@@ -198,7 +198,7 @@ def _grown_files(
     failures: dict[tuple[str, str], str] = {}
     names: dict[int, str] = {}
     size = 0
-    for state in _look(spark, paths):
+    for state in _read_states(spark, paths):
         file, path = files[state.place], paths[state.place].path
         if state.failure:
             failures[file.cluster, file.source] = state.failure
@@ -265,7 +265,7 @@ def _ends_of(
     ]
 
 
-def _look(spark: "SparkSession", paths: Sequence[LogPath]) -> list[FileState]:
+def _read_states(spark: "SparkSession", paths: Sequence[LogPath]) -> list[FileState]:
     if not paths:
         return []
     tasks = 1 + len(paths) // _STATES_PER_TASK
@@ -299,7 +299,7 @@ def _changed_objects(
     if not files:
         return []
     changed = F.unix_millis("modificationTime").alias("changed_ms")
-    read = spark.read.format("binaryFile").load([_escaped(each.source) for each in files])
+    read = spark.read.format("binaryFile").load([_escape_pattern(each.source) for each in files])
     try:
         rows = read.select("_metadata.file_path", "length", changed).collect()
     except Exception as failure:
@@ -314,7 +314,7 @@ def _changed_objects(
     return found
 
 
-def _escaped(source: str) -> str:
+def _escape_pattern(source: str) -> str:
     return _GLOB_CHARACTERS.sub(r"\\\1", unquote(source))
 
 
@@ -383,7 +383,7 @@ def _read_native(
     from pyspark.sql import functions as F  # noqa: N812
 
     reader = spark.read.option("ignoreCorruptFiles", value=are_cut_read)
-    read = reader.text([_escaped(each.source) for each in parts])
+    read = reader.text([_escape_pattern(each.source) for each in parts])
     named = create_dataframe(
         spark, [(each.source, each.part) for each in parts], "source string, part int"
     )

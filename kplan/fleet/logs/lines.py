@@ -66,19 +66,19 @@ def add_up(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
     size = 0
     for batch in batches:
         if batch.num_rows:
-            held.append(_timed_lines(batch))
+            held.append(_cut_times(batch))
             size += held[-1].nbytes
         if size >= HELD_BYTES:
-            held = [_grouped(held)]
+            held = [_merge_sums(held)]
             size = held[0].nbytes
             if size >= HELD_BYTES // 2:
                 yield from _sums(_parse_requests(held.pop()))
                 size = 0
     if held:
-        yield from _sums(_parse_requests(_grouped(held)))
+        yield from _sums(_parse_requests(_merge_sums(held)))
 
 
-def _grouped(held: Sequence["pa.Table"]) -> "pa.Table":
+def _merge_sums(held: Sequence["pa.Table"]) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 - on the executor
 
     lines = pa.concat_tables(held)
@@ -127,7 +127,7 @@ def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:
         yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
 
 
-def _timed_lines(batch: "pa.RecordBatch") -> "pa.Table":
+def _cut_times(batch: "pa.RecordBatch") -> "pa.Table":
     """Cut lines into what they say and when: keys, said, day, count, first, last.
 
     Without a time that can be read `said` is the line. Times are milliseconds since 1970.

@@ -254,10 +254,10 @@ def commit_plan(cluster: Cluster, plan: OffsetPlan) -> Outcomes:
         verdicts |= cluster.commit_offsets(plan.group, put)
     if drop:
         verdicts |= cluster.delete_offsets(plan.group, drop)
-    return _settled(cluster, plan.group, changes, verdicts)
+    return _build_outcomes(cluster, plan.group, changes, verdicts)
 
 
-def _settled(
+def _build_outcomes(
     cluster: Cluster,
     group: str,
     changes: Sequence[OffsetChange],

@@ -14,7 +14,7 @@ BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
 BOUNDS = {"limit", "distinct", "groupBy"}
 KNOWN = {
     "requests.clusters_with_log": "a row for each cluster",
-    "files._look": "a row for each log that is new or changed",
+    "files._read_states": "a row for each log that is new or changed",
     "files._changed_objects": "a row for each log",
     "outcome.part_starts": "a row for each part of a log",
     "logs.store.parts": "a row for each part of a log",
