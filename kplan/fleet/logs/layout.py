@@ -34,13 +34,13 @@ _MESSAGE = (
     r" with resourceRefCount = \d{1,18}"
 )
 """Java's; what is in (?>...) is looked for once, so that no line takes long."""
-_LOGGER = r"(?:\s*[(\[][\w.$-]+[)\]])?\s*\z"
-"""The name of the logger, where the pattern has it last."""
-_NEWER = rf"(?s)^{_MESSAGE}(?: based on rule .*\z|{_LOGGER})"
-_OLDER = (
+_END = r"(?: based on rule .*|\s*[(\[][\w.$-]+[)\]])?\s*\z"
+"""The rule, or the name of the logger where the pattern has it last."""
+NEWER_MESSAGE = rf"(?s)^{_MESSAGE}{_END}"
+OLDER_MESSAGE = (
     rf"(?s)^{_VERDICT}Operation = ){_WORD} from host = {_WORD} on resource = ([^\x01\s:]*):"
     rf"(?:(?:LITERAL|PREFIXED):)?([^\x01\s]+?|[^\x01]+?(?= for request = ))"
-    rf"(?: for request = {_WORD} with resourceRefCount = \d{{1,18}})?{_LOGGER}"
+    rf"(?: for request = {_WORD} with resourceRefCount = \d{{1,18}})?{_END}"
 )
 """Of AclAuthorizer; the request is there since Kafka 2.4."""
 _EXPLANATION = (
@@ -208,7 +208,9 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
     found = found.withColumn(
         "head", F.when(plain.contains(begins) & ~plain.contains(MARK), head)
     ).withColumn("message", F.when(F.col("head").isNotNull(), message))
-    newer, older = (F.regexp_replace("message", each, _ALL_PARTS) for each in (_NEWER, _OLDER))
+    newer, older = (
+        F.regexp_replace("message", each, _ALL_PARTS) for each in (NEWER_MESSAGE, OLDER_MESSAGE)
+    )
     found = (
         found.withColumn("other", newer)
         .withColumn(

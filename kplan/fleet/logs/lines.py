@@ -30,12 +30,12 @@ _SPACE = r" \t\n\x0b\f\r"
 _TEXT, _WORD = r"[^\x01]*?", rf"[^\x01{_SPACE}]*"
 _REQUEST = (
     rf"(?s)\A{_TEXT}Principal = (?P<principal>{_TEXT}) is (?P<verdict>Allowed|Denied)"
-    rf" operation = (?P<operation>{_WORD}) from host = (?P<host>{_WORD})"
-    rf" on resource = (?P<type>[^\x01{_SPACE}:]*):[^:]*:(?P<name>{_TEXT})"
+    rf" [oO]peration = (?P<operation>{_WORD}) from host = (?P<host>{_WORD})"
+    rf" on resource = (?P<type>[^\x01{_SPACE}:]*):(?:LITERAL|PREFIXED):(?P<name>{_TEXT})"
     rf" for request = (?P<request>{_WORD}) with resourceRefCount = \d{{1,18}}"
-    rf"[{_SPACE}]*(?: based on rule .*)?\z"
+    rf"(?: based on rule .*|[{_SPACE}]*[(\[][\w.$-]+[)\]])?[{_SPACE}]*\z"
 )
-"""RE2's; `layout.py` has it in Java's words."""
+"""RE2's: what `layout.py` has in Java's words, and in other layouts, too."""
 _ENDS = ((0, " operation = "), (5, " for request = "))
 """What must not be in a part, by its place: RE2 would go on behind the first one, Java does not.
 Such lines are left to Java."""
@@ -98,7 +98,8 @@ def _parse_requests(lines: "pa.Table") -> "pa.Table":
     parts = pc.extract_regex(said, _REQUEST).flatten()
     is_default = pc.and_(parts[0].is_valid(), lines["day"].combine_chunks().is_valid())
     for place, end in _ENDS:
-        is_longer = pc.coalesce(pc.match_substring(parts[place], end), pa.scalar(value=False))
+        is_longer = pc.match_substring(parts[place], end, ignore_case=True)
+        is_longer = pc.coalesce(is_longer, pa.scalar(value=False))
         is_default = pc.and_not(is_default, is_longer)
     joined = pc.binary_join_element_wise(*parts, pa.scalar(MARK.encode(), pa.binary()))
     found = pc.if_else(is_default, joined, said)
