@@ -9,15 +9,12 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kplan.fleet.compat import minor_version, scala_version, spark_version
+from kplan.fleet.jars import ICEBERG_RUNTIME, append_setting
 from kplan.fleet.tables import (
     ATTEMPT_SCHEMA,
     ICEBERG,
     LINES_OF,
     ORPHAN_AGE,
-    PACKAGES_SETTING,
-    append_setting,
-    maven_settings,
     retry_on_conflict,
     select_columns,
 )
@@ -26,8 +23,6 @@ from kplan.model.errors import FleetError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-ICEBERG_VERSIONS = {"3.5": "1.12.0", "4.0": "1.11.0", "4.1": "1.12.0"}
-"""The newest Iceberg that is built for each Spark."""
 CONFLICT_ERRORS = (
     "CommitFailedException",
     "AlreadyExistsException",
@@ -59,7 +54,7 @@ class IcebergTables:
             spark.sql(f"SHOW NAMESPACES IN `{self._catalog}`").collect()
         except Exception as failure:
             if _EMPTY_FOLDER not in str(failure):
-                raise _catalog_error(catalog, failure) from failure
+                raise _catalog_error(catalog, failure, spark.version) from failure
 
     def add_objects(self, objects: "DataFrame", attempt: str) -> int:
         """Append; columns that the table has not are added to it."""
@@ -169,14 +164,12 @@ def _folder_catalog(spark: "SparkSession", folder: str) -> str:
     return name
 
 
-def _catalog_error(catalog: str, failure: Exception) -> FleetError:
+def _catalog_error(catalog: str, failure: Exception, spark: str) -> FleetError:
     lines = [each.strip(": ") for each in str(failure).splitlines() if each.strip()]
     reason = next((each for each in lines if not each.startswith(_PY4J_HEAD)), "")
     if "plugin class" in reason:
         return FleetError(
-            "The Spark at work knows no Iceberg tables.",
-            f"It is started with their jar: --packages {_jar('4.1')} (for Spark 4.1); see "
-            "kplan help fleet-platforms.",
+            "The Spark at work knows no Iceberg tables.", ICEBERG_RUNTIME.start_hint(spark)
         )
     name = catalog.partition(".")[0]
     return FleetError(
@@ -186,32 +179,12 @@ def _catalog_error(catalog: str, failure: Exception) -> FleetError:
     )
 
 
-def is_iceberg_supported(spark: str) -> bool:
-    """Whether Iceberg runs on a version of Spark."""
-    return minor_version(spark) in ICEBERG_VERSIONS
-
-
 def iceberg_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of Spark for Iceberg tables, beside those in `conf`.
 
-    Whoever names a jar of Iceberg in `conf` is taken to know which one. Raises FleetError where no
-    Iceberg runs on this Spark.
+    Raises FleetError where no Iceberg runs on this Spark.
     """
     extensions = "spark.sql.extensions"
     own = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
     found = {extensions: append_setting(conf, extensions, own)}
-    if any("iceberg" in conf.get(name, "") for name in (PACKAGES_SETTING, "spark.jars")):
-        return found
-    spark = spark_version()
-    if not is_iceberg_supported(spark):
-        raise FleetError(
-            f"Iceberg does not run on Spark {spark}, but on {', '.join(ICEBERG_VERSIONS)}.",
-            "Install one of these, for example: pip install 'pyspark[connect]==4.1.*'. Or name a "
-            "jar for this Spark: -conf=spark.jars=FILE",
-        )
-    return {**found, **maven_settings(conf, environ, _jar(minor_version(spark)))}
-
-
-def _jar(spark: str) -> str:
-    name = f"iceberg-spark-runtime-{spark}_{scala_version(spark)}"
-    return f"org.apache.iceberg:{name}:{ICEBERG_VERSIONS[spark]}"
+    return {**found, **ICEBERG_RUNTIME.settings(conf, environ)}

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from kplan.fleet.compat import can_observe, minor_version, rebalance, spark_version
+from kplan.fleet.compat import can_observe, rebalance
+from kplan.fleet.jars import DELTA_LAKE, append_setting
 from kplan.fleet.snapshot import OBJECT_SCHEMA
 from kplan.model.errors import FleetError
 
@@ -282,28 +283,14 @@ def retry_on_conflict(
             return
 
 
-DELTA_VERSION = "4.4.0"
-DELTA_JARS = {
-    "3.5": "io.delta:delta-spark_2.12:3.3.3",
-    **{each: f"io.delta:delta-spark_{each}_2.13:{DELTA_VERSION}" for each in ("4.0", "4.1", "4.2")},
-}
-"""The Delta Lake that is built for each Spark. On 4.3 its writes pass and its reads do not."""
-
 _EXTENSIONS_SETTING = "spark.sql.extensions"
-PACKAGES_SETTING = "spark.jars.packages"
 _DELTA_TASKS = "8"
-
-
-def is_delta_supported(spark: str) -> bool:
-    """Whether Delta Lake runs on a version of Spark."""
-    return minor_version(spark) in DELTA_JARS
 
 
 def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of Spark for Delta tables, beside those in `conf`.
 
-    Whoever names a jar of Delta in `conf` is taken to know which one. Raises FleetError where no
-    Delta Lake runs on this Spark.
+    Raises FleetError where no Delta Lake runs on this Spark.
     """
     found = {
         _EXTENSIONS_SETTING: append_setting(
@@ -317,27 +304,4 @@ def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[
     found |= {
         name: conf[name] for name in found.keys() & conf.keys() if name != _EXTENSIONS_SETTING
     }
-    if any("delta" in conf.get(name, "") for name in (PACKAGES_SETTING, "spark.jars")):
-        return found
-    spark = spark_version()
-    if not is_delta_supported(spark):
-        raise FleetError(
-            f"Delta Lake {DELTA_VERSION} does not run on Spark {spark}, but on "
-            f"{', '.join(DELTA_JARS)}.",
-            "Install one of these with: pip install 'kplan[fleet,delta]'",
-        )
-    return {**found, **maven_settings(conf, environ, DELTA_JARS[minor_version(spark)])}
-
-
-def maven_settings(conf: Mapping[str, str], environ: Mapping[str, str], jar: str) -> dict[str, str]:
-    """Return the settings by which Spark fetches one more jar from Maven."""
-    found = {PACKAGES_SETTING: append_setting(conf, PACKAGES_SETTING, jar)}
-    if repository := environ.get("KPLAN_MAVEN_REPOSITORY"):
-        name = "spark.jars.repositories"
-        found[name] = append_setting(conf, name, repository)
-    return found
-
-
-def append_setting(conf: Mapping[str, str], name: str, more: str) -> str:
-    """Return a setting that is a list with one more element."""
-    return ",".join(filter(None, (conf.get(name, ""), more)))
+    return {**found, **DELTA_LAKE.settings(conf, environ)}

@@ -10,10 +10,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from kplan.fleet.compat import spark_version
-from kplan.fleet.iceberg_tables import iceberg_settings, is_iceberg_supported
+from kplan.fleet.iceberg_tables import iceberg_settings
+from kplan.fleet.jars import DELTA_LAKE, ICEBERG_RUNTIME, maven_settings
 from kplan.fleet.spark.jvm import find_java, spark_command
 from kplan.fleet.spark.session import spark_home
-from kplan.fleet.tables import delta_settings, is_delta_supported, maven_settings
+from kplan.fleet.tables import delta_settings
 
 START_TIMEOUT_S = 120.0
 FAST_SETTINGS = {
@@ -39,12 +40,12 @@ def event_log_settings(folder: Path) -> dict[str, str]:
 
 def has_delta() -> bool:
     """Whether a Delta Lake runs on the Spark that is installed."""
-    return is_delta_supported(spark_version())
+    return bool(DELTA_LAKE.jar(spark_version()))
 
 
 def has_iceberg() -> bool:
     """Whether an Iceberg runs on the Spark that is installed."""
-    return is_iceberg_supported(spark_version())
+    return bool(ICEBERG_RUNTIME.jar(spark_version()))
 
 
 def iceberg_test_settings() -> dict[str, str]:

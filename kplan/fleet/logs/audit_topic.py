@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import kafka_enum_name
-from kplan.fleet.compat import scala_version, spark_version
-from kplan.fleet.tables import PACKAGES_SETTING, maven_settings
+from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 OFFSET_SCHEMA = "cluster string, source string, end long"
 """Of the table that says how far topics were read."""
-_CONNECTOR = "spark-sql-kafka-0-10"
 MAX_RECORDS = 2_000_000
 """Records that one micro-batch of a topic takes."""
 EVENT_SCHEMA = (
@@ -48,18 +46,6 @@ class OffsetRange:
     def source(self) -> str:
         """Name the partition."""
         return f"{KAFKA_SCHEME}{self.topic}/{self.partition}"
-
-
-def connector_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings by which Spark fetches the connector of its own version from Maven.
-
-    Whoever names one in `conf` is taken to know which. The jars are kept in ~/.ivy2.
-    """
-    if any(_CONNECTOR in conf.get(name, "") for name in (PACKAGES_SETTING, "spark.jars")):
-        return {}
-    spark = spark_version()
-    jar = f"org.apache.spark:{_CONNECTOR}_{scala_version(spark)}:{spark}"
-    return maven_settings(conf, environ, jar)
 
 
 def read_records(
@@ -89,7 +75,7 @@ def read_records(
         "endingOffsets": ends,
         "failOnDataLoss": "false" if may_be_gone else "true",
     }
-    read = _load_records(spark.read.format("kafka").options(**given).load)
+    read = _load_records(spark, spark.read.format("kafka").options(**given).load)
     return record_lines(read, {span.partition: number for number, span in spans.items()})
 
 
@@ -108,7 +94,7 @@ def follow_records(
         "failOnDataLoss": "false",
         "maxOffsetsPerTrigger": str(MAX_RECORDS),
     }
-    return _load_records(spark.readStream.format("kafka").options(**given).load)
+    return _load_records(spark, spark.readStream.format("kafka").options(**given).load)
 
 
 def record_lines(records: "DataFrame", parts: Mapping[int, int]) -> "DataFrame":
@@ -126,17 +112,15 @@ def _connection_options(options: Mapping[str, str]) -> dict[str, str]:
     return {f"kafka.{name}": value for name, value in options.items()}
 
 
-def _load_records(load: "Callable[[], DataFrame]") -> "DataFrame":
+def _load_records(spark: "SparkSession", load: "Callable[[], DataFrame]") -> "DataFrame":
     from pyspark.errors import AnalysisException
 
     try:
         found = load()
         _ = found.schema  # Spark Connect looks no sooner than it must
     except AnalysisException as failure:
-        scala = scala_version(spark_version())
         raise FleetError(
-            "This Spark has no Kafka connector.",
-            f"Start it with: --packages org.apache.spark:{_CONNECTOR}_{scala}:VERSION",
+            "This Spark has no Kafka connector.", KAFKA_CONNECTOR.start_hint(spark.version)
         ) from failure
     return found
 

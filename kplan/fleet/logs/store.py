@@ -9,11 +9,13 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kplan.fleet.access import request_sums
 from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.jars import DELTA_LAKE
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.layout import parse_lines
@@ -38,7 +40,7 @@ from kplan.fleet.logs.requests import (
     usage,
 )
 from kplan.fleet.spark.session import enable_codegen, failure_reason, unreadable_file
-from kplan.fleet.tables import DELTA_VERSION, Tables
+from kplan.fleet.tables import Tables
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
@@ -92,7 +94,8 @@ class LogStore:
 
     def parts(self) -> list[LogPart]:
         """List what was read of logs; raises FleetError where a later version wrote it."""
-        rows = read_if_exists(lambda: self._tables.lines("logs", LOG_SCHEMA).collect()) or ()
+        lines = partial(self._tables.lines, "logs", LOG_SCHEMA)
+        rows = read_if_exists(self._spark, lambda: lines().collect()) or ()
         found = [
             LogPart(**{k: v for k, v in row.asDict().items() if v is not None}) for row in rows
         ]
@@ -152,7 +155,8 @@ class LogStore:
     def topic_ends(self) -> dict[tuple[str, str], int]:
         """Return how far topics were read, by cluster and partition (`OffsetRange.source`)."""
         rows = read_if_exists(
-            lambda: self._tables.read("offsets", f"{OFFSET_SCHEMA}, file string").collect()
+            self._spark,
+            lambda: self._tables.read("offsets", f"{OFFSET_SCHEMA}, file string").collect(),
         )
         found = {(row["cluster"], row["source"]): row["end"] for row in rows or ()}
         return found | topic_ends(live_logs(self.parts()))
@@ -209,7 +213,7 @@ class LogStore:
                 for cluster, source, stamp, file, lines in counted.collect()
             ]
 
-        return read_if_exists(read) or []
+        return read_if_exists(self._spark, read) or []
 
     # ---- putting together
 
@@ -277,7 +281,7 @@ def _names(schema: str) -> list[str]:
     return [each.split()[0] for each in schema.split(", ")]
 
 
-def read_if_exists(read: Callable[[], Found]) -> Found | None:
+def read_if_exists(spark: "SparkSession", read: Callable[[], Found]) -> Found | None:
     """Read a table; None is that it does not exist yet.
 
     Raises:
@@ -292,9 +296,7 @@ def read_if_exists(read: Callable[[], Found]) -> Found | None:
     except (PySparkException, Py4JJavaError) as failure:  # Spark Connect has another for it
         if "DATA_SOURCE_NOT_FOUND" in str(failure):
             raise FleetError(
-                "The Spark at work knows no Delta tables.",
-                "A Connect server is started with them: --packages io.delta:delta-spark_4.2_2.13:"
-                f"{DELTA_VERSION} and its settings; see https://docs.delta.io.",
+                "The Spark at work knows no Delta tables.", DELTA_LAKE.start_hint(spark.version)
             ) from failure
         if not isinstance(failure, AnalysisException):
             raise

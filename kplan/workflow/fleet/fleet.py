@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted_fleet
 from kplan.fleet import dataframe, inventory, plan
 from kplan.fleet.dataframe import MAX_ROWS
-from kplan.fleet.logs.audit_topic import connector_settings
+from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource, read_clusters
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, save_snapshots
 from kplan.fleet.spark.jobs import describe_jobs
@@ -165,7 +165,7 @@ def server_settings(fleet: FleetConfiguration, conf: Mapping[str, str]) -> dict[
     found = dict(conf)
     found |= table_settings(fleet.store_format, found, os.environ)
     if any(log.startswith(KAFKA_SCHEME) for each in fleet.clusters for log in each.audit):
-        found |= connector_settings(found, os.environ)
+        found |= KAFKA_CONNECTOR.settings(found, os.environ)
     return found
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet import dataframe
+from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.logs import audit_topic, requests
 from kplan.fleet.logs.files import (
     LINE_BYTES,
@@ -60,7 +61,7 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
     logging = logging_clusters(fleet, options)
     engine = choose_engine(fleet, options.engine)
     if any(map(log_topics, logging)) and not engine.remote:
-        more = audit_topic.connector_settings(engine.conf, options.inputs.environ)
+        more = KAFKA_CONNECTOR.settings(engine.conf, options.inputs.environ)
         engine = replace(engine, conf={**engine.conf, **more})
     ports.progress.stage("Starting Spark")
     with open_session(engine, ports.progress.tasks, options.command) as spark:

@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 
 from kplan.fleet.compat import split_groups
-from kplan.fleet.logs import audit_topic
 from kplan.fleet.spark import server
 from kplan.model.errors import FleetError
 
@@ -24,12 +23,6 @@ def test_a_group_is_whole_however_its_rows_lie_in_batches() -> None:
         found = [table.column("n").to_pylist() for table in split_groups(batches, ("k", "l"))]
         assert found == [[1, 2], [3], [4, 5]], size
     assert list(split_groups([], ("k",))) == []
-
-
-def test_jars_are_of_the_scala_and_version_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_topic, "spark_version", lambda: "3.5.9")
-    found = audit_topic.connector_settings({}, {})
-    assert found == {"spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.9"}
 
 
 def test_a_server_that_everyone_could_use_is_not_started(

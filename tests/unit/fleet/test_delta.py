@@ -1,14 +1,15 @@
 import pytest
 
-from kplan.fleet import tables
-from kplan.fleet.tables import DELTA_VERSION, delta_settings, is_delta_supported
+from kplan.fleet import jars
+from kplan.fleet.jars import DELTA_VERSION
+from kplan.fleet.tables import delta_settings
 from kplan.model.errors import FleetError
 
 JARS = "spark.jars.packages"
 
 
 def spark_is(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    monkeypatch.setattr(tables, "spark_version", lambda: version)
+    monkeypatch.setattr(jars, "spark_version", lambda: version)
 
 
 def test_the_jar_is_the_one_built_for_this_spark(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,12 +37,6 @@ def test_a_spark_that_no_delta_lake_runs_on_is_told_with_the_way_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spark_is(monkeypatch, "4.3.0")
-    assert not is_delta_supported("4.3.0")
     with pytest.raises(FleetError, match=r"does not run on Spark 4\.3\.0") as refused:
         delta_settings({}, {})
     assert "pip install 'kplan[fleet,delta]'" in refused.value.hint
-
-
-def test_whoever_names_a_jar_of_delta_knows_which_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    spark_is(monkeypatch, "4.9.0")
-    assert JARS not in delta_settings({JARS: "io.delta:delta-spark_4.9_2.13:5.0.0"}, {})

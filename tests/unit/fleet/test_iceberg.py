@@ -1,6 +1,6 @@
 import pytest
 
-from kplan.fleet import iceberg_tables
+from kplan.fleet import jars
 from kplan.fleet.iceberg_tables import iceberg_settings
 from kplan.fleet.spark.session import table_settings
 from kplan.model.errors import FleetError
@@ -9,7 +9,7 @@ JARS = "spark.jars.packages"
 
 
 def spark_is(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    monkeypatch.setattr(iceberg_tables, "spark_version", lambda: version)
+    monkeypatch.setattr(jars, "spark_version", lambda: version)
 
 
 def test_the_jar_of_iceberg_is_the_one_built_for_this_spark(
@@ -29,11 +29,8 @@ def test_the_jar_of_iceberg_is_the_one_built_for_this_spark(
     )
 
 
-def test_a_spark_that_no_iceberg_runs_on_is_told_unless_somebody_names_a_jar(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_spark_that_no_iceberg_runs_on_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     spark_is(monkeypatch, "4.3.0")
     with pytest.raises(FleetError, match=r"does not run on Spark 4\.3\.0") as refused:
         table_settings("iceberg", {}, {})
     assert "spark.jars=FILE" in refused.value.hint
-    assert JARS not in iceberg_settings({"spark.jars": "/x/iceberg-spark-runtime-4.3.jar"}, {})

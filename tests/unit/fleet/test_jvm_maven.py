@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from kplan.config.fleet_file import FleetConfiguration
-from kplan.fleet.logs.audit_topic import connector_settings
 from kplan.fleet.spark.jvm import start_gateway
 from kplan.fleet.spark.session import SparkSettings
 from kplan.model.errors import FleetError
@@ -35,13 +34,6 @@ def test_jars_that_cannot_be_fetched_are_told_by_name(tmp_path: Path) -> None:
     assert "spark-sql-kafka-0-10_2.13;4.3.0" in missing.value.detail
     assert "kafka-clients;3.9.2" in missing.value.detail
     assert "KPLAN_MAVEN_REPOSITORY" in missing.value.hint
-
-
-def test_the_connector_is_that_of_spark_unless_somebody_names_one() -> None:
-    found = connector_settings({"spark.jars.packages": "a:b:1"}, {"KPLAN_MAVEN_REPOSITORY": "x"})
-    assert found["spark.jars.packages"].startswith("a:b:1,org.apache.spark:spark-sql-kafka")
-    assert found["spark.jars.repositories"] == "x"
-    assert connector_settings({"spark.jars": "/x/spark-sql-kafka-0-10_2.13-4.0.0.jar"}, {}) == {}
 
 
 def test_the_command_line_wins_over_the_settings_of_the_fleet_file() -> None:
