@@ -126,6 +126,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+@contextmanager
+def kept_rows() -> "Iterator[list[DataFrame]]":
+    """Yield a list for rows that Spark keeps; it drops them in the end, also after a failure.
+
+    A Spark that others started outlives the answer that they are for.
+    """
+    kept: list[DataFrame] = []
+    try:
+        yield kept
+    finally:
+        for each in kept:
+            each.unpersist()
+
+
 def inline_few(rows: "DataFrame") -> "DataFrame":
     """Compute rows; few become values of the plan, so that what is made of them is planned quickly.
 

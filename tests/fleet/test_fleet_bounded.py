@@ -309,6 +309,23 @@ def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
         assert log_rows_read(spark, ended) > stored, name
 
 
+def test_spark_drops_what_it_keeps_for_an_answer_that_fails(
+    at_work: SparkTarget,
+    spark: "SparkSession",
+    options: FleetOptions,
+    ports: FleetPorts,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It may be that of others, and outlive the command."""
+    if at_work.name == CONNECT:
+        pytest.skip("Connect does not show the plans of Spark")
+    spark.catalog.clearCache()  # of the tests before
+    monkeypatch.setattr(ingest.dataframe, "collect_tables", None)
+    with pytest.raises(TypeError):
+        ingest.ingest_logs(options, ports)
+    assert spark._jsparkSession.sharedState().cacheManager().isEmpty()
+
+
 def test_the_search_sees_what_has_no_bound(at_work: SparkTarget, spark: "SparkSession") -> None:
     if at_work.name == CONNECT:
         pytest.skip("Connect does not show the plans of Spark")

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,8 +53,8 @@ class OpenSnapshot:
     objects: "DataFrame"
     _unread: Callable[[], FigureTable]
     _snapshot_times: Callable[[], str]
-    is_explain: bool = False
-    kept: "list[DataFrame]" = field(default_factory=list)
+    is_explain: bool
+    kept: "list[DataFrame]"
 
     def keep(self, rows: "DataFrame") -> "DataFrame":
         """Have Spark keep rows that several tables are made of."""
@@ -186,20 +186,15 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
         run = store.run(options.run)
         objects = filter_clusters(options, store.objects(run))
         ports.progress.stage("Working on the run")
-        with dataframe.open_query_pool() as pool:
+        with dataframe.open_query_pool() as pool, dataframe.kept_rows() as kept:
             begin: Callable[..., Callable[[], Any]] = (
                 partial if options.is_explain else lambda *work: pool.submit(*work).result
             )
             unread = begin(options.make_table, "unread", inventory.unread_kinds(objects), MAX_ROWS)
             taken = begin(dataframe.snapshot_times, objects)
-            found = OpenSnapshot(
-                fleet, spark, store, run, objects, unread, taken, options.is_explain
+            yield OpenSnapshot(
+                fleet, spark, store, run, objects, unread, taken, options.is_explain, kept
             )
-            try:
-                yield found
-            finally:  # a Spark that others started outlives this answer
-                for each in found.kept:
-                    each.unpersist()
 
 
 def filter_clusters(options: FleetOptions, rows: "DataFrame") -> "DataFrame":

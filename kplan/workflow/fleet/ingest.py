@@ -64,10 +64,14 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         more = KAFKA_CONNECTOR.settings(engine.conf, options.inputs.environ)
         engine = replace(engine, conf={**engine.conf, **more})
     ports.progress.stage("Starting Spark")
-    with open_session(engine, ports.progress.tasks, options.command) as spark:
+    with (
+        open_session(engine, ports.progress.tasks, options.command) as spark,
+        dataframe.kept_rows() as kept,
+    ):
         store = open_store(spark, fleet)
         notes = _ingest_all(store, spark, (fleet, logging), ports)
         sums = requests.sum_by_log(filter_clusters(options, store.logs.rows())).cache()
+        kept.append(sums)
         malformed = filter_clusters(options, store.malformed_lines())
         counted, uncounted = sums.where("not is_malformed"), sums.where("is_malformed")
         lineage = {**requests.log_lineage(counted), "answered_by": VERSION, "store": fleet.store}
@@ -84,7 +88,6 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
             "malformed": malformed,
         }
         tables = dataframe.collect_tables(values, options.limit)
-        sums.unpersist()
         return Figures("Authorizer logs", tables, lineage, tuple(notes))
 
 

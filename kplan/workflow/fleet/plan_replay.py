@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.dataframe import create_dataframe, kept_rows
 from kplan.fleet.logs.requests import clusters_with_log
 from kplan.fleet.replay import acl_changes, replay_requests, replay_summary
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row, object_row
@@ -73,13 +73,12 @@ def compare_plan(
     ]
     objects = create_dataframe(spark, [tuple(each) for each in rows], OBJECT_SCHEMA)
     logs = store.usage()
-    used = logs.where(logs["cluster"].isin(*changes)).cache()
-    found = replay_requests(used, objects, *acl_changes(spark, changes)).cache()
-    try:
+    with kept_rows() as kept:
+        used = logs.where(logs["cluster"].isin(*changes)).cache()
+        kept.append(used)
+        found = replay_requests(used, objects, *acl_changes(spark, changes)).cache()
+        kept.append(found)
         return _with_replay(plan, used, found, changes)
-    finally:  # a Spark that others started outlives this answer
-        for each in (found, used):
-            each.unpersist()
 
 
 def _names(clusters: Sequence[Row], basis: ReplayBasis, tables: str) -> list[str]:
