@@ -18,11 +18,13 @@ LAYOUTS: Mapping[str, str] = {
     "cri": r"^\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP] ",
     "syslog": r"^(?:<\d{1,3}>1 |(?:<\d{1,3}>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d )",
     "cloudwatch": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ",
-    "cloudwatch-json": _JSON.format("timestamp"),
+    "cloudwatch-json": r'(?s)^\s*\{(?!.*"(?:severity|short_message)"\s*:).*"timestamp"\s*:',
     "docker-json": _JSON.format("log"),
     "log4j2-json": _JSON.format("instant|timeMillis"),
     "ecs-json": _JSON.format("@timestamp"),
     "confluent-json": _JSON.format("specversion"),
+    "gcp-json": _JSON.format("severity"),
+    "gelf-json": _JSON.format("short_message"),
 }
 """What lines of each layout with a name begin with."""
 

@@ -51,6 +51,8 @@ FLEET = """cluster "eu" {{
   }}
 }}
 """
+SEVERE = {"severity": "DEBUG", "message": SAID}
+"""As Google Cloud Logging has it."""
 OLD = "Principal = User:a is Allowed Operation = Read from host = 10.0.0.1 on resource = "
 REQUEST = " for request = Fetch with resourceRefCount = 1 (kafka.authorizer.logger)"
 
@@ -90,6 +92,9 @@ def test_a_zone_in_the_line_counts_before_that_of_the_cluster(
         f"[2026-11-01 11:00:00.5 Europe/Berlin] INFO {SAID}",
         f"[2026-11-01 11:00:00,500 CET] INFO {SAID} (kafka.authorizer.logger)",
         json.dumps({"@timestamp": "2026-11-01T10:00:00.500Z", "message": SAID}),
+        json.dumps({"short_message": SAID, "timestamp": 1793527200.5, "host": "b1"}),
+        json.dumps({"timestampSeconds": 1793527200, "timestampNanos": 500_000_000, **SEVERE}),
+        json.dumps({"timestamp": "2026-11-01T10:00:00.500Z", **SEVERE}),  # before log4j 2.25
     )
     bare = f"2026-11-01 10:00:00 INFO {SAID}"
     rows = line_sums(parse_lines(sum_lines(lines(spark, *named, bare))), zone).collect()

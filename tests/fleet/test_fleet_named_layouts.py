@@ -14,6 +14,7 @@ import pytest
 
 from kplan.config.fleet_file import FleetCluster, load_fleet
 from kplan.config.inputs import Inputs
+from kplan.fleet.logs.audit_topic import authorizer_line
 from kplan.fleet.store import Store
 from kplan.workflow.fleet.ingest import ingest_files, log_patterns
 
@@ -34,6 +35,7 @@ COARSE = {
     "minutes": "minutes",
 }
 """What times of layouts end with, by the end of their name; the others have milliseconds."""
+NAMELESS = "-nameless"
 DECISIONS = 16
 """Each log has at least so many."""
 Requests = dict[tuple[object, ...], tuple[int, datetime, datetime]]
@@ -75,11 +77,23 @@ def _cut_time(time: datetime, unit: str) -> datetime:
 def test_what_a_broker_logs_in_a_named_layout_is_what_it_logs_in_its_default_one(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
-    """The logs of three libraries; each broker had another time zone."""
+    """The logs of three libraries; each broker had another time zone.
+
+    A layout that kplan recognizes is read without its name, too.
+    """
     fleet = load_fleet(LOGS, Inputs(environ={}))
     assert not fleet.diagnostics
     store = Store(spark, str(tmp_path / "tables"))
-    ingested = ingest_files(store, spark, log_patterns(fleet.clusters))
+    named = log_patterns(fleet.clusters)
+    nameless = [
+        each._replace(cluster=f"{each.cluster}{NAMELESS}", layout=None)
+        for each in named
+        if each.layout is not None and not each.layout.fields
+    ]
+    assert {f"log4j2-{each}{NAMELESS}" for each in ("gcp", "gelf")} < {
+        each.cluster for each in nameless
+    }
+    ingested = ingest_files(store, spark, [*named, *nameless])
     assert not ingested.failures
     assert {row["cluster"]: row["line"] for row in store.malformed_lines().collect()} == {}
     read: dict[str, Requests] = {}
@@ -87,11 +101,29 @@ def test_what_a_broker_logs_in_a_named_layout_is_what_it_logs_in_its_default_one
         key = tuple(row[each] for each in WHAT)
         read.setdefault(row["cluster"], {})[key] = (row["count"], row["first_at"], row["last_at"])
     clusters = {each.name: each for each in fleet.clusters}
-    for name in clusters:
-        library, _, layout = name.partition("-")
+    for name in (*clusters, *(each.cluster for each in nameless)):
+        library, _, layout = name.removesuffix(NAMELESS).partition("-")
         logged = requests_of_broker(clusters[f"{library}-default"])
         assert sum(count for count, *_ in logged.values()) >= DECISIONS
         assert {key[5] for key in logged} == {True, False}
         unit = COARSE.get(layout, "")
         found, truth = (as_layout_writes_it(each, unit) for each in (read[name], logged))
         assert found == truth, name
+
+
+@pytest.mark.parametrize("layout", ["gcp", "gelf", "json", "ecs", "logstash"])
+def test_a_record_of_a_topic_in_json_is_the_line_that_the_broker_logs(
+    spark: "SparkSession", layout: str
+) -> None:
+    """Its time is of UTC, as records have no time zone of their own."""
+    records = spark.read.text(str(LOGS / f"log4j2-{layout}.log"))
+    found = {row[0] for row in records.select(authorizer_line(records["value"])).collect()}
+    clusters = load_fleet(LOGS, Inputs(environ={})).clusters
+    (cluster,) = (each for each in clusters if each.name == "log4j2-default")
+    truth = set()
+    for line in Path(*cluster.audit).read_text(encoding="utf-8").splitlines():
+        time, said = line[1:24], line.partition("Principal = ")[2].rpartition(" (")[0]
+        local = datetime.strptime(time, "%Y-%m-%d %H:%M:%S,%f")  # noqa: DTZ007
+        at = local.replace(tzinfo=ZoneInfo(cluster.audit_time_zone)).astimezone(UTC)
+        truth.add(f"[{at:%Y-%m-%d %H:%M:%S},{at:%f}"[:-3] + f"] INFO Principal = {said}")
+    assert found == truth

@@ -78,6 +78,8 @@ TEMPLATES = {
     "ecs": ("ecs-json", "EcsLayout.json"),
     "logstash": ("ecs-json", "LogstashJsonEventLayoutV1.json"),
     "template": ("log4j2-json", "JsonLayout.json"),
+    "gcp": ("gcp-json", "GcpLayout.json"),
+    "gelf": ("gelf-json", "GelfLayout.json"),
 }
 """The names of layouts that log4j's own templates of JSON have."""
 JSON_SETTINGS = {

@@ -1,9 +1,9 @@
 """Audit records in topics, read through Spark's Kafka connector.
 
 A record is the line of a log as text, or JSON: an event of log4j 2 (`JsonLayout`,
-`JsonTemplateLayout`) or of whatever ships logs, with the line or its message in `message`; or an
-event of Confluent's audit log (CloudEvents). Everything else keeps its text and does not count as a
-line of the authorizer.
+`JsonTemplateLayout`), of GELF or of whatever ships logs, with the line or its message in `message`
+or `short_message`; or an event of Confluent's audit log (CloudEvents). Everything else keeps its
+text and does not count as a line of the authorizer.
 """
 
 import json
@@ -24,8 +24,9 @@ OFFSET_SCHEMA = "cluster string, source string, end long"
 MAX_RECORDS = 2_000_000
 """Records that one micro-batch of a topic takes."""
 EVENT_SCHEMA = (
-    "message string, log string, `@timestamp` string, timestamp string, "
-    "time string, timeMillis long, "
+    "message string, log string, short_message string, "
+    "`@timestamp` string, timestamp string, time string, timeMillis long, "
+    "timestampSeconds long, timestampNanos long, "
     "instant struct<epochSecond: long, nanoOfSecond: long>, "
     "data struct<methodName: string, authenticationInfo: struct<principal: string>, "
     "authorizationInfo: struct<granted: boolean, operation: string, resourceType: string, "
@@ -135,7 +136,8 @@ def authorizer_line(text: "Column") -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
     event = F.from_json(text, EVENT_SCHEMA)
-    message, at = event["message"], F.concat(F.lit("["), _event_time(event), F.lit("] INFO "))
+    message = F.coalesce(event["message"], event["short_message"])
+    at = F.concat(F.lit("["), _event_time(event), F.lit("] INFO "))
     return F.coalesce(
         F.when(message.startswith("["), message),
         F.when(message.startswith("Principal = "), F.concat(at, message)),
@@ -155,13 +157,17 @@ def event_instant(event: "Column") -> "Column":
     """Find the time of an event; texts without a zone are of UTC."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    instant = event["instant"]
+    instant, stamp = event["instant"], event["timestamp"]
+    is_gelf = event["short_message"].isNotNull()
     millis = F.coalesce(
         event["timeMillis"],
         instant["epochSecond"] * 1000 + F.floor(instant["nanoOfSecond"] / 1_000_000),
-        F.when(  # as CloudWatch exports it
-            event["timestamp"].rlike(r"^\d{1,18}$"), event["timestamp"].cast("long")
+        event["timestampSeconds"] * 1000 + F.floor(event["timestampNanos"] / 1_000_000),
+        F.when(  # Spark 3.5 writes 1.79E9
+            is_gelf & stamp.rlike(r"^\d{1,10}(?:[.]\d{1,20}(?:E9)?)?$"),
+            F.floor(stamp.cast("decimal(19, 9)") * 1000).cast("long"),
         ),
+        F.when(stamp.rlike(r"^\d{1,18}$"), stamp.cast("long")),  # as CloudWatch exports it
     )
     texts = (F.try_to_timestamp(event[name]) for name in ("@timestamp", "timestamp", "time"))
     return F.coalesce(F.timestamp_millis(millis), *texts)

@@ -3,7 +3,7 @@ r"""Layouts of authorizer logs: how each is taken apart, in Spark's own expressi
 Requests in Kafka's default layout (`[%d] %p %m (%c)%n`) are taken apart where lines are added up
 (`lines.py`). The others are read here in steps, which default lines never reach:
 
-    wrapped    JSON of Docker, log4j 2, ECS or CloudWatch, or an event of Confluent's audit log:
+    wrapped    JSON of Docker, log4j 2, ECS, GELF or a cloud, or an event of Confluent's audit log:
                its message, after its time
     prefixed   whatever stands before the message (CRI, syslog, CloudWatch, any log4j pattern):
                the last date and time before it counts, with its zone
@@ -230,7 +230,10 @@ def _unwrap(found: "DataFrame", json: "Column") -> "DataFrame":
 
     is_wrapped = F.col("plain").rlike(r"^[^{]{0,300}\{\s*\"")
     event = F.col("event")
-    said = F.coalesce(event["message"], event["log"], cloud_event_line(event["data"]))
+    said = F.coalesce(
+        *(event[name] for name in ("message", "log", "short_message")),
+        cloud_event_line(event["data"]),
+    )
     at = F.date_format(event_instant(event), "yyyy-MM-dd HH:mm:ss.SSSSSS'Z '")
     return (
         found.withColumn("event", F.from_json(F.when(is_wrapped, json), EVENT_SCHEMA))

@@ -130,6 +130,9 @@ def test_the_zone_of_a_pattern_counts_before_a_short_name_that_several_zones_hav
         ("log4j2-json", '{"instant":{"epochSecond":1},"message":"x"}'),
         ("ecs-json", '{"@timestamp":"2026-11-01T10:20:30.123Z","message":"x"}'),
         ("confluent-json", '{"specversion": "1.0"}'),
+        ("gcp-json", '{"timestampSeconds":1,"timestampNanos":2,"severity":"INFO","message":"x"}'),
+        ("gcp-json", '{"timestamp":"2026-11-01T10:20:30.123Z","severity":"INFO","message":"x"}'),
+        ("gelf-json", '{"version":"1.1","short_message":"x","timestamp":1.5}'),
     ],
 )
 def test_a_line_has_the_layout_of_one_name_only(name: str, line: str) -> None:
