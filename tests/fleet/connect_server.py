@@ -11,12 +11,13 @@ from pathlib import Path
 
 from kplan.fleet.compat import spark_version
 from kplan.fleet.iceberg_tables import iceberg_settings
-from kplan.fleet.jars import DELTA_LAKE, ICEBERG_RUNTIME, maven_settings
+from kplan.fleet.jars import DELTA_LAKE, ICEBERG_RUNTIME, PACKAGES_SETTING, maven_settings
 from kplan.fleet.spark.jvm import find_java, spark_command
 from kplan.fleet.spark.session import spark_home
 from kplan.fleet.tables import delta_settings
 
 START_TIMEOUT_S = 120.0
+SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 FAST_SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     # For tables of a few rows: what is compiled is never run often enough to pay.
@@ -49,8 +50,8 @@ def has_iceberg() -> bool:
 
 
 def iceberg_test_settings() -> dict[str, str]:
-    """Give the settings of a Spark with Iceberg tables; none where no Iceberg runs on it."""
-    return iceberg_settings({}, os.environ) if has_iceberg() else {}
+    """Give the settings of a Spark with Iceberg tables, also in SQLite; none where none runs."""
+    return iceberg_settings({PACKAGES_SETTING: SQLITE}, os.environ) if has_iceberg() else {}
 
 
 def delta_server_settings() -> dict[str, str]:

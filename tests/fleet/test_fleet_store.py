@@ -140,19 +140,29 @@ def test_a_catalog_that_is_not_configured_is_named(spark: "SparkSession", tmp_pa
     assert "spark.sql.catalog.lake" in refused.value.hint
 
 
+CATALOGS = {
+    "hadoop": {"type": "hadoop"},
+    "jdbc": {"type": "jdbc", "uri": "jdbc:sqlite:{}/lake.db", "jdbc.schema-version": "V1"},
+}
+
+
 @pytest.mark.skipif(NO_ICEBERG, reason="no Iceberg on this Spark")
+@pytest.mark.parametrize("kind", CATALOGS)
 def test_tables_in_a_named_catalog_are_merged_and_expired_by_its_own_procedures(
-    spark: "SparkSession", objects: Make, tmp_path: Path
+    spark: "SparkSession", objects: Make, tmp_path: Path, kind: str
 ) -> None:
-    for name, value in {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "hadoop"}.items():
-        spark.conf.set(f"spark.sql.catalog.lake{name}", value)
-    spark.conf.set("spark.sql.catalog.lake.warehouse", str(tmp_path / "warehouse"))
-    store = Store(spark, str(tmp_path / "none"), ICEBERG, "lake.sales")
+    lake = f"spark.sql.catalog.lake_{kind}"
+    spark.conf.set(lake, "org.apache.iceberg.spark.SparkCatalog")
+    spark.conf.set(f"{lake}.warehouse", str(tmp_path / "warehouse"))
+    for name, value in CATALOGS[kind].items():
+        spark.conf.set(f"{lake}.{name}", value.format(tmp_path))
+    store = Store(spark, str(tmp_path / "none"), ICEBERG, f"lake_{kind}.sales")
+    assert store.runs() == ()
     for day in range(6):
         store.add_run(objects([cluster(), topic(f"t{day}")]), f"day-{day}", days(day))
-    assert spark.read.table("lake.sales.runs").count() == 6
+    assert spark.read.table(f"lake_{kind}.sales.runs").count() == 6
     store.optimize()
-    files = spark.read.table("lake.sales.runs.files").count()
+    files = spark.read.table(f"lake_{kind}.sales.runs.files").count()
     assert files == 1, "a file of each run before"
     assert store.vacuum(timedelta(0), days(90)) == 5
     assert listed(store.objects(store.run()), "identity") == [("id-eu",), ("t5",)]
