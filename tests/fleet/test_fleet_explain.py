@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kplan.kinds.acl import Acl, AclKind
+from kplan.model.address import Address
+from kplan.model.plan import Action, Change, Plan, PlanBasis
+from kplan.state.plan_file import plan_metadata, write_plan
 from tests.e2e.commands import kplan
 from tests.fleet.connect_server import FAST_SETTINGS, as_options, event_log_settings
 from tests.fleet.spark_target import SparkTarget
@@ -19,6 +23,10 @@ VERBS = {
     ("costs",): ("costs", "clusters", "coverage", "unknown_requests"),
 }
 """A verb that shows its tables as they are, and two that ask Spark before."""
+SERVED = {
+    ("lint",): ("findings", "violations"),
+    ("replay", "saved.kplan"): ("replay", "totals"),
+}
 
 
 def table_plans(text: str) -> dict[str, str]:
@@ -26,6 +34,16 @@ def table_plans(text: str) -> dict[str, str]:
     parts = re.split(r"^(\w+)\n\n(?=== Physical Plan ==)", text, flags=re.MULTILINE)
     assert not parts[0], parts[0]
     return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def save_plan(file: Path) -> None:
+    """Save a plan of one ACL for the first cluster of the example."""
+    kind, acl = AclKind(), Acl("shop.", "Topic", "User:orders", "*", "Read", "Deny", "Prefixed")
+    change = Change(
+        Address("kafka_acl", "x"), kind.name, kind.identify(acl), Action.CREATE, None, acl
+    )
+    plan = Plan(PlanBasis("", "", 0, "prod-eu-cluster-id0000"), (change,), ())
+    write_plan(file, plan, plan_metadata(plan, expires_at="", nonce="1"))
 
 
 def test_plans_of_all_tables_are_shown_and_no_table_is_computed(tmp_path: Path) -> None:
@@ -47,8 +65,11 @@ def test_plans_of_all_tables_are_shown_and_no_table_is_computed(tmp_path: Path) 
 def test_a_connect_server_shows_plans_too(for_commands: SparkTarget, tmp_path: Path) -> None:
     folder = tmp_path / "fleet"
     shutil.copytree(EXAMPLE, folder)
-    taken = kplan(folder, "fleet", "snapshot", *for_commands.options)
-    assert taken.code == 0, taken
-    ran = kplan(folder, "fleet", "lint", "-explain", *for_commands.options)
-    assert ran.code == 0, ran
-    assert tuple(table_plans(ran.out)) == ("findings", "violations")
+    save_plan(folder / "saved.kplan")
+    for words in (("snapshot",), ("audit", "ingest")):
+        taken = kplan(folder, "fleet", *words, *for_commands.options)
+        assert taken.code == 0, taken
+    for words, tables in SERVED.items():
+        ran = kplan(folder, "fleet", *words, "-explain", *for_commands.options)
+        assert ran.code == 0, ran
+        assert tuple(table_plans(ran.out)) == tables
