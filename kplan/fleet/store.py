@@ -64,7 +64,8 @@ def open_tables(spark: "SparkSession", root: str, form: str, catalog: str = "") 
 class Store:
     """The tables of a fleet below one root, as Spark spells paths, in the form of `form`.
 
-    They may be in a `catalog`; raises FleetError where that cannot be used.
+    They may be in a `catalog`; raises FleetError where that cannot be used. `name` is what messages
+    call the place of the tables.
     """
 
     def __init__(
@@ -73,8 +74,9 @@ class Store:
         self._spark = spark
         self._form, self._catalog = form, catalog
         self.root = root.rstrip("/")
+        self.name = catalog or self.root
         self._tables = open_tables(spark, self.root, form, catalog)
-        self.logs = LogStore(spark, self._tables, self.root)
+        self.logs = LogStore(spark, self._tables, self.name)
 
     def with_session(self, spark: "SparkSession") -> "Store":
         """Return the same tables in another session."""
@@ -96,7 +98,7 @@ class Store:
             self._tables.add_lines("runs", line, attempt)
         except Exception as failure:
             raise FleetError(
-                f"The run could not be stored in {self.root}: {failure_reason(failure)}",
+                f"The run could not be stored in {self.name}: {failure_reason(failure)}",
                 "Nothing of it counts; the runs before are as they were.",
             ) from failure
         return done
@@ -118,7 +120,7 @@ class Store:
         for each in found:
             if each.format > ROW_FORMAT:
                 raise FleetError(
-                    f"Run {each.run} in {self.root} has format {each.format}; this version of "
+                    f"Run {each.run} in {self.name} has format {each.format}; this version of "
                     f"kplan reads up to {ROW_FORMAT}.",
                     f"Use kplan {each.kplan_version} or later.",
                 )
@@ -129,12 +131,12 @@ class Store:
         found = self.runs()
         if not found:
             raise FleetError(
-                f"There is no run in {self.root} yet.", "Take one with: kplan fleet snapshot"
+                f"There is no run in {self.name} yet.", "Take one with: kplan fleet snapshot"
             )
         chosen = next((each for each in found if each.run == name), None) if name else found[-1]
         if chosen is None:
             known = ", ".join(each.run for each in found[-5:])
-            raise FleetError(f"There is no run {name} in {self.root}.", f"The latest: {known}.")
+            raise FleetError(f"There is no run {name} in {self.name}.", f"The latest: {known}.")
         return chosen
 
     def objects(self, run: Run) -> "DataFrame":

@@ -69,7 +69,7 @@ def test_a_connect_server_shows_plans_too(for_commands: SparkTarget, tmp_path: P
     for words in (("snapshot",), ("audit", "ingest")):
         taken = kplan(folder, "fleet", *words, *for_commands.options)
         assert taken.code == 0, taken
-    for words, tables in SERVED.items():
-        ran = kplan(folder, "fleet", *words, "-explain", *for_commands.options)
+    for verb, tables in SERVED.items():
+        ran = kplan(folder, "fleet", *verb, "-explain", *for_commands.options)
         assert ran.code == 0, ran
         assert tuple(table_plans(ran.out)) == tables

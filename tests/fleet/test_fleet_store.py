@@ -157,7 +157,8 @@ def test_tables_in_a_named_catalog_are_merged_and_expired_by_its_own_procedures(
     for name, value in CATALOGS[kind].items():
         spark.conf.set(f"{lake}.{name}", value.format(tmp_path))
     store = Store(spark, str(tmp_path / "none"), ICEBERG, f"lake_{kind}.sales")
-    assert store.runs() == ()
+    with pytest.raises(FleetError, match=rf"no run in lake_{kind}\.sales yet"):
+        store.run()
     for day in range(6):
         store.add_run(objects([cluster(), topic(f"t{day}")]), f"day-{day}", days(day))
     assert spark.read.table(f"lake_{kind}.sales.runs").count() == 6

@@ -73,7 +73,7 @@ class OpenSnapshot:
     @property
     def lineage(self) -> Mapping[str, str]:
         """Describe the source of all figures."""
-        return _lineage(self.run, self._snapshot_times(), self.fleet.store)
+        return _lineage(self.run, self._snapshot_times(), self.store.name)
 
 
 def read_fleet(options: FleetOptions) -> FleetConfiguration:
@@ -227,7 +227,7 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
         objects = store.objects(run)
         if save is not None:
             save_snapshots(objects, [each.name for each in sources], save)
-        lineage = _lineage(run, dataframe.snapshot_times(objects), fleet.store)
+        lineage = _lineage(run, dataframe.snapshot_times(objects), store.name)
         values = {
             "inventory": inventory.inventory(objects),
             "unread": inventory.unread_kinds(objects),

@@ -70,7 +70,7 @@ def follow_logs(
         )
         ports.progress.stage("")
         ports.progress.note(
-            f"Following the logs of {len(clusters):,} clusters into {store.root}, every "
+            f"Following the logs of {len(clusters):,} clusters into {store.name}, every "
             f"{interval_s:g} s."
         )
         run_streams(spark, sources, run, stop_event)

@@ -74,7 +74,7 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         kept.append(sums)
         malformed = filter_clusters(options, store.malformed_lines())
         counted, uncounted = sums.where("not is_malformed"), sums.where("is_malformed")
-        lineage = {**requests.log_lineage(counted), "answered_by": VERSION, "store": fleet.store}
+        lineage = {**requests.log_lineage(counted), "answered_by": VERSION, "store": store.name}
         notes += report_malformed(
             requests.malformed_logs(sums, malformed, WARNED_SHARE), ports.progress.note
         )
