@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import inline_few
 from kplan.fleet.logs.requests import log_lineage, usage_since
+from kplan.fleet.plan import FleetPlanRequest
+from kplan.fleet.policy import FleetPolicies
 from kplan.fleet.store import Run, Store, add_run
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners
+from kplan.workflow.fleet.desired import (
+    FleetOptions,
+    FleetPorts,
+    list_owners,
+    load_desired,
+    load_policies,
+)
 from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
 from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows
 
@@ -25,7 +33,6 @@ class ReportInputs:
 
     def __init__(self, options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> None:
         self.options, self.ports, self.found = options, ports, found
-        self.notes: list[str] = []
 
     @cached_property
     def objects(self) -> "DataFrame":
@@ -44,6 +51,16 @@ class ReportInputs:
     def owned(self) -> OwnedObjects:
         """What the states of all clusters own."""
         return list_owners(self.found.fleet, self.options, self.ports)
+
+    @cached_property
+    def desired(self) -> FleetPlanRequest:
+        """What is declared and owned on all clusters."""
+        return load_desired(self.found.fleet, self.options, self.ports, self.found.objects)
+
+    @cached_property
+    def policies(self) -> tuple[FleetPolicies, tuple[str, ...]]:
+        """The policies of all clusters; and which are left out."""
+        return load_policies(self.found.fleet, self.options, self.ports, self.found.objects)
 
     @cached_property
     def logs(self) -> "DataFrame":

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kplan.fleet.dataframe import MAX_ROWS, collect_table
 from kplan.fleet.insight import anomalies, costs, trends
@@ -133,20 +133,34 @@ def read_trends(options: FleetOptions, ports: FleetPorts, days: int) -> Figures:
 def trend_tables(given: ReportInputs, days: int, compute: Compute = _ask_once) -> InsightTables:
     """Prepare `trends` (the columns of TrendRow); `compute` is as for `cost_tables`."""
     found, options = given.found, given.options
-    last = run_day(found.run)
-    first = last - timedelta(days=days - 1)
-    runs = _runs_between(found, first, last)
-    objects, ownership, notes = _owned_objects(given, runs)
-    known = [each for each in days_of_runs(runs) if each >= first]
-    owners = topic_owners(found.spark, ownership)
-    figures = trends.daily_figures(objects, owners, ownership, known)
-    rules = found.fleet.rules.trends
-    table = compute(trends.trend_table(figures, rules, known))
+    grown = daily_growth(given, days)
+    rules, notes = found.fleet.rules.trends, grown.notes
+    table = compute(trends.trend_table(grown.figures, rules, grown.days))
 
     def said() -> tuple[str, ...]:
         return (*notes.said, *_idle_limits(table, rules.limits.keys(), options.cluster_names))
 
     return InsightTables({"trends": table}, said, notes.is_incomplete)
+
+
+class DailyGrowth(NamedTuple):
+    """What `trends.daily_figures` gives, and the days that it is of."""
+
+    figures: "DataFrame"
+    days: Sequence[date]
+    notes: "OwnerNotes"
+
+
+def daily_growth(given: ReportInputs, days: int) -> DailyGrowth:
+    """Return the sizes of clusters, teams and owners on each of the last days with a run."""
+    last = run_day(given.found.run)
+    first = last - timedelta(days=days - 1)
+    runs = _runs_between(given.found, first, last)
+    objects, ownership, notes = _owned_objects(given, runs)
+    known = [each for each in days_of_runs(runs) if each >= first]
+    owners = topic_owners(given.found.spark, ownership)
+    figures = trends.daily_figures(objects, owners, ownership, known)
+    return DailyGrowth(given.found.compute(figures), known, notes)
 
 
 def _idle_limits(
@@ -189,7 +203,7 @@ def anomaly_tables(
     found, used, lineage = given.found, given.logs, given.log_lineage
     rules = found.fleet.rules.anomalies
     watch = anomalies.Watch.until(until or given.ports.now().date(), rules)
-    history = compute(anomalies.subject_history(used, watch, rules))
+    history = found.compute(anomalies.subject_history(used, watch, rules))
     values = {
         "anomalies": compute(anomalies.anomaly_table(history, watch, rules)),
         "left_out": anomalies.unjudged_clusters(history, found.objects, watch, rules),
@@ -215,14 +229,16 @@ def collect_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class _OwnerNotes:
+class OwnerNotes:
+    """What a reader must know of owners; whether states could not be read."""
+
     said: tuple[str, ...]
     is_incomplete: bool
 
 
 def _owned_objects(
     given: ReportInputs, runs: Sequence[Run]
-) -> "tuple[DataFrame, Ownership, _OwnerNotes]":
+) -> "tuple[DataFrame, Ownership, OwnerNotes]":
     """Return the rows of runs, of the clusters of the fleet file, and who owns topics."""
     found, (owned, unknown) = given.found, given.owned
     names = [each.name for each in given.options.selected_clusters(found.fleet)]
@@ -240,7 +256,7 @@ def _owned_objects(
             *unknown,
             "No owner of a topic is known: topics are grouped by the prefix of their names.",
         )
-    return objects, ownership, _OwnerNotes(notes, bool(unknown))
+    return objects, ownership, OwnerNotes(notes, bool(unknown))
 
 
 def _runs_between(found: OpenSnapshot, first: date, last: date) -> list[Run]:

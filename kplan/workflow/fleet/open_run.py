@@ -54,6 +54,14 @@ class OpenSnapshot:
         found = inline_few(rows)
         return self.keep(rows) if found is rows else found
 
+    def compute_few(self, rows: "DataFrame") -> "DataFrame":
+        """Compute rows now of which few are expected, where little has to be read for them.
+
+        What is made of them is then planned in less time.
+        """
+        is_long = self.is_explain or self.kept or not self.is_small
+        return rows if is_long else inline_few(rows)
+
     @property
     def unread(self) -> FigureTable:
         """List the unread parts of the selected clusters."""

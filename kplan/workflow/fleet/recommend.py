@@ -117,7 +117,8 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     store = given.found.store
     runs = runs_by_age(store.runs(), given.found.run, given.ports.now(), asked.window)
     seen = recommend.first_seen(given.objects_of_runs(runs))
-    return recommend.recommend_acls(given.objects, given.logs, seen, request)
+    used = recommend.acl_usage(given.objects, given.logs, seen, request)
+    return recommend.narrow_acls(given.found.compute_few(used), request)
 
 
 def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta) -> list[Run]:

@@ -144,6 +144,15 @@ def usage_series(found: TablesByName) -> Iterator[PageSeries]:
             yield day_series(title, rows, column)
 
 
+def size_series(found: TablesByName) -> Iterator[PageSeries]:
+    """Draw partitions and bytes over the days with a run, a line for each of the largest owners."""
+    rows = found.get("sizes_by_day", EMPTY_ROWS)
+    titles = {"partitions": "Partitions by owner", "bytes": "Bytes of all replicas by owner"}
+    for column, title in titles.items():
+        if rows.sum(column):
+            yield day_series(title, rows, column, "owner")
+
+
 def day_series(title: str, rows: NamedRows, column: str, line: str = "cluster") -> PageSeries:
     """Draw a column over the days of `day`, a line for each value of the column `line`.
 
