@@ -1,9 +1,12 @@
 """Settings of Spark for queries about few rows, which end with them."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from kplan.fleet.spark.few_rows import expect_few_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ADAPTIVE, PARTITIONS = "spark.sql.adaptive.enabled", "spark.sql.shuffle.partitions"
 
@@ -13,23 +16,26 @@ class Settings(dict[str, str]):
         self[name] = value
 
 
-def session(**more: str) -> Any:
+def session(**more: str) -> "SparkSession":
     own = {ADAPTIVE: "true", PARTITIONS: "4", **{f"spark.kplan.{k}": v for k, v in more.items()}}
-    return SimpleNamespace(conf=Settings(own))
+    return cast("SparkSession", SimpleNamespace(conf=Settings(own)))
+
+
+def settings(spark: "SparkSession") -> tuple[str | None, str | None]:
+    return spark.conf.get(ADAPTIVE), spark.conf.get(PARTITIONS)
 
 
 def test_few_rows_are_one_task_until_more_are_expected() -> None:
     spark = session(suits="true")
     expect_many = expect_few_rows(spark)
-    assert (spark.conf[ADAPTIVE], spark.conf[PARTITIONS]) == ("false", "1")
+    assert settings(spark) == ("false", "1")
     expect_many()
-    assert (spark.conf[ADAPTIVE], spark.conf[PARTITIONS]) == ("true", "4")
+    assert settings(spark) == ("true", "4")
 
 
 def test_a_spark_with_settings_of_its_own_keeps_them() -> None:
     spark = session()
-    before = dict(spark.conf)
     expect_many = expect_few_rows(spark)
-    assert spark.conf == before
+    assert settings(spark) == ("true", "4")
     expect_many()
-    assert spark.conf == before
+    assert settings(spark) == ("true", "4")
