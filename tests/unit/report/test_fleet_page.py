@@ -93,6 +93,11 @@ def test_percentages_of_limits_that_are_not_drawn_are_not_summed() -> None:
 
 
 def test_sizes_of_owners_are_drawn_over_the_days_with_a_run() -> None:
+    large = table(
+        "sizes_by_day", "day owner partitions bytes", ("2026-11-01", "pay", 4, 3 * 10**12)
+    )
+    series = [one for each in fleet_page(Figures("", (large,))).sections for one in each.series]
+    assert series[1].lines == (("pay", (3_000,)),), "in GB"
     rows = (
         ("2026-11-01", "pay", 4, 0),
         ("2026-11-01", "shop", 9, 0),
