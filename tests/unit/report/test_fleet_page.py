@@ -93,9 +93,8 @@ def test_percentages_of_limits_that_are_not_drawn_are_not_summed() -> None:
 
 
 def test_sizes_of_owners_are_drawn_over_the_days_with_a_run() -> None:
-    large = table(
-        "sizes_by_day", "day owner partitions bytes", ("2026-11-01", "pay", 4, 3 * 10**12)
-    )
+    row = ("2026-11-01", "pay", 4, 3 * 10**12)
+    large = table("sizes_by_day", "day owner partitions bytes", row)
     series = [one for each in fleet_page(Figures("", (large,))).sections for one in each.series]
     assert series[1].lines == (("pay", (3_000,)),), "in GB"
     rows = (

@@ -164,9 +164,8 @@ def day_series(
     """
     sums: dict[str, Counter[str]] = {}
     for row in rows:
-        sums.setdefault(str(row[line]), Counter())[str(row["day"])] += (
-            whole_number(row[column]) // unit
-        )
+        of_line = sums.setdefault(str(row[line]), Counter())
+        of_line[str(row["day"])] += whole_number(row[column]) // unit
     days = tuple(sorted({str(row["day"]) for row in rows}))
     names = sorted(sums, key=lambda each: (-sums[each].total(), each))
     lines = tuple((name, tuple(sums[name][day] for day in days)) for name in names)
