@@ -147,10 +147,11 @@ def inline_few(rows: "DataFrame") -> "DataFrame":
     """
     if not takes_arrow_tables():
         return rows
-    found = rows.limit(MAX_INLINE_ROWS + 1).toArrow()
+    few = rows.limit(MAX_INLINE_ROWS + 1)
+    found = few.toArrow()
     if len(found) > MAX_INLINE_ROWS:
         return rows
-    return rows.sparkSession.createDataFrame(found, rows.schema)
+    return rows.sparkSession.createDataFrame(found, few.schema)  # which it knows by now
 
 
 Own = TypeVar("Own")
@@ -237,7 +238,9 @@ def collect_table(name: str, data_frame: "DataFrame", limit: int = MAX_ROWS) -> 
     describe_jobs(data_frame.sparkSession, f"show table {name}")
     rows = data_frame.limit(limit + 1).collect()
     cells: tuple[tuple[Cell, ...], ...] = tuple(tuple(row) for row in rows[:limit])
-    return FigureTable(name, tuple(data_frame.columns), cells, is_truncated=len(rows) > limit)
+    # To ask Spark Connect for columns has it plan all of the query again.
+    columns = tuple(rows[0].__fields__ if rows else data_frame.columns)
+    return FigureTable(name, columns, cells, is_truncated=len(rows) > limit)
 
 
 def explain_table(name: str, data_frame: "DataFrame", limit: int = MAX_ROWS) -> FigureTable:

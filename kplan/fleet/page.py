@@ -7,6 +7,7 @@ from kplan.cluster.request import AclBinding
 from kplan.fleet.access import acl_rows, authorizer_rules
 from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.insight.trends import OTHERS
 from kplan.fleet.snapshot import CLUSTER, HIDDEN, KINDS_READ, LEADERLESS, UNDER_REPLICATED, USE
 from kplan.model.table import NO_OWNER
 from kplan.policy.access_query import who_can
@@ -20,7 +21,6 @@ from kplan.policy.authorizer import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-OTHERS = "others"
 MAX_LINES, MAX_DAYS = 6, 366
 _MOST_NAMES = 10
 _SCHEMA = "cluster string, topic string, readers string, writers string"

@@ -51,14 +51,14 @@ class RecommendRequest:
     by_host: bool = False
 
 
-def recommend_acls(
+def acl_usage(
     objects: "DataFrame", used: "DataFrame", seen: "DataFrame", request: RecommendRequest
 ) -> "DataFrame":
-    """Return what should take the place of each ACL that is wider than its use.
+    """Return what each ACL was used for that may be wider than its use, for `narrow_acls`.
 
     In: the rows of a run, usage, and `seen`: cluster, identity, at (when the ACL was first in a
-    run). Out: NEW_ACL_SCHEMA. A Deny is always kept, and so are all ACLs of clusters whose log has
-    no allowed requests, or that allow everyone what has no ACL: less ACLs would open resources.
+    run). A Deny is always kept, and so are all ACLs of clusters whose log has no allowed requests,
+    or that allow everyone what has no ACL: less ACLs would open resources.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -77,7 +77,7 @@ def recommend_acls(
         .withColumn("days_watched", _days_watched())
         .where(F.col("days_watched") >= request.window_days)
     )
-    found = watched.select(
+    return watched.select(
         *_PLACE,
         *_BINDING_COLUMNS,
         F.coalesce("requests", F.lit(0)).cast("long").alias("requests"),
@@ -85,6 +85,13 @@ def recommend_acls(
         "days_watched",
         F.to_json("uses").alias("uses"),
     )
+
+
+def narrow_acls(found: "DataFrame", request: RecommendRequest) -> "DataFrame":
+    """Return what should take the place of each ACL that is wider than its use: NEW_ACL_SCHEMA.
+
+    In: what `acl_usage` gives.
+    """
     by_host = request.by_host
 
     def narrower(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
@@ -98,7 +105,7 @@ def recommend_acls(
 def recommendation_table(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
     """List the recommendations, one for each ACL.
 
-    In: what `recommend_acls` gives. Out: cluster, action (`remove` or `narrow`), identity, instead
+    In: what `narrow_acls` gives. Out: cluster, action (`remove` or `narrow`), identity, instead
     (the new ACLs), requests, first_at, last_at, days_watched, confidence.
     """
     from pyspark.sql import functions as F  # noqa: N812
@@ -161,7 +168,7 @@ def new_acl_rows(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
 def replay_proof(found: "DataFrame", replayed: "DataFrame", used: "DataFrame") -> "DataFrame":
     """Say what the recommendation would have done to the requests of the logs.
 
-    In: `recommend_acls`, what `replay_requests` says of it, usage. Out: cluster, requests (allowed
+    In: `narrow_acls`, what `replay_requests` says of it, usage. Out: cluster, requests (allowed
     ones that were replayed), denied and allowed (those whose answer would be another).
     """
     from pyspark.sql import functions as F  # noqa: N812

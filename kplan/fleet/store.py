@@ -77,6 +77,7 @@ class Store:
         self.name = catalog or self.root
         self._tables = open_tables(spark, self.root, form, catalog)
         self.logs = LogStore(spark, self._tables, self.name)
+        self._runs: tuple[Run, ...] | None = None
 
     def with_session(self, spark: "SparkSession") -> "Store":
         """Return the same tables in another session."""
@@ -89,7 +90,7 @@ class Store:
             FleetError: they could not be written.
 
         """
-        attempt = uuid.uuid4().hex
+        self._runs, attempt = None, uuid.uuid4().hex
         describe_jobs(self._spark, f"store run {run}")
         try:
             rows = self._tables.add_objects(objects, attempt)
@@ -104,8 +105,13 @@ class Store:
         return done
 
     def runs(self) -> tuple[Run, ...]:
-        """List the runs that are whole, oldest first; raises FleetError as `attempts` does."""
-        return _latest_attempts(self.attempts())
+        """List the runs that are whole, oldest first; raises FleetError as `attempts` does.
+
+        What others add later is not among them.
+        """
+        if self._runs is None:
+            self._runs = _latest_attempts(self.attempts())
+        return self._runs
 
     def attempts(self) -> tuple[Run, ...]:
         """List the attempts that are whole, also those of which there is a later one, by age.
@@ -198,6 +204,13 @@ class Store:
         if gone:
             self.logs.compact(gone)
         return len(gone)
+
+
+def add_run(objects: "DataFrame", run: Run) -> "DataFrame":
+    """Add `run` and `at` to the rows of a run, as `objects_of_runs` does."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return objects.select(F.lit(run.run).alias("run"), F.lit(run.at).alias("at"), "*")
 
 
 def _run_from_row(row: "Row") -> Run:

@@ -47,6 +47,15 @@ def large_fleet() -> Figures:
                 "day cluster requests denied",
                 *((day, name, at * 7, at) for at, day in enumerate(days) for name in CLUSTERS[:6]),
             ),
+            table(
+                "sizes_by_day",
+                "day owner partitions bytes",
+                *(
+                    (day, name, 5_000 + at * 7, 10**12 + at * 10**9)
+                    for at, day in enumerate(days)
+                    for name in (*CLUSTERS[:6], EVIL)
+                ),
+            ),
         ),
         {"run": "monday"},
         (EVIL,),
@@ -78,7 +87,7 @@ def test_a_fleet_of_a_hundred_clusters_is_drawn_at_any_width_and_in_any_light(
     tab.show(page_file, width, is_dark=is_dark)
     tab.run(SETTLED)
     drawn = tab.run(DRAWN)
-    assert len(drawn) == 7
+    assert len(drawn) == 9
     assert all(drawn)
     assert tab.run("document.documentElement.scrollWidth") == width
     lightness = tab.run("getComputedStyle(document.body).backgroundColor")

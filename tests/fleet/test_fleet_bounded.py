@@ -30,7 +30,17 @@ from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change
 from kplan.model.table import Figures
-from kplan.workflow.fleet import access, audit, fleet, ingest, insight, maintain, report
+from kplan.workflow.fleet import (
+    access,
+    audit,
+    fleet,
+    ingest,
+    inputs,
+    insight,
+    maintain,
+    open_run,
+    report,
+)
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.recommend import RecommendOptions, recommend_privileges
 from tests.fleet.spark_target import CONNECT, SparkTarget
@@ -281,7 +291,7 @@ def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
     options: FleetOptions,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without rows that are kept every table reads the logs: both answers are the same."""
+    """Where none are kept, or few of them values, every table reads the logs, and says the same."""
     if at_work.name == CONNECT:
         pytest.skip("Connect does not show the plans of Spark")
     moment = FleetPorts(
@@ -303,7 +313,9 @@ def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
         assert log_rows_read(spark, begun) == stored, name
         assert spark._jsparkSession.sharedState().cacheManager().isEmpty(), name
         with monkeypatch.context() as ours:
-            ours.setattr(fleet.OpenSnapshot, "keep", lambda _, rows: rows)
+            ours.setattr(open_run.OpenSnapshot, "keep", lambda _, rows: rows)
+            for module in (open_run, inputs):
+                ours.setattr(module, "inline_few", lambda rows: rows)
             assert work(options, moment).tables == kept.tables, name
         last_execution(spark)
         assert log_rows_read(spark, ended) > stored, name

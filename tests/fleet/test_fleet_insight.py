@@ -27,7 +27,13 @@ from kplan.fleet.insight.costs import (
 )
 from kplan.fleet.insight.ownership import Ownership, topic_owners
 from kplan.fleet.insight.spans import last_runs_of_days, run_spans
-from kplan.fleet.insight.trends import TREND_SCHEMA, daily_figures, trend_table
+from kplan.fleet.insight.trends import (
+    OTHERS,
+    TREND_SCHEMA,
+    daily_figures,
+    owner_sizes,
+    trend_table,
+)
 from kplan.fleet.snapshot import CLUSTER, KINDS_READ, OBJECT_SCHEMA, USE, Row
 from kplan.fleet.store import Run
 from kplan.model.fleet import (
@@ -41,6 +47,7 @@ from kplan.model.fleet import (
     TrendRow,
     TrendRules,
 )
+from kplan.model.table import NO_OWNER
 from tests.fleet.seeded_logs import (
     LAST_DAY,
     Injected,
@@ -196,6 +203,23 @@ def test_growth_meets_its_limit_on_the_day_that_the_line_says(spark: "SparkSessi
     pay = found["owner", "pay", "partitions"]
     assert (pay.standing, pay.limit_day) == ("steady", "")
     assert told[0].standing == "over"
+
+
+def test_sizes_by_day_tell_the_largest_owners_apart(spark: "SparkSession") -> None:
+    days = [date(2026, 11, 1), date(2026, 11, 8)]
+    moments = [
+        (day.isoformat(), read("eu", ("shop.a", 10 + n, 1, 1_000), ("pay.a", 5, 1, 7)))
+        for n, day in enumerate(days)
+    ]
+    ownership = Ownership([("eu", TOPIC_KIND, "pay.a", "pay")])
+    owners = topic_owners(spark, ownership)
+    figures = daily_figures(objects_of(spark, moments), owners, ownership, days)
+    assert [tuple(row) for row in owner_sizes(figures, 1).collect()] == [
+        ("2026-11-01", NO_OWNER, 10, 1_000),
+        ("2026-11-01", OTHERS, 5, 7),
+        ("2026-11-08", NO_OWNER, 11, 1_000),
+        ("2026-11-08", OTHERS, 5, 7),
+    ]
 
 
 def test_seeded_anomalies_are_found_and_explained(spark: "SparkSession") -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from kplan.fleet.recommend import (
     RecommendRequest,
+    acl_usage,
     left_out_clusters,
+    narrow_acls,
     new_acl_rows,
-    recommend_acls,
     recommendation_table,
     replay_proof,
 )
@@ -65,6 +66,12 @@ def seen(
 def replay_of(found: "DataFrame", objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     gone = found.select("cluster", "identity").distinct()
     return replay_requests(used, objects, gone, new_acl_rows(found, objects))
+
+
+def recommend_acls(
+    objects: "DataFrame", used: "DataFrame", first: "DataFrame", request: RecommendRequest = WINDOW
+) -> "DataFrame":
+    return narrow_acls(acl_usage(objects, used, first, request), request)
 
 
 def told(found: "DataFrame", objects: "DataFrame") -> dict[str, tuple[str, str, int, int, str]]:
@@ -128,7 +135,7 @@ def test_recommendations_have_evidence_and_leave_young_acls_alone(
     used = usage(spark, [*asked, ("us", "User:z", "h", "READ", "stock")])
     old = seen(spark, {"eu": [wide, narrow, unused, deny, covered], "us": [us]})
     first = old.unionByName(seen(spark, {"eu": [young]}, "2026-11-02T06:00:00+00:00"))
-    made = recommend_acls(found, used, first, WINDOW)
+    made = recommend_acls(found, used, first)
     read_orders = str(KIND.identify(narrow))
     assert told(made, found) == {
         str(KIND.identify(wide)): ("remove", read_orders, 40, 4, "low"),
@@ -138,7 +145,7 @@ def test_recommendations_have_evidence_and_leave_young_acls_alone(
     assert new_acl_rows(made, found).collect() == []
     assert [each.cluster for each in left_out_clusters(found).collect()] == ["us"]
     later = usage(spark, asked, days=range(1, 31))
-    confident = told(recommend_acls(found, later, first, WINDOW), found)
+    confident = told(recommend_acls(found, later, first), found)
     assert {each[-1] for each in confident.values()} == {"medium", "low"}
     assert str(KIND.identify(young)) in confident
 
@@ -158,8 +165,8 @@ def test_an_idempotent_producer_may_write_to_other_topics(
     changes = [change(Action.REPLACE, wide, other), change(Action.CREATE, None, barred)]
     gone, coming = acl_changes(spark, {"eu": changes})
     assert len(replay_requests(asks, found, gone, coming).collect()) == 1
-    made = recommend_acls(found, asks, seen(spark, {"eu": [wide]}), WINDOW)
+    made = recommend_acls(found, asks, seen(spark, {"eu": [wide]}))
     assert told(made, found) == {}
     writes = usage(spark, [("eu", "User:a", "h", "WRITE", "orders")], request="Produce")
-    made = recommend_acls(found, asks.unionByName(writes), seen(spark, {"eu": [wide]}), WINDOW)
+    made = recommend_acls(found, asks.unionByName(writes), seen(spark, {"eu": [wide]}))
     assert told(made, found)[str(KIND.identify(wide))][:2] == ("narrow", str(KIND.identify(other)))

@@ -102,7 +102,7 @@ def subject_history(used: "DataFrame", watch: Watch, rules: AnomalyRules) -> "Da
             *(F.sum(F.when(is_now, F.col(each))).alias(each) for each in _COUNTS),
             *(each.alias(name) for name, each in sums.items()),
         )
-        .select("cluster", "of.*", "*")
+        .select("of.*", "*")
         .drop("of")
     )
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FIGURES = ("partitions", "bytes")
+OTHERS = "others"
 _TEXTS = ("scope", "name", "figure", "standing", "first_day", "last_day", "limit_day", "because")
 TREND_COLUMNS = tuple(each.name for each in fields(TrendRow))
 _DECIMALS = ("per_day", "fit")
@@ -75,6 +76,35 @@ def daily_figures(
         .agg(*sums, F.max("start").alias("start"))
         .groupBy("scope", "name")
         .agg(F.max("start").alias("start"), F.sort_array(F.collect_list(point)).alias("series"))
+    )
+
+
+def owner_sizes(figures: "DataFrame", most: int) -> "DataFrame":
+    """Return the partitions and bytes of owners on each day, those of all but the largest together.
+
+    In: what `daily_figures` gives, and how many owners are told apart. Out: day (2026-11-16),
+    owner, partitions, bytes (0 where no size is known).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sizes = (
+        figures.where("scope = 'owner'")
+        .select(F.col("name").alias("owner"), F.explode("series").alias("of"))
+        .select("owner", "of.day", *(f"of.{each}" for each in FIGURES))
+    )
+    largest = (
+        sizes.groupBy("owner")
+        .agg(F.max("partitions").alias("most"))
+        .orderBy(F.desc("most"), "owner")
+        .limit(most)
+        .select("owner", F.expr("true").alias("is_large"))
+    )
+    line = F.when(F.col("is_large"), F.col("owner")).otherwise(F.lit(OTHERS))
+    return (
+        sizes.join(F.broadcast(largest), "owner", "left")
+        .groupBy(F.date_format("day", "yyyy-MM-dd").alias("day"), line.alias("owner"))
+        .agg(*(F.coalesce(F.sum(each), F.lit(0)).alias(each) for each in FIGURES))
+        .orderBy("day", "owner")
     )
 
 

@@ -52,6 +52,8 @@ COMPACT_GRACE = timedelta(hours=1)
 MERGED = "merged-"
 """How the attempts begin that put together what others kept."""
 _MIN_ATTEMPTS = 2
+_LINES_PER_ROW = 10
+"""Lines of logs that a stored row adds up, at least: most are the same requests again."""
 _LIVE_SCHEMA = "attempt string, part int, cluster string, source string, file string, stamp string"
 _SUM_KEYS = (
     *("cluster", "principal", "host", "operation", "resource_type", "resource_name"),
@@ -193,7 +195,9 @@ class LogStore:
         attempts = sorted({place[0] for place in places} - {""})
         found = []
         if attempts:
-            read = enable_codegen(self._tables.requests(attempts, REQUEST_SCHEMA))
+            lines = sum(part.lines for log in logs for part in log.parts)
+            rows = max(1, lines // _LINES_PER_ROW)
+            read = enable_codegen(self._tables.requests(attempts, REQUEST_SCHEMA), rows)
             found.append(read.join(live.drop("cluster"), ["attempt", "part"]).select(*names))
         if any(not place[0] for place in places):
             own = live.where("attempt = ''").select("cluster", "source", "file")

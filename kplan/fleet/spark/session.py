@@ -52,7 +52,7 @@ CONNECT_TIMEOUT_S = 10.0
 CODEGEN_MIN_BYTES, CODEGEN_MIN_ROWS = 4 << 20, 100_000
 """Bytes and rows to read from which code made for one query, a second or so of work, is worth it.
 Rows tell more where they are known: clusters that are alike take few bytes."""
-_CODEGEN_SETTING = "spark.kplan.suits"
+SUITS_SETTING = "spark.kplan.suits"
 """Whether a session may be told to make such code."""
 _WITHOUT_CODEGEN = {
     "spark.sql.codegen.wholeStage": "false",
@@ -151,7 +151,7 @@ def enable_codegen(read: "DataFrame", rows: int = 0) -> "DataFrame":
     where the user says, it is left alone.
     """
     conf = read.sparkSession.conf
-    if conf.get(_CODEGEN_SETTING, "false") == "true" and (
+    if conf.get(SUITS_SETTING, "false") == "true" and (
         rows >= CODEGEN_MIN_ROWS or _size_bytes(read, rows) >= CODEGEN_MIN_BYTES
     ):
         for name, value in _WITH_CODEGEN.items():
@@ -258,7 +258,7 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         "spark.sql.icu.caseMappings.enabled": "false",
     }
     if not _WITHOUT_CODEGEN.keys() & engine.conf.keys():
-        here |= {**_WITHOUT_CODEGEN, _CODEGEN_SETTING: "true"}
+        here |= {**_WITHOUT_CODEGEN, SUITS_SETTING: "true"}
     return {
         "spark.app.name": "kplan",
         "spark.ui.showConsoleProgress": "false",

@@ -16,8 +16,9 @@ from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
-from kplan.workflow.fleet.fleet import OpenSnapshot, render_figures
+from kplan.workflow.fleet.fleet import render_figures
 from kplan.workflow.fleet.inputs import open_inputs
+from kplan.workflow.fleet.open_run import OpenSnapshot
 
 _OWNED_HEADER = """\
 # These objects are unused. Delete their resource blocks, add this file, and plan: the plan deletes

@@ -14,17 +14,16 @@ from kplan.fleet.dataframe import MAX_ROWS
 from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource, read_clusters
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, save_snapshots
+from kplan.fleet.spark.few_rows import expect_few_rows
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.joined import environment_remote, has_spark
 from kplan.fleet.spark.server import find_server
 from kplan.fleet.spark.session import SparkSettings, open_session, table_settings
-from kplan.fleet.store import Run, Store
-from kplan.model.dataclass import dataclass
+from kplan.fleet.store import Store
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures, FigureTable
-from kplan.model.version import VERSION
 from kplan.workflow.fleet.desired import (
     FleetOptions,
     FleetPorts,
@@ -33,47 +32,10 @@ from kplan.workflow.fleet.desired import (
     load_desired,
     load_desired_names,
 )
+from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows, run_lineage
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame, SparkSession
-
-
-@dataclass(frozen=True, slots=True)
-class OpenSnapshot:
-    """A stored run open for questions. `spark` is the session that answers.
-
-    What every answer tells is computed while configurations are read. `kept` is in memory and on
-    disk until it is closed.
-    """
-
-    fleet: FleetConfiguration
-    spark: "SparkSession"
-    store: Store
-    run: Run
-    objects: "DataFrame"
-    _unread: Callable[[], FigureTable]
-    _snapshot_times: Callable[[], str]
-    is_explain: bool
-    kept: "list[DataFrame]"
-
-    def keep(self, rows: "DataFrame") -> "DataFrame":
-        """Have Spark keep rows that several tables are made of."""
-        self.kept.append(rows.cache())
-        return rows
-
-    def compute(self, rows: "DataFrame") -> "DataFrame":
-        """Compute rows now that several tables are made of, and keep them; not to explain them."""
-        return rows if self.is_explain else dataframe.inline_few(self.keep(rows))
-
-    @property
-    def unread(self) -> FigureTable:
-        """List the unread parts of the selected clusters."""
-        return self._unread()
-
-    @property
-    def lineage(self) -> Mapping[str, str]:
-        """Describe the source of all figures."""
-        return _lineage(self.run, self._snapshot_times(), self.store.name)
 
 
 def read_fleet(options: FleetOptions) -> FleetConfiguration:
@@ -186,15 +148,22 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
         run = store.run(options.run)
         objects = filter_clusters(options, store.objects(run))
         ports.progress.stage("Working on the run")
+        stored, objects = objects, inline_rows(objects, run.rows, options)
+        is_small = objects is not stored
+        expect_many = expect_few_rows(spark) if is_small else lambda: None
         with dataframe.open_query_pool() as pool, dataframe.kept_rows() as kept:
             begin: Callable[..., Callable[[], Any]] = (
                 partial if options.is_explain else lambda *work: pool.submit(*work).result
             )
             unread = begin(options.make_table, "unread", inventory.unread_kinds(objects), MAX_ROWS)
             taken = begin(dataframe.snapshot_times, objects)
-            yield OpenSnapshot(
-                fleet, spark, store, run, objects, unread, taken, options.is_explain, kept
-            )
+            try:
+                yield OpenSnapshot(
+                    fleet, spark, store, run, objects, unread, taken, options.is_explain, kept,
+                    is_small, expect_many,
+                )  # fmt: skip
+            finally:  # a Spark that others started outlives this answer
+                expect_many()
 
 
 def filter_clusters(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
@@ -227,7 +196,7 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
         objects = store.objects(run)
         if save is not None:
             save_snapshots(objects, [each.name for each in sources], save)
-        lineage = _lineage(run, dataframe.snapshot_times(objects), store.name)
+        lineage = run_lineage(run, dataframe.snapshot_times(objects), store.name)
         values = {
             "inventory": inventory.inventory(objects),
             "unread": inventory.unread_kinds(objects),
@@ -371,19 +340,6 @@ def _write_tables(
     for place, (name, rows) in enumerate(tables.items()):
         dataframe.write_table(rows, options.output, lineage, name if place else "")
     return dataframe.collect_tables(tables, options.limit)
-
-
-def _lineage(run: Run, taken: str, store: str) -> dict[str, str]:
-    """Describe the figures: `kplan_version` took the run, and `answered_by` evaluated it."""
-    return {
-        "run": run.run,
-        "attempt": run.attempt,
-        "read_at": run.at,
-        "snapshots": taken,
-        "kplan_version": run.kplan_version,
-        "answered_by": VERSION,
-        "store": store,
-    }
 
 
 def _unread_notes(unread: FigureTable) -> tuple[str, ...]:

@@ -73,10 +73,11 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         sums = requests.sum_by_log(filter_clusters(options, store.logs.rows())).cache()
         kept.append(sums)
         malformed = filter_clusters(options, store.malformed_lines())
-        counted, uncounted = sums.where("not is_malformed"), sums.where("is_malformed")
+        few = dataframe.inline_few(sums)
+        counted, uncounted = few.where("not is_malformed"), few.where("is_malformed")
         lineage = {**requests.log_lineage(counted), "answered_by": VERSION, "store": store.name}
         notes += report_malformed(
-            requests.malformed_logs(sums, malformed, WARNED_SHARE), ports.progress.note
+            requests.malformed_logs(few, malformed, WARNED_SHARE), ports.progress.note
         )
         if options.output:
             history = filter_clusters(options, store.usage())

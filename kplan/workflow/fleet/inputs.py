@@ -1,15 +1,25 @@
 """What the tables of one answer are made of, each read once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kplan.fleet.dataframe import inline_few
 from kplan.fleet.logs.requests import log_lineage, usage_since
-from kplan.fleet.store import Store
+from kplan.fleet.plan import FleetPlanRequest
+from kplan.fleet.policy import FleetPolicies
+from kplan.fleet.store import Run, Store, add_run
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners
-from kplan.workflow.fleet.fleet import OpenSnapshot, filter_clusters, open_snapshot
+from kplan.workflow.fleet.desired import (
+    FleetOptions,
+    FleetPorts,
+    list_owners,
+    load_desired,
+    load_policies,
+)
+from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
+from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -23,12 +33,19 @@ class ReportInputs:
 
     def __init__(self, options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> None:
         self.options, self.ports, self.found = options, ports, found
-        self.notes: list[str] = []
 
     @cached_property
     def objects(self) -> "DataFrame":
         """The rows of the run."""
-        return self.found.keep(self.found.objects)
+        return self.found.objects if self.found.is_small else self.found.keep(self.found.objects)
+
+    def objects_of_runs(self, runs: Sequence[Run]) -> "DataFrame":
+        """Return the rows of several runs, with `run` and `at`."""
+        found = self.found
+        if found.is_small and list(runs) == [found.run]:
+            return add_run(found.objects, found.run)
+        rows = filter_clusters(self.options, found.store.objects_of_runs(runs))
+        return inline_rows(rows, sum(each.rows for each in runs), self.options)
 
     @cached_property
     def owned(self) -> OwnedObjects:
@@ -36,9 +53,21 @@ class ReportInputs:
         return list_owners(self.found.fleet, self.options, self.ports)
 
     @cached_property
+    def desired(self) -> FleetPlanRequest:
+        """What is declared and owned on all clusters."""
+        return load_desired(self.found.fleet, self.options, self.ports, self.found.objects)
+
+    @cached_property
+    def policies(self) -> tuple[FleetPolicies, tuple[str, ...]]:
+        """The policies of all clusters; and which are left out."""
+        return load_policies(self.found.fleet, self.options, self.ports, self.found.objects)
+
+    @cached_property
     def logs(self) -> "DataFrame":
         """The requests of logs; raises FleetError where no log was ever ingested."""
-        return self.found.keep(_read_audit(self.options, self.ports, self.found.store))
+        rows = _read_audit(self.options, self.ports, self.found.store)
+        few = rows if self.options.is_explain else inline_few(rows)
+        return self.found.keep(rows) if few is rows else few
 
     @cached_property
     def history(self) -> "DataFrame | None":

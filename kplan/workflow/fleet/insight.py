@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kplan.fleet.dataframe import MAX_ROWS, collect_table
 from kplan.fleet.insight import anomalies, costs, trends
@@ -15,8 +15,9 @@ from kplan.model.dataclass import dataclass
 from kplan.model.fleet import AnomalyRow, CostRow, CostRules, TrendRow
 from kplan.model.table import Figures, FigureTable
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
-from kplan.workflow.fleet.fleet import OpenSnapshot, render_figures
+from kplan.workflow.fleet.fleet import render_figures
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
+from kplan.workflow.fleet.open_run import OpenSnapshot
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -25,6 +26,13 @@ INCOMPLETE = "incomplete"
 """A finding: something could not be read, so that figures are too low."""
 TEAM_LABEL = "team"
 Found = TypeVar("Found", CostRow, TrendRow, AnomalyRow)
+
+
+Compute = Callable[["DataFrame"], "DataFrame"]
+
+
+def _ask_once(rows: "DataFrame") -> "DataFrame":
+    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +55,18 @@ class InsightTables:
 def read_costs(options: FleetOptions, ports: FleetPorts, months: int) -> Figures:
     """Show what owners use and cost in the last calendar months, the month of the run too."""
     with open_inputs(options, ports) as given:
-        made = cost_tables(given, months)
+        made = cost_tables(given, months, given.found.compute)
         ports.progress.stage("Adding up")
         currency = _cost_rules(given.found).currency
         title = f"Costs of the fleet in {currency}" if currency else "Costs of the fleet"
         return _show(title, made, (options, given.found))
 
 
-def cost_tables(given: ReportInputs, months: int) -> InsightTables:
-    """Prepare `costs` (the columns of CostRow), `clusters`, `coverage` and `unknown_requests`."""
+def cost_tables(given: ReportInputs, months: int, compute: Compute = _ask_once) -> InsightTables:
+    """Prepare `costs` (the columns of CostRow), `clusters`, `coverage` and `unknown_requests`.
+
+    `compute` is for what is asked more than once where all of them and the notes are shown.
+    """
     found, used, lineage = given.found, given.history, given.log_lineage
     last = run_day(found.run)
     first = costs.first_of_month(last, months - 1)
@@ -65,9 +76,9 @@ def cost_tables(given: ReportInputs, months: int) -> InsightTables:
     owners = topic_owners(found.spark, ownership)
     span = (f"{first:%Y-%m}", f"{last:%Y-%m}")
     usage = costs.monthly_usage(objects, owners, ownership, used)
-    priced = found.compute(costs.price_usage(usage, rules, span))
+    priced = compute(costs.price_usage(usage, rules, span))
     spans = costs.month_spans(run_spans(objects))
-    coverage = found.compute(costs.month_coverage(spans.where(spans["month"].between(*span))))
+    coverage = compute(costs.month_coverage(spans.where(spans["month"].between(*span))))
     values = {
         "costs": costs.cost_table(priced),
         "clusters": costs.cost_table(priced, ("month", "cluster")),
@@ -114,28 +125,42 @@ def read_trends(options: FleetOptions, ports: FleetPorts, days: int) -> Figures:
     `findings` holds `over` and `near` where a limit is met, or soon will be.
     """
     with open_inputs(options, ports) as given:
-        made = trend_tables(given, days)
+        made = trend_tables(given, days, given.found.compute)
         ports.progress.stage("Fitting lines")
         return _show("Trends of the fleet", made, (options, given.found), "standing")
 
 
-def trend_tables(given: ReportInputs, days: int) -> InsightTables:
-    """Prepare `trends` (the columns of TrendRow)."""
+def trend_tables(given: ReportInputs, days: int, compute: Compute = _ask_once) -> InsightTables:
+    """Prepare `trends` (the columns of TrendRow); `compute` is as for `cost_tables`."""
     found, options = given.found, given.options
-    last = run_day(found.run)
-    first = last - timedelta(days=days - 1)
-    runs = _runs_between(found, first, last)
-    objects, ownership, notes = _owned_objects(given, runs)
-    known = [each for each in days_of_runs(runs) if each >= first]
-    owners = topic_owners(found.spark, ownership)
-    figures = trends.daily_figures(objects, owners, ownership, known)
-    rules = found.fleet.rules.trends
-    table = found.compute(trends.trend_table(figures, rules, known))
+    grown = daily_growth(given, days)
+    rules, notes = found.fleet.rules.trends, grown.notes
+    table = compute(trends.trend_table(grown.figures, rules, grown.days))
 
     def said() -> tuple[str, ...]:
         return (*notes.said, *_idle_limits(table, rules.limits.keys(), options.cluster_names))
 
     return InsightTables({"trends": table}, said, notes.is_incomplete)
+
+
+class DailyGrowth(NamedTuple):
+    """What `trends.daily_figures` gives, and the days that it is of."""
+
+    figures: "DataFrame"
+    days: Sequence[date]
+    notes: "OwnerNotes"
+
+
+def daily_growth(given: ReportInputs, days: int) -> DailyGrowth:
+    """Return the sizes of clusters, teams and owners on each of the last days with a run."""
+    last = run_day(given.found.run)
+    first = last - timedelta(days=days - 1)
+    runs = _runs_between(given.found, first, last)
+    objects, ownership, notes = _owned_objects(given, runs)
+    known = [each for each in days_of_runs(runs) if each >= first]
+    owners = topic_owners(given.found.spark, ownership)
+    figures = trends.daily_figures(objects, owners, ownership, known)
+    return DailyGrowth(given.found.compute(figures), known, notes)
 
 
 def _idle_limits(
@@ -159,13 +184,17 @@ def read_anomalies(options: FleetOptions, ports: FleetPorts, until: date | None)
     `until` is the last day, by default today. `findings` holds the sorts of anomalies.
     """
     with open_inputs(options, ports) as given:
-        made = anomaly_tables(given, until)
+        made = anomaly_tables(given, until, given.found.compute)
         ports.progress.stage("Comparing days")
         return _show("Anomalies of the fleet", made, (options, given.found), "finding")
 
 
-def anomaly_tables(given: ReportInputs, until: date | None) -> InsightTables:
+def anomaly_tables(
+    given: ReportInputs, until: date | None, compute: Compute = _ask_once
+) -> InsightTables:
     """Prepare `anomalies` (the columns of AnomalyRow) and `left_out`.
+
+    `compute` is as for `cost_tables`.
 
     Raises:
         FleetError: no log is stored.
@@ -174,9 +203,9 @@ def anomaly_tables(given: ReportInputs, until: date | None) -> InsightTables:
     found, used, lineage = given.found, given.logs, given.log_lineage
     rules = found.fleet.rules.anomalies
     watch = anomalies.Watch.until(until or given.ports.now().date(), rules)
-    history = found.keep(anomalies.subject_history(used, watch, rules))
+    history = found.compute(anomalies.subject_history(used, watch, rules))
     values = {
-        "anomalies": found.compute(anomalies.anomaly_table(history, watch, rules)),
+        "anomalies": compute(anomalies.anomaly_table(history, watch, rules)),
         "left_out": anomalies.unjudged_clusters(history, found.objects, watch, rules),
     }
     days = {"watched": f"{watch.first} to {watch.last}", "baseline_from": str(watch.baseline)}
@@ -200,18 +229,20 @@ def collect_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class _OwnerNotes:
+class OwnerNotes:
+    """What a reader must know of owners; whether states could not be read."""
+
     said: tuple[str, ...]
     is_incomplete: bool
 
 
 def _owned_objects(
     given: ReportInputs, runs: Sequence[Run]
-) -> "tuple[DataFrame, Ownership, _OwnerNotes]":
+) -> "tuple[DataFrame, Ownership, OwnerNotes]":
     """Return the rows of runs, of the clusters of the fleet file, and who owns topics."""
     found, (owned, unknown) = given.found, given.owned
     names = [each.name for each in given.options.selected_clusters(found.fleet)]
-    rows = found.store.objects_of_runs(runs)
+    rows = given.objects_of_runs(runs)
     objects = rows.where(rows["cluster"].isin(*names))
     labels = {
         each.name: each.labels[TEAM_LABEL]
@@ -225,7 +256,7 @@ def _owned_objects(
             *unknown,
             "No owner of a topic is known: topics are grouped by the prefix of their names.",
         )
-    return objects, ownership, _OwnerNotes(notes, bool(unknown))
+    return objects, ownership, OwnerNotes(notes, bool(unknown))
 
 
 def _runs_between(found: OpenSnapshot, first: date, last: date) -> list[Run]:

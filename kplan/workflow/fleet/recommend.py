@@ -22,8 +22,9 @@ from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.adopt.block import generate_blocks
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
-from kplan.workflow.fleet.fleet import OpenSnapshot, filter_clusters, render_figures
+from kplan.workflow.fleet.fleet import render_figures
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
+from kplan.workflow.fleet.open_run import OpenSnapshot
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -115,8 +116,9 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     request = recommend.RecommendRequest(-(-asked.window // _DAY), asked.by_host)
     store = given.found.store
     runs = runs_by_age(store.runs(), given.found.run, given.ports.now(), asked.window)
-    seen = recommend.first_seen(filter_clusters(given.options, store.objects_of_runs(runs)))
-    return recommend.recommend_acls(given.objects, given.logs, seen, request)
+    seen = recommend.first_seen(given.objects_of_runs(runs))
+    used = recommend.acl_usage(given.objects, given.logs, seen, request)
+    return recommend.narrow_acls(given.found.compute_few(used), request)
 
 
 def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta) -> list[Run]:

@@ -6,19 +6,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kplan.fleet import inventory, lint, page, plan, policy, recommend
+from kplan.fleet.dataframe import open_query_pool
+from kplan.fleet.insight import trends
 from kplan.fleet.logs import requests
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
-from kplan.workflow.fleet.desired import (
-    FleetOptions,
-    FleetPorts,
-    load_desired,
-    load_policies,
-)
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import count_owners, render_figures
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
-from kplan.workflow.fleet.insight import anomaly_tables, cost_tables, trend_tables
+from kplan.workflow.fleet.insight import anomaly_tables, cost_tables, daily_growth
 from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
 
 if TYPE_CHECKING:
@@ -31,6 +28,9 @@ _WINDOW = timedelta(days=30)
 """ACLs that were watched for less are in no recommendation, as with `kplan fleet recommend`."""
 
 
+_CHARTS = ("requests_by_day", "sizes_by_day")
+"""Tables that are drawn over days, and not shown."""
+
 SectionTables = Callable[[ReportInputs], "Mapping[str, DataFrame]"]
 """Makes the tables of a section, by the names of `report/documents/fleet/sections.py`; nothing
 where their data is missing: the page then says which command makes it."""
@@ -40,25 +40,32 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
     with open_inputs(options, ports) as given:
         found, logs = given.found, given.log_lineage
-        result: dict[str, DataFrame] = {}
-        for section in SECTIONS:
-            result |= section(given)
+        result = _all_tables(given)
+        charts = {name: result.pop(name) for name in _CHARTS if name in result}
         ports.progress.stage("Working out the page")
         title = f"Kafka fleet, {count_text(len(options.selected_clusters(found.fleet)), 'cluster')}"
         made = render_figures(title, result, (options, found), logs)
         tables = (*made.tables, found.unread)
-        if given.history is not None:  # a chart is drawn whole, whatever -limit says
-            days = page.requests_by_day(given.history)
+        for name, rows in charts.items():  # drawn whole, whatever -limit says
             most = page.MAX_DAYS * (page.MAX_LINES + 1)
-            tables = (*tables, options.make_table("requests_by_day", days, most))
-        return replace(made, tables=tables, notes=(*made.notes, *given.notes))
+            tables = (*tables, options.make_table(name, rows, most))
+        notes = (*made.notes, *given.policies[1], *given.owned[1])
+        return replace(made, tables=tables, notes=notes)
+
+
+def _all_tables(given: ReportInputs) -> "dict[str, DataFrame]":
+    """Prepare the tables of all sections at once: some compute what several of theirs are made of.
+
+    What they share is read before, by one of them.
+    """
+    _ = given.objects, given.history, given.policies, given.desired, given.owned
+    with open_query_pool() as pool:
+        found = [pool.submit(section, given) for section in SECTIONS]
+        return {name: rows for each in found for name, rows in each.result().items()}
 
 
 def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    asked, left_out = load_policies(
-        given.found.fleet, given.options, given.ports, given.found.objects
-    )
-    given.notes += left_out
+    asked, _ = given.policies
     judged = policy.check_policies(given.objects, asked)
     return {
         "unhealthy": page.unhealthy_topics(given.objects),
@@ -68,7 +75,7 @@ def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    request = load_desired(given.found.fleet, given.options, given.ports, given.found.objects)
+    request = given.desired
     everything = given.found.compute(plan.plan_clusters(given.objects, request))
     rows = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = rows.groupBy("cluster", "finding", "risk").count()
@@ -85,8 +92,7 @@ def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _inventory_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    owned, unknown = given.owned
-    given.notes += unknown
+    owned, _ = given.owned
     return {
         "inventory": inventory.inventory(given.objects),
         "owners": count_owners(given.found, owned),
@@ -109,6 +115,7 @@ def _usage_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     return {
         "denials": page.denied_requests(given.history),
         "used": requests.last_usage(given.history),
+        "requests_by_day": page.requests_by_day(given.history),
     }
 
 
@@ -132,7 +139,13 @@ def _cost_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _trend_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    return {"trends": trend_tables(given, _DAYS).tables["trends"]}
+    grown = daily_growth(given, _DAYS)
+    rules = given.found.fleet.rules.trends
+    sizes = trends.owner_sizes(grown.figures, page.MAX_LINES)
+    return {
+        "trends": trends.trend_table(grown.figures, rules, grown.days),
+        **({"sizes_by_day": sizes} if len(grown.days) > 1 else {}),
+    }
 
 
 def _anomaly_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":

@@ -92,6 +92,24 @@ def test_percentages_of_limits_that_are_not_drawn_are_not_summed() -> None:
     assert titles == ["Used partitions in percent of their limit: 15 of 20 limits"]
 
 
+def test_sizes_of_owners_are_drawn_over_the_days_with_a_run() -> None:
+    row = ("2026-11-01", "pay", 4, 3 * 10**12)
+    large = table("sizes_by_day", "day owner partitions bytes", row)
+    series = [one for each in fleet_page(Figures("", (large,))).sections for one in each.series]
+    assert series[1].lines == (("pay", (3_000,)),), "in GB"
+    rows = (
+        ("2026-11-01", "pay", 4, 0),
+        ("2026-11-01", "shop", 9, 0),
+        ("2026-11-08", "shop", 12, 0),
+    )
+    sizes = table("sizes_by_day", "day owner partitions bytes", *rows)
+    (drawn,) = (one for each in fleet_page(Figures("", (sizes,))).sections for one in each.series)
+    assert drawn.title == "Partitions by owner", "no size is known, so none is drawn"
+    assert drawn.days == ("2026-11-01", "2026-11-08")
+    assert drawn.lines == (("shop", (9, 12)), ("pay", (4, 0)))
+    assert "data-series" in page(sizes)
+
+
 def test_a_fleet_without_a_fault_is_told_so() -> None:
     found = page(inventory(("eu", 1, 0)), table("drift", "cluster finding identity"))
     assert "No problems found that kplan checks." in found

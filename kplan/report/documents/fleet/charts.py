@@ -144,14 +144,28 @@ def usage_series(found: TablesByName) -> Iterator[PageSeries]:
             yield day_series(title, rows, column)
 
 
-def day_series(title: str, rows: NamedRows, column: str, line: str = "cluster") -> PageSeries:
+def size_series(found: TablesByName) -> Iterator[PageSeries]:
+    """Draw partitions and bytes over the days with a run, a line for each of the largest owners."""
+    rows = found.get("sizes_by_day", EMPTY_ROWS)
+    for column, title, unit in (
+        ("partitions", "Partitions by owner", 1),
+        ("bytes", "Data in GB by owner, all replicas", _GB),
+    ):
+        if rows.sum(column) >= unit:
+            yield day_series(title, rows, column, "owner", unit)
+
+
+def day_series(
+    title: str, rows: NamedRows, column: str, line: str = "cluster", unit: int = 1
+) -> PageSeries:
     """Draw a column over the days of `day`, a line for each value of the column `line`.
 
-    A day without a row is 0.
+    A day without a row is 0. Values are whole units.
     """
     sums: dict[str, Counter[str]] = {}
     for row in rows:
-        sums.setdefault(str(row[line]), Counter())[str(row["day"])] += whole_number(row[column])
+        of_line = sums.setdefault(str(row[line]), Counter())
+        of_line[str(row["day"])] += whole_number(row[column]) // unit
     days = tuple(sorted({str(row["day"]) for row in rows}))
     names = sorted(sums, key=lambda each: (-sums[each].total(), each))
     lines = tuple((name, tuple(sums[name][day] for day in days)) for name in names)

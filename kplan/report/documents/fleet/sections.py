@@ -6,6 +6,7 @@ from kplan.report.documents.fleet.charts import (
     drift_tallies,
     inventory_tallies,
     recommendation_tallies,
+    size_series,
     trend_tallies,
     unused_tallies,
     usage_series,
@@ -153,6 +154,8 @@ SECTIONS: tuple[SectionKind, ...] = (
         ),
         ("No run was stored.", "kplan fleet snapshot"),
         trend_tallies,
+        size_series,
+        frozenset({"sizes_by_day"}),
     ),
     SectionKind(
         "Anomalies",

@@ -1,0 +1,91 @@
+"""A stored run that is open for questions, and what its answers say of their source."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kplan.config.fleet_file import FleetConfiguration
+from kplan.fleet.dataframe import MAX_INLINE_ROWS, inline_few
+from kplan.fleet.store import Run, Store
+from kplan.model.dataclass import dataclass
+from kplan.model.table import FigureTable
+from kplan.model.version import VERSION
+from kplan.workflow.fleet.desired import FleetOptions
+
+if TYPE_CHECKING:
+    from kplan.fleet.spark.session import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSnapshot:
+    """A stored run open for questions. `spark` is the session that answers.
+
+    What every answer tells is computed while configurations are read. `kept` is in memory and on
+    disk until it is closed. Of one that `is_small` the rows are values of each query.
+    """
+
+    fleet: FleetConfiguration
+    spark: "SparkSession"
+    store: Store
+    run: Run
+    objects: "DataFrame"
+    _unread: Callable[[], FigureTable]
+    _snapshot_times: Callable[[], str]
+    is_explain: bool
+    kept: "list[DataFrame]"
+    is_small: bool
+    expect_many_rows: Callable[[], None]
+
+    def keep(self, rows: "DataFrame") -> "DataFrame":
+        """Have Spark keep rows that several tables are made of, and are not few."""
+        self.expect_many_rows()
+        self.kept.append(rows.cache())
+        return rows
+
+    def compute(self, rows: "DataFrame") -> "DataFrame":
+        """Compute rows now that several tables are made of, and keep them; not to explain them.
+
+        What is made of few rows, and is few itself, is a value of what is asked next.
+        """
+        if self.is_explain:
+            return rows
+        if self.kept or not self.is_small:
+            return inline_few(self.keep(rows))
+        found = inline_few(rows)
+        return self.keep(rows) if found is rows else found
+
+    def compute_few(self, rows: "DataFrame") -> "DataFrame":
+        """Compute rows now of which few are expected, where little has to be read for them.
+
+        What is made of them is then planned in less time.
+        """
+        is_long = self.is_explain or self.kept or not self.is_small
+        return rows if is_long else inline_few(rows)
+
+    @property
+    def unread(self) -> FigureTable:
+        """List the unread parts of the selected clusters."""
+        return self._unread()
+
+    @property
+    def lineage(self) -> Mapping[str, str]:
+        """Describe the source of all figures."""
+        return run_lineage(self.run, self._snapshot_times(), self.store.name)
+
+
+def inline_rows(rows: "DataFrame", count: int, options: FleetOptions) -> "DataFrame":
+    """Read rows now if `count` says that they are few, not to explain them; 0 is unknown."""
+    is_few = 0 < count <= MAX_INLINE_ROWS and not options.is_explain
+    return inline_few(rows) if is_few else rows
+
+
+def run_lineage(run: Run, taken: str, store: str) -> dict[str, str]:
+    """Describe the figures: `kplan_version` took the run, and `answered_by` evaluated it."""
+    return {
+        "run": run.run,
+        "attempt": run.attempt,
+        "read_at": run.at,
+        "snapshots": taken,
+        "kplan_version": run.kplan_version,
+        "answered_by": VERSION,
+        "store": store,
+    }
