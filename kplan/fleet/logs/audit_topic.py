@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from kplan.fleet.access import kafka_enum_name
 from kplan.fleet.compat import scala_version, spark_version
+from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.tables import PACKAGES_SETTING, maven_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
