@@ -206,35 +206,19 @@ def from_document(schema: type[Any], found: Mapping[str, object]) -> Any:  # noq
         KeyError: a required attribute is missing.
 
     """
-    read = _read_fields(cast("Hashable", schema))
-    values = {name: found[name] for name in read.names if name in found}
-    for name in read.required:
-        if name not in values:
-            raise KeyError(name)
-    for name in read.containers:
-        if isinstance(value := values.get(name), list):
-            values[name] = _to_tuples(value)
-    return schema(**values)
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadFields:
-    """The attributes of documents, and kplan's own: all, those without a default, nested ones."""
-
-    names: tuple[str, ...]
-    required: tuple[str, ...]
-    containers: tuple[str, ...]
-
-
-@cache
-def _read_fields(key: Hashable) -> _ReadFields:
-    declared, internal = _schema_fields(key), _internal_names(key)
-    return _ReadFields(
-        (*(each.name for each in declared), *internal),
-        tuple(each.name for each in declared if each.is_required),
-        (*(each.name for each in declared if each.attribute.type not in _ATOM_TYPES), *internal),
+    wanted = schema_fields(schema)
+    kept = _internal_names(cast("Hashable", schema))
+    return schema(
+        **{
+            each.name: _to_tuples(found[each.name])
+            for each in wanted
+            if each.is_required or each.name in found
+        },
+        **{name: _to_tuples(found[name]) for name in kept if name in found},
     )
 
 
-def _to_tuples(value: list[object]) -> tuple[object, ...]:
-    return tuple([_to_tuples(each) if isinstance(each, list) else each for each in value])
+def _to_tuples(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(_to_tuples(each) for each in value)
+    return value
