@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kplan.cluster.request import AclBinding
 from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.snapshot import CLUSTER
 from kplan.policy.access_query import who_can as holders
 from kplan.policy.authorizer import (
@@ -258,13 +259,6 @@ def _grants(column: "Column") -> "Column":
     for operation, by in IMPLIED_BY.items():
         implied |= (column == operation) & F.col("acl_operation").isin(*sorted(by))
     return _denies(column) | implied
-
-
-def kafka_enum_name(name: "Column") -> "Column":
-    """Turn a word of the provider into Kafka's: `DescribeConfigs` to `DESCRIBE_CONFIGS`."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.upper(F.regexp_replace(name, "([a-z])([A-Z])", "$1_$2"))
 
 
 # ---- questions

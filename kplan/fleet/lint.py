@@ -2,11 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.access import acl_key, acl_rows, expand_prefix_keys, pattern_key
+from kplan.fleet.access import acl_rows
 from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+_OWN_NAME, _EVERY_NAME = -1, -2
+"""Patterns that are no prefixes: of one name, and of all names."""
 
 
 def acl_findings(objects: "DataFrame") -> "DataFrame":
@@ -14,7 +17,7 @@ def acl_findings(objects: "DataFrame") -> "DataFrame":
 
     Out: cluster, finding, identity, by. `shadowed`: another ACL, named in `by`, covers the same and
     more. `matches_nothing`: no topic of the cluster fits it. Hash joins only: an ACL looks for
-    wider ones under its own name, `*`, and each prefix of its name that its cluster has.
+    wider ones of its principal, and of everyone, under the patterns that these have.
     """
     acls = acl_rows(objects)
     return (
@@ -27,19 +30,28 @@ def acl_findings(objects: "DataFrame") -> "DataFrame":
 def _shadowed_acls(acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    place = ["cluster", "resource_type", "permission"]
-    own = F.array(acl_key(), F.lit(f"LITERAL:{WILDCARD_RESOURCE}"))
-    who = F.array_distinct(F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL)))
-    looking = expand_prefix_keys(acls, acls, own).withColumn("by_principal", F.explode(who))
+    group = ["cluster", "resource_type", "permission", "by_principal"]
+    name, reach = F.col("resource_name"), _reach()
     wider = acls.select(
-        *place,
-        acl_key(),
-        F.col("identity").alias("by"),
+        *group[:-1],
         F.col("principal").alias("by_principal"),
+        reach.alias("reach"),
+        _name_within(reach).alias("by_name"),
+        F.col("identity").alias("by"),
         F.col("host").alias("by_host"),
         F.col("operation").alias("by_operation"),
     )
-    found = looking.join(wider, [*place, "key", "by_principal"]).where(
+    who = F.array_distinct(F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL)))
+    is_prefix = F.col("pattern_type") == "PREFIXED"
+    fits = (F.col("reach") <= F.length(name)) & ~(is_prefix & (F.col("reach") == _OWN_NAME))
+    looking = (
+        acls.withColumn("by_principal", F.explode(who))
+        .join(wider.select(*group, "reach").distinct(), group)
+        .where(fits)
+        .withColumn("by_name", _name_within(F.col("reach")))
+        .select(*group, "reach", "by_name", "identity", "host", "operation")
+    )
+    found = looking.join(wider, [*group, "reach", "by_name"]).where(
         (F.col("by") != F.col("identity"))
         & F.col("by_host").isin(WILDCARD_HOST, F.col("host"))
         & F.col("by_operation").isin("ALL", F.col("operation"))
@@ -51,21 +63,45 @@ def _shadowed_acls(acls: "DataFrame") -> "DataFrame":
     )
 
 
+def _reach() -> "Column":
+    """Return which names an ACL is about: the length of its prefix, or one of the constants."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    name = F.col("resource_name")
+    return (
+        F.when(F.col("pattern_type") == "PREFIXED", F.length(name))
+        .when(name == WILDCARD_RESOURCE, F.lit(_EVERY_NAME))
+        .otherwise(F.lit(_OWN_NAME))
+    )
+
+
+def _name_within(reach: "Column") -> "Column":
+    """Return what an ACL of this reach has as its name, if it is about all that this one is."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    name = F.col("resource_name")
+    whole = F.when(reach == _EVERY_NAME, F.lit(WILDCARD_RESOURCE)).otherwise(name)
+    return F.when(reach >= 0, F.substr(name, F.lit(1), reach)).otherwise(whole)
+
+
 def _acls_without_topic(objects: "DataFrame", acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     topics = objects.where(F.col("kind") == "kafka_topic").select(
-        "cluster", F.lit("TOPIC").alias("resource_type"), F.col("identity").alias("resource_name")
+        "cluster", F.col("identity").alias("resource_name")
     )
     on_topics = acls.where(
         (F.col("resource_type") == "TOPIC") & (F.col("resource_name") != WILDCARD_RESOURCE)
-    )
-    own = F.array(pattern_key("LITERAL", F.col("resource_name")))
-    there = expand_prefix_keys(topics, on_topics, own).select("cluster", "key").distinct()
-    keyed = on_topics.withColumn("key", acl_key())
-    return keyed.join(there, ["cluster", "key"], "left_anti").select(
-        "cluster",
-        F.lit("matches_nothing").alias("finding"),
-        "identity",
-        F.lit("").alias("by"),
+    ).select("cluster", "resource_name", "identity", "pattern_type")
+    is_prefix = F.col("pattern_type") == "PREFIXED"
+    prefixes = on_topics.where(is_prefix)
+    sizes = prefixes.select("cluster", F.length("resource_name").alias("size")).distinct()
+    name, size = F.col("resource_name"), F.col("size")
+    begun = topics.join(F.broadcast(sizes), "cluster").where(size <= F.length(name))
+    there = begun.select("cluster", F.substr(name, F.lit(1), size).alias("resource_name"))
+    place = ["cluster", "resource_name"]
+    names = on_topics.where(~is_prefix).join(topics, place, "left_anti")
+    found = prefixes.join(there.distinct(), place, "left_anti").unionByName(names)
+    return found.select(
+        "cluster", F.lit("matches_nothing").alias("finding"), "identity", F.lit("").alias("by")
     )

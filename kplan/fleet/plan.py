@@ -2,28 +2,36 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
-from kplan.fleet.dataframe import create_dataframe, map_clusters, select_cluster
+from kplan.fleet.dataframe import create_dataframe, map_clusters
 from kplan.fleet.inventory import is_manageable
 from kplan.fleet.snapshot import (
     ABSENT_NAMES,
     CLUSTER,
+    HIDDEN,
+    KINDS_READ,
     Row,
     snapshot_from_rows,
 )
 from kplan.kinds import KINDS
 from kplan.kinds.schema import to_document
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic, SourceRange
+from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import WrongClusterError
 from kplan.model.plan import Action, Change
 from kplan.model.resource import Identity, Resource
-from kplan.model.state import Snapshot
+from kplan.model.state import LiveObject, Snapshot
 from kplan.plan.build import plan_changes
+from kplan.plan.compact import (
+    NO_PLACE,
+    CompactRequest,
+    compact_request,
+    is_found_as_declared,
+)
 from kplan.plan.drift import find_drift, managed_counts, unmanaged_counts
 from kplan.plan.equal import drop_equal_objects
 from kplan.plan.request import PlanRequest, provider_request
@@ -32,6 +40,9 @@ from kplan.state.file import check_same_cluster
 
 _ALWAYS_READ = frozenset(kind.name for kind in KINDS if kind.is_always_read)
 _NOT_REQUESTED = "the run did not read it; take a new run"
+EqualObjects = Mapping[str, Collection[Identity]]
+"""By kind the names of objects that are surely live as declared, and owned as that or not."""
+_EQUAL = LiveObject(None)
 _NO_CONFIGURATION = "fleet.hcl names no configuration of it"
 _NO_STATE = "no state: nothing could be compared"
 
@@ -117,34 +128,33 @@ class FleetPlanRequest:
         """Name the clusters that have no state yet: it was never written."""
         return tuple(sorted(name for name, each in self.requests.items() if not each.state.serial))
 
-    def for_cluster(self, cluster: str) -> "FleetPlanRequest":
+    def for_cluster(self, cluster: str) -> "ClusterPlanRequest":
         """Return what a task has to know of one cluster."""
-        requests = select_cluster(cluster, self.requests)
-        return FleetPlanRequest(
-            {name: _without_places(each) for name, each in requests.items()},
-            select_cluster(cluster, self.problems),
+        request = self.requests.get(cluster)
+        return ClusterPlanRequest(
+            None if request is None else _compact_request(request), self.problems.get(cluster, "")
         )
 
 
-_NO_PLACE = SourceRange("", 1, 1, 1, 1)
+@dataclass(frozen=True, slots=True)
+class ClusterPlanRequest:
+    """The part of one cluster; without a request there is a problem."""
+
+    request: CompactRequest | None
+    problem: str = ""
 
 
-def _without_places(request: PlanRequest) -> PlanRequest:
-    """Leave out places in files, and values of states that are as declared: few bytes are sent."""
-    owned = dict(request.state.owned)
-    resources = tuple(map(_without_place, request.resources))
-    for each in resources:
-        held = owned.get(each.address)
-        if held is not None and held.value == each.value:
-            owned[each.address] = replace(held, address=each.address, value=each.value)
-    state = replace(request.state, owned=owned)
-    return replace(request, resources=resources, state=state)
+def _compact_request(request: PlanRequest) -> CompactRequest:
+    """Leave out places in files, and what is on other connections: few bytes are sent."""
+    found = compact_request(provider_request(request, ""))
+    resources = tuple(map(_without_place, found.rest.resources))
+    return replace(found, rest=replace(found.rest, resources=resources))
 
 
 def _without_place(found: Resource) -> Resource:
     others = tuple(map(_without_place, found.others))
     return Resource(
-        found.address, found.identity, found.value, _NO_PLACE, found.lifecycle,
+        found.address, found.identity, found.value, NO_PLACE, found.lifecycle,
         sensitive=found.sensitive, provider=found.provider, others=others,
     )  # fmt: skip
 
@@ -231,36 +241,54 @@ def unmanaged_objects(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFr
     return live.join(owned, names, "left_anti").select(*names).orderBy(*names)
 
 
-def plan_cluster(rows: Iterable[Row], wanted: FleetPlanRequest) -> list[dict[str, Any]]:
+def plan_cluster(rows: Iterable[Row], wanted: ClusterPlanRequest) -> list[dict[str, Any]]:
     """Plan one cluster: everything that is to be reported of it, each a row of FINDINGS."""
     held = list(rows)
-    cluster = held[0].cluster
-    if problem := wanted.problems.get(cluster):
-        return [_finding(cluster, "problem", reason=problem)]
-    request = wanted.requests.get(cluster)
-    if request is None:
-        return []
-    snapshot = snapshot_from_rows(held)
+    cluster, compact = held[0].cluster, wanted.request
+    if wanted.problem or compact is None:
+        return [_finding(cluster, "problem", reason=wanted.problem)] if wanted.problem else []
+    equal = _equal_objects(held, compact)
+    others = (row for row in held if row.identity not in equal.get(row.kind, ()))
+    snapshot = snapshot_from_rows(others)
     if isinstance(snapshot, str):
         return [_finding(cluster, "unread", kind="*", reason=snapshot)]
     try:
-        check_same_cluster(request.state, snapshot.cluster_id)
+        check_same_cluster(compact.rest.state, snapshot.cluster_id)
     except WrongClusterError as failure:
         return [_finding(cluster, "problem", reason=failure.detail)]
-    return list(_plan_findings(cluster, request, snapshot, absent_names(held)))
+    return list(_plan_findings(cluster, compact, (snapshot, equal), absent_names(held)))
+
+
+def _equal_objects(rows: Sequence[Row], compact: CompactRequest) -> EqualObjects:
+    """Find the objects that need no look of their kind: their documents are as declared."""
+    about = next((row.attributes for row in rows if row.kind == CLUSTER), {})
+    hidden = {(row.attributes["kind"], row.identity) for row in rows if row.kind == HIDDEN}
+    kinds = set(json.loads(about.get(KINDS_READ, "[]")))
+    plain = {kind: each for kind, each in compact.plain.items() if kind in kinds}
+    equal: dict[str, set[Identity]] = {kind: set() for kind in plain}
+    for row in rows:
+        identity = Identity(row.identity)
+        found = plain[row.kind].get(identity) if row.kind in plain else None
+        if found is None or row.value is None or (row.kind, row.identity) in hidden:
+            continue
+        if is_found_as_declared(row.kind, found, json.loads(row.value), row.uid):
+            equal[row.kind].add(identity)
+    return equal
 
 
 def _plan_findings(
     cluster: str,
-    request: PlanRequest,
-    snapshot: Snapshot,
+    compact: CompactRequest,
+    seen: tuple[Snapshot, EqualObjects],
     asked: Mapping[str, frozenset[Identity]],
 ) -> Iterator[dict[str, Any]]:
     """Plan what is not as declared; what is counts, and is told of in no other way."""
-    whole = provider_request(request, "")
-    part = drop_equal_objects(whole, snapshot, KINDS)
+    equal = seen[1]
+    differing = compact.expand(equal)
+    snapshot = _with_names(*seen)
+    part = drop_equal_objects(differing, snapshot, KINDS)
     snapshot = hide_unknown_objects(part, snapshot, asked)
-    plan = add_risks(plan_changes(part, {"": snapshot}, KINDS, whole))
+    plan = add_risks(plan_changes(part, {"": snapshot}, KINDS, compact.size))
     for kind, reason in plan.unread.items():
         yield _finding(cluster, "unread", kind=kind, reason=reason)
     for change in plan.changes:
@@ -272,10 +300,21 @@ def _plan_findings(
     for change in find_drift(part.state, snapshot, KINDS):
         yield _change_finding(cluster, "drift", change)
     yield from _hidden_findings(cluster, part, snapshot)
-    managed = managed_counts(whole.state, snapshot)
-    for kind, count in unmanaged_counts(whole.state, snapshot).items():
-        yield _finding(cluster, "managed", kind=kind, count=managed[kind])
-        yield _finding(cluster, "unmanaged", kind=kind, count=count)
+    managed = managed_counts(differing.state, snapshot)
+    for kind, count in unmanaged_counts(differing.state, snapshot).items():
+        owned = compact.owned_count(kind, equal.get(kind, ()))
+        yield _finding(cluster, "managed", kind=kind, count=managed[kind] + owned)
+        yield _finding(cluster, "unmanaged", kind=kind, count=count - owned)
+
+
+def _with_names(snapshot: Snapshot, equal: EqualObjects) -> Snapshot:
+    """Add the equal objects: their names count, and their values are of no concern."""
+    there = {
+        kind: replace(each, objects={**each.objects, **dict.fromkeys(equal[kind], _EQUAL)})
+        for kind, each in snapshot.readings.items()
+        if kind in equal
+    }
+    return replace(snapshot, readings={**snapshot.readings, **there})
 
 
 def _hidden_findings(

@@ -7,11 +7,11 @@ from kplan.fleet.access import (
     REQUEST_COLUMNS,
     acl_rows,
     authorizer_rules,
-    kafka_enum_name,
     requests_on_acls,
     verdicts,
 )
 from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.snapshot import OBJECT_SCHEMA, object_row
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.plan import Change

@@ -23,7 +23,14 @@ from kplan.plan.desired import (
 from kplan.plan.digest import with_checksum
 from kplan.plan.drift import find_all_drift
 from kplan.plan.move import Ownership, build_ownership, check_moved_providers
-from kplan.plan.request import PlanRequest, is_any_targeted, is_targeted, provider_request
+from kplan.plan.request import (
+    PlanRequest,
+    RequestSize,
+    is_any_targeted,
+    is_targeted,
+    provider_request,
+    request_size,
+)
 
 
 def build_batches(
@@ -124,14 +131,10 @@ def _output_change(
     )  # fmt: skip
 
 
-_DISPLAY_ORDER = {
-    Action.DELETE: 0,
-    Action.REPLACE: 1,
-    Action.UPDATE: 2,
-    Action.CREATE: 3,
-    Action.FORGET: 4,
-    Action.NO_OP: 5,
-}
+_DISPLAYED = (
+    Action.DELETE, Action.REPLACE, Action.UPDATE, Action.CREATE, Action.FORGET, Action.NO_OP,
+)  # fmt: skip
+_DISPLAY_ORDER = {action: at for at, action in enumerate(_DISPLAYED)}
 
 
 Snapshots = Mapping[str, Snapshot]
@@ -145,14 +148,14 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
     does not own (design laws 2 and 3). Targets narrow the result and never add to it. Clusters know
     nothing of each other: the batches of one follow those of another.
     """
-    made = plan_changes(request, snapshots, kinds, request)
+    made = plan_changes(request, snapshots, kinds, request_size(request))
     return with_checksum(replace(made, drift=find_all_drift(request.state, snapshots, kinds)))
 
 
 def plan_changes(
-    request: PlanRequest, snapshots: Snapshots, kinds: Sequence[ResourceKind], whole: PlanRequest
+    request: PlanRequest, snapshots: Snapshots, kinds: Sequence[ResourceKind], whole: RequestSize
 ) -> Plan:
-    """Build a plan without drift and checksum; the guards count what the `whole` request owns."""
+    """Build a plan without drift and checksum; guards count the objects of the `whole` request."""
     findings = Findings((), tuple(check_moved_providers(request)))
     for provider, snapshot in snapshots.items():
         part = provider_request(request, provider)
@@ -175,7 +178,7 @@ def plan_changes(
         [
             *(each for each in findings.diagnostics if _is_asked_for(request, each)),
             *_unread_diagnostics(unread),
-            *check_deletes(whole, changes),
+            *check_deletes(request, changes, whole),
             *check_replacements(request, changes),
             *_unmatched_targets(request, findings),
             *(problem for each in batches.values() for problem in check_acl_order(each)),

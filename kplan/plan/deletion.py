@@ -12,7 +12,7 @@ from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
 from kplan.plan.desired import Findings
 from kplan.plan.move import Ownership
-from kplan.plan.request import PlanRequest, address_names
+from kplan.plan.request import PlanRequest, RequestSize, address_names
 
 
 def plan_deletes(
@@ -79,8 +79,13 @@ def _delete_action(
     return Action.DELETE, Reason.DESTROY if request.is_destroy else Reason.NOT_DECLARED
 
 
-def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
-    """Refuse to delete protected objects, too many, or all because nothing is declared."""
+def check_deletes(
+    request: PlanRequest, changes: Sequence[Change], whole: RequestSize
+) -> Iterator[Diagnostic]:
+    """Refuse to delete protected objects, too many, or all because nothing is declared.
+
+    `whole` is the size of the request of which this one may be a part.
+    """
     for change in changes:
         if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
             yield _error(
@@ -102,7 +107,7 @@ def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[D
                 change.address,
                 change.declared_at,
             )
-    if not request.resources and not request.is_destroy and (lost := _undeclared_count(request)):
+    if not whole.declared and not request.is_destroy and (lost := _undeclared_count(request)):
         yield _error(
             "KP235",
             f"The configuration declares no resource, and the state owns {lost}; "
@@ -110,10 +115,10 @@ def check_deletes(request: PlanRequest, changes: Sequence[Change]) -> Iterator[D
             "Run kplan destroy to delete everything, or check the folder.",
         )
     deletes = sum(1 for each in changes if _deletes(each))
-    most = _max_deletes(request)
+    most = _max_deletes(request, whole.owned)
     if most is not None and deletes > most:
         is_given = request.max_deletes is not None
-        why = "" if is_given else f" of the {len(request.state.owned)} that kplan owns here"
+        why = "" if is_given else f" of the {whole.owned} that kplan owns here"
         yield _error(
             "KP240",
             f"{deletes} objects would be deleted, and at most {most}{why} may be.",
@@ -138,9 +143,8 @@ _MIN_OWNED, _MAX_DELETE_PERCENT, _DEFAULT_MAX_DELETES = 10, 30, 10
 """Where nothing is said, of 10 objects and more 30 % may be deleted at once, and 10 at most."""
 
 
-def _max_deletes(request: PlanRequest) -> int | None:
+def _max_deletes(request: PlanRequest, owned: int) -> int | None:
     """Return the requested limit, or the default one; an approved plan has none."""
-    owned = len(request.state.owned)
     if request.max_deletes is not None:
         return request.max_deletes
     if request.is_destroy or request.only is not None or owned < _MIN_OWNED:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
@@ -48,6 +49,18 @@ class PlanRequest:
     clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     created_at: str = ""
     unknown_outputs: Mapping[str, bool] = field(default_factory=dict)
+
+
+class RequestSize(NamedTuple):
+    """How many objects are declared and owned: guards count all, where a part is planned."""
+
+    declared: int
+    owned: int
+
+
+def request_size(request: PlanRequest) -> RequestSize:
+    """Count the objects of a request."""
+    return RequestSize(len(request.resources), len(request.state.owned))
 
 
 def provider_request(request: PlanRequest, provider: str) -> PlanRequest:

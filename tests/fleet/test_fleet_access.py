@@ -19,7 +19,6 @@ from kplan.fleet.access import (
     who_can,
 )
 from kplan.fleet.inventory import clusters_without_log
-from kplan.fleet.lint import acl_findings
 from kplan.fleet.logs.audit_topic import authorizer_line
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.lines import sum_lines
@@ -400,40 +399,6 @@ def test_a_topic_that_offsets_show_in_use_is_no_candidate(
         ("ap", "no authorizer log was ingested"),
         ("us", "its log has denials only"),
     ]
-
-
-def test_acls_that_do_nothing_are_found_with_what_covers_them(objects: Make) -> None:
-    wide, narrow = acl("ord", pattern="Prefixed"), acl("orders")
-    from_one, group = acl("orders", host="10.0.0.1"), acl("go", pattern="Prefixed")
-    on_all = acl("*", "User:*", "All")
-    rows = [
-        *(
-            about("eu"),
-            topic("orders"),
-            row(wide),
-            row(narrow),
-            row(acl("orders", host="10.0.0.1")),
-        ),
-        *(
-            row(acl("gone")),
-            row(acl("go", pattern="Prefixed")),
-            row(acl("orders", operation="Write")),
-        ),
-        *(about("us"), topic("orders", "us"), row(on_all, "us"), row(narrow, "us")),
-        row(acl("orders", permission="Deny"), "us"),
-    ]
-    told = {tuple(each) for each in acl_findings(objects(rows)).collect()}
-    by_wide = str(KIND.identify(wide))
-    assert {each for each in told if each[1] == "shadowed"} == {
-        ("eu", "shadowed", str(KIND.identify(narrow)), by_wide),
-        ("eu", "shadowed", str(KIND.identify(from_one)), str(KIND.identify(narrow))),
-        ("eu", "shadowed", str(KIND.identify(acl("gone"))), str(KIND.identify(group))),
-        ("us", "shadowed", str(KIND.identify(narrow)), str(KIND.identify(on_all))),
-    }
-    assert {each[2] for each in told if each[1] == "matches_nothing"} == {
-        str(KIND.identify(acl("gone"))),
-        str(KIND.identify(group)),
-    }
 
 
 def change(action: Action, before: Acl | None, after: Acl | None) -> Change:

@@ -291,7 +291,7 @@ def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
     options: FleetOptions,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where none are kept, or few of them values, every table reads the logs, and says the same."""
+    """Where logs are not kept, and no values, every table reads them: both answers are the same."""
     if at_work.name == CONNECT:
         pytest.skip("Connect does not show the plans of Spark")
     moment = FleetPorts(
@@ -314,8 +314,7 @@ def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
         assert spark._jsparkSession.sharedState().cacheManager().isEmpty(), name
         with monkeypatch.context() as ours:
             ours.setattr(open_run.OpenSnapshot, "keep", lambda _, rows: rows)
-            for module in (open_run, inputs):
-                ours.setattr(module, "inline_few", lambda rows: rows)
+            ours.setattr(inputs, "inline_few", lambda rows: rows)
             assert work(options, moment).tables == kept.tables, name
         last_execution(spark)
         assert log_rows_read(spark, ended) > stored, name

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from kplan.fleet.access import kafka_enum_name
 from kplan.fleet.jars import KAFKA_CONNECTOR
+from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.log_layout import KAFKA_SCHEME

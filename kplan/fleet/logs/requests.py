@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.fleet.access import (
     REQUEST_COLUMNS,
     acl_rows,
-    kafka_enum_name,
     matching_acls,
     request_sums,
 )
 from kplan.fleet.inventory import topic_use
+from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.logs.lines import MARK, PART_COUNT
 from kplan.model.log_layout import KAFKA_SCHEME
 

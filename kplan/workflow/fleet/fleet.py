@@ -260,7 +260,7 @@ def count_owners(
     found: OpenSnapshot, owned: Sequence[tuple[str, str, str, str]], by: str = ""
 ) -> "DataFrame":
     """Count objects by owner."""
-    rows = found.spark.createDataFrame(list(owned), inventory.OWNER_SCHEMA)
+    rows = dataframe.create_dataframe(found.spark, owned, inventory.OWNER_SCHEMA)
     return inventory.owner_counts(found.objects, rows, by)
 
 

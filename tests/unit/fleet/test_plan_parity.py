@@ -165,7 +165,8 @@ def taken(found: ProjectHarness) -> Sequence[Row]:
 
 
 def told(found: ProjectHarness, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    return plan_cluster(rows, load_desired(*fleet(found), None))  # type: ignore[arg-type] # for data only
+    wanted = load_desired(*fleet(found), None)  # type: ignore[arg-type] # for data only
+    return plan_cluster(rows, wanted.for_cluster("eu"))
 
 
 def of(sort: str, rows: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -330,7 +331,8 @@ def test_what_is_on_other_connections_is_told(tmp_path: Path) -> None:
     found = load_desired(*fleet(here), None)  # type: ignore[arg-type] # for data only
     assert found.notes == ("eu: what is on kafka.west is not read.",)
     rows = taken(here)
-    assert "kafka_topic.west" not in {row[1] for row in of("change", plan_cluster(rows, found))}
+    changes = of("change", plan_cluster(rows, found.for_cluster("eu")))
+    assert "kafka_topic.west" not in {row[1] for row in changes}
 
 
 WITH_DATA = """
@@ -349,7 +351,8 @@ def test_data_sources_are_answered_from_the_run(tmp_path: Path) -> None:
     here.cluster.seed([NewTopic("base", 7, 1)])
     here.write(PROVIDER + WITH_DATA)
     rows = taken(here)
-    found = plan_cluster(rows, load_desired(*fleet(here), Rows(rows)))  # type: ignore[arg-type] # as Spark
+    wanted = load_desired(*fleet(here), Rows(rows))  # type: ignore[arg-type] # as Spark
+    found = plan_cluster(rows, wanted.for_cluster("eu"))
     assert of("change", found) == same(here.plan(has_broker_check=False).plan.changes)
     (new,) = [each for each in found if each["finding"] == "change"]
     assert json.loads(new["attributes"])["partitions"] == 7

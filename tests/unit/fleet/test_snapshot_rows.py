@@ -177,7 +177,7 @@ def test_the_drift_of_a_fleet_is_that_of_each_cluster() -> None:
     request = PlanRequest((), {}, state)
     asked = {"kafka_topic": {Identity("a"), Identity("b"), Identity("gone")}}
     rows = read_rows(SnapshotSource("eu", {}, memory, expected_names=asked))
-    found = plan_cluster(rows, FleetPlanRequest({"eu": request}))
+    found = plan_cluster(rows, FleetPlanRequest({"eu": request}).for_cluster("eu"))
     snapshot = snapshot_from_rows(rows)
     assert not isinstance(snapshot, str)
     own = find_drift(state, snapshot, KINDS)
@@ -190,7 +190,8 @@ def test_the_drift_of_a_fleet_is_that_of_each_cluster() -> None:
 
 
 def test_a_cluster_without_a_sound_configuration_is_told_and_not_planned() -> None:
-    (found,) = plan_cluster(read(), FleetPlanRequest(problems={"eu": "KP142: no such resource"}))
+    wanted = FleetPlanRequest(problems={"eu": "KP142: no such resource"})
+    (found,) = plan_cluster(read(), wanted.for_cluster("eu"))
     assert (found["finding"], found["reason"]) == ("problem", "KP142: no such resource")
 
 
@@ -198,5 +199,6 @@ def test_nothing_is_planned_from_a_cluster_that_was_not_read() -> None:
     """Design law 2: what was not read is not absent."""
     state = State("lineage", owned={(one := owned("a", 3)).address: one})
     rows = read_rows(SnapshotSource("eu", {}, file=Path("not-there.jsonl")))
-    (found,) = plan_cluster(rows, FleetPlanRequest({"eu": PlanRequest((), {}, state)}))
+    wanted = FleetPlanRequest({"eu": PlanRequest((), {}, state)})
+    (found,) = plan_cluster(rows, wanted.for_cluster("eu"))
     assert (found["finding"], found["kind"]) == ("unread", "*")

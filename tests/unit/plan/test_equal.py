@@ -1,30 +1,29 @@
 """Objects that are as declared can be left out of a plan of which only findings are shown."""
 
-import random
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from kplan.kinds import KINDS
-from kplan.kinds.acl import Acl
 from kplan.kinds.topic_rules import Topic
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Plan
-from kplan.model.resource import ImportBlock, Resource
-from kplan.model.state import Broker, KindSnapshot, LiveObject, OwnedObject, Snapshot
+from kplan.model.resource import ImportBlock
+from kplan.model.state import Broker, KindSnapshot, LiveObject, Snapshot
 from kplan.plan.build import plan_changes
 from kplan.plan.drift import find_drift
 from kplan.plan.equal import drop_equal_objects
-from kplan.plan.request import PlanRequest
-from tests.values import acl, identity, owned, resource, snapshot, state, topic
+from kplan.plan.request import PlanRequest, request_size
+from tests.drawn_requests import drawn_world
+from tests.values import identity, owned, resource, snapshot, state, topic
 
 Findings = tuple[object, ...]
 
 
 def findings(request: PlanRequest, live: Snapshot, whole: PlanRequest) -> Findings:
     """Return what a fleet shows of a plan, and the drift."""
-    plan: Plan = plan_changes(request, {"": live}, KINDS, whole)
+    plan: Plan = plan_changes(request, {"": live}, KINDS, request_size(whole))
     changes = [each for each in plan.changes if each.action is not Action.NO_OP]
     problems = [each for each in plan.diagnostics if each.is_error]
     return changes, problems, plan.unread, find_drift(request.state, live, KINDS)
@@ -35,52 +34,6 @@ def check_same(request: PlanRequest, live: Snapshot) -> PlanRequest:
     part = drop_equal_objects(request, live, KINDS)
     assert findings(part, live, request) == findings(request, live, request)
     return part
-
-
-def drawn_world(seed: int) -> tuple[PlanRequest, Snapshot]:
-    """Draw a cluster with objects in every relation to declarations and state."""
-    draw = random.Random(seed)
-    resources: list[Resource] = []
-    held: list[OwnedObject] = []
-    topics: list[tuple[Topic, str]] = []
-    acls: list[Acl] = []
-    for number in range(draw.choice((3, 12, 30))):
-        declared = drawn_topic(draw, number)
-        is_acl = draw.random() < 0.4
-        value = acl(f"User:{number}") if is_acl else declared
-        at = f"kafka_{'acl' if is_acl else 'topic'}.a{number}"
-        if draw.random() < 0.9:
-            ignored = draw.choice(((), (), (), (("config", "retention.ms"),)))
-            protect = draw.random() < 0.1
-            resources.append(resource(at, value, ignore=ignored, prevent_destroy=protect))
-        if draw.random() < 0.7:
-            other = f"{at}x" if draw.random() < 0.1 else at
-            is_as_declared = is_acl or draw.random() < 0.9
-            before = value if is_as_declared else replace(declared, partitions=2)
-            held.append(owned(other, before, draw.choice(("", "id-1"))))
-        if draw.random() < 0.1:
-            continue
-        if isinstance(value, Topic):
-            topics.append((live_topic(draw, value), draw.choice(("", "id-1", "id-2"))))
-        else:
-            acls.append(value)
-    unread = {"kafka_acl": "no rights"} if draw.random() < 0.1 else {}
-    return PlanRequest(tuple(resources), {}, state(*held)), snapshot(topics, acls, unread)
-
-
-def drawn_topic(draw: random.Random, number: int) -> Topic:
-    """Draw a declared topic."""
-    name = draw.choice((f"t.{number}", f"t.{number // 2}_x", f"t.{number // 2}.x"))
-    counts = draw.choice(({}, {}, {"replication_factor": None}, {"partitions": None}))
-    placed = draw.choice(({}, {}, {}, {"replica_assignment": ((1,), (1,), (1,))}))
-    return topic(name, config={"retention.ms": "1000"}, **counts, **placed)
-
-
-def live_topic(draw: random.Random, value: Topic) -> Topic:
-    """Draw what is live of it."""
-    config = draw.choice((value.config, value.config, {}, {"retention.ms": "2000"}))
-    count = draw.choice((3, 3, 3, 6))
-    return Topic(value.name, count, 1, tuple((1,) for _ in range(count)), config)
 
 
 @pytest.mark.parametrize("seed", range(300))
