@@ -77,7 +77,6 @@ class Store:
         self.name = catalog or self.root
         self._tables = open_tables(spark, self.root, form, catalog)
         self.logs = LogStore(spark, self._tables, self.name)
-        self._runs: tuple[Run, ...] | None = None
 
     def with_session(self, spark: "SparkSession") -> "Store":
         """Return the same tables in another session."""
@@ -90,7 +89,7 @@ class Store:
             FleetError: they could not be written.
 
         """
-        self._runs, attempt = None, uuid.uuid4().hex
+        attempt = uuid.uuid4().hex
         describe_jobs(self._spark, f"store run {run}")
         try:
             rows = self._tables.add_objects(objects, attempt)
@@ -105,13 +104,8 @@ class Store:
         return done
 
     def runs(self) -> tuple[Run, ...]:
-        """List the runs that are whole, oldest first; raises FleetError as `attempts` does.
-
-        What others add later is not among them.
-        """
-        if self._runs is None:
-            self._runs = _latest_attempts(self.attempts())
-        return self._runs
+        """List the runs that are whole, oldest first; raises FleetError as `attempts` does."""
+        return _latest_attempts(self.attempts())
 
     def attempts(self) -> tuple[Run, ...]:
         """List the attempts that are whole, also those of which there is a later one, by age.

@@ -39,6 +39,11 @@ class ReportInputs:
         """The rows of the run."""
         return self.found.objects if self.found.is_small else self.found.keep(self.found.objects)
 
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs that are whole, oldest first."""
+        return self.found.store.runs()
+
     def objects_of_runs(self, runs: Sequence[Run]) -> "DataFrame":
         """Return the rows of several runs, with `run` and `at`."""
         found = self.found

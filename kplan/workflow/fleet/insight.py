@@ -70,7 +70,7 @@ def cost_tables(given: ReportInputs, months: int, compute: Compute = _ask_once) 
     found, used, lineage = given.found, given.history, given.log_lineage
     last = run_day(found.run)
     first = costs.first_of_month(last, months - 1)
-    runs = _runs_between(found, first, last)
+    runs = _runs_between(given, first, last)
     objects, ownership, notes = _owned_objects(given, runs)
     rules = _cost_rules(found)
     owners = topic_owners(found.spark, ownership)
@@ -155,7 +155,7 @@ def daily_growth(given: ReportInputs, days: int) -> DailyGrowth:
     """Return the sizes of clusters, teams and owners on each of the last days with a run."""
     last = run_day(given.found.run)
     first = last - timedelta(days=days - 1)
-    runs = _runs_between(given.found, first, last)
+    runs = _runs_between(given, first, last)
     objects, ownership, notes = _owned_objects(given, runs)
     known = [each for each in days_of_runs(runs) if each >= first]
     owners = topic_owners(given.found.spark, ownership)
@@ -259,9 +259,9 @@ def _owned_objects(
     return objects, ownership, OwnerNotes(notes, bool(unknown))
 
 
-def _runs_between(found: OpenSnapshot, first: date, last: date) -> list[Run]:
+def _runs_between(given: ReportInputs, first: date, last: date) -> list[Run]:
     """Choose runs up to the one that is asked, which is the last one of its day."""
-    older = [each for each in found.store.runs() if each.at <= found.run.at]
+    older = [each for each in given.runs if each.at <= given.found.run.at]
     return last_runs_of_days(older, first, last)
 
 

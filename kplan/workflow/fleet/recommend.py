@@ -114,8 +114,7 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     Raises FleetError where no log was ever ingested.
     """
     request = recommend.RecommendRequest(-(-asked.window // _DAY), asked.by_host)
-    store = given.found.store
-    runs = runs_by_age(store.runs(), given.found.run, given.ports.now(), asked.window)
+    runs = runs_by_age(given.runs, given.found.run, given.ports.now(), asked.window)
     seen = recommend.first_seen(given.objects_of_runs(runs))
     used = recommend.acl_usage(given.objects, given.logs, seen, request)
     return recommend.narrow_acls(given.found.compute_few(used), request)
