@@ -35,13 +35,15 @@ def bucket_of(
                 yield replace_endpoint(place, endpoint, region="us-east-1")
         case ObjectService.GCS:
             if (program := install_gcs()) is None:
-                pytest.skip("fake-gcs-server cannot be built: no Go, or no module proxy")
+                pytest.skip(
+                    "fake-gcs-server cannot be built: no Go, no module proxy, or not in time"
+                )
             with gcs_server(program, place.bucket) as endpoint:
                 monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials(endpoint))
                 yield replace_endpoint(place, endpoint)
         case ObjectService.AZURE:
             if (program := install_azurite()) is None:
-                pytest.skip("Azurite cannot be installed: no npm, or no registry")
+                pytest.skip("Azurite cannot be installed: no npm, no registry, or not in time")
             with azure_server(program, place.bucket, folder / "azurite") as endpoint:
                 monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", AZURE_KEY)
                 yield replace_endpoint(place, endpoint, account=AZURE_ACCOUNT)
