@@ -7,7 +7,7 @@ from kplan.cluster.request import AclBinding
 from kplan.fleet.access import acl_rows, authorizer_rules
 from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
-from kplan.fleet.insight.trends import OTHERS
+from kplan.fleet.insight.trends import merge_smaller
 from kplan.fleet.snapshot import CLUSTER, HIDDEN, KINDS_READ, LEADERLESS, UNDER_REPLICATED, USE
 from kplan.model.table import NO_OWNER
 from kplan.policy.access_query import who_can
@@ -192,19 +192,11 @@ def requests_by_day(used: "DataFrame") -> "DataFrame":
     counts = used.groupBy(F.to_date("first_at").alias("day"), "cluster").agg(
         F.sum("count").alias("requests"), _denied().alias("denied")
     )
-    busiest = (
-        counts.groupBy("cluster")
-        .agg(F.sum("requests").alias("all"))
-        .orderBy(F.desc("all"), "cluster")
-        .limit(MAX_LINES)
-        .select("cluster", F.expr("true").alias("is_busy"))
-    )
     days = counts.select("day").distinct().orderBy(F.desc("day")).limit(MAX_DAYS)
-    line = F.when(F.col("is_busy"), F.col("cluster")).otherwise(F.lit(OTHERS))
     return (
-        counts.join(F.broadcast(days), "day", "left_semi")
-        .join(F.broadcast(busiest), "cluster", "left")
-        .groupBy(F.date_format("day", "yyyy-MM-dd").alias("day"), line.alias("cluster"))
+        merge_smaller(counts, "cluster", F.sum("requests"), MAX_LINES)
+        .join(F.broadcast(days), "day", "left_semi")
+        .groupBy(F.date_format("day", "yyyy-MM-dd").alias("day"), "cluster")
         .agg(F.sum("requests").alias("requests"), F.sum("denied").alias("denied"))
         .orderBy("day", "cluster")
     )

@@ -12,7 +12,7 @@ from kplan.fleet.insight.trend_line import LATER, NEAR, OVER, STEADY, UNKNOWN, f
 from kplan.model.fleet import Limits, TrendRow, TrendRules
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 FIGURES = ("partitions", "bytes")
 OTHERS = "others"
@@ -92,20 +92,28 @@ def owner_sizes(figures: "DataFrame", most: int) -> "DataFrame":
         .select(F.col("name").alias("owner"), F.explode("series").alias("of"))
         .select("owner", "of.day", *(f"of.{each}" for each in FIGURES))
     )
-    largest = (
-        sizes.groupBy("owner")
-        .agg(F.max("partitions").alias("most"))
-        .orderBy(F.desc("most"), "owner")
-        .limit(most)
-        .select("owner", F.expr("true").alias("is_large"))
-    )
-    line = F.when(F.col("is_large"), F.col("owner")).otherwise(F.lit(OTHERS))
     return (
-        sizes.join(F.broadcast(largest), "owner", "left")
-        .groupBy(F.date_format("day", "yyyy-MM-dd").alias("day"), line.alias("owner"))
+        merge_smaller(sizes, "owner", F.max("partitions"), most)
+        .groupBy(F.date_format("day", "yyyy-MM-dd").alias("day"), "owner")
         .agg(*(F.coalesce(F.sum(each), F.lit(0)).alias(each) for each in FIGURES))
         .orderBy("day", "owner")
     )
+
+
+def merge_smaller(rows: "DataFrame", name: str, size: "Column", most: int) -> "DataFrame":
+    """Call all OTHERS in the column `name` but those that are the largest by the sum `size`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    largest = (
+        rows.groupBy(name)
+        .agg(size.alias("size"))
+        .orderBy(F.desc("size"), name)
+        .limit(most)
+        .select(name, F.expr("true").alias("is_large"))
+    )
+    merged = F.when(F.col("is_large"), F.col(name)).otherwise(F.lit(OTHERS))
+    found = rows.join(F.broadcast(largest), name, "left").withColumn(name, merged)
+    return found.drop("is_large")
 
 
 def trend_table(figures: "DataFrame", rules: TrendRules, days: Sequence[date]) -> "DataFrame":

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -96,10 +95,10 @@ class LogStore:
 
     def parts(self) -> list[LogPart]:
         """List what was read of logs; raises FleetError where a later version wrote it."""
-        lines = partial(self._tables.lines, "logs", LOG_SCHEMA)
-        rows = read_if_exists(self._spark, lambda: lines().collect()) or ()
+        rows = read_if_exists(self._spark, lambda: self._tables.lines("logs", LOG_SCHEMA).collect())
         found = [
-            LogPart(**{k: v for k, v in row.asDict().items() if v is not None}) for row in rows
+            LogPart(**{k: v for k, v in row.asDict().items() if v is not None})
+            for row in rows or ()
         ]
         if any(each.format > LOG_FORMAT for each in found):
             raise FleetError(

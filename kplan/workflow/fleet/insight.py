@@ -125,17 +125,17 @@ def read_trends(options: FleetOptions, ports: FleetPorts, days: int) -> Figures:
     `findings` holds `over` and `near` where a limit is met, or soon will be.
     """
     with open_inputs(options, ports) as given:
-        made = trend_tables(given, days, given.found.compute)
+        made = trend_tables(given, days)
         ports.progress.stage("Fitting lines")
         return _show("Trends of the fleet", made, (options, given.found), "standing")
 
 
-def trend_tables(given: ReportInputs, days: int, compute: Compute = _ask_once) -> InsightTables:
-    """Prepare `trends` (the columns of TrendRow); `compute` is as for `cost_tables`."""
+def trend_tables(given: ReportInputs, days: int) -> InsightTables:
+    """Prepare `trends` (the columns of TrendRow)."""
     found, options = given.found, given.options
     grown = daily_growth(given, days)
     rules, notes = found.fleet.rules.trends, grown.notes
-    table = compute(trends.trend_table(grown.figures, rules, grown.days))
+    table = found.compute(trends.trend_table(grown.figures, rules, grown.days))
 
     def said() -> tuple[str, ...]:
         return (*notes.said, *_idle_limits(table, rules.limits.keys(), options.cluster_names))
