@@ -31,14 +31,15 @@ from kplan.fleet.logs.requests import (
     usage,
 )
 from kplan.fleet.replay import acl_changes, replay_requests
-from kplan.fleet.snapshot import Row, object_row
-from kplan.kinds.acl import Acl, AclKind
+from kplan.fleet.snapshot import Row
+from kplan.kinds.acl import Acl
 from kplan.model.address import Address
 from kplan.model.errors import UsageError
 from kplan.model.plan import Action, Change
 from kplan.policy.access_query import who_can as single_who_can
 from kplan.policy.authorizer import OPERATIONS, AccessRequest, AclIndex, AuthorizerRules
 from kplan.workflow.fleet.access import _changes_by_cluster
+from tests.fleet.acl_rows import KIND, about, acl, row, topic
 from tests.fleet.log_lines import file_lines
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 Make = Callable[[Sequence[Row]], "DataFrame"]
-KIND = AclKind()
 NAMES = ("a", "ab", "abc", "b", "*", "*x", "orders.eu", "orders.us")
 PRINCIPALS = ("User:a", "User:b", "User:*", "Team:*")
 HOSTS = ("*", "10.0.0.1", "10.0.0.2")
@@ -57,43 +57,8 @@ WORDS = {
 }  # fmt: skip
 
 
-def about(cluster: str, *, everyone: str = "false") -> Row:
-    found = {"super_users": '["User:root"]', "allow_everyone": everyone}
-    return Row(cluster, "cluster", f"id-{cluster}", attributes=found)
-
-
 def listed(found: "DataFrame", *names: str) -> list[tuple[object, ...]]:
     return [tuple(each) for each in found.select(*names).collect()]
-
-
-def acl(
-    name: str,
-    principal: str = "User:a",
-    operation: str = "Read",
-    permission: str = "Allow",
-    *,
-    pattern: str = "Literal",
-    host: str = "*",
-) -> Acl:
-    return KIND.normalize(
-        Acl(
-            resource_name=name,
-            resource_type="Topic",
-            resource_pattern_type_filter=pattern,
-            acl_principal=principal,
-            acl_host=host,
-            acl_operation=operation,
-            acl_permission_type=permission,
-        )
-    )
-
-
-def row(found: Acl, cluster: str = "eu") -> Row:
-    return object_row(cluster, KIND, found)
-
-
-def topic(name: str, cluster: str = "eu") -> Row:
-    return Row(cluster, "kafka_topic", name, "", "{}", {"name": name})
 
 
 def binding(found: Acl) -> AclBinding:

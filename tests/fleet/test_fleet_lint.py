@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.fleet.lint import acl_findings
-from kplan.fleet.snapshot import Row, object_row
-from kplan.kinds.acl import Acl, AclKind
+from kplan.fleet.snapshot import Row
+from kplan.kinds.acl import Acl
+from tests.fleet.acl_rows import KIND, about, acl, row, topic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,34 +18,7 @@ pytestmark = pytest.mark.spark
 
 Make = Callable[[Sequence[Row]], "DataFrame"]
 Finding = tuple[str, str, str, str]
-KIND = AclKind()
 NAMES = ("a", "ab", "abc", "b", "*", "*x", "orders.eu", "orders.us")
-
-
-def about(cluster: str) -> Row:
-    found = {"super_users": "[]", "allow_everyone": "false"}
-    return Row(cluster, "cluster", f"id-{cluster}", attributes=found)
-
-
-def acl(
-    name: str,
-    principal: str = "User:a",
-    operation: str = "Read",
-    *,
-    permission: str = "Allow",
-    pattern: str = "Literal",
-    host: str = "*",
-    sort: str = "Topic",
-) -> Acl:
-    return Acl(name, sort, principal, host, operation, permission, pattern)
-
-
-def row(found: Acl, cluster: str = "eu") -> Row:
-    return object_row(cluster, KIND, found)
-
-
-def topic(name: str, cluster: str = "eu") -> Row:
-    return Row(cluster, "kafka_topic", name, "", "{}", {"name": name})
 
 
 def name_of(found: Acl) -> str:

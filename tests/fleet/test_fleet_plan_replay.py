@@ -17,7 +17,8 @@ from kplan.model.plan import Action, Change, Plan, PlanBasis
 from kplan.workflow.fleet.ingest import ingest_files
 from kplan.workflow.fleet.plan_replay import compare_plan
 from kplan.workflow.ports import ReplayBasis
-from tests.fleet.test_fleet_access import Make, about, acl
+from tests.fleet.acl_rows import about, acl
+from tests.fleet.test_fleet_access import Make
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,10 +17,11 @@ from kplan.fleet.recommend import (
 )
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import Row
-from kplan.kinds.acl import Acl, AclKind
+from kplan.kinds.acl import Acl
 from kplan.model.plan import Action
 from kplan.policy.authorizer import AccessRequest, AclIndex
-from tests.fleet.test_fleet_access import about, acl, binding, change, random_acls, row
+from tests.fleet.acl_rows import KIND, about, acl, row
+from tests.fleet.test_fleet_access import binding, change, random_acls
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 Make = Callable[[Sequence[Row]], "DataFrame"]
-KIND = AclKind()
 USED_COLUMNS = (
     *("cluster", "principal", "host", "operation", "resource_type", "resource_name"),
     *("is_allowed", "request", "count", "first_at", "last_at"),
