@@ -102,8 +102,8 @@ def config_of(cluster: Cluster, topic: str, key: str) -> str | None:
     return found[key].value
 
 
-def until(is_so: Callable[[], bool], within_s: float = 20.0) -> None:
-    """Wait for something that brokers do in their own time."""
+def until(is_so: Callable[[], bool], within_s: float = 120.0) -> None:
+    """Wait for something that brokers do in their own time: minutes where a machine is busy."""
     deadline = time.monotonic() + within_s
     while not is_so():
         assert time.monotonic() < deadline

@@ -147,7 +147,7 @@ def test_a_dead_broker_makes_no_drift_and_is_taken_out_once_it_is_empty(
     place.write(CONFIGURATION + DYNAMIC)
     assert "Resources: 5 added" in place.run("apply", "-auto-approve")
     kill(cluster.folder, DEAD)
-    until(lambda: _leaderless(place) == 1, within_s=40)
+    until(lambda: _leaderless(place) == 1)
 
     ran = place.ran("plan", "-json", code=1)
     told = [json.loads(line) for line in ran.out.splitlines()]
@@ -206,17 +206,17 @@ def test_an_unclean_election_brings_a_leader_back_and_tells_what_is_lost(
         until(lambda: stands() == (1, (1, 2)))
         _write(cluster, 5)
         kill(cluster.folder, 2)
-        until(lambda: stands() == (1, (1,)), within_s=40)
+        until(lambda: stands() == (1, (1,)))
         _write(cluster, 10)
         try:
             kill(cluster.folder, 1)
             restart(cluster.folder, 2)
             place.env["KPLAN_BOOTSTRAP_SERVERS"] = cluster.bootstrap_servers
-            until(lambda: (stands() or (1,))[0] == NOBODY, within_s=40)
+            until(lambda: (stands() or (1,))[0] == NOBODY)
             _elect(place)
         finally:
             restart(cluster.folder, 1)
-        until(lambda: stands() == (2, (1, 2)), within_s=40)
+        until(lambda: stands() == (2, (1, 2)))
         assert admin.delete_topics([TopicRef("lossy")]) == {"lossy": None}
 
 

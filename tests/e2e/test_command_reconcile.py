@@ -74,6 +74,7 @@ def test_a_service_mends_drift_and_serves_health_and_metrics(place: Place) -> No
         until(lambda: retention(place) == "86400000")
         drift(place)
         until(lambda: retention(place) == "86400000")
+        until(lambda: log.read_text().count("Reconciled:") >= 2)
         until(lambda: "kplan_reconcile_leader 1" in get(at, "/metrics")[1])
         names = {each.name for each in text_string_to_metric_families(get(at, "/metrics")[1])}
         assert {"kplan_reconcile_rounds", "kplan_reconcile_left"} <= names
@@ -81,7 +82,6 @@ def test_a_service_mends_drift_and_serves_health_and_metrics(place: Place) -> No
     finally:
         told = end(running)
     assert "Stopped." in told
-    assert log.read_text().count("Reconciled:") >= 2
     place.run("destroy", "-auto-approve")
 
 

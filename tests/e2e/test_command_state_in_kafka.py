@@ -123,7 +123,7 @@ def test_a_killed_apply_is_resumed_by_another_run(remote: Place) -> None:
             first = (
                 f"{remote.prefix}.0"  # asked by name: a list of all comes after the last of them
             )
-            until(lambda: not isinstance(cluster.topics([first])[first], Refusal), 60)
+            until(lambda: not isinstance(cluster.topics([first])[first], Refusal))
         os.kill(process.pid, signal.SIGKILL)
     refused = remote.fails("apply", "-resume", "-detailed-exitcode", code=6)
     assert "Its process has ended" in refused
