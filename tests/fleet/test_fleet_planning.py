@@ -1,6 +1,7 @@
 """The data source and the planner where Spark runs them."""
 
 import csv
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -224,3 +225,19 @@ def test_quotes_in_csv_are_doubled_as_other_programs_expect(
     (part,) = (tmp_path / "out.csv").glob("part-*")
     with part.open(newline="") as file:
         assert [*csv.DictReader(file)] == [{"a": value, "b": "b", "run": "one"}]
+
+
+def test_a_worker_on_this_machine_begins_with_what_it_imports(
+    spark: "SparkSession", at_work: SparkTarget
+) -> None:
+    def imports(batches: Iterator["RecordBatch"]) -> Iterator["RecordBatch"]:
+        import pyarrow as pa
+
+        held = "pandas" in sys.modules and "pyarrow.acero" in sys.modules
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"held": [held]})
+
+    found = spark.range(0, 2, 1, 2).mapInArrow(imports, "held boolean").collect()
+    if not at_work.engine.is_local:
+        pytest.skip("workers elsewhere are forks of PySpark's own process")
+    assert [each.held for each in found] == [True, True]

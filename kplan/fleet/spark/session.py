@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet import compat
 from kplan.fleet.iceberg_tables import iceberg_settings
+from kplan.fleet.spark.daemon import worker_settings
 from kplan.fleet.spark.jobs import DEFAULT_COMMAND, name_jobs
 from kplan.fleet.spark.joined import JoinedSession, JoinSettings, join_spark, submitted_master
 from kplan.fleet.spark.jvm import (
@@ -257,6 +258,8 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         # The first upper() would have ICU go through all characters, for more than a second.
         "spark.sql.icu.caseMappings.enabled": "false",
     }
+    if not engine.conf.get(_PYTHON_SETTING) and not os.environ.get("PYSPARK_PYTHON"):
+        here |= worker_settings()
     if not _WITHOUT_CODEGEN.keys() & engine.conf.keys():
         here |= {**_WITHOUT_CODEGEN, SUITS_SETTING: "true"}
     return {

@@ -24,6 +24,7 @@ KNOWN = {
     "dataframe.inline_few": "MAX_INLINE_ROWS and one more",
     "dataframe.snapshot_times": "one row",
     "store.attempts": "a row for each attempt at a run",
+    "server._warm_up": "one row",
     "store.old": "a row for each log",
     "store.vacuum_logs": "the same: what is in it counts too",
     "iceberg_tables.__init__": "a row for each namespace at the top of a catalog",

@@ -1,12 +1,18 @@
 """A Spark that is not there is told at once, and without the token of its address."""
 
 import socket
+import sys
 from contextlib import closing
 
 import pytest
 
 from kplan.fleet.spark.jvm import parse_settings
-from kplan.fleet.spark.session import SparkSettings, check_reachable, open_session
+from kplan.fleet.spark.session import (
+    SparkSettings,
+    check_reachable,
+    open_session,
+    server_options,
+)
 from kplan.model.errors import FleetError, UsageError
 
 
@@ -56,3 +62,16 @@ def test_a_setting_without_a_value_is_a_wrong_command_line() -> None:
     assert parse_settings(["a=b=c", " d ="]) == {"a": "b=c", "d": ""}
     with pytest.raises(UsageError, match="-conf=bad is not of the form"):
         parse_settings(["bad"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+def test_workers_of_this_python_are_forks_of_a_process_that_has_what_they_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    setting, ours = "spark.python.daemon.module", "kplan.fleet.spark.daemon"
+    assert server_options({}, 1)[setting] == ours
+    assert server_options({setting: "theirs"}, 1)[setting] == "theirs"
+    assert setting not in server_options({"spark.pyspark.python": "/usr/bin/python3"}, 1)
+    monkeypatch.setenv("PYSPARK_PYTHON", "/usr/bin/python3")
+    assert setting not in server_options({}, 1)
