@@ -5,6 +5,14 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.request import AclBinding
+from kplan.fleet.acl_pattern import (
+    EVERY_NAME,
+    acl_key,
+    expand_prefix_keys,
+    name_within,
+    pattern_key,
+    pattern_reach,
+)
 from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.kafka_names import kafka_enum_name
@@ -138,17 +146,37 @@ def matching_acls(
 ) -> "DataFrame":
     """Pair every request with the ACLs that speak for or against it: REQUEST, `more`, `identity`.
 
-    Of a left join Spark can only hash the right side, the ACLs. It does not see that requests are
-    repeated: it would take them for few, and send all of them to the driver to be hashed.
+    A request is repeated under the patterns that there are for its principal, and for everyone.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    who = F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL))
-    looking = _lookup_rows(requests.select(*REQUEST_COLUMNS, *more), acls, who)
-    found = looking.join(_acl_lookup_rows(acls, ["identity"]), _LOOKUP_COLUMNS, "left")
+    who = ["cluster", "resource_type", "acl_principal"]
+    held = acls.select(
+        *who[:2],
+        F.col("principal").alias("acl_principal"),
+        pattern_reach().alias("reach"),
+        F.col("resource_name").alias("acl_name"),
+        F.col("host").alias("acl_host"),
+        F.col("operation").alias("acl_operation"),
+        "identity",
+    )
+    name, reach = F.col("resource_name"), F.col("reach")
+    principals = F.array_distinct(F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL)))
+    # Kafka asks no ACL on every resource for one whose name begins as that does.
+    fits = (reach <= F.length(name)) & (
+        (reach != EVERY_NAME) | (name == WILDCARD_RESOURCE) | ~name.startswith(WILDCARD_RESOURCE)
+    )
+    looking = (
+        requests.select(*REQUEST_COLUMNS, *more)
+        .withColumn("acl_principal", F.explode(principals))
+        .join(held.select(*who, "reach").distinct(), who)
+        .where(fits)
+        .withColumn("acl_name", name_within(reach))
+    )
     is_meant = F.col("acl_host").isin(WILDCARD_HOST, F.col("host"))
     speaks = _grants(F.col("operation")) | _denies(F.col("operation"))
-    return found.where(is_meant & speaks).select(*REQUEST_COLUMNS, *more, "identity")
+    found = looking.join(held, [*who, "reach", "acl_name"]).where(is_meant & speaks)
+    return found.select(*REQUEST_COLUMNS, *more, "identity")
 
 
 def requests_on_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
@@ -207,43 +235,6 @@ def _pattern_rows(acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]) -
     )
     nobody = dict.fromkeys(("acl_principal", "permission"), F.lit(_ANY_PRINCIPAL))
     return patterns.withColumns(nobody)
-
-
-def expand_prefix_keys(resources: "DataFrame", acls: "DataFrame", more: "Column") -> "DataFrame":
-    """Repeat every resource under each `key` that an ACL on it may be under.
-
-    In: cluster, resource_type, resource_name and what else there is; `more` are keys beside those
-    of its prefixes, of which only the lengths that the ACLs of its cluster have are inspected.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    place = ["cluster", "resource_type"]
-    prefixed = acls.where(F.col("pattern_type") == "PREFIXED")
-    lengths = prefixed.groupBy(*place).agg(
-        F.collect_set(F.length("resource_name")).alias("lengths")
-    )
-    name = F.col("resource_name")
-    fitting = F.filter(
-        F.coalesce("lengths", F.array().cast("array<int>")), lambda n: n <= F.length(name)
-    )
-    prefixes = F.transform(fitting, lambda n: pattern_key("PREFIXED", F.substr(name, F.lit(1), n)))
-    keys = F.array_distinct(F.concat(more, prefixes))
-    found = resources.join(F.broadcast(lengths), place, "left")
-    return found.withColumn("key", F.explode(keys)).drop("lengths")
-
-
-def pattern_key(pattern: str, name: "Column") -> "Column":
-    """Write a pattern as `PREFIXED:orders.`."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.concat(F.lit(f"{pattern}:"), name)
-
-
-def acl_key() -> "Column":
-    """Return the column `key` of an ACL: the pattern that it has itself."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.concat_ws(":", "pattern_type", "resource_name").alias("key")
 
 
 def _denies(column: "Column") -> "Column":

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 _SPARK_3 = "3."
 _SPARK_3_NEWEST_JAVA = 20
 """Arrow of Spark 3.5 calls a constructor that later versions of Java lack."""
-_SPARK_3_SETTINGS = {"spark.sql.ansi.enabled": "true"}
-"""What later versions have by themselves."""
+_SPARK_3_SETTINGS = {
+    "spark.sql.ansi.enabled": "true",  # as later versions have it by themselves
+    # Plans are longer than in later versions, and each is kept as a text: heaps were too small.
+    "spark.sql.maxPlanStringLength": "200000",
+}
 
 
 @cache

@@ -3,13 +3,11 @@
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import acl_rows
+from kplan.fleet.acl_pattern import OWN_NAME, name_within, pattern_reach
 from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-_OWN_NAME, _EVERY_NAME = -1, -2
-"""Patterns that are no prefixes: of one name, and of all names."""
+    from pyspark.sql import DataFrame
 
 
 def acl_findings(objects: "DataFrame") -> "DataFrame":
@@ -31,24 +29,24 @@ def _shadowed_acls(acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     group = ["cluster", "resource_type", "permission", "by_principal"]
-    name, reach = F.col("resource_name"), _reach()
+    name, reach = F.col("resource_name"), pattern_reach()
     wider = acls.select(
         *group[:-1],
         F.col("principal").alias("by_principal"),
         reach.alias("reach"),
-        _name_within(reach).alias("by_name"),
+        name_within(reach).alias("by_name"),
         F.col("identity").alias("by"),
         F.col("host").alias("by_host"),
         F.col("operation").alias("by_operation"),
     )
     who = F.array_distinct(F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL)))
     is_prefix = F.col("pattern_type") == "PREFIXED"
-    fits = (F.col("reach") <= F.length(name)) & ~(is_prefix & (F.col("reach") == _OWN_NAME))
+    fits = (F.col("reach") <= F.length(name)) & ~(is_prefix & (F.col("reach") == OWN_NAME))
     looking = (
         acls.withColumn("by_principal", F.explode(who))
         .join(wider.select(*group, "reach").distinct(), group)
         .where(fits)
-        .withColumn("by_name", _name_within(F.col("reach")))
+        .withColumn("by_name", name_within(F.col("reach")))
         .select(*group, "reach", "by_name", "identity", "host", "operation")
     )
     found = looking.join(wider, [*group, "reach", "by_name"]).where(
@@ -61,27 +59,6 @@ def _shadowed_acls(acls: "DataFrame") -> "DataFrame":
         .agg(F.min("by").alias("by"))
         .select("cluster", F.lit("shadowed").alias("finding"), "identity", "by")
     )
-
-
-def _reach() -> "Column":
-    """Return which names an ACL is about: the length of its prefix, or one of the constants."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    name = F.col("resource_name")
-    return (
-        F.when(F.col("pattern_type") == "PREFIXED", F.length(name))
-        .when(name == WILDCARD_RESOURCE, F.lit(_EVERY_NAME))
-        .otherwise(F.lit(_OWN_NAME))
-    )
-
-
-def _name_within(reach: "Column") -> "Column":
-    """Return what an ACL of this reach has as its name, if it is about all that this one is."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    name = F.col("resource_name")
-    whole = F.when(reach == _EVERY_NAME, F.lit(WILDCARD_RESOURCE)).otherwise(name)
-    return F.when(reach >= 0, F.substr(name, F.lit(1), reach)).otherwise(whole)
 
 
 def _acls_without_topic(objects: "DataFrame", acls: "DataFrame") -> "DataFrame":

@@ -31,13 +31,13 @@ from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.lint import acl_findings
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.lines import sum_lines
+from kplan.fleet.logs.requests import last_usage, malformed_lines, unused_acls, usage
 from kplan.fleet.logs.requests import line_sums as added_up
-from kplan.fleet.logs.requests import malformed_lines, usage
 from kplan.fleet.plan import plan_clusters
 from kplan.fleet.replay import replay_requests
 from kplan.fleet.snapshot import OBJECT_SCHEMA
 from kplan.fleet.spark.session import CODEGEN_MIN_ROWS, SparkSettings, enable_codegen, open_session
-from tests.bench.fleet_made import log_lines, objects, requests, wanted
+from tests.bench.fleet_made import fleet_usage, log_lines, objects, requests, wanted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,9 +62,7 @@ class Size:
 SIZES = {
     "small": Size((10_000, 100_000), 5_000, (100_000, 1_000_000), 10, (100, 1_000)),
     "medium": Size((25_000, 50_000, 100_000), 20_000, (1_000_000, 10_000_000), 100, (1_000,)),
-    "large": Size(
-        (25_000, 50_000, 100_000), 100_000, (1_000_000, 10_000_000), 100, (1_000, 10_000)
-    ),
+    "large": Size((25_000, 50_000, 100_000), 100_000, (1_000_000, 10_000_000), 100, (1_000, 5_000)),
 }
 LINE_BYTES = 40
 """More than a line takes on the disk, as Parquet, with its sums and what Spark sorts."""
@@ -338,6 +336,9 @@ def _questions(bench: Bench, clusters: int, each: int) -> "dict[str, DataFrame]"
         read = bench.spark.read.schema(OBJECT_SCHEMA).parquet(str(path))
         held.append(enable_codegen(read, 2 * clusters * each))
     before, now = held
+    path = bench.scratch / f"usage-{each}"
+    fleet_usage(bench.spark, clusters, each).write.parquet(str(path))
+    used = enable_codegen(bench.spark.read.parquet(str(path)), 2 * clusters * each)
     return {
         "inventory": inventory.inventory(now),
         "largest": inventory.largest_topics(now, 10),
@@ -345,6 +346,8 @@ def _questions(bench: Bench, clusters: int, each: int) -> "dict[str, DataFrame]"
         "of": topic_access(now, "User:7"),
         "changes": inventory.changes(before, now),
         "lint": acl_findings(now),
+        "last usage": last_usage(used),
+        "unused ACLs": unused_acls(now, used),
         "plan and drift": plan_clusters(now, wanted(clusters, each)),
     }
 

@@ -97,6 +97,25 @@ def requests(spark: "SparkSession", topics: int) -> "DataFrame":
     )
 
 
+def fleet_usage(spark: "SparkSession", clusters: int, topics: int) -> "DataFrame":
+    """Make what logs of a fleet add up to: each topic is read and written by a principal."""
+    held = spark.range(clusters).selectExpr("concat('c', id) as cluster")
+    made = spark.range(2 * topics).selectExpr(
+        "'log' as source",
+        f"concat('User:', abs(xxhash64(id div 2, {SEED})) % {PRINCIPALS}) as principal",
+        "'10.0.0.1' as host",
+        "if(id % 2 = 0, 'READ', 'WRITE') as operation",
+        "'TOPIC' as resource_type",
+        f"concat('team', (id div 2) % {TEAMS}, '.topic.', id div 2) as resource_name",
+        "id % 7 > 0 as is_allowed",
+        "if(id % 2 = 0, 'FETCH', 'PRODUCE') as request",
+        "id + 1 as count",
+        "timestamp_seconds(1762000000 + id) as first_at",
+        "timestamp_seconds(1762080000 + id) as last_at",
+    )
+    return held.crossJoin(made)
+
+
 def log_lines(
     spark: "SparkSession", lines: int, topics: int, *, begin: int = 0, is_busy: bool = False
 ) -> "DataFrame":

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from kplan.fleet.access import (
     REQUEST_COLUMNS,
     acl_rows,
     authorizer_rules,
+    matching_acls,
     topic_access,
     verdicts,
     who_can,
@@ -117,6 +119,35 @@ def test_the_join_says_what_the_authorizer_of_each_cluster_says(
     for cluster, who, host, operation, kind, name, is_allowed in told:
         verdict = oracles[cluster].authorize(AccessRequest(who, host, operation, kind, name))
         assert is_allowed == verdict.is_allowed, (cluster, who, host, operation, name)
+
+
+def test_a_request_meets_the_acls_that_would_allow_it_each_alone(
+    spark: "SparkSession", objects: Make
+) -> None:
+    dice = random.Random(11)
+    rows: list[Row] = []
+    asked: list[tuple[str, ...]] = []
+    meant: set[tuple[str, ...]] = set()
+    for number in range(12):
+        cluster = f"c{number}"
+        acls = list(dict.fromkeys(random_acls(dice, dice.choice((5, 12, 30)))))
+        rows += [about(cluster), *(row(each, cluster) for each in acls)]
+        own = [
+            (cluster, who, host, operation, "TOPIC", name)
+            for who in ("User:a", "User:b", "Team:x")
+            for host in ("10.0.0.1", "10.0.0.3")
+            for operation in ("READ", "DESCRIBE", "ALTER_CONFIGS")
+            for name in ("a", "abc", "*", "*x", "orders.eu", "zzz")
+        ]
+        asked += own
+        for each in acls:
+            alone = AclIndex([replace(binding(each), permission="ALLOW")], AuthorizerRules())
+            allows = (one for one in own if alone.authorize(AccessRequest(*one[1:])).is_allowed)
+            meant |= {(*one, KIND.identify(each)) for one in allows}
+    requests = spark.createDataFrame(asked, [*REQUEST_COLUMNS])
+    told = matching_acls(requests, acl_rows(objects(rows))).collect()
+    assert len(told) == len(meant) > 200
+    assert {tuple(each) for each in told} == meant
 
 
 def test_who_can_read_a_topic_in_any_cluster(objects: Make) -> None:

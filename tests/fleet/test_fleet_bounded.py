@@ -128,11 +128,15 @@ def optimized(found: "DataFrame") -> Any:  # noqa: ANN401
 @contextmanager
 def watched() -> Iterator[Taken]:
     """Note every DataFrame whose rows come over or are written."""
-    from pyspark.sql.classic.dataframe import DataFrame
+    try:
+        from pyspark.sql.classic.dataframe import DataFrame
+    except ImportError:  # before 4.0
+        from pyspark.sql import DataFrame
 
     taken = Taken()
+    brings = ("collect", "toLocalIterator", "toPandas", "toArrow", "tail")
     with pytest.MonkeyPatch.context() as ours:
-        for name in ("collect", "toLocalIterator", "toPandas", "toArrow", "tail"):
+        for name in (each for each in brings if hasattr(DataFrame, each)):
             ours.setattr(DataFrame, name, _noting(getattr(DataFrame, name), taken))
         ours.setattr(DataFrame, "write", property(_noting_writes(DataFrame.write, taken)))
         yield taken
