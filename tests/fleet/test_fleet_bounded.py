@@ -131,7 +131,7 @@ def watched() -> Iterator[Taken]:
     try:
         from pyspark.sql.classic.dataframe import DataFrame
     except ImportError:  # before 4.0
-        from pyspark.sql import DataFrame
+        from pyspark.sql import DataFrame  # type: ignore[assignment]
 
     taken = Taken()
     brings = ("collect", "toLocalIterator", "toPandas", "toArrow", "tail")
