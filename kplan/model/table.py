@@ -13,7 +13,7 @@ from kplan.model.state import OwnedObject
 Cell = str | int | float | bool | Decimal | tuple[int, ...] | None
 """A Decimal is an amount of money: programs get it as text, with all its digits."""
 
-NO_OWNER = "(nobody)"
+NO_OWNER = "(no owner)"
 """What owns an object that no state holds."""
 
 

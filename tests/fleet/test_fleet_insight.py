@@ -152,7 +152,7 @@ def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkS
     kafka = rows["2026-10", "(kafka)"]
     assert (kafka.team, kafka.storage_cost) == ("", Decimal("0.0000"))
     # `us` has one day, its own price, no log, and one topic of unknown size.
-    nobody = rows["2026-10", "(nobody)"]
+    nobody = rows["2026-10", "(no owner)"]
     assert (nobody.requests, nobody.unsized) == (None, 1)
     assert nobody.storage_cost == Decimal("0.0387")  # 10 GiB x 1 / 31 x 0.12
     by_cluster = cost_table(priced, ("month", "cluster")).collect()

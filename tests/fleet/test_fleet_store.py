@@ -304,7 +304,7 @@ def test_the_inventory_counts_by_cluster_and_by_label(spark: "SparkSession", obj
     held = spark.createDataFrame([*owned, ("eu", "kafka_topic", "gone", "eu")], OWNER_SCHEMA)
     told = owner_counts(objects(rows), held, "team").collect()
     assert [tuple(each) for each in told] == [
-        ("x", "(nobody)", 1, 2, 0, 60.0),
+        ("x", "(no owner)", 1, 2, 0, 60.0),
         ("x", "eu", 1, 0, 0, 20.0),
         ("x", "us: module.x", 1, 0, 0, 20.0),
     ], "what is owned and gone is drift, and not counted"

@@ -143,7 +143,7 @@ def test_what_nobody_owns_is_counted_and_drawn() -> None:
         "owners",
         "group owner topics acls others share",
         ("eu", "eu", 5, 3, 1, 90.0),
-        ("eu", "(nobody)", 1, 0, 0, 10.0),
+        ("eu", "(no owner)", 1, 0, 0, 10.0),
     )
     found = page(inventory(("eu", 6, 0)), owners)
     assert "1 object (10 %) without an owner" in found

@@ -51,7 +51,10 @@ def inventory_tallies(found: TablesByName) -> Iterator[Tally]:
         sums = {str(row["group"]): whole_number(row.get(name)) // unit for row in rows}
         yield tally(title, ((Span(title.split(" in ")[0], Tone.STRONG), Counter(sums)),))
     own, foreign = count_by_owner(found)
-    columns = (Span("a configuration", Tone.ADD), own), (Span("nobody", Tone.FAINT), foreign)
+    columns = (
+        (Span("a configuration", Tone.ADD), own),
+        (Span("no configuration", Tone.FAINT), foreign),
+    )
     yield tally("Objects by owner", columns)
 
 
