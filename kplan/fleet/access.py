@@ -146,7 +146,9 @@ def matching_acls(
 ) -> "DataFrame":
     """Pair every request with the ACLs that speak for or against it: REQUEST, `more`, `identity`.
 
-    A request is repeated under the patterns that there are for its principal, and for everyone.
+    A request is repeated under the patterns that there are for its principal, and for everyone. Of
+    a left join Spark can only hash the right side, the ACLs. It does not see that requests are
+    repeated: it would take them for few, and send all of them to the driver to be hashed.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -166,16 +168,17 @@ def matching_acls(
     fits = (reach <= F.length(name)) & (
         (reach != EVERY_NAME) | (name == WILDCARD_RESOURCE) | ~name.startswith(WILDCARD_RESOURCE)
     )
+    fits = F.coalesce(fits, F.expr("false"))  # else Spark sees that it may join the other way
     looking = (
         requests.select(*REQUEST_COLUMNS, *more)
         .withColumn("acl_principal", F.explode(principals))
-        .join(held.select(*who, "reach").distinct(), who)
+        .join(held.select(*who, "reach").distinct(), who, "left")
         .where(fits)
         .withColumn("acl_name", name_within(reach))
     )
     is_meant = F.col("acl_host").isin(WILDCARD_HOST, F.col("host"))
     speaks = _grants(F.col("operation")) | _denies(F.col("operation"))
-    found = looking.join(held, [*who, "reach", "acl_name"]).where(is_meant & speaks)
+    found = looking.join(held, [*who, "reach", "acl_name"], "left").where(is_meant & speaks)
     return found.select(*REQUEST_COLUMNS, *more, "identity")
 
 

@@ -42,7 +42,7 @@ from tests.bench.fleet_made import fleet_usage, log_lines, objects, requests, wa
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-HEAP = "3g"
+HEAP = "1g"
 ACLS, TOPICS, GONE = 20_000, 10_000, 200
 SPARE = "local-cluster[1,2,2048]"
 """A driver beside its executor: what the driver holds can be told from what the work takes."""

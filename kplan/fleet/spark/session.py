@@ -253,8 +253,6 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         "spark.sql.shuffle.partitions": tasks,
         # Folders of many runs are listed by a job, of up to 10,000 tasks.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": tasks,
-        # What fits is hashed, and not sorted.
-        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",
         # The first upper() would have ICU go through all characters, for more than a second.
         "spark.sql.icu.caseMappings.enabled": "false",
     }
