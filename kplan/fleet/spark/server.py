@@ -210,7 +210,8 @@ def _warm_up(spark: "SparkSession", folder: Path) -> None:
         F.countDistinct(F.col("attributes")["key"]), F.collect_set("name").alias("names")
     )
     read.join(F.broadcast(counts), "kind").orderBy("name").limit(10).collect()
-    spark.range(1).mapInArrow(iter, "id long").collect()  # starts what Python workers are forks of
+    # It starts what Python workers are forks of. Connect takes no function without a signature.
+    spark.range(1).mapInArrow(lambda batches: batches, "id long").collect()
 
 
 def _python(conf: Mapping[str, str]) -> str:
