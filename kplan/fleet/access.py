@@ -153,15 +153,8 @@ def matching_acls(
     from pyspark.sql import functions as F  # noqa: N812
 
     who = ["cluster", "resource_type", "acl_principal"]
-    held = acls.select(
-        *who[:2],
-        F.col("principal").alias("acl_principal"),
-        pattern_reach().alias("reach"),
-        F.col("resource_name").alias("acl_name"),
-        F.col("host").alias("acl_host"),
-        F.col("operation").alias("acl_operation"),
-        "identity",
-    )
+    patterns = {"reach": pattern_reach(), "acl_name": F.col("resource_name")}
+    held = _acl_lookup_rows(acls.withColumns(patterns), [*patterns, "identity"])
     name, reach = F.col("resource_name"), F.col("reach")
     principals = F.array_distinct(F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL)))
     # Kafka asks no ACL on every resource for one whose name begins as that does.

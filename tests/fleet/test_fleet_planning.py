@@ -230,6 +230,9 @@ def test_quotes_in_csv_are_doubled_as_other_programs_expect(
 def test_a_worker_on_this_machine_begins_with_what_it_imports(
     spark: "SparkSession", at_work: SparkTarget
 ) -> None:
+    if not at_work.engine.is_local:
+        pytest.skip("workers elsewhere are forks of PySpark's own process")
+
     def imports(batches: Iterator["RecordBatch"]) -> Iterator["RecordBatch"]:
         import pyarrow as pa
 
@@ -238,6 +241,4 @@ def test_a_worker_on_this_machine_begins_with_what_it_imports(
             yield pa.RecordBatch.from_pydict({"held": [held]})
 
     found = spark.range(0, 2, 1, 2).mapInArrow(imports, "held boolean").collect()
-    if not at_work.engine.is_local:
-        pytest.skip("workers elsewhere are forks of PySpark's own process")
     assert [each.held for each in found] == [True, True]
