@@ -227,11 +227,24 @@ def _with_existing(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
 
 
 def _log_days(used: "DataFrame") -> "DataFrame":
-    """Return the days on which the log of a cluster has allowed requests: cluster, days."""
+    """Return the days on which the log of a cluster has allowed requests.
+
+    Out: cluster, first_day, days (a `1` for each of them, and a `0` for each day between). Spark
+    looks through text in no time, but through arrays with an object for each of their elements.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
-    days = F.collect_set(F.to_date("first_at")).alias("days")
-    return used.where("is_allowed").groupBy("cluster").agg(days)
+    found = F.sort_array(F.collect_set(F.to_date("first_at")))
+    days = used.where("is_allowed").groupBy("cluster").agg(found.alias("found"))
+    first = F.get("found", F.lit(0))
+    marks = F.aggregate(
+        "found",
+        F.lit(""),
+        lambda text, day: F.concat(
+            F.call_function("rpad", text, F.date_diff(day, first), F.lit("0")), F.lit("1")
+        ),
+    )
+    return days.select("cluster", first.alias("first_day"), marks.alias("days"))
 
 
 def _days_watched() -> "Column":
@@ -241,14 +254,13 @@ def _days_watched() -> "Column":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
+    def since(day: "Column") -> "Column":
+        place = F.greatest(F.date_diff(day, "first_day"), F.lit(0)) + 1
+        found = F.replace(F.substr("days", place), F.lit("0"), F.lit(""))
+        return F.when(day.isNull(), F.lit(0)).otherwise(F.length(found))
+
     seen, first = F.to_date(F.to_timestamp("at")), F.to_date("first_at")
-    in_run = F.size(F.filter("days", lambda day: day > seen))
-    in_log = F.size(F.filter("days", lambda day: day >= first))
-    none = F.lit(0)
-    return F.greatest(
-        F.when(seen.isNull(), none).otherwise(in_run),
-        F.when(first.isNull(), none).otherwise(in_log),
-    ).cast("long")
+    return F.greatest(since(F.date_add(seen, 1)), since(first)).cast("long")
 
 
 def _acl_uses(allowed: "DataFrame", acls: "DataFrame", request: RecommendRequest) -> "DataFrame":

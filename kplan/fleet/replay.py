@@ -24,12 +24,18 @@ _ACL_KIND = AclKind()
 
 
 def replay_requests(
-    used: "DataFrame", objects: "DataFrame", gone: "DataFrame", coming: "DataFrame"
+    used: "DataFrame",
+    objects: "DataFrame",
+    gone: "DataFrame",
+    coming: "DataFrame",
+    *,
+    is_proof: bool = False,
 ) -> "DataFrame":
     """Weigh every request of the history with the ACLs of now and with those of the plan.
 
     In: usage as `audit.usage` gives it, the rows of a run, the ACLs that go (rows where they are
-    those of plans, and few; else cluster and identity) and come (rows). Out: REQUEST, effect
+    those of plans, and few; else cluster and identity) and come (rows). With `is_proof` what the
+    log has only as denied is not newly denied, though an ACL of now allows it. Out: REQUEST, effect
     (`denied` or `allowed`: newly so), count, last_at.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
@@ -53,8 +59,9 @@ def replay_requests(
     )
     effect = F.when(F.col("was"), F.lit("denied")).otherwise(F.lit("allowed"))
     at = F.date_format("last_at", "yyyy-MM-dd'T'HH:mm:ss'Z'")
+    is_other = F.col("was") != F.col("will_be")
     return (
-        weighed.where("was <> will_be")
+        weighed.where(is_other & (F.col("is_allowed") | ~F.col("was")) if is_proof else is_other)
         .select(effect.alias("effect"), *REQUEST_COLUMNS, "count", at.alias("last_at"))
         .orderBy(F.desc("effect"), F.desc("count"), *REQUEST_COLUMNS)
     )
@@ -77,6 +84,7 @@ def _add_up(used: "DataFrame", *more: str) -> "DataFrame":
         F.sum("count").alias("count"),
         F.max("last_at").alias("last_at"),
         F.bool_and(is_any_topic()).alias("is_any_topic"),
+        F.bool_or("is_allowed").alias("is_allowed"),
     )
 
 

@@ -118,7 +118,7 @@ class Bench:
     def _cpu(self) -> float:
         """Add up Spark, the workers below it and those that ended, and this process."""
         pids = [self.driver, *below(self.driver)]
-        return sum(map(_ticks, pids)) / os.sysconf("SC_CLK_TCK") + time.process_time()
+        return sum(map(ticks, pids)) / os.sysconf("SC_CLK_TCK") + time.process_time()
 
 
 def below(process: int) -> Iterator[int]:
@@ -129,7 +129,7 @@ def below(process: int) -> Iterator[int]:
             yield from below(child)
 
 
-def _ticks(process: int) -> int:
+def ticks(process: int) -> int:
     return sum(map(int, _text(Path(f"/proc/{process}/stat")).rpartition(")")[2].split()[11:15]))
 
 

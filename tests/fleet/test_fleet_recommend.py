@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,7 +66,7 @@ def seen(
 
 def replay_of(found: "DataFrame", objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     gone = found.select("cluster", "identity").distinct()
-    return replay_requests(used, objects, gone, new_acl_rows(found, objects))
+    return replay_requests(used, objects, gone, new_acl_rows(found, objects), is_proof=True)
 
 
 def recommend_acls(
@@ -150,6 +151,22 @@ def test_recommendations_have_evidence_and_leave_young_acls_alone(
     assert str(KIND.identify(young)) in confident
 
 
+def test_what_was_denied_before_its_acl_was_there_is_no_use_of_that_acl(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """It is denied as before: the proof of a recommendation is about what the log allowed."""
+    wide = acl("orders.", pattern="Prefixed")
+    found = objects([about("eu"), row(wide)])
+    asked = [("eu", "User:a", "h", "READ", f"orders.{name}") for name in ("eu", "us")]
+    used = usage(spark, asked)
+    used = used.withColumn("is_allowed", used["resource_name"] != "orders.us")
+    made = recommend_acls(found, used, seen(spark, {"eu": [wide]}))
+    new = "User:a|*|Read|Allow|Topic|orders.eu|Literal"
+    assert [each[:2] for each in told(made, found).values()] == [("narrow", new)]
+    (proof,) = replay_proof(made, replay_of(made, found, used), used).collect()
+    assert (proof.requests, proof.denied, proof.allowed) == (20, 0, 0)
+
+
 def test_an_idempotent_producer_may_write_to_other_topics(
     spark: "SparkSession", objects: Make
 ) -> None:
@@ -170,3 +187,26 @@ def test_an_idempotent_producer_may_write_to_other_topics(
     writes = usage(spark, [("eu", "User:a", "h", "WRITE", "orders")], request="Produce")
     made = recommend_acls(found, asks.unionByName(writes), seen(spark, {"eu": [wide]}))
     assert told(made, found)[str(KIND.identify(wide))][:2] == ("narrow", str(KIND.identify(other)))
+
+
+def test_days_watched_are_the_days_of_the_log_after_the_first_run_that_has_the_acl(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """Days of the log have gaps, and a run may be before, between and after them."""
+    dice = random.Random(8)
+    rows: list[Row] = []
+    asked: list[DataFrame] = []
+    runs: list[DataFrame] = []
+    expected: dict[str, int] = {}
+    for number in range(12):
+        name, held = f"c{number}", acl("orders", host="10.9.9.9")
+        days = sorted(dice.sample(range(5, 28), dice.randint(1, 9)))
+        run_day = dice.randint(1, 30)
+        rows += [about(name), row(held, name)]
+        asked.append(usage(spark, [(name, "User:b", "10.0.0.1", "READ", "orders")], days))
+        runs.append(seen(spark, {name: [held]}, f"2026-11-{run_day:02}T06:00:00+00:00"))
+        expected[name] = sum(day > run_day for day in days)
+    used, first = (reduce(lambda a, b: a.unionByName(b), each) for each in (asked, runs))
+    found = acl_usage(objects(rows), used, first, RecommendRequest(0)).collect()
+    assert {each["cluster"]: each["days_watched"] for each in found} == expected
+    assert 0 in expected.values()

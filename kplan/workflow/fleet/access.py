@@ -53,6 +53,7 @@ def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
     The policies are those of each cluster's configuration.
     """
     with open_snapshot(options, ports) as found:
+        found.keep_acls()
         idle = lint.acl_findings(found.objects)
         asked, left_out = load_policies(found.fleet, options, ports, found.objects)
         ports.progress.stage("Asking policies")
@@ -82,6 +83,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
         gone, coming = acl_changes(found.spark, by_cluster)
         describe_jobs(found.spark, "replay requests")
         history, logs = given.logs, given.log_lineage
+        found.keep_acls()
         rows = found.compute(replay_requests(history, found.objects, gone, coming))
         counts = rows.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
         tables = {"replay": rows, "totals": counts.toDF("cluster", "effect", "requests")}

@@ -77,6 +77,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
     """
     with open_inputs(options, ports) as given:
         found, history, lineage = given.found, given.logs, given.log_lineage
+        found.keep_acls()
         idle = unused_objects(found.objects, history)
         if removed is not None:
             idle = {name: found.keep(each) for name, each in idle.items()}  # asked twice

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kplan.config.fleet_file import FleetConfiguration
+from kplan.fleet.access import acl_rows
 from kplan.fleet.dataframe import MAX_INLINE_ROWS, inline_few
 from kplan.fleet.store import Run, Store
 from kplan.model.dataclass import dataclass
@@ -40,6 +41,15 @@ class OpenSnapshot:
         self.expect_many_rows()
         self.kept.append(rows.cache())
         return rows
+
+    def keep_acls(self) -> None:
+        """Have Spark keep the ACLs of a large run, for answers that look at them several times.
+
+        To take their attributes out of the stored maps takes longest. Spark finds them by itself
+        in every query that takes ACLs from `objects`.
+        """
+        if not (self.is_small or self.is_explain):
+            self.keep(acl_rows(self.objects))
 
     def compute(self, rows: "DataFrame") -> "DataFrame":
         """Compute rows now that several tables are made of, and keep them; not to explain them.

@@ -73,15 +73,13 @@ def recommend_privileges(
     with open_inputs(options, ports) as given:
         found, history, logs = given.found, given.logs, given.log_lineage
         ports.progress.stage("Comparing ACLs with usage")
-        describe_jobs(found.spark, "compare ACLs with usage")
-        objects = given.objects
+        objects = found.objects
+        found.keep_acls()
         made = found.compute(narrower_acls(given, asked))
-        replayed = replay_requests(
-            history,
-            objects,
-            made.select("cluster", "identity").distinct(),
-            recommend.new_acl_rows(made, objects),
-        )
+        goes = found.compute(made.select("cluster", "identity").distinct())
+        comes = found.compute(recommend.new_acl_rows(made, objects))
+        describe_jobs(found.spark, "replay the logs with the recommended ACLs")
+        replayed = replay_requests(history, objects, goes, comes, is_proof=True)
         proof = found.compute(recommend.replay_proof(made, replayed, history))
         silent = clusters_without_log(objects, history)
         values = {
@@ -115,6 +113,7 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     """
     request = recommend.RecommendRequest(-(-asked.window // _DAY), asked.by_host)
     runs = runs_by_age(given.runs, given.found.run, given.ports.now(), asked.window)
+    describe_jobs(given.found.spark, "compare ACLs with usage")
     seen = recommend.first_seen(given.objects_of_runs(runs))
     used = recommend.acl_usage(given.objects, given.logs, seen, request)
     return recommend.narrow_acls(given.found.compute_few(used), request)
