@@ -55,7 +55,15 @@ def session_settings(spark: str) -> Mapping[str, str]:
 
 
 def silence_pyspark() -> None:
-    """Keep PySpark from writing failures to stderr: some only show that a table does not exist."""
+    """Keep PySpark from writing failures to stderr: some only show that a table does not exist.
+
+    Nor does it write a traceback of its own when Java ends before it.
+    """
+    from pyspark import accumulators
+
+    for name in ("AccumulatorTCPServer", "AccumulatorServer"):
+        if server := getattr(accumulators, name, None):
+            server.handle_error = lambda *_: None
     try:
         from pyspark.logger import PySparkLogger
     except ImportError:  # before 4.0 it writes none

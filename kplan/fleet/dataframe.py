@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kplan.fleet.compat import map_groups, rows_dataframe, takes_arrow_tables
 from kplan.fleet.snapshot import CLUSTER, GROUP, NON_OBJECT_KINDS, USE, Row
+from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
-from kplan.fleet.spark.session import failure_reason
 from kplan.model.errors import FleetError, UsageError
 from kplan.model.table import Cell, FigureTable
 

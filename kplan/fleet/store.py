@@ -19,8 +19,9 @@ from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.iceberg_tables import IcebergTables
 from kplan.fleet.logs.store import LogStore, read_if_exists
 from kplan.fleet.snapshot import ROW_FORMAT
+from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
-from kplan.fleet.spark.session import enable_codegen, failure_reason
+from kplan.fleet.spark.session import enable_codegen
 from kplan.fleet.tables import (
     DELTA,
     ICEBERG,

@@ -16,7 +16,7 @@ from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.part import LogPart, log_id
 from kplan.fleet.logs.store import Added
-from kplan.fleet.spark.session import failure_reason
+from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.store import Store
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, KplanError

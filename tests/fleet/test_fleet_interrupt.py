@@ -1,5 +1,6 @@
 """Progress and interrupts of a real kplan; in CI with a Spark of its own."""
 
+import os
 import signal
 import socket
 import time
@@ -59,3 +60,25 @@ def test_tasks_are_shown_and_an_interrupt_leaves_no_process_and_no_run_behind(
         time.sleep(0.05)
     assert not [each for each in started if is_alive(each)]
     assert not list((tmp_path / "fleet").glob("runs/*")), "what is half written does not count"
+
+
+def test_a_spark_that_ends_before_its_answer_is_an_error_with_a_way_out(
+    at_work: SparkTarget, tmp_path: Path, silent: int
+) -> None:
+    """As it does without memory: it takes kplan's answer with it, and no traceback is shown."""
+    if at_work.name == CONNECT:
+        pytest.skip("the Java of a Connect server is not that of the command")
+    (tmp_path / "fleet.hcl").write_text(FLEET.format(port=silent), encoding="utf-8")
+    screen = Terminal(tmp_path, "fleet", "snapshot", *at_work.options)
+    assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
+    (java,) = (each for each in children(screen.process.pid) if _program(each) == "java")
+    os.kill(java, signal.SIGKILL)
+    assert screen.ended() == 1, screen.text
+    text = " ".join(screen.text.replace("│", " ").split())
+    assert "Spark ended before it had answered." in text
+    assert "-conf=spark.driver.memory=4g" in text
+    assert "Traceback" not in screen.text
+
+
+def _program(process: int) -> str:
+    return Path(f"/proc/{process}/comm").read_text(encoding="utf-8").strip()

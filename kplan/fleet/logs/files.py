@@ -34,7 +34,7 @@ from kplan.fleet.logs.part import (
     log_id,
     log_stem,
 )
-from kplan.fleet.spark.session import failure_reason
+from kplan.fleet.spark.errors import failure_reason
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.log_layout import LogLayout

@@ -38,7 +38,8 @@ from kplan.fleet.logs.requests import (
     malformed_lines,
     usage,
 )
-from kplan.fleet.spark.session import enable_codegen, failure_reason, unreadable_file
+from kplan.fleet.spark.errors import failure_reason, unreadable_file
+from kplan.fleet.spark.session import enable_codegen
 from kplan.fleet.tables import Tables
 from kplan.model.errors import FleetError
 

@@ -1,7 +1,6 @@
 """One Spark session per command: on this machine, on a cluster, or through Spark Connect."""
 
 import os
-import re
 import signal
 import socket
 import sys
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet import compat
 from kplan.fleet.iceberg_tables import iceberg_settings
 from kplan.fleet.spark.daemon import worker_settings
+from kplan.fleet.spark.errors import failure_reason, translate_errors
 from kplan.fleet.spark.jobs import DEFAULT_COMMAND, name_jobs
 from kplan.fleet.spark.joined import JoinedSession, JoinSettings, join_spark, submitted_master
 from kplan.fleet.spark.jvm import (
@@ -42,9 +42,6 @@ _UNKNOWN_MASTER = "unknown"
 _MAX_FAILURES = 4
 """How often a task is begun when its worker dies, as on a cluster."""
 _CONNECT_SCHEME, _STANDALONE_SCHEME = "sc://", "spark://"
-_CAUSE_PREFIX = "Caused by: "
-_TRACEBACK = "Traceback (most recent call last):"
-_MISSING_MODULE = re.compile(r"No module named '([\w.]+)'")
 _PYTHON_SETTING = "spark.pyspark.python"
 _EARLY_IMPORTS = ("pyspark.sql.classic.dataframe", "pandas", "pyarrow")
 _CONNECT_PORT = 15002
@@ -116,7 +113,7 @@ def open_session(
         if progress_callback is not None:
             stack.enter_context(watch_tasks(spark, progress_callback, is_remote=is_remote))
         compat.silence_pyspark()
-        with _translate_errors():
+        with translate_errors(spark, is_remote=is_remote):
             restore_names = name_jobs(spark, command)
             if not joined.is_ours:
                 stack.callback(restore_names)
@@ -188,47 +185,17 @@ class _SessionEnd:
         failure: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop the session; after an interrupt its jobs first."""
+        """Stop the session; after an interrupt its jobs first. A failure before counts as such."""
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
+
         del failure, trace
-        if kind is None or issubclass(kind, Exception):
+        if kind is None:
             self.spark.stop()
+        elif issubclass(kind, Exception):
+            with suppress(Py4JError, OSError):  # Java may have gone, and be what failed
+                self.spark.stop()
         else:
             stop_session(self.spark, is_remote=self.is_remote)
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    """Turn errors of Spark into errors of kplan: its tracebacks do not help users.
-
-    Raises:
-        FleetError: with the first line that shows what happened.
-
-    """
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, Py4JError) as failure:
-        text = str(failure)
-        if missing := _MISSING_MODULE.search(text):
-            raise FleetError(
-                f"The Python of Spark's executors has no {missing[1]}.",
-                "kplan is sent to them, but not what it is built on. Install that there, as "
-                "pip install 'kplan[fleet]' does, or name another Python: "
-                "-conf=spark.pyspark.python=PATH",
-            ) from failure
-        raise FleetError(f"Spark ended the job: {_error_line(text)}") from failure
-
-
-def _error_line(text: str) -> str:
-    """Find the line with the cause: the last of a Python traceback, otherwise the first."""
-    lines = [each.strip() for each in text.splitlines() if each.strip()]
-    ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))
-    is_python = any(each.endswith(_TRACEBACK) for each in lines)
-    if is_python:
-        return lines[next(ends, len(lines)) - 1]
-    return (lines or ["no reason was returned"])[0]
 
 
 def spark_home() -> Path:
@@ -374,25 +341,3 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
     except (PySparkException, OSError) as failure:
         raise FleetError(f"{name} does not answer: {failure_reason(failure)}") from failure
     return spark
-
-
-def failure_reason(failure: BaseException) -> str:
-    """Return the cause of a failure of Spark, or its most specific line, without traces."""
-    text = str(failure)
-    lines = [each.strip() for each in text.splitlines()]
-    causes = [
-        each for each in lines if each.startswith(_CAUSE_PREFIX) and not each.endswith(_TRACEBACK)
-    ]
-    reason = causes[-1].removeprefix(_CAUSE_PREFIX) if causes else _error_line(text)
-    unread = unreadable_file(failure)
-    return f"{unread}: {reason}" if unread and causes else reason
-
-
-def unreadable_file(failure: BaseException) -> str:
-    """Name the file that Spark could not read, as in `source` of rows; "" is none."""
-    found = _UNREADABLE_FILE.search(str(failure))
-    return found[1].replace(":///", ":/", 1) if found else ""
-
-
-_UNREADABLE_FILE = re.compile(r"Encountered error while reading file (.+?)[.]\s+SQLSTATE")
-"""What Spark says of a file that it cannot read, beside the cause."""

@@ -34,10 +34,10 @@ class ReportInputs:
     def __init__(self, options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> None:
         self.options, self.ports, self.found = options, ports, found
 
-    @cached_property
+    @property
     def objects(self) -> "DataFrame":
-        """The rows of the run."""
-        return self.found.objects if self.found.is_small else self.found.keep(self.found.objects)
+        """The rows of the run. Of a large one all of them are too many to be kept in memory."""
+        return self.found.objects
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:

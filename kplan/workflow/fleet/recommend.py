@@ -73,7 +73,7 @@ def recommend_privileges(
     with open_inputs(options, ports) as given:
         found, history, logs = given.found, given.logs, given.log_lineage
         ports.progress.stage("Comparing ACLs with usage")
-        objects = found.objects
+        objects = given.objects
         found.keep_acls()
         made = found.compute(narrower_acls(given, asked))
         goes = found.compute(made.select("cluster", "identity").distinct())

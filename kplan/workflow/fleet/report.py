@@ -58,7 +58,8 @@ def _all_tables(given: ReportInputs) -> "dict[str, DataFrame]":
 
     What they share is read before, by one of them.
     """
-    _ = given.objects, given.runs, given.history, given.policies, given.desired, given.owned
+    given.found.keep_acls()
+    _ = given.runs, given.history, given.policies, given.desired, given.owned
     with open_query_pool() as pool:
         found = [pool.submit(section, given) for section in SECTIONS]
         return {name: rows for each in found for name, rows in each.result().items()}

@@ -1,6 +1,6 @@
 import pytest
 
-from kplan.fleet.spark.session import _error_line, failure_reason
+from kplan.fleet.spark.errors import _error_line, failure_reason
 
 PYTHON = """An exception was thrown from the Python worker:
 Traceback (most recent call last):

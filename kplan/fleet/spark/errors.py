@@ -1,0 +1,94 @@
+"""Errors of Spark as errors of kplan: what happened, in one line, without traces."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CAUSE_PREFIX = "Caused by: "
+_TRACEBACK = "Traceback (most recent call last):"
+_MISSING_MODULE = re.compile(r"No module named '([\w.]+)'")
+_ENDED = "Spark ended before it had answered."
+_MEMORY_HINT = (
+    "Java may have had too little memory, of which it has 1g unless you name more: "
+    "-conf=spark.driver.memory=4g"
+)
+
+
+@contextmanager
+def translate_errors(spark: "SparkSession", *, is_remote: bool) -> Iterator[None]:
+    """Turn errors of Spark into errors of kplan: its tracebacks do not help users.
+
+    Raises:
+        FleetError: with the first line that shows what happened.
+
+    """
+    from py4j.protocol import Py4JError, Py4JNetworkError  # noqa: PLC0415 - heavy
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JNetworkError, ConnectionError) as failure:
+        if is_remote or _has_java(spark):
+            raise
+        raise FleetError(_ENDED, _MEMORY_HINT) from failure
+    except (PySparkException, Py4JError) as failure:
+        text = str(failure)
+        if missing := _MISSING_MODULE.search(text):
+            raise FleetError(
+                f"The Python of Spark's executors has no {missing[1]}.",
+                "kplan is sent to them, but not what it is built on. Install that there, as "
+                "pip install 'kplan[fleet]' does, or name another Python: "
+                "-conf=spark.pyspark.python=PATH",
+            ) from failure
+        raise FleetError(f"Spark ended the job: {_error_line(text)}") from failure
+
+
+def _error_line(text: str) -> str:
+    """Find the line with the cause: the last of a Python traceback, otherwise the first."""
+    lines = [each.strip() for each in text.splitlines() if each.strip()]
+    ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))
+    is_python = any(each.endswith(_TRACEBACK) for each in lines)
+    if is_python:
+        return lines[next(ends, len(lines)) - 1]
+    return (lines or ["no reason was returned"])[0]
+
+
+def _has_java(spark: "SparkSession") -> bool:
+    """Whether the Java of a Spark of this process answers."""
+    try:
+        spark.sparkContext._jvm.System.nanoTime()  # type: ignore[union-attr] # noqa: SLF001
+    except Exception:  # noqa: BLE001 - whatever Py4J makes of it
+        return False
+    return True
+
+
+def failure_reason(failure: BaseException) -> str:
+    """Return the cause of a failure of Spark, or its most specific line, without traces."""
+    from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - heavy
+
+    if isinstance(failure, (ConnectionError, Py4JNetworkError)):  # to Java
+        return f"{_ENDED} {_MEMORY_HINT}"
+    text = str(failure)
+    lines = [each.strip() for each in text.splitlines()]
+    causes = [
+        each for each in lines if each.startswith(_CAUSE_PREFIX) and not each.endswith(_TRACEBACK)
+    ]
+    reason = causes[-1].removeprefix(_CAUSE_PREFIX) if causes else _error_line(text)
+    unread = unreadable_file(failure)
+    return f"{unread}: {reason}" if unread and causes else reason
+
+
+def unreadable_file(failure: BaseException) -> str:
+    """Name the file that Spark could not read, as in `source` of rows; "" is none."""
+    found = _UNREADABLE_FILE.search(str(failure))
+    return found[1].replace(":///", ":/", 1) if found else ""
+
+
+_UNREADABLE_FILE = re.compile(r"Encountered error while reading file (.+?)[.]\s+SQLSTATE")
+"""What Spark says of a file that it cannot read, beside the cause."""
