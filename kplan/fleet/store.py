@@ -117,6 +117,7 @@ class Store:
         """
         describe_jobs(self._spark, "list runs")
         rows = read_if_exists(self._spark, lambda: self._tables.lines("runs", RUN_SCHEMA).collect())
+        describe_jobs(self._spark, "")
         found = sorted(map(_run_from_row, rows or ()), key=_run_order)
         for each in found:
             if each.format > ROW_FORMAT:

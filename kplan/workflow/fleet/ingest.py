@@ -186,7 +186,8 @@ def _new_text(new: NewLines) -> str:
     parts = (*new.parts, *new.native)
     names = sorted({each.cluster for each in parts})
     where = f"cluster {names[0]}" if len(names) == 1 else f"{len(names):,} clusters"
-    return f"read {count_text(len({each.file for each in parts}), 'new file')} of {where}"
+    files = {(each.cluster, each.source) for each in parts}
+    return f"read {count_text(len(files), 'new file')} of {where}"
 
 
 def log_patterns(clusters: Iterable[FleetCluster]) -> list[LogPatterns]:

@@ -29,10 +29,21 @@ OwnedObjects = tuple[list[tuple[str, str, str, str]], tuple[str, ...]]
 
 
 class ReportInputs:
-    """What the tables of one answer are made of; each is read once, when it is first asked for."""
+    """What the tables of one answer are made of; each is read once, when it is first asked for.
 
-    def __init__(self, options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> None:
+    With `keeps_logs` Spark keeps the logs for several tables that are made of them.
+    """
+
+    def __init__(
+        self,
+        options: FleetOptions,
+        ports: FleetPorts,
+        found: OpenSnapshot,
+        *,
+        keeps_logs: bool = True,
+    ) -> None:
         self.options, self.ports, self.found = options, ports, found
+        self.keeps_logs = keeps_logs
 
     @property
     def objects(self) -> "DataFrame":
@@ -72,7 +83,7 @@ class ReportInputs:
         """The requests of logs; raises FleetError where no log was ever ingested."""
         rows = _read_audit(self.options, self.ports, self.found.store)
         few = rows if self.options.is_explain else inline_few(rows)
-        return self.found.keep(rows) if few is rows else few
+        return self.found.keep(rows) if few is rows and self.keeps_logs else few
 
     @cached_property
     def history(self) -> "DataFrame | None":
@@ -101,7 +112,9 @@ def _read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "Data
 
 
 @contextmanager
-def open_inputs(options: FleetOptions, ports: FleetPorts) -> Iterator[ReportInputs]:
+def open_inputs(
+    options: FleetOptions, ports: FleetPorts, *, keeps_logs: bool = True
+) -> Iterator[ReportInputs]:
     """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError."""
     with open_snapshot(options, ports) as found:
-        yield ReportInputs(options, ports, found)
+        yield ReportInputs(options, ports, found, keeps_logs=keeps_logs)

@@ -183,7 +183,7 @@ def read_anomalies(options: FleetOptions, ports: FleetPorts, until: date | None)
 
     `until` is the last day, by default today. `findings` holds the sorts of anomalies.
     """
-    with open_inputs(options, ports) as given:
+    with open_inputs(options, ports, keeps_logs=False) as given:
         made = anomaly_tables(given, until, given.found.compute)
         ports.progress.stage("Comparing days")
         return _show("Anomalies of the fleet", made, (options, given.found), "finding")
