@@ -59,7 +59,7 @@ def test_plans_of_all_tables_are_shown_and_no_table_is_computed(tmp_path: Path) 
         assert tuple(plans) == tables
         assert f"[file:{folder}/tables/objects/attempt=" in plans[tables[0]]
     works = {text.partition(": ")[2] for _, text in job_names(logs)}
-    assert works == {"list runs"}
+    assert works == {"list runs", "list logs"}
 
 
 def test_a_connect_server_shows_plans_too(for_commands: SparkTarget, tmp_path: Path) -> None:

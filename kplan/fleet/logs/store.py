@@ -39,6 +39,7 @@ from kplan.fleet.logs.requests import (
     usage,
 )
 from kplan.fleet.spark.errors import failure_reason, unreadable_file
+from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import enable_codegen
 from kplan.fleet.tables import Tables
 from kplan.model.errors import FleetError
@@ -174,7 +175,9 @@ class LogStore:
     def rows(self) -> "DataFrame":
         """Return all rows that count; raises FleetError where there are none."""
         if self._rows is None:
+            describe_jobs(self._spark, "list logs")
             self._rows = self._live_rows(live_logs(self.parts()))
+            describe_jobs(self._spark, "")
         return self._rows
 
     def _live_rows(self, logs: Sequence[Log]) -> "DataFrame":
