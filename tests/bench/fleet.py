@@ -118,7 +118,7 @@ class Bench:
     def _cpu(self) -> float:
         """Add up Spark, the workers below it and those that ended, and this process."""
         pids = [self.driver, *below(self.driver)]
-        return sum(map(ticks, pids)) / os.sysconf("SC_CLK_TCK") + time.process_time()
+        return sum(map(_ticks, pids)) / os.sysconf("SC_CLK_TCK") + time.process_time()
 
 
 def below(process: int) -> Iterator[int]:
@@ -129,7 +129,7 @@ def below(process: int) -> Iterator[int]:
             yield from below(child)
 
 
-def ticks(process: int) -> int:
+def _ticks(process: int) -> int:
     return sum(map(int, _text(Path(f"/proc/{process}/stat")).rpartition(")")[2].split()[11:15]))
 
 
@@ -381,15 +381,15 @@ def _memory(bench: Bench, size: Size) -> None:
             dataframe.collect_table(name, table)
         _java(bench.spark).java.lang.System.gc()
         told = f"{lines:,} lines, {10 * each:,} topics, {10 * each:,} ACLs"
-        kept = _most_mb(bench.driver), _most_mb(os.getpid())
+        kept = most_mb(bench.driver), most_mb(os.getpid())
         print(f"  {told:<50} {kept[0]:,} MB and {kept[1]:,} MB", flush=True)
 
 
-def _most_mb(process: int) -> int:
-    """Read the most memory that a process had at once since that was last forgotten."""
-    status = Path(f"/proc/{process}/status").read_text()
-    (most,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
-    return int(most) // 1024
+def most_mb(process: int) -> int:
+    """Read the most memory that a process had at once since that was last forgotten; ended: 0."""
+    status = _text(Path(f"/proc/{process}/status"))
+    most = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(next(most, "0")) // 1024
 
 
 PARTS: dict[str, Callable[[Bench, Size], None]] = {

@@ -1,16 +1,15 @@
 """What each fleet command takes on a fleet of a million objects, as its user runs it.
 
     python -m tests.bench.fleet_commands [--clusters 100] [--topics 5000] [--acls 5000]
-        [--lines 2000000] [--only recommend,report] [--keep DIR]
+        [--lines 1000000] [--only recommend,report] [--keep DIR]
 
 Each command is a process of its own with the default heap: it starts Spark, reads the store and
 prints its tables. `--keep` names a folder that is made once and used again. Beside the seconds are
-the CPU seconds of all its processes, and the most memory that Java held.
+the CPU seconds of all its processes, and the most memory that one of them held.
 """
 
 import argparse
-import json
-import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -22,15 +21,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.bench.fleet import below, ticks
+from kplan.fleet.snapshot import snapshot_rows, write_snapshot
+from kplan.kinds.acl import Acl, AclKind
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.topic import TopicKind
+from kplan.kinds.topic_rules import Topic
+from kplan.model.resource import Identity
+from kplan.model.state import Broker, KindSnapshot, LiveObject, Snapshot
+from tests.bench.fleet import Took, below, most_mb
+from tests.bench.fleet_made import PRINCIPALS, TEAMS
 
-TEAMS, PRINCIPALS, DAYS, USED = 500, 2_000, 30, 4
+DAYS = 30
 _SAMPLE_S = 0.1
 _KPLAN = str(Path(sys.executable).with_name("kplan"))
-_MAKING = {
-    "snapshot": ("snapshot", "-run=b"),
-    "audit ingest": ("audit", "ingest"),
-}
+_SNAPSHOT = "snapshot.jsonl"
+"""What every cluster has."""
 _COMMANDS: dict[str, Sequence[str]] = {
     "inventory": ("inventory",),
     "history": ("history", "team0.topic.0"),
@@ -61,7 +66,7 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     for name, count in (("clusters", 100), ("topics", 5_000), ("acls", 5_000)):
         asked.add_argument(f"--{name}", type=int, default=count)
-    asked.add_argument("--lines", type=int, default=2_000_000)
+    asked.add_argument("--lines", type=int, default=1_000_000)
     asked.add_argument("--only", default="")
     asked.add_argument("--keep", default="")
     given = asked.parse_args()
@@ -86,163 +91,104 @@ def _folder(kept: str) -> Iterator[Path]:
 
 def _make(folder: Path, fleet: Fleet) -> None:
     blocks = [
-        f'cluster "c{n}" {{\n  snapshot = "snapshots/c{n}.jsonl"\n  audit = ["logs/c{n}.log"]\n}}\n'
+        f'cluster "c{n}" {{\n  snapshot = "{_SNAPSHOT}"\n  audit = ["logs/c{n}.log"]\n}}\n'
         for n in range(fleet.clusters)
     ]
     (folder / "fleet.hcl").write_text('store {\n  path = "tables"\n}\n' + "\n".join(blocks))
-    _write_logs(folder / "logs", fleet)
-    _write_snapshots(folder / "snapshots", fleet, 1)
+    _write_snapshot(folder, fleet, 1)
     _run(folder, "snapshot (the first)", ("snapshot", "-run=a"))
-    _write_snapshots(folder / "snapshots", fleet, 0)
-    for name, arguments in _MAKING.items():
-        _run(folder, name, arguments)
+    _write_snapshot(folder, fleet, 0)
+    _run(folder, "snapshot", ("snapshot", "-run=b"))
+    (folder / "logs").mkdir(exist_ok=True)
+    text = "".join(_log_lines(fleet))
+    for n in range(fleet.clusters):
+        (folder / f"logs/c{n}.log").write_text(text)
+    _run(folder, "audit ingest", ("audit", "ingest"))
     shutil.rmtree(folder / "logs")
 
 
 def _run(folder: Path, name: str, arguments: Sequence[str]) -> None:
     """Run a command, and print what it took."""
-    began = time.monotonic()
-    log = folder / "said.txt"
+    began, before = time.monotonic(), _children_cpu()
+    log, most = folder / "said.txt", 0
     with log.open("w") as out:
         command = [_KPLAN, "fleet", *arguments]
         process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
-        cpu: dict[int, float] = {}
-        most_kb: dict[int, int] = {}
         while process.poll() is None:
-            for pid in (process.pid, *below(process.pid)):
-                cpu[pid] = max(cpu.get(pid, 0.0), ticks(pid) / os.sysconf("SC_CLK_TCK"))
-                most_kb[pid] = max(most_kb.get(pid, 0), _most_kb(pid))
+            most = max(most, *map(most_mb, (process.pid, *below(process.pid))))
             time.sleep(_SAMPLE_S)
-    wall = time.monotonic() - began
-    # A process that ended is in what its parent waited for, so the first one has seen it all.
-    spent = max(cpu.values(), default=0.0)
-    most = max(most_kb.values(), default=0) >> 10
-    print(
-        f"{name:<22}{wall:6.1f} s ({spent:6.1f} s CPU), Java {most:5,} MB, "
-        f"exit {process.returncode}",
-        flush=True,
-    )
+    took = Took(time.monotonic() - began, _children_cpu() - before)
+    print(f"{name:<22}{took}, {most:5,} MB, exit {process.returncode}", flush=True)
     if process.returncode not in (0, 2, 3):
         print(log.read_text()[-2_000:], flush=True)
 
 
-def _most_kb(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        is_java = Path(f"/proc/{pid}/comm").read_text().strip() == "java"
-    except OSError:  # it has ended
-        return 0
-    found = (int(each.split()[1]) for each in lines if each.startswith("VmHWM"))
-    return next(found, 0) if is_java else 0
+def _children_cpu() -> float:
+    """Return the CPU seconds of all processes that this one, and those below it, waited for."""
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
 
 
 # ---- what is made
 
 
-def _write_snapshots(folder: Path, fleet: Fleet, age_days: int) -> None:
-    """Write one file per cluster; a thousandth of the topics differs from the day before."""
-    folder.mkdir(exist_ok=True)
-    taken_at = (datetime.now(UTC) - timedelta(days=age_days)).isoformat(timespec="seconds")
-    objects = [*_topics(fleet, age_days), *_acls(fleet)]
-    rows = [json.dumps(each) for each in objects]
-    count = len(rows) + 1
-    for n in range(fleet.clusters):
-        with (folder / f"c{n}.jsonl").open("w") as out:
-            head = {"kind": "kplan snapshot", "format": 1, "kplan_version": "0.1.0", "rows": count}
-            out.write(json.dumps(head) + "\n")
-            out.write(json.dumps(_cluster(f"c{n}", taken_at)) + "\n")
-            out.writelines(f'["c{n}", {row[1:]}\n' for row in rows)
-            out.write(json.dumps({"end": count}) + "\n")
+def _write_snapshot(folder: Path, fleet: Fleet, age_days: int) -> None:
+    """Write what each cluster has; a thousandth of the topics differs from the day before."""
+    objects: list[tuple[ResourceKind, Topic | Acl]] = [
+        *((TopicKind(), each) for each in _topics(fleet, age_days)),
+        *((AclKind(), each) for each in _acls(fleet)),
+    ]
+    readings: dict[str, dict[Identity, LiveObject]] = {}
+    for kind, each in objects:
+        readings.setdefault(kind.name, {})[kind.identify(each)] = LiveObject(each, "")
+    at = datetime.now(UTC) - timedelta(days=age_days)
+    snapshot = Snapshot(
+        "cluster-id",
+        (Broker(1, "127.0.0.1", 9092, ""),),
+        {name: KindSnapshot(found) for name, found in readings.items()},
+        taken_at=at.isoformat(timespec="seconds"),
+    )
+    write_snapshot(folder / _SNAPSHOT, tuple(snapshot_rows("cluster", snapshot, {})))
 
 
-def _cluster(name: str, taken_at: str) -> list[object]:
-    kinds = '["kafka_acl","kafka_broker_config","kafka_quota","kafka_topic"]'
-    brokers = json.dumps([[n, "127.0.0.1", 9091 + n, ""] for n in (1, 2, 3)])
-    attributes = {
-        "allow_everyone": "false",
-        "brokers": brokers,
-        "cluster_id": f"{name}-id",
-        "kinds": kinds,
-        "principal": "User:kplan",
-        "super_users": "[]",
-        "taken_at": taken_at,
-    }
-    return [name, "cluster", f"{name}-id", "", None, attributes]
-
-
-def _topics(fleet: Fleet, age_days: int) -> Iterator[list[object]]:
-    placed = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
+def _topics(fleet: Fleet, age_days: int) -> Iterator[Topic]:
+    placed = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
     for n in range(fleet.topics):
-        name = _topic(n)
         retention = "1000" if n % 1000 < age_days else "86400000"
-        value = {
-            "config": {"retention.ms": retention},
-            "name": name,
-            "partitions": 3,
-            "replica_assignment": placed,
-            "replication_factor": 3,
-        }
-        attributes = {
-            "config.retention.ms": retention,
-            "name": name,
-            "partitions": "3",
-            "replica_assignment": json.dumps(placed, separators=(",", ":")),
-            "replication_factor": "3",
-        }
-        text = json.dumps(value, separators=(",", ":"), sort_keys=True)
-        yield ["kafka_topic", name, f"uid{n:019}", text, attributes]
+        yield Topic(_topic(n), 3, 3, placed, config={"retention.ms": retention})
 
 
-def _acls(fleet: Fleet) -> Iterator[list[object]]:
+def _acls(fleet: Fleet) -> Iterator[Acl]:
     """Make ACLs: a third is for a prefix, a fiftieth denies, a half is of what is used."""
     for n in range(fleet.acls):
         topic = n % fleet.topics
         is_prefix = n % 3 == 0
-        name = f"team{topic % TEAMS}.topic." if is_prefix else _topic(topic)
-        value = {
-            "acl_host": "*",
-            "acl_operation": "Read" if n % 2 == 0 else "Write",
-            "acl_permission_type": "Deny" if n % 50 == 49 else "Allow",
-            "acl_principal": f"User:{_principal(topic)}",
-            "resource_name": name,
-            "resource_pattern_type_filter": "Prefixed" if is_prefix else "Literal",
-            "resource_type": "Topic",
-        }
-        identity = "|".join(
-            (
-                value["acl_principal"],
-                value["acl_host"],
-                value["acl_operation"],
-                value["acl_permission_type"],
-                value["resource_type"],
-                value["resource_name"],
-                value["resource_pattern_type_filter"],
-            )
+        yield Acl(
+            resource_name=f"team{topic % TEAMS}.topic." if is_prefix else _topic(topic),
+            resource_type="Topic",
+            resource_pattern_type_filter="Prefixed" if is_prefix else "Literal",
+            acl_principal=f"User:{_principal(topic)}",
+            acl_host="*",
+            acl_operation="Read" if n % 2 == 0 else "Write",
+            acl_permission_type="Deny" if n % 50 == 49 else "Allow",
         )
-        text = json.dumps(value, separators=(",", ":"), sort_keys=True)
-        yield ["kafka_acl", identity, "", text, value]
 
 
-def _write_logs(folder: Path, fleet: Fleet) -> None:
-    """Write one log per cluster: what a half of the ACLs allows was done, evenly over the days."""
-    folder.mkdir(exist_ok=True)
-    end = datetime.now(UTC).replace(microsecond=0)
+def _log_lines(fleet: Fleet) -> Iterator[str]:
+    """Make the lines of the log of one cluster, evenly over the days."""
     step = timedelta(days=DAYS) / max(fleet.lines, 1)
-    for n in range(fleet.clusters):
-        at = end - timedelta(days=DAYS)
-        with (folder / f"c{n}.log").open("w") as out:
-            for line in range(fleet.lines):
-                at += step
-                topic = line * 7 % fleet.topics
-                is_read = topic % USED < USED // 2
-                out.write(
-                    f"[{at:%Y-%m-%d %H:%M:%S},000] INFO Principal = User:{_principal(topic)} is "
-                    f"{'Denied' if topic % 97 == 0 else 'Allowed'} operation = "
-                    f"{'READ' if is_read else 'WRITE'} from host = 10.0.{topic % 250}.7 on "
-                    f"resource = Topic:LITERAL:{_topic(topic)} for request = "
-                    f"{'FETCH' if is_read else 'PRODUCE'} with resourceRefCount = 1 based on rule "
-                    "MatchingAcl(acl=StandardAcl(...)) (kafka.authorizer.logger)\n"
-                )
+    at = datetime.now(UTC).replace(microsecond=0) - timedelta(days=DAYS)
+    for line in range(fleet.lines):
+        at += step
+        topic = line * 7 % fleet.topics
+        operation, request = ("READ", "FETCH") if topic % 4 < 2 else ("WRITE", "PRODUCE")
+        yield (
+            f"[{at:%Y-%m-%d %H:%M:%S},000] INFO Principal = User:{_principal(topic)} is "
+            f"{'Denied' if topic % 97 == 0 else 'Allowed'} operation = {operation} from host = "
+            f"10.0.{topic % 250}.7 on resource = Topic:LITERAL:{_topic(topic)} for request = "
+            f"{request} with resourceRefCount = 1 based on rule "
+            "MatchingAcl(acl=StandardAcl(...)) (kafka.authorizer.logger)\n"
+        )
 
 
 def _topic(number: int) -> str:
