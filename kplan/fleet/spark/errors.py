@@ -33,11 +33,12 @@ def translate_errors(spark: "SparkSession", *, is_remote: bool) -> Iterator[None
 
     try:
         yield
-    except (Py4JNetworkError, ConnectionError) as failure:
-        if is_remote or _has_java(spark):
-            raise
-        raise FleetError(_ENDED, _MEMORY_HINT) from failure
-    except (PySparkException, Py4JError) as failure:
+    except (PySparkException, Py4JError, ConnectionError) as failure:
+        is_lost = isinstance(failure, (ConnectionError, Py4JNetworkError))
+        if is_lost and not (is_remote or _has_java(spark)):
+            raise FleetError(_ENDED, _MEMORY_HINT) from failure
+        if isinstance(failure, ConnectionError):
+            raise  # not of Spark
         text = str(failure)
         if missing := _MISSING_MODULE.search(text):
             raise FleetError(

@@ -1,6 +1,14 @@
-import pytest
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
-from kplan.fleet.spark.errors import _error_line, failure_reason
+import pytest
+from py4j.protocol import Py4JNetworkError
+
+from kplan.fleet.spark.errors import _error_line, failure_reason, translate_errors
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PYTHON = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
@@ -43,3 +51,13 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
     )
     reason = "file:/a/x.log.gz: java.io.EOFException: Unexpected end of input stream"
     assert failure_reason(OSError(told)) == reason
+
+
+def test_a_lost_line_to_a_java_that_lives_is_an_error_of_its_job() -> None:
+    system = SimpleNamespace(System=SimpleNamespace(nanoTime=lambda: 1))
+    spark = SimpleNamespace(sparkContext=SimpleNamespace(_jvm=system))
+    with (
+        pytest.raises(FleetError, match="Spark ended the job: Answer from Java side is empty"),
+        translate_errors(cast("SparkSession", spark), is_remote=False),
+    ):
+        raise Py4JNetworkError("Answer from Java side is empty")
