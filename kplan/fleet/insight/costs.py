@@ -6,6 +6,7 @@ from dataclasses import fields
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kplan.fleet.dataframe import arrow_table
@@ -24,6 +25,8 @@ _DECIMALS = 4
 _MAX_MONTHS = 1_200
 _AMOUNTS = ("gib_months", "partition_months", "storage_cost", "partition_cost", "request_cost")
 _COUNTS = ("topics", "partitions", "replicas", "bytes", "requests", "unsized")
+_SIZES = ("partitions", "replicas", "bytes")
+_TOPIC_MONTH = ("month", "cluster", "topic")
 _PRICED_SCHEMA = (
     "month string, cluster string, team string, owner string, topics long, partitions long, "
     "replicas long, bytes long, requests long, unsized long, gib_months string, "
@@ -52,25 +55,30 @@ def monthly_usage(
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     months = F.broadcast(month_spans(run_spans(objects)))
-    exact = {
-        "byte_days": F.sum(_days_of("bytes")),
-        "partition_days": F.sum(_days_of("partitions")),
-        **{
-            name: F.max(F.when(F.col("is_end"), F.col(name))) for name in ("partitions", "replicas")
-        },
-        "bytes": F.max(F.when(F.col("is_end"), F.col("bytes"))),
-        "topics": F.max(F.when(F.col("is_end"), F.lit(1))),
-        "unsized": F.max(F.col("bytes").isNull().cast("long")),
+    at_end = {name: F.when(F.col("is_end"), F.col(name)) for name in _SIZES}
+    figures = {
+        "topics": F.when(F.col("is_end"), F.lit(1)),
+        **at_end,
+        "unsized": F.col("bytes").isNull().cast("long"),
+        "byte_days": _days_of("bytes"),
+        "partition_days": _days_of("partitions"),
     }
-    by_topic = (
+    rows = (
         topic_sizes(objects)
         .join(months, ["cluster", "run"])
-        .groupBy("month", "cluster", "topic")
-        .agg(*(each.alias(name) for name, each in exact.items()))
-        .withColumn("requests", F.lit(None).cast("long"))
+        .select(*_TOPIC_MONTH, *(each.alias(name) for name, each in figures.items()))
+    )
+    if used is None:
+        rows = rows.withColumn("requests", F.lit(None).cast("long"))
+    else:
+        rows = rows.unionByName(_topic_requests(used), allowMissingColumns=True)
+    added = ("byte_days", "partition_days", "requests")
+    by_topic = rows.groupBy(*_TOPIC_MONTH).agg(
+        *(F.max(name).alias(name) for name in figures if name not in added),
+        *(F.sum(name).alias(name) for name in added),
     )
     if used is not None:
-        by_topic = _add_requests(by_topic, used)
+        by_topic = _without_unknown_requests(by_topic, used)
     sums = (*_COUNTS, "byte_days", "partition_days")
     return (
         add_owner(by_topic, owners, ownership)
@@ -184,8 +192,9 @@ def price_usage(usage: "DataFrame", rules: CostRules, months: tuple[str, str]) -
     result = result.withColumn("partition_days", F.col("partition_days").cast("string"))
 
     def priced(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
+        prices_of = cache(rules.prices_of)
         for batch in batches:
-            rows = [price_row(row, rules.prices_of(row["cluster"])) for row in batch.to_pylist()]
+            rows = [price_row(row, prices_of(row["cluster"])) for row in batch.to_pylist()]
             yield from arrow_table(rows, _PRICED_SCHEMA).to_batches()
 
     found = result.mapInArrow(priced, _PRICED_SCHEMA)
@@ -217,27 +226,25 @@ def _days_of(name: str) -> "Column":
     )
 
 
-def _add_requests(by_topic: "DataFrame", used: "DataFrame") -> "DataFrame":
-    """Add the requests of logs; null on clusters without a log."""
+def _topic_requests(used: "DataFrame") -> "DataFrame":
+    """Return the requests for topics in logs: month, cluster, topic, requests."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    asked = (
-        used.where((F.col("resource_type") == "TOPIC") & ~is_any_topic())
-        .groupBy(
-            F.date_format("first_at", "yyyy-MM").alias("month"),
-            "cluster",
-            F.col("resource_name").alias("topic"),
-        )
-        .agg(F.sum("count").alias("asked"))
+    return used.where((F.col("resource_type") == "TOPIC") & ~is_any_topic()).select(
+        F.date_format("first_at", "yyyy-MM").alias("month"),
+        "cluster",
+        F.col("resource_name").alias("topic"),
+        F.col("count").alias("requests"),
     )
+
+
+def _without_unknown_requests(by_topic: "DataFrame", used: "DataFrame") -> "DataFrame":
+    """Count 0 requests of topics that no log names; null on clusters without a log."""
+    from pyspark.sql import functions as F  # noqa: N812
+
     logs = F.broadcast(used.select("cluster", F.expr("true").alias("is_logged")).distinct())
-    return (
-        by_topic.drop("requests")
-        .join(asked, ["month", "cluster", "topic"], "full_outer")
-        .join(logs, "cluster", "left")
-        .withColumn("requests", F.when(F.col("is_logged"), F.coalesce("asked", F.lit(0))))
-        .drop("asked", "is_logged")
-    )
+    known = F.when(F.col("is_logged"), F.coalesce("requests", F.lit(0)))
+    return by_topic.join(logs, "cluster", "left").withColumn("requests", known).drop("is_logged")
 
 
 def _total(names: Iterable[str]) -> "Column":

@@ -54,7 +54,7 @@ class InsightTables:
 
 def read_costs(options: FleetOptions, ports: FleetPorts, months: int) -> Figures:
     """Show what owners use and cost in the last calendar months, the month of the run too."""
-    with open_inputs(options, ports) as given:
+    with open_inputs(options, ports, keeps_logs=False) as given:
         made = cost_tables(given, months, given.found.compute)
         ports.progress.stage("Adding up")
         currency = _cost_rules(given.found).currency
