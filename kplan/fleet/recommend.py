@@ -17,8 +17,8 @@ from kplan.fleet.replay import is_any_topic
 from kplan.fleet.snapshot import Row, object_row
 from kplan.kinds.acl import AclKind, acl_from_binding
 from kplan.model.dataclass import dataclass
-from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL
-from kplan.policy.least_privilege import MAX_NAMES, AclUse, narrow_acl
+from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
+from kplan.policy.least_privilege import LITERAL, MAX_NAMES, AclUse, narrow_acl
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -75,7 +75,7 @@ def acl_usage(
         .join(seen, [*_PLACE], "left")
         .join(F.broadcast(days), "cluster")
         .withColumn("days_watched", _days_watched())
-        .where(F.col("days_watched") >= request.window_days)
+        .where((F.col("days_watched") >= request.window_days) & ~_is_narrowest(request))
     )
     return watched.select(
         *_PLACE,
@@ -261,6 +261,24 @@ def _days_watched() -> "Column":
 
     seen, first = F.to_date(F.to_timestamp("at")), F.to_date("first_at")
     return F.greatest(since(F.date_add(seen, 1)), since(first)).cast("long")
+
+
+def _is_narrowest(request: RecommendRequest) -> "Column":
+    """Whether `narrow_acl` would return the ACL itself: most are such, and need not be looked at.
+
+    It is for one resource, principal and operation, and was used for this, which implies the rest.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_one = (F.col("pattern_type") == LITERAL) & (F.col("resource_name") != WILDCARD_RESOURCE)
+    is_one &= F.col("principal") != WILDCARD_PRINCIPAL
+    if request.by_host:
+        is_one &= F.col("host") != WILDCARD_HOST
+    operation = F.col("operation")
+    is_used = F.exists(
+        "uses", lambda each: (each["operation"] == operation) & ~each["is_any_topic"]
+    )
+    return is_one & (operation != "ALL") & F.coalesce(is_used, F.expr("false"))
 
 
 def _acl_uses(allowed: "DataFrame", acls: "DataFrame", request: RecommendRequest) -> "DataFrame":

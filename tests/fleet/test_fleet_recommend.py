@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kplan.fleet import recommend
 from kplan.fleet.recommend import (
     RecommendRequest,
     acl_usage,
@@ -82,16 +83,19 @@ def told(found: "DataFrame", objects: "DataFrame") -> dict[str, tuple[str, str, 
     }
 
 
-def test_a_replay_of_the_recommendation_denies_and_allows_nothing(
+def random_fleet(
     spark: "SparkSession", objects: Make
-) -> None:
-    """Issue 19, 4.1: random ACLs of several clusters, random requests, the authorizer as judge."""
+) -> tuple["DataFrame", "DataFrame", "DataFrame"]:
+    """Make random ACLs of two clusters, requests that they allow, and when they were first seen."""
     dice = random.Random(5)
     rows: list[Row] = []
     asked: list[tuple[str, str, str, str, str]] = []
     held: dict[str, list[Acl]] = {}
     for cluster in ("eu", "us"):
-        held[cluster] = list({KIND.identify(a): a for a in random_acls(dice, 14)}.values())
+        plain = acl("plain", "User:c", host="10.0.0.1")
+        drawn = {KIND.identify(each): each for each in (plain, *random_acls(dice, 14))}
+        held[cluster] = list(drawn.values())
+        asked.append((cluster, "User:c", "10.0.0.1", "READ", "plain"))
         rows += [about(cluster), *(row(each, cluster) for each in held[cluster])]
         judge = AclIndex(map(binding, held[cluster]))
         asked += [
@@ -103,8 +107,14 @@ def test_a_replay_of_the_recommendation_denies_and_allows_nothing(
             if dice.random() < 0.3
             and judge.authorize(AccessRequest(who, host, what, "TOPIC", name)).is_allowed
         ]
-    history, first = usage(spark, asked).cache(), seen(spark, held)
-    found = objects(rows)
+    return objects(rows), usage(spark, asked).cache(), seen(spark, held)
+
+
+def test_a_replay_of_the_recommendation_denies_and_allows_nothing(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """Issue 19, 4.1: random ACLs of several clusters, random requests, the authorizer as judge."""
+    found, history, first = random_fleet(spark, objects)
     made = recommend_acls(found, history, first, RecommendRequest(3, by_host=True)).cache()
     actions = {each[0] for each in told(made, found).values()}
     assert actions == {"remove", "narrow"}
@@ -117,6 +127,21 @@ def test_a_replay_of_the_recommendation_denies_and_allows_nothing(
     broken = made.where("new_identity is null or new_identity not like '%Read%'")
     effects = {each.effect for each in replay_of(broken, found, history).collect()}
     assert effects == {"denied"}
+
+
+@pytest.mark.parametrize("asked", [WINDOW, RecommendRequest(3, by_host=True)], ids=str)
+def test_acls_that_spark_leaves_out_could_not_be_narrower(
+    spark: "SparkSession", objects: Make, monkeypatch: pytest.MonkeyPatch, asked: RecommendRequest
+) -> None:
+    from pyspark.sql import functions as F  # noqa: N812 - its customary name
+
+    found, history, first = random_fleet(spark, objects)
+    few = acl_usage(found, history, first, asked)
+    monkeypatch.setattr(recommend, "_is_narrowest", lambda _: F.expr("false"))
+    everything = acl_usage(found, history, first, asked)
+    assert 0 < few.count() < everything.count()
+    made = [sorted(map(str, narrow_acls(each, asked).collect())) for each in (few, everything)]
+    assert made[0] == made[1]
 
 
 def test_recommendations_have_evidence_and_leave_young_acls_alone(
