@@ -227,7 +227,7 @@ def test_quotes_in_csv_are_doubled_as_other_programs_expect(
         assert [*csv.DictReader(file)] == [{"a": value, "b": "b", "run": "one"}]
 
 
-def test_a_worker_on_this_machine_begins_with_what_it_imports(
+def test_a_worker_on_this_machine_begins_with_what_it_imports_and_no_pandas(
     spark: "SparkSession", at_work: SparkTarget
 ) -> None:
     if not at_work.engine.is_local:
@@ -236,7 +236,7 @@ def test_a_worker_on_this_machine_begins_with_what_it_imports(
     def imports(batches: Iterator["RecordBatch"]) -> Iterator["RecordBatch"]:
         import pyarrow as pa
 
-        held = "pandas" in sys.modules and "pyarrow.acero" in sys.modules
+        held = "pandas" not in sys.modules and "pyarrow.acero" in sys.modules
         for _ in batches:
             yield pa.RecordBatch.from_pydict({"held": [held]})
 
