@@ -79,29 +79,36 @@ class ClassArchive:
                     left.unlink(missing_ok=True)
 
 
-def find_class_archive(java: Path, spark_home: Path, folders: Sequence[str]) -> ClassArchive | None:
-    """Find the archive of a Java with the jars of a Spark; None where Java can make none.
+def find_class_archive(
+    java: Path, spark_home: Path, environ: Mapping[str, str]
+) -> ClassArchive | None:
+    """Find the archive of a Java with the jars of a Spark; None where there is and comes none.
 
-    That is where folders are on its class path, or nothing tells its version.
+    Java can make none where folders are on its class path, or nothing tells its version. In a CI
+    job making it would be half a minute of each job, unless its cache is named and so kept.
     """
     try:
         release = (java.resolve().parents[1] / "release").read_text(encoding="utf-8")
         jars = sorted((spark_home / "jars").iterdir())
         facts = [f"{jar.name} {(s := jar.stat()).st_size} {s.st_mtime_ns}" for jar in jars]
         version = re.search(r'JAVA_VERSION="(\d+)', release)
-        if folders or version is None:
+        if _class_path_folders(environ) or version is None:
             return None
         folder = (
             cache_folder()
             / "spark"
             / _archive_digest(str(java.resolve()), str(spark_home.resolve()))
         )
+        found = ClassArchive(
+            folder / f"spark-{_archive_digest(release, *facts)}",
+            int(version[1]) >= MIN_JAVA_WITH_AOT,
+        )
+        if environ.get("CI") and not environ.get("KPLAN_CACHE") and not found.exists:
+            return None
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
-    return ClassArchive(
-        folder / f"spark-{_archive_digest(release, *facts)}", int(version[1]) >= MIN_JAVA_WITH_AOT
-    )
+    return found
 
 
 def _archive_digest(*parts: str) -> str:
@@ -194,7 +201,7 @@ def start_gateway(
     """
     with tempfile.TemporaryDirectory(prefix="kplan-spark-") as folder:
         each, log = Path(folder, "gateway"), Path(folder, "spark.log")
-        archive = find_class_archive(java, spark_home, _class_path_folders(environ))
+        archive = find_class_archive(java, spark_home, environ)
         shown, secret = split_secrets(options)
         launcher, *rest = spark_command(java, spark_home, shown, environ)
         command = [launcher, *(archive.java_options() if archive else ()), *rest]

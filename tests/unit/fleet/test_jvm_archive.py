@@ -17,7 +17,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found(java: Path) -> ClassArchive:
-    archive = find_class_archive(java, java.parents[1], ())
+    archive = find_class_archive(java, java.parents[1], {})
     assert archive is not None
     return archive
 
@@ -76,6 +76,16 @@ def test_the_archive_of_other_jars_is_not_used_and_goes(java: Path) -> None:
 
 
 def test_none_is_made_where_java_could_not(java: Path) -> None:
-    assert find_class_archive(java, java.parents[1], ["/etc/spark"]) is None
+    assert find_class_archive(java, java.parents[1], {"SPARK_CONF_DIR": "/etc/spark"}) is None
     (java.parents[1] / "release").unlink()
-    assert find_class_archive(java, java.parents[1], ()) is None
+    assert find_class_archive(java, java.parents[1], {}) is None
+
+
+def test_a_ci_job_makes_none_unless_its_cache_is_named(java: Path) -> None:
+    job = {"CI": "true"}
+    assert find_class_archive(java, java.parents[1], job) is None
+    assert find_class_archive(java, java.parents[1], {**job, "KPLAN_CACHE": "cache"}) is not None
+    archive = found(java)
+    archive.temporary_file.write_text("classes", encoding="utf-8")
+    archive.store(0, had_time=True)
+    assert find_class_archive(java, java.parents[1], job) is not None
