@@ -134,7 +134,7 @@ def with_replay(ports: Ports, tables: str, progress: Progress) -> Ports:
     """Let plans be compared with the logged requests in the tables of a fleet."""
     from kplan.workflow.fleet.plan_replay import replay_plan  # noqa: PLC0415 - few plans need it
 
-    return replace(ports, replay=partial(replay_plan, tables, progress.tasks))
+    return replace(ports, replay=partial(replay_plan, tables, progress))
 
 
 def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:

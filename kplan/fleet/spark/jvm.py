@@ -191,10 +191,12 @@ def start_gateway(
     options: Mapping[str, str],
     environ: Mapping[str, str],
     meanwhile: Callable[[], None] = lambda: None,
+    stage: Callable[[str], None] = lambda _: None,
 ) -> Iterator[tuple[int, str]]:
     """Start Spark's side of the conversation; yields port and secret. `options` are Spark's.
 
-    `meanwhile` is done while Java starts, which takes a second or two.
+    `meanwhile` is done while Java starts, which takes a second or two. `stage` hears of the archive
+    that the first Java makes when its work is done, for half a minute.
 
     The process leads a session of its own, so that Ctrl-C reaches it through us alone, and ends
     with us. Raises FleetError with the end of its log when it does not come up.
@@ -224,6 +226,8 @@ def start_gateway(
             meanwhile()
             yield _wait_for_gateway(process, each, log)
             grace_s = ARCHIVE_TIMEOUT_S
+            if archive is not None and not archive.exists:
+                stage("Storing Java classes, once for all later starts")
         finally:
             _stop_process(process, grace_s)
             if archive is not None:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -11,6 +11,19 @@ if TYPE_CHECKING:
 
 ProgressCallback = Callable[[int, int], None]
 """Is told how many tasks of the jobs at work are done, and how many there are; 0 of 0: none."""
+
+
+class SessionProgress(Protocol):
+    """Where a session shows what takes long."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Begin a stage."""
+        ...
+
+    def tasks(self, done: int, total: int) -> None:
+        """Say how far the stage is, as a ProgressCallback."""
+        ...
+
 
 POLL_INTERVAL_S = 0.25
 STOP_TIMEOUT_S = 5.0

@@ -28,7 +28,7 @@ from kplan.fleet.spark.jvm import (
     send_package,
     start_gateway,
 )
-from kplan.fleet.spark.progress import ProgressCallback, stop_session, watch_tasks
+from kplan.fleet.spark.progress import SessionProgress, stop_session, watch_tasks
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
@@ -92,13 +92,13 @@ class SparkSettings:
 @contextmanager
 def open_session(
     engine: SparkSettings,
-    progress_callback: ProgressCallback | None = None,
+    progress: SessionProgress | None = None,
     command: str = DEFAULT_COMMAND,
 ) -> Iterator["SparkSession"]:
     """Open a session, and end it with everything that was started for it.
 
-    `progress_callback` hears how far its tasks are, and `command` names its jobs. An interrupt ends
-    those that are at work.
+    `progress` shows how far its tasks are, and `command` names its jobs. An interrupt ends those
+    that are at work.
 
     Raises:
         FleetError: PySpark or Java is missing, or Spark does not answer.
@@ -106,12 +106,12 @@ def open_session(
     """
     home = spark_home()
     with ExitStack() as stack:
-        joined = _join(engine) if engine.is_joined else _start(engine, home, stack)
+        joined = _join(engine) if engine.is_joined else _start(engine, home, stack, progress)
         spark, is_remote = joined.spark, joined.is_remote
         if joined.is_ours:
             stack.push(_SessionEnd(spark, is_remote=is_remote).end)
-        if progress_callback is not None:
-            stack.enter_context(watch_tasks(spark, progress_callback, is_remote=is_remote))
+        if progress is not None:
+            stack.enter_context(watch_tasks(spark, progress.tasks, is_remote=is_remote))
         compat.silence_pyspark()
         with translate_errors(spark, is_remote=is_remote):
             restore_names = name_jobs(spark, command)
@@ -123,7 +123,9 @@ def open_session(
             yield spark
 
 
-def _start(engine: SparkSettings, home: Path, stack: ExitStack) -> JoinedSession:
+def _start(
+    engine: SparkSettings, home: Path, stack: ExitStack, progress: SessionProgress | None
+) -> JoinedSession:
     """Connect to a Connect server, or start a Spark that ends with the stack."""
     if engine.remote:
         return JoinedSession(_connect_remote(engine), "", is_remote=True, is_ours=True)
@@ -131,7 +133,9 @@ def _start(engine: SparkSettings, home: Path, stack: ExitStack) -> JoinedSession
         check_reachable(engine.master)
     options = _spark_options(engine)
     java = find_java(os.environ)
-    found = stack.enter_context(start_gateway(java, home, options, os.environ, _import_pyspark))
+    stage = (lambda _: None) if progress is None else progress.stage
+    gateway = start_gateway(java, home, options, os.environ, _import_pyspark, stage)
+    found = stack.enter_context(gateway)
     spark = _connect_gateway(found, options, own_python=engine.is_local)
     return JoinedSession(spark, options["spark.master"], is_ours=True)
 

@@ -142,7 +142,7 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
     fleet = read_fleet(options)
     ports.progress.stage("Starting Spark")
     with open_session(
-        choose_engine(fleet, options.engine), ports.progress.tasks, options.command
+        choose_engine(fleet, options.engine), ports.progress, options.command
     ) as spark:
         store = open_store(spark, fleet)
         run = store.run(options.run)
@@ -187,7 +187,7 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
     sources = tuple(_snapshot_sources(fleet, options, asked, ports))
     ports.progress.stage("Starting Spark")
     with open_session(
-        choose_engine(fleet, options.engine), ports.progress.tasks, options.command
+        choose_engine(fleet, options.engine), ports.progress, options.command
     ) as spark:
         ports.progress.stage(f"Reading {len(sources)} clusters")
         store, at = open_store(spark, fleet), ports.now()

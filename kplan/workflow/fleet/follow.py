@@ -56,7 +56,7 @@ def follow_logs(
     clusters = logging_clusters(fleet, options)
     engine = _stream_engine(fleet, options.engine)
     ports.progress.stage("Starting Spark")
-    with open_session(engine, ports.progress.tasks, options.command) as spark:
+    with open_session(engine, ports.progress, options.command) as spark:
         store = open_store(spark, fleet)
         store.logs.parts()  # says now what no stream can work on
         follower = _Follower(store, spark, fleet, ports)

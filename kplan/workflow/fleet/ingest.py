@@ -65,7 +65,7 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         engine = replace(engine, conf={**engine.conf, **more})
     ports.progress.stage("Starting Spark")
     with (
-        open_session(engine, ports.progress.tasks, options.command) as spark,
+        open_session(engine, ports.progress, options.command) as spark,
         dataframe.kept_rows() as kept,
     ):
         store = open_store(spark, fleet)

@@ -24,7 +24,7 @@ def vacuum_store(
     """
     fleet = read_fleet(options)
     with open_session(
-        choose_engine(fleet, options.engine), ports.progress.tasks, options.command
+        choose_engine(fleet, options.engine), ports.progress, options.command
     ) as spark:
         store, now = open_store(spark, fleet), ports.now()
         gone = 0 if logs is None else store.vacuum_logs(logs, now)
@@ -49,7 +49,7 @@ def maintain_store(
     fleet = read_fleet(options)
     ports.progress.stage("Starting Spark")
     with open_session(
-        choose_engine(fleet, options.engine), ports.progress.tasks, options.command
+        choose_engine(fleet, options.engine), ports.progress, options.command
     ) as spark:
         store, now = open_store(spark, fleet), ports.now()
         ports.progress.stage("Merging the rows of logs")

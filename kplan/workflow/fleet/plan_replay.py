@@ -10,7 +10,7 @@ from kplan.fleet.dataframe import create_dataframe, kept_rows
 from kplan.fleet.logs.requests import clusters_with_log
 from kplan.fleet.replay import acl_changes, replay_requests, replay_summary
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row, object_row
-from kplan.fleet.spark.progress import ProgressCallback
+from kplan.fleet.spark.progress import SessionProgress
 from kplan.fleet.spark.session import open_session
 from kplan.fleet.store import Store
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET
@@ -32,7 +32,7 @@ _ACL_KIND = AclKind()
 
 
 def replay_plan(
-    tables: str, on_tasks: ProgressCallback, plan: Plan, bases: Mapping[str, ReplayBasis]
+    tables: str, progress: SessionProgress, plan: Plan, bases: Mapping[str, ReplayBasis]
 ) -> Plan:
     """Add to a plan what the logged requests of its clusters would meet.
 
@@ -47,7 +47,7 @@ def replay_plan(
     root = tables if "://" in tables else str(Path(tables).absolute())
     forms = (DELTA, ICEBERG) if "://" not in root else ()
     form = next((each for each in forms if Path(root, each).is_dir()), PARQUET)
-    with open_session(choose_local_engine(form), on_tasks, "kplan plan -replay") as spark:
+    with open_session(choose_local_engine(form), progress, "kplan plan -replay") as spark:
         return compare_plan(spark, Store(spark, root, form), plan, bases)
 
 

@@ -1,9 +1,27 @@
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from kplan.fleet.spark.jvm import STALE_AFTER_S, ClassArchive, find_class_archive
+from kplan.fleet.spark.jvm import (
+    STALE_AFTER_S,
+    ClassArchive,
+    find_class_archive,
+    start_gateway,
+)
+
+FAKE_JAVA = f"""#!{sys.executable}
+import os, struct, sys
+place = os.environ["_PYSPARK_DRIVER_CONN_INFO_PATH"]
+with open(place + ".new", "wb") as file:
+    file.write(struct.pack("!ii", 4711, 6) + b"secret")
+os.rename(place + ".new", place)
+sys.stdin.read()
+for each in sys.argv:
+    if each.startswith("-XX:ArchiveClassesAtExit="):
+        open(each.partition("=")[2], "w").write("classes")
+"""
 
 
 @pytest.fixture
@@ -89,3 +107,18 @@ def test_a_ci_job_makes_none_unless_its_cache_is_named(java: Path) -> None:
     archive.temporary_file.write_text("classes", encoding="utf-8")
     archive.store(0, had_time=True)
     assert find_class_archive(java, java.parents[1], job) is not None
+
+
+def test_it_is_said_when_the_first_java_makes_the_archive(java: Path) -> None:
+    java.parent.mkdir()
+    java.write_text(FAKE_JAVA, encoding="utf-8")
+    java.chmod(0o700)
+    environ = {k: v for k, v in os.environ.items() if k not in ("CI", "SPARK_CONF_DIR")}
+    stages: list[str] = []
+    for _ in range(2):
+        with start_gateway(
+            java, java.parents[1], {"spark.master": "local"}, environ, stage=stages.append
+        ) as gateway:
+            assert gateway == (4711, "secret")
+    assert stages == ["Storing Java classes, once for all later starts"]
+    assert found(java).file.read_text(encoding="utf-8") == "classes"
