@@ -7,12 +7,17 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from kplan.sandbox.artifact import cache_folder
+
 pytest_plugins = ["tests.brokers", "tests.registry_server", "tests.connect_worker", "tests.schemas"]
 
 # A shared machine has slow moments: the time of one example says nothing about the code. In CI the
 # examples are always the same ones, so that a red run can be run again.
 settings.register_profile("kplan", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("kplan")
+
+# The tests start many brokers and Sparks: in a CI job, too, what makes that quicker is stored.
+os.environ.setdefault("KPLAN_CACHE", str(cache_folder()))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

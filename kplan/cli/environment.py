@@ -16,7 +16,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_APPLY_HINT": "how a plan is applied or who may, for its report in CI",
     "KPLAN_BOOTSTRAP_CONTROLLERS": "controllers to connect to instead of brokers, host:port,...",
     "KPLAN_BOOTSTRAP_SERVERS": "brokers to connect to first, host:port,...",
-    "KPLAN_CACHE": "the folder for the downloads of the sandbox, and for Java's classes of Spark",
+    "KPLAN_CACHE": "the folder for downloads, and for what makes Java start faster",
     "KPLAN_CLI_ARGS": "arguments for every command; KPLAN_CLI_ARGS_plan for one command",
     "KPLAN_CLUSTER_NAME": "the name of the cluster in titles of reports and in metrics",
     "KPLAN_COMMAND_CONFIG": "a Java properties file with connection settings",

@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,14 @@ def cache_folder() -> Path:
         return Path(own).expanduser().absolute()
     users = os.environ.get("XDG_CACHE_HOME")
     return (Path(users) if users else Path.home() / ".cache").absolute() / "kplan"
+
+
+def is_cache_kept(environ: Mapping[str, str]) -> bool:
+    """Whether the next run finds what this one stores: of CI jobs where the cache is named.
+
+    A job that throws its folders away stores nothing that takes longer to make than it saves.
+    """
+    return not environ.get("CI") or bool(environ.get("KPLAN_CACHE"))
 
 
 def kafka_folder(cache: Path, version: str) -> Path:

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
-from kplan.sandbox.artifact import cache_folder, fetch_jars, file_lock, kafka_folder
+from kplan.sandbox.artifact import (
+    cache_folder,
+    fetch_jars,
+    file_lock,
+    is_cache_kept,
+    kafka_folder,
+)
 from kplan.sandbox.java import find_java
 from kplan.sandbox.launch import (
     end_on_failure,
@@ -50,9 +56,9 @@ def add_archive(kit: KafkaRuntime, kafka: Path, version: str, progress: Progress
     A broker is started once for it and ended again. Where that does not work, Kafka starts without
     an archive, and it is not tried again: the archive is a matter of speed only.
     """
-    if kit.java.major < MIN_JAVA_WITH_AOT:
-        return kit
     file = kafka / f"java-{kit.java.version}.aot"
+    if kit.java.major < MIN_JAVA_WITH_AOT or not (file.exists() or is_cache_kept(os.environ)):
+        return kit
     if not file.exists():
         with file_lock(file.with_suffix(".lock")):
             if not file.exists():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet.compat import newest_java, properties_options, spark_version
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, UsageError
-from kplan.sandbox.artifact import cache_folder
+from kplan.sandbox.artifact import cache_folder, is_cache_kept
 from kplan.sandbox.java import MIN_JAVA, read_java_version
 from kplan.sandbox.runtime import MIN_JAVA_WITH_AOT, Java
 
@@ -103,7 +103,7 @@ def find_class_archive(
             folder / f"spark-{_archive_digest(release, *facts)}",
             int(version[1]) >= MIN_JAVA_WITH_AOT,
         )
-        if environ.get("CI") and not environ.get("KPLAN_CACHE") and not found.exists:
+        if not (found.exists or is_cache_kept(environ)):
             return None
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
