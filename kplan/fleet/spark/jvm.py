@@ -82,10 +82,10 @@ class ClassArchive:
 def find_class_archive(
     java: Path, spark_home: Path, environ: Mapping[str, str]
 ) -> ClassArchive | None:
-    """Find the archive of a Java with the jars of a Spark; None where there is and comes none.
+    """Find the archive of a Java with the jars of a Spark; None where none is used or made.
 
-    Java can make none where folders are on its class path, or nothing tells its version. In a CI
-    job making it would be half a minute of each job, unless its cache is named and so kept.
+    Java can make none where folders are on its class path, or nothing tells its version. In CI none
+    is made, which takes half a minute, unless the cache is named and so kept for the next job.
     """
     try:
         release = (java.resolve().parents[1] / "release").read_text(encoding="utf-8")
