@@ -12,6 +12,7 @@ from kplan.fleet.access import (
 from kplan.fleet.inventory import topic_use
 from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.logs.lines import MARK, PART_COUNT
+from kplan.fleet.replay import is_any_topic
 from kplan.model.log_layout import KAFKA_SCHEME
 
 if TYPE_CHECKING:
@@ -95,15 +96,11 @@ def malformed_lines(data_frame: "DataFrame") -> "DataFrame":
 def last_usage(used: "DataFrame") -> "DataFrame":
     """Return the last use: cluster, principal, resource, operations, count, last_at.
 
-    For InitProducerId Kafka asks whether a client may write to any topic, and logs this as a topic
-    with the name `hardcode`.
+    A question whether a client may write to any topic is listed as "idempotent produce".
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    is_any = kafka_enum_name(F.col("request")).isin("INIT_PRODUCER_ID", "INITPRODUCERID") & (
-        (F.col("resource_type") == "TOPIC") & (F.col("resource_name") == "hardcode")
-    )
-    name = F.when(is_any, F.lit("idempotent produce")).otherwise(F.col("resource_name"))
+    name = F.when(is_any_topic(), F.lit("idempotent produce")).otherwise(F.col("resource_name"))
     return (
         used.where("is_allowed")
         .withColumn("resource_name", name)
@@ -124,7 +121,8 @@ def unused_acls(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     allowed nothing is known: brokers leave that out as they come.
     """
     acls = acl_rows(objects).join(_log_coverage(used), "cluster", "left_semi")
-    met = matching_acls(used, acls).select("cluster", "identity").distinct()
+    asked = used.select(*REQUEST_COLUMNS).distinct()  # clients ask the same every day
+    met = matching_acls(asked, acls).select("cluster", "identity").distinct()
     return acls.join(met, ["cluster", "identity"], "left_anti").orderBy("cluster", "identity")
 
 
