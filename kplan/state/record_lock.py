@@ -62,7 +62,7 @@ class RecordTransaction:
             return self._records.peek()
 
     def read(self) -> RecordView | None:
-        """Return all that was written before the call; None as `glance`."""
+        """Return all that was written before the call; None as `peek`."""
         with self._mutex:
             found = self._records.read()
             if found != self._view:
@@ -208,7 +208,7 @@ class RecordLock:
 
     def status(self) -> LockStatus:
         """Return the holder."""
-        view = self._transaction.peek()
+        view = self._settled_view()
         if view is None or LOCK_RECORD not in view:
             return LockStatus(is_held=False)
         holder = decode_holder(view[LOCK_RECORD])
@@ -240,8 +240,22 @@ class RecordLock:
         self._transaction.update(step)
         return gone[-1]
 
-    def _try_lock(self, holder: LockHolder) -> _LockRecord | LockConflict:
+    def _settled_view(self) -> RecordView | None:
+        """Return the committed records; where they are locked, once every open write has ended.
+
+        A broker acknowledges a commit before its marker is in the topic (KIP-98): for a moment the
+        last stable offset is before the record that released the lock.
+        """
         view = self._transaction.peek()
+        if view is None or LOCK_RECORD not in view:
+            return view
+        try:
+            return self._transaction.read()
+        except ClusterError:
+            return view  # the write of a killed run stays open until its time is over
+
+    def _try_lock(self, holder: LockHolder) -> _LockRecord | LockConflict:
+        view = self._settled_view()
         if view is None:
             return _LockRecord(is_written=False)
         if taken := _find_conflict(view):

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 
 from kplan.cluster.memory.store import MemoryRecords, RecordLog
 from kplan.cluster.topology import StateTopic
-from kplan.model.errors import StateCorruptError, StateError, StateLockedError, UnreachableError
+from kplan.model.errors import (
+    ClusterError,
+    StateCorruptError,
+    StateError,
+    StateLockedError,
+    UnreachableError,
+)
 from kplan.model.state import State
 from kplan.state import record_lock
 from kplan.state.codec import encode_state
@@ -239,6 +245,36 @@ def test_a_contender_that_comes_too_late_does_the_holder_no_harm() -> None:
         with pytest.raises(StateLockedError):
             at_once(late, current_holder("plan")).__enter__()
         first.write(state(serial=3))
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_lock_whose_release_is_not_in_the_topic_yet_is_waited_for(is_open: bool) -> None:
+    earlier = locked_by(current_holder("apply"))
+    seen = dict(kept(earlier))
+
+    class Late(MemoryRecords):
+        """Shows what was committed a moment ago, as up to the last stable offset of a topic."""
+
+        def peek(self) -> Mapping[str, bytes]:
+            return seen
+
+        def read(self) -> Mapping[str, bytes] | None:
+            if is_open:
+                raise ClusterError("a transaction of another writer is open")
+            return super().peek()
+
+    del kept(earlier)["lock"]
+    store = RecordStore(Late(earlier.log))
+    assert store.lock_status().is_held == is_open
+    if is_open:
+        with (
+            pytest.raises(StateLockedError, match="Held by"),
+            at_once(store, current_holder("plan")),
+        ):
+            pass
+    else:
+        with at_once(store, current_holder("plan")):
+            assert "lock" in kept(earlier)
 
 
 def test_of_two_runs_that_see_a_free_lock_one_gets_it() -> None:
