@@ -17,6 +17,8 @@ from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.snapshot import CLUSTER
+from kplan.kinds.acl import OPERATIONS as OPERATION_WORDS
+from kplan.kinds.acl import PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES
 from kplan.policy.access_query import who_can as holders
 from kplan.policy.authorizer import (
     IMPLIED_BY,
@@ -62,13 +64,13 @@ def acl_rows(objects: "DataFrame") -> "DataFrame":
     return objects.where(F.col("kind") == "kafka_acl").select(
         "cluster",
         "identity",
-        kafka_enum_name(found["resource_type"]).alias("resource_type"),
+        kafka_enum_name(found["resource_type"], RESOURCE_TYPES).alias("resource_type"),
         found["resource_name"].alias("resource_name"),
-        kafka_enum_name(found["resource_pattern_type_filter"]).alias("pattern_type"),
+        kafka_enum_name(found["resource_pattern_type_filter"], PATTERN_TYPES).alias("pattern_type"),
         found["acl_principal"].alias("principal"),
         found["acl_host"].alias("host"),
-        kafka_enum_name(found["acl_operation"]).alias("operation"),
-        kafka_enum_name(found["acl_permission_type"]).alias("permission"),
+        kafka_enum_name(found["acl_operation"], OPERATION_WORDS).alias("operation"),
+        kafka_enum_name(found["acl_permission_type"], PERMISSIONS).alias("permission"),
     )
 
 

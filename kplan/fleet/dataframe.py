@@ -154,6 +154,20 @@ def inline_few(rows: "DataFrame") -> "DataFrame":
     return rows.sparkSession.createDataFrame(found, few.schema)  # which it knows by now
 
 
+def cut_lineage(rows: "DataFrame") -> "DataFrame":
+    """Compute rows that are kept in memory, and return them as a leaf of the plans to come.
+
+    Spark would go through all that they are made of in each step of these plans, which takes longer
+    than the answers. Where executors may be lost, it has to know how to compute the rows again.
+    """
+    master = str(rows.sparkSession.conf.get("spark.master", ""))
+    if not takes_arrow_tables() or not master.startswith("local["):
+        return rows
+    leaf = rows.localCheckpoint()
+    rows.unpersist()
+    return leaf
+
+
 Own = TypeVar("Own")
 ClusterTask = Callable[[Sequence[Row], Own], Iterable[Mapping[str, Any]]]
 """What is found in the rows of one cluster, with what is its own, say its configuration."""

@@ -30,6 +30,7 @@ _BINDING_COLUMNS = (
     *("principal", "host", "operation", "permission"),
 )
 _EVIDENCE = ("requests", "first_at", "last_at", "days_watched")
+_NEW_COLUMNS = ("new_identity", "new_value", "new_attributes")
 NEW_ACL_SCHEMA = (
     "cluster string, identity string, requests long, first_at string, last_at string, "
     "days_watched long, new_identity string, new_value string, new_attributes string"
@@ -96,8 +97,10 @@ def narrow_acls(found: "DataFrame", request: RecommendRequest) -> "DataFrame":
 
     def narrower(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
         for batch in batches:
-            rows = (one for row in batch.to_pylist() for one in _new_rows(row, by_host=by_host))
-            yield from arrow_table(list(rows), NEW_ACL_SCHEMA).to_batches()
+            yield _removal_rows(batch.filter(batch["uses"].is_null()))
+            rows = batch.filter(batch["uses"].is_valid()).to_pylist()
+            made = [one for row in rows for one in _new_rows(row, by_host=by_host)]
+            yield from arrow_table(made, NEW_ACL_SCHEMA).to_batches()
 
     return found.mapInArrow(narrower, NEW_ACL_SCHEMA)
 
@@ -325,14 +328,22 @@ def _time_text(at: "Column") -> "Column":
     return F.coalesce(F.date_format(at, "yyyy-MM-dd'T'HH:mm:ss'Z'"), F.lit(""))
 
 
+def _removal_rows(unused: Any) -> Any:  # noqa: ANN401 - batches of Arrow
+    """Return the rows of ACLs that were not used: most are such, and are no Python objects."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
+    kept = [*_PLACE, *_EVIDENCE]
+    nothing = pa.nulls(unused.num_rows, pa.string())
+    return pa.RecordBatch.from_arrays(
+        [*(unused[name] for name in kept), *(nothing for _ in _NEW_COLUMNS)],
+        names=[*kept, *_NEW_COLUMNS],
+    )
+
+
 def _new_rows(row: Mapping[str, Any], *, by_host: bool) -> Iterator[dict[str, Any]]:
-    """Return the rows of one ACL; none where it stays as it is."""
+    """Return the rows of one ACL that was used; none where it stays as it is."""
     kept = {name: row[name] for name in (*_PLACE, *_EVIDENCE)}
-    nothing = dict.fromkeys(("new_identity", "new_value", "new_attributes"))
-    uses = [_acl_use(each) for each in json.loads(row["uses"] or "[]")]
-    if not uses:
-        yield {**kept, **nothing}
-        return
+    uses = [_acl_use(each) for each in json.loads(row["uses"])]
     acl = AclBinding(**{name: row[name] for name in _BINDING_COLUMNS})
     narrower = narrow_acl(acl, uses, by_host=by_host)
     for each in () if narrower == (acl,) else narrower:

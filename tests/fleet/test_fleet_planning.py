@@ -207,6 +207,21 @@ def test_few_rows_are_values_of_the_next_query_and_many_are_not(
     assert dataframe.inline_few(rows) is rows
 
 
+def test_many_rows_that_tables_are_made_of_are_a_leaf_of_their_plans(
+    spark: "SparkSession",
+) -> None:
+    rows = spark.range(3000).selectExpr("id", "id % 7 as rest").groupBy("rest").count().cache()
+    found = sorted(rows.collect())
+    leaf = dataframe.cut_lineage(rows)
+    assert sorted(leaf.collect()) == found
+    assert leaf.dtypes == rows.dtypes
+    if not takes_arrow_tables():
+        assert leaf is rows
+        return
+    assert "Range" not in dataframe.explain_table("leaf", leaf.where("rest > 1")).query_plan
+    assert not rows.is_cached
+
+
 def test_policies_are_asked_where_spark_works(objects: Make, tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(POLICY, encoding="utf-8")
     policies = load_configuration(tmp_path, Inputs(), KINDS).policies

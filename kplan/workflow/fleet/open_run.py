@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from kplan.config.fleet_file import FleetConfiguration
 from kplan.fleet.access import acl_rows
-from kplan.fleet.dataframe import MAX_INLINE_ROWS, inline_few
+from kplan.fleet.dataframe import MAX_INLINE_ROWS, cut_lineage, inline_few
 from kplan.fleet.store import Run, Store
 from kplan.model.dataclass import dataclass
 from kplan.model.table import FigureTable
@@ -58,10 +58,9 @@ class OpenSnapshot:
         """
         if self.is_explain:
             return rows
-        if self.kept or not self.is_small:
-            return inline_few(self.keep(rows))
-        found = inline_few(rows)
-        return self.keep(rows) if found is rows else found
+        is_kept = bool(self.kept) or not self.is_small
+        few = inline_few(self.keep(rows) if is_kept else rows)
+        return cut_lineage(rows if is_kept else self.keep(rows)) if few is rows else few
 
     def compute_few(self, rows: "DataFrame") -> "DataFrame":
         """Compute rows now of which few are expected, where little has to be read for them.

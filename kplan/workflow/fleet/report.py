@@ -9,6 +9,7 @@ from kplan.fleet import inventory, lint, page, plan, policy, recommend
 from kplan.fleet.dataframe import open_query_pool
 from kplan.fleet.insight import trends
 from kplan.fleet.logs import requests
+from kplan.fleet.spark.jobs import describe_jobs
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
@@ -61,8 +62,13 @@ def _all_tables(given: ReportInputs) -> "dict[str, DataFrame]":
     given.found.keep_acls()
     _ = given.runs, given.history, given.policies, given.desired, given.owned
     with open_query_pool() as pool:
-        found = [pool.submit(section, given) for section in SECTIONS]
+        found = [pool.submit(_section_tables, section, given) for section in SECTIONS]
         return {name: rows for each in found for name, rows in each.result().items()}
+
+
+def _section_tables(section: SectionTables, given: ReportInputs) -> "Mapping[str, DataFrame]":
+    describe_jobs(given.found.spark, "prepare tables")
+    return section(given)
 
 
 def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
