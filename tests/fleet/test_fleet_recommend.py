@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.fleet import recommend
+from kplan.fleet.dataframe import inline_few
 from kplan.fleet.recommend import (
     RecommendRequest,
     acl_usage,
@@ -66,14 +67,16 @@ def seen(
 
 
 def replay_of(found: "DataFrame", objects: "DataFrame", used: "DataFrame") -> "DataFrame":
-    gone = found.select("cluster", "identity").distinct()
-    return replay_requests(used, objects, gone, new_acl_rows(found, objects), is_proof=True)
+    gone = inline_few(found.select("cluster", "identity").distinct())
+    coming = inline_few(new_acl_rows(found, objects))
+    return replay_requests(used, objects, gone, coming, is_proof=True)
 
 
 def recommend_acls(
     objects: "DataFrame", used: "DataFrame", first: "DataFrame", request: RecommendRequest = WINDOW
 ) -> "DataFrame":
-    return narrow_acls(acl_usage(objects, used, first, request), request)
+    """Compute the recommendation at once, as the command does."""
+    return inline_few(narrow_acls(acl_usage(objects, used, first, request), request))
 
 
 def told(found: "DataFrame", objects: "DataFrame") -> dict[str, tuple[str, str, int, int, str]]:
@@ -115,7 +118,7 @@ def test_a_replay_of_the_recommendation_denies_and_allows_nothing(
 ) -> None:
     """Issue 19, 4.1: random ACLs of several clusters, random requests, the authorizer as judge."""
     found, history, first = random_fleet(spark, objects)
-    made = recommend_acls(found, history, first, RecommendRequest(3, by_host=True)).cache()
+    made = recommend_acls(found, history, first, RecommendRequest(3, by_host=True))
     actions = {each[0] for each in told(made, found).values()}
     assert actions == {"remove", "narrow"}
     replayed = replay_of(made, found, history)
