@@ -54,7 +54,7 @@ class OpenSnapshot:
     def compute(self, rows: "DataFrame") -> "DataFrame":
         """Compute rows now that several tables are made of, and keep them; not to explain them.
 
-        What is made of few rows, and is few itself, is a value of what is asked next.
+        Few rows are a value of what is asked next, and more are a leaf of its plan.
         """
         if self.is_explain:
             return rows
