@@ -160,8 +160,8 @@ def cut_lineage(rows: "DataFrame") -> "DataFrame":
     Spark would go through all that they are made of in each step of these plans, which takes longer
     than the answers. Where executors may be lost, it has to know how to compute the rows again.
     """
-    master = str(rows.sparkSession.conf.get("spark.master", ""))
-    if not takes_arrow_tables() or not master.startswith("local["):
+    master, _, _ = str(rows.sparkSession.conf.get("spark.master", "")).partition("[")
+    if not takes_arrow_tables() or master != "local":  # local-cluster has executors
         return rows
     leaf = rows.localCheckpoint()
     rows.unpersist()

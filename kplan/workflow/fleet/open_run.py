@@ -60,7 +60,9 @@ class OpenSnapshot:
             return rows
         is_kept = bool(self.kept) or not self.is_small
         few = inline_few(self.keep(rows) if is_kept else rows)
-        return cut_lineage(rows if is_kept else self.keep(rows)) if few is rows else few
+        if few is not rows:
+            return few
+        return cut_lineage(rows if is_kept else self.keep(rows))
 
     def compute_few(self, rows: "DataFrame") -> "DataFrame":
         """Compute rows now of which few are expected, where little has to be read for them.
