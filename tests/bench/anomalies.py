@@ -7,7 +7,13 @@ Each seed makes two months of logs with known anomalies of the last two days, se
 from argparse import ArgumentParser
 from collections import defaultdict
 
-from kplan.fleet.insight.anomalies import ANOMALY_COLUMNS, Watch, anomaly_table, subject_history
+from kplan.fleet.insight.anomalies import (
+    ANOMALY_COLUMNS,
+    Watch,
+    anomaly_table,
+    cluster_history,
+    subject_history,
+)
 from kplan.fleet.spark.session import SparkSettings, open_session
 from kplan.model.fleet import AnomalyRow, AnomalyRules
 from tests.fleet.seeded_logs import (
@@ -28,11 +34,13 @@ def measure_scores(seeds: int, clusters: int) -> dict[str, Score]:
     with open_session(SparkSettings("local[2,4]")) as spark:
         for seed in range(seeds):
             seeded = seeded_logs(seed, clusters)
-            history = subject_history(usage_of(spark, seeded.rows), watch, rules).cache()
-            table = anomaly_table(history, watch, rules).select(*ANOMALY_COLUMNS)
+            used = usage_of(spark, seeded.rows)
+            asked = (used, watch, rules)
+            table = anomaly_table(
+                subject_history(*asked), cluster_history(*asked), watch, rules
+            ).select(*ANOMALY_COLUMNS)
             rows = [AnomalyRow(*row) for row in table.collect()]
             told = [Injected(r.cluster, r.finding, r.principal, r.subject) for r in rows]
-            history.unpersist()
             for sort, each in scores_by_finding(told, seeded):
                 sums[sort].append(each)
     return {sort: Score(*map(sum, zip(*scores, strict=True))) for sort, scores in sums.items()}

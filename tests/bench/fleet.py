@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -123,10 +123,11 @@ class Bench:
 
 def below(process: int) -> Iterator[int]:
     """List the processes that one has started, and those that these have."""
-    for file in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in map(int, _text(file).split()):
-            yield child
-            yield from below(child)
+    with suppress(FileNotFoundError):  # it has ended
+        for file in Path(f"/proc/{process}/task").glob("*/children"):
+            for child in map(int, _text(file).split()):
+                yield child
+                yield from below(child)
 
 
 def _ticks(process: int) -> int:

@@ -13,6 +13,7 @@ from kplan.fleet.insight.anomalies import (
     ANOMALY_SCHEMA,
     Watch,
     anomaly_table,
+    cluster_history,
     subject_history,
     unjudged_clusters,
 )
@@ -227,8 +228,9 @@ def test_seeded_anomalies_are_found_and_explained(spark: "SparkSession") -> None
     seeded = seeded_logs(7, clusters=2)
     rules = AnomalyRules()
     watch = Watch.until(LAST_DAY, rules)
-    history = subject_history(usage_of(spark, seeded.rows), watch, rules).cache()
-    table = anomaly_table(history, watch, rules)
+    used = usage_of(spark, seeded.rows)
+    history, clusters = (f(used, watch, rules) for f in (subject_history, cluster_history))
+    table = anomaly_table(history, clusters, watch, rules)
     assert columns(table) == ANOMALY_SCHEMA
     found = [AnomalyRow(*row) for row in table.collect()]
     told = [Injected(each.cluster, each.finding, each.principal, each.subject) for each in found]
@@ -266,13 +268,13 @@ def test_a_short_or_silent_log_is_not_judged_and_wide_denials_are_of_the_cluster
     rules = AnomalyRules(ignored_principals=("User:scanner-*",))
     watch = Watch.until(LAST_DAY, rules)
     used = usage_of(spark, [*wide.rows, *short.rows, *silent.rows])
-    history = subject_history(used, watch, rules).cache()
-    rows = [AnomalyRow(*row) for row in anomaly_table(history, watch, rules).collect()]
+    history, clusters = (f(used, watch, rules) for f in (subject_history, cluster_history))
+    rows = [AnomalyRow(*row) for row in anomaly_table(history, clusters, watch, rules).collect()]
     assert [(r.cluster, r.finding, r.principal, r.denied, r.baseline) for r in rows] == [
         ("wide", "denials_rise", "(all)", 120, 30.0)
     ]
     there = objects_of(spark, [("x", read(name)) for name in ("wide", "short", "silent", "none")])
-    left_out = unjudged_clusters(history, there, watch, rules)
+    left_out = unjudged_clusters(clusters, there, watch, rules)
     assert {row["cluster"]: row["reason"] for row in left_out.collect()} == {
         "none": "its log has 0 days before 2026-11-23; min_days is 7",
         "short": "its log has 3 days before 2026-11-23; min_days is 7",

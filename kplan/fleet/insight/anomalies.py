@@ -49,39 +49,80 @@ class Watch:
         return cls(first, last, first - timedelta(days=rules.baseline_days))
 
 
-def subject_history(used: "DataFrame", watch: Watch, rules: AnomalyRules) -> "DataFrame":
-    """Return what every cluster, principal, host and operation was before, and is now.
+def cluster_history(used: "DataFrame", watch: Watch, rules: AnomalyRules) -> "DataFrame":
+    """Return what every cluster was before, and is now: the columns of `subject_history`.
 
-    In: the usage of logs. Out: cluster, kind, principal, subject, first_day, known_days (with
-    requests, before the days watched), and of allowed and denied: their sum and highest day in the
-    baseline, and the highest day watched (`peak`). Requests, denied, first_at and last_at are of
-    the days watched.
+    In: the usage of logs.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    name, none = F.col("principal"), F.lit("")
+    none = F.lit("")
+    subject = {"kind": F.lit(_CLUSTER), "principal": none, "subject": none}
+    return _add_up_days(_daily_sums(_judged_rows(used, watch, rules).withColumns(subject), watch))
+
+
+def subject_history(used: "DataFrame", watch: Watch, rules: AnomalyRules) -> "DataFrame":
+    """Return what every principal, host and operation was before, and is now.
+
+    In: the usage of logs. Out: cluster, kind, principal, subject, first_day, and of allowed and
+    denied the highest day watched (`peak`). Requests, denied, first_at and last_at are of the days
+    watched. Of principals (and clusters) known_days (with requests, before the days watched) and
+    baseline_days are there, too, and the sum and highest day in the baseline.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
     operation = F.concat_ws(" on ", "operation", "resource_type")
     subjects = F.array(
-        _struct(kind=F.lit(_CLUSTER), principal=none, subject=none),
-        _struct(kind=F.lit(_PRINCIPAL), principal=name, subject=none),
-        _struct(kind=F.lit(_HOST), principal=name, subject=F.col("host")),
-        _struct(kind=F.lit(_OPERATION), principal=name, subject=operation),
+        _struct(kind=F.lit(_PRINCIPAL), subject=F.lit("")),
+        _struct(kind=F.lit(_HOST), subject=F.col("host")),
+        _struct(kind=F.lit(_OPERATION), subject=operation),
     )
+    rows = _judged_rows(used, watch, rules).withColumn("of", F.explode(subjects))
+    daily = _daily_sums(rows.select("*", "of.*"), watch)
+    # All that is asked next is of one principal.
+    return _add_up_days(daily.repartition("cluster", "principal"))
+
+
+def _judged_rows(used: "DataFrame", watch: Watch, rules: AnomalyRules) -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = used.withColumn("day", F.to_date("first_at"))
+    return rows.where((F.col("day") <= F.lit(watch.last)) & ~_is_ignored(rules))
+
+
+def _daily_sums(rows: "DataFrame", watch: Watch) -> "DataFrame":
+    """Add up requests by subject and day; of hosts and operations the days watched are enough.
+
+    Those before are one row for them: they are most rows, and nothing but the first day is asked.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
     is_now = F.col("day") >= F.lit(watch.first)
-    is_baseline = (F.col("day") >= F.lit(watch.baseline)) & ~is_now
-    daily = (
-        used.withColumn("day", F.to_date("first_at"))
-        .where((F.col("day") <= F.lit(watch.last)) & ~_is_ignored(rules))
-        .withColumn("of", F.explode(subjects))
-        .groupBy("cluster", "of", "day")
+    kept = F.when(F.col("kind").isin(_CLUSTER, _PRINCIPAL) | is_now, F.col("day"))
+    denied = F.when(F.col("is_allowed"), F.lit(0)).otherwise(F.col("count"))
+    return (
+        rows.groupBy(*_SUBJECT, kept.alias("kept_day"))
         .agg(
+            F.min("day").alias("day"),
             F.sum("count").alias("requests"),
-            F.sum(F.when(~F.col("is_allowed"), F.col("count")).otherwise(0)).alias("denied"),
+            F.sum(denied).alias("denied"),
             F.min("first_at").alias("first_at"),
             F.max("last_at").alias("last_at"),
         )
-        .withColumn("allowed", F.col("requests") - F.col("denied"))
+        .withColumns(
+            {
+                "allowed": F.col("requests") - F.col("denied"),
+                "is_now": is_now,
+                "is_baseline": (F.col("day") >= F.lit(watch.baseline)) & ~is_now,
+            }
+        )
     )
+
+
+def _add_up_days(daily: "DataFrame") -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_now, is_baseline = F.col("is_now"), F.col("is_baseline")
     sums: dict[str, Column] = {}
     day = {name: F.col(name) for name in ("day", *_COUNTS)}
     for each in _RATES:
@@ -91,32 +132,32 @@ def subject_history(used: "DataFrame", watch: Watch, rules: AnomalyRules) -> "Da
             f"{each}_highest": F.max(F.when(is_baseline, value).otherwise(0)),
             f"{each}_peak": F.max(F.when(is_now, _struct(count=value, **day))),
         }
-    return (
-        daily.groupBy("cluster", "of")
-        .agg(
-            F.min("day").alias("first_day"),
-            F.count_if(~is_now).alias("known_days"),
-            F.count_if(is_baseline).alias("baseline_days"),
-            F.min(F.when(is_now, F.col("first_at"))).alias("first_at"),
-            F.max(F.when(is_now, F.col("last_at"))).alias("last_at"),
-            *(F.sum(F.when(is_now, F.col(each))).alias(each) for each in _COUNTS),
-            *(each.alias(name) for name, each in sums.items()),
-        )
-        .select("of.*", "*")
-        .drop("of")
+    return daily.groupBy(*_SUBJECT).agg(
+        F.min("day").alias("first_day"),
+        F.count_if(~is_now).alias("known_days"),
+        F.count_if(is_baseline).alias("baseline_days"),
+        F.min(F.when(is_now, F.col("first_at"))).alias("first_at"),
+        F.max(F.when(is_now, F.col("last_at"))).alias("last_at"),
+        *(F.sum(F.when(is_now, F.col(each))).alias(each) for each in _COUNTS),
+        *(each.alias(name) for name, each in sums.items()),
     )
 
 
-def anomaly_table(history: "DataFrame", watch: Watch, rules: AnomalyRules) -> "DataFrame":
+def anomaly_table(
+    history: "DataFrame", clusters: "DataFrame", watch: Watch, rules: AnomalyRules
+) -> "DataFrame":
     """List what is new and what rises: the columns of AnomalyRow.
 
-    In: what `subject_history` gives. A new principal is told once, not again for its hosts; a rise
-    of denials is told of the cluster only where it is of no principal.
+    In: what `subject_history` and `cluster_history` give. A new principal is told once, not again
+    for its hosts; a rise of denials is told of the cluster only where it is of no principal.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    judged = _with_principal(_with_cluster(history, rules), watch)
+    of_principals, of_clusters = (
+        _with_principal(_with_cluster(each, clusters, rules), watch) for each in (history, clusters)
+    )
+    judged = of_principals.unionByName(of_clusters)  # of both, Spark would shuffle the first again
     found = judged.where(F.col("requests") > 0).withColumn(
         "found", F.explode(F.array_compact(F.array(*_findings(watch, rules))))
     )
@@ -149,13 +190,16 @@ def anomaly_table(history: "DataFrame", watch: Watch, rules: AnomalyRules) -> "D
 
 
 def unjudged_clusters(
-    history: "DataFrame", objects: "DataFrame", watch: Watch, rules: AnomalyRules
+    clusters: "DataFrame", objects: "DataFrame", watch: Watch, rules: AnomalyRules
 ) -> "DataFrame":
-    """List the clusters of which nothing, or not everything, can be said: cluster, reason."""
+    """List the clusters of which nothing, or not everything, can be said: cluster, reason.
+
+    In: what `cluster_history` gives.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     there = objects.where(F.col("kind") == CLUSTER).select("cluster").distinct()
-    known = history.where(F.col("kind") == _CLUSTER).select("cluster", "known_days", "requests")
+    known = clusters.select("cluster", "known_days", "requests")
     days = F.coalesce("known_days", F.lit(0))
     reason = F.when(
         days < rules.min_days,
@@ -185,12 +229,11 @@ def _is_ignored(rules: AnomalyRules) -> "Column":
     return found
 
 
-def _with_cluster(history: "DataFrame", rules: AnomalyRules) -> "DataFrame":
+def _with_cluster(history: "DataFrame", clusters: "DataFrame", rules: AnomalyRules) -> "DataFrame":
     """Keep the rows of clusters whose log is long enough, with the days of the baseline in it."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    clusters = history.where(F.col("kind") == _CLUSTER).where(F.col("known_days") >= rules.min_days)
-    days = clusters.select(
+    days = clusters.where(F.col("known_days") >= rules.min_days).select(
         "cluster",
         F.col("known_days").alias("log_days"),
         F.col("baseline_days").alias("log_baseline_days"),

@@ -203,10 +203,11 @@ def anomaly_tables(
     found, used, lineage = given.found, given.logs, given.log_lineage
     rules = found.fleet.rules.anomalies
     watch = anomalies.Watch.until(until or given.ports.now().date(), rules)
-    history = found.compute(anomalies.subject_history(used, watch, rules))
+    clusters = found.compute(anomalies.cluster_history(used, watch, rules))
+    history = anomalies.subject_history(used, watch, rules)
     values = {
-        "anomalies": compute(anomalies.anomaly_table(history, watch, rules)),
-        "left_out": anomalies.unjudged_clusters(history, found.objects, watch, rules),
+        "anomalies": compute(anomalies.anomaly_table(history, clusters, watch, rules)),
+        "left_out": anomalies.unjudged_clusters(clusters, found.objects, watch, rules),
     }
     days = {"watched": f"{watch.first} to {watch.last}", "baseline_from": str(watch.baseline)}
     return InsightTables(values, lineage={**lineage, **days})
