@@ -176,14 +176,14 @@ def unread_kinds(objects: "DataFrame") -> "DataFrame":
     )
 
 
-def clusters_without_log(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
+def clusters_without_log(objects: "DataFrame", sums: "DataFrame") -> "DataFrame":
     """List the clusters without a log of allowed requests: cluster, reason.
 
-    Nothing can be said there of unused ACLs.
+    Nothing can be said there of unused ACLs. In: rows of a run, and what `log_sums` gives.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    logs = used.groupBy("cluster").agg(F.bool_or("is_allowed").alias("tells"))
+    logs = sums.groupBy("cluster").agg((F.count("since") > 0).alias("tells"))
     there = objects.where(F.col("kind") == CLUSTER).select("cluster")
     reason = F.when(F.col("tells").isNull(), F.lit("no authorizer log was ingested")).otherwise(
         F.lit("its log has denials only")

@@ -43,20 +43,23 @@ def cluster_health(objects: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    topic, cluster = F.col("kind") == "kafka_topic", F.col("kind") == CLUSTER
-    found = F.col("attributes")
+    topic, found = F.col("kind") == "kafka_topic", F.col("attributes")
     brokers = F.size(F.from_json(found["brokers"], "array<array<string>>"))
     copies = found["replication_factor"].cast("long")
+    counts = objects.groupBy("cluster").agg(
+        F.count_if(topic).alias("topics"),
+        *(F.sum(_figure(name)).alias(name) for name in (LEADERLESS, UNDER_REPLICATED)),
+        F.count_if(topic & (copies == 1)).alias("one_replica"),
+        F.count_if(F.col("kind") == HIDDEN).alias("hidden"),
+    )
+    # With a text among the sums Spark would sort all objects.
+    known = objects.where(F.col("kind") == CLUSTER).select(
+        "cluster", found["version"].alias("version"), brokers.alias("brokers")
+    )
+    names = [name for name in counts.columns if name != "cluster"]
     return (
-        objects.groupBy("cluster")
-        .agg(
-            F.max(F.when(cluster, found["version"])).alias("version"),
-            F.max(F.when(cluster, brokers)).alias("brokers"),
-            F.count_if(topic).alias("topics"),
-            *(F.sum(_figure(name)).alias(name) for name in (LEADERLESS, UNDER_REPLICATED)),
-            F.count_if(topic & (copies == 1)).alias("one_replica"),
-            F.count_if(F.col("kind") == HIDDEN).alias("hidden"),
-        )
+        counts.join(F.broadcast(known), "cluster", "left")
+        .select("cluster", "version", "brokers", *names)
         .orderBy(F.desc_nulls_last(LEADERLESS), F.desc_nulls_last(UNDER_REPLICATED), "cluster")
     )
 

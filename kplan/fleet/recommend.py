@@ -53,18 +53,20 @@ class RecommendRequest:
 
 
 def acl_usage(
-    objects: "DataFrame", used: "DataFrame", seen: "DataFrame", request: RecommendRequest
+    objects: "DataFrame",
+    used: "DataFrame",
+    days: "DataFrame",
+    seen: "DataFrame",
+    request: RecommendRequest,
 ) -> "DataFrame":
     """Return what each ACL was used for that may be wider than its use, for `narrow_acls`.
 
-    In: the rows of a run, usage, and `seen`: cluster, identity, at (when the ACL was first in a
-    run). A Deny is always kept, and so are all ACLs of clusters whose log has no allowed requests,
-    or that allow everyone what has no ACL: less ACLs would open resources.
+    In: the rows of a run, usage, what `watched_days` gives of them, and `seen`: cluster, identity,
+    day (on which the ACL was first in a run). A Deny is always kept, and so are all ACLs of other
+    clusters than those of `watched_days`.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    closed = authorizer_rules(objects).where("not allow_everyone").select("cluster")
-    days = _log_days(used).join(F.broadcast(closed), "cluster", "left_semi")
     acls = (
         acl_rows(objects)
         .where("permission = 'ALLOW'")
@@ -85,6 +87,31 @@ def acl_usage(
         *(_time_text(F.col(each)).alias(each) for each in ("first_at", "last_at")),
         "days_watched",
         F.to_json("uses").alias("uses"),
+    )
+
+
+def watched_days(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
+    """Return the days on which the log of a cluster has allowed requests.
+
+    Those that allow everyone what has no ACL are left out: less ACLs would open resources. Out:
+    cluster, first_day, days (a `1` for each of them, and a `0` for each day between). Spark looks
+    through text in no time, but through arrays with an object for each of their elements.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    closed = authorizer_rules(objects).where("not allow_everyone").select("cluster")
+    found = F.sort_array(F.collect_set(F.to_date("first_at")))
+    days = used.where("is_allowed").groupBy("cluster").agg(found.alias("found"))
+    first = F.get("found", F.lit(0))
+    marks = F.aggregate(
+        "found",
+        F.lit(""),
+        lambda text, day: F.concat(
+            F.call_function("rpad", text, F.date_diff(day, first), F.lit("0")), F.lit("1")
+        ),
+    )
+    return days.join(F.broadcast(closed), "cluster", "left_semi").select(
+        "cluster", first.alias("first_day"), marks.alias("days")
     )
 
 
@@ -117,14 +144,22 @@ def recommendation_table(found: "DataFrame", objects: "DataFrame") -> "DataFrame
     for name, days in sorted(CONFIDENCE_DAYS.items(), key=lambda each: each[1]):
         confidence = F.when(F.col("days_watched") >= days, F.lit(name)).otherwise(confidence)
     new = F.when(F.col("is_there").isNull(), F.col("new_identity"))
-    return (
+    narrowed = (
         _with_existing(found, objects)
+        .where("new_identity is not null")
         .groupBy(*_PLACE)
         .agg(
             F.concat_ws(", ", F.sort_array(F.collect_set("new_identity"))).alias("instead"),
             F.count(new).alias("new"),
             *(F.first(each).alias(each) for each in _EVIDENCE),
         )
+    )
+    # Most are one row without a new ACL, and need not be sorted to find those that are alike.
+    gone = found.where("new_identity is null").select(
+        *_PLACE, F.lit("").alias("instead"), F.lit(0).alias("new"), *_EVIDENCE
+    )
+    return (
+        narrowed.unionByName(gone)
         .select(
             "cluster",
             F.when(F.col("new") > 0, F.lit(NARROW)).otherwise(F.lit(REMOVE)).alias("action"),
@@ -197,11 +232,15 @@ def replay_proof(found: "DataFrame", replayed: "DataFrame", used: "DataFrame") -
 
 
 def first_seen(objects: "DataFrame") -> "DataFrame":
-    """Return when each ACL was first in a run: cluster, identity, at; in: rows of several runs."""
+    """Return when each ACL was first in a run: cluster, identity, day.
+
+    In: rows of several runs.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     acls = objects.where(F.col("kind") == _ACL_KIND.name)
-    return acls.groupBy(*_PLACE).agg(F.min("at").alias("at"))
+    # Of a text Spark would sort all ACLs of all runs to find the least.
+    return acls.groupBy(*_PLACE).agg(F.min(F.to_date(F.to_timestamp("at"))).alias("day"))
 
 
 def left_out_clusters(objects: "DataFrame") -> "DataFrame":
@@ -229,27 +268,6 @@ def _with_existing(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
     return found.join(kept, ["cluster", "new_identity"], "left")
 
 
-def _log_days(used: "DataFrame") -> "DataFrame":
-    """Return the days on which the log of a cluster has allowed requests.
-
-    Out: cluster, first_day, days (a `1` for each of them, and a `0` for each day between). Spark
-    looks through text in no time, but through arrays with an object for each of their elements.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    found = F.sort_array(F.collect_set(F.to_date("first_at")))
-    days = used.where("is_allowed").groupBy("cluster").agg(found.alias("found"))
-    first = F.get("found", F.lit(0))
-    marks = F.aggregate(
-        "found",
-        F.lit(""),
-        lambda text, day: F.concat(
-            F.call_function("rpad", text, F.date_diff(day, first), F.lit("0")), F.lit("1")
-        ),
-    )
-    return days.select("cluster", first.alias("first_day"), marks.alias("days"))
-
-
 def _days_watched() -> "Column":
     """Count the days of the log on which the ACL is known to have existed.
 
@@ -262,8 +280,7 @@ def _days_watched() -> "Column":
         found = F.replace(F.substr("days", place), F.lit("0"), F.lit(""))
         return F.when(day.isNull(), F.lit(0)).otherwise(F.length(found))
 
-    seen, first = F.to_date(F.to_timestamp("at")), F.to_date("first_at")
-    return F.greatest(since(F.date_add(seen, 1)), since(first)).cast("long")
+    return F.greatest(since(F.date_add("day", 1)), since(F.to_date("first_at"))).cast("long")
 
 
 def _is_narrowest(request: RecommendRequest) -> "Column":

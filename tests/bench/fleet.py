@@ -31,7 +31,13 @@ from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.lint import acl_findings
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.lines import sum_lines
-from kplan.fleet.logs.requests import last_usage, malformed_lines, unused_acls, usage
+from kplan.fleet.logs.requests import (
+    last_usage,
+    log_sums,
+    malformed_lines,
+    unused_acls,
+    usage,
+)
 from kplan.fleet.logs.requests import line_sums as added_up
 from kplan.fleet.plan import plan_clusters
 from kplan.fleet.replay import replay_requests
@@ -348,7 +354,7 @@ def _questions(bench: Bench, clusters: int, each: int) -> "dict[str, DataFrame]"
         "changes": inventory.changes(before, now),
         "lint": acl_findings(now),
         "last usage": last_usage(used),
-        "unused ACLs": unused_acls(now, used),
+        "unused ACLs": unused_acls(now, used, log_sums(used)),
         "plan and drift": plan_clusters(now, wanted(clusters, each)),
     }
 

@@ -27,6 +27,7 @@ from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.requests import (
     last_usage,
     line_sums,
+    log_sums,
     malformed_lines,
     unused_acls,
     unused_topics,
@@ -317,12 +318,13 @@ def test_events_of_audit_topics_become_lines(spark: "SparkSession") -> None:
 
 
 def used_by(spark: "SparkSession", *asked: tuple[str, str, str]) -> "DataFrame":
+    day = "2026-11-01 10:00:00"
     rows = [
-        ("eu", who, "10.0.0.1", operation, "TOPIC", name, True, "FETCH", 5, "2026-11-01 10:00:00")
+        ("eu", "eu.log", who, "10.0.0.1", operation, "TOPIC", name, True, "FETCH", 5, day)
         for who, operation, name in asked
     ]
-    names = ["cluster", "principal", "host", "operation", "resource_type", "resource_name"]
-    schema = [*names, "is_allowed", "request", "count", "last_at"]
+    resource = ["principal", "host", "operation", "resource_type", "resource_name"]
+    schema = ["cluster", "source", *resource, "is_allowed", "request", "count", "last_at"]
     found = spark.createDataFrame(rows, schema)
     at = found["last_at"].cast("timestamp")
     return found.withColumns({"last_at": at, "first_at": at})
@@ -339,8 +341,13 @@ def test_what_nobody_used_is_found(spark: "SparkSession", objects: Make) -> None
     looked = used_by(spark, ("User:kplan", "READ", "old")).drop("request")
     by_kplan = looked.selectExpr("*", "'DESCRIBE_PRODUCERS' AS request")
     used = used.unionByName(by_kplan)
-    assert listed(unused_topics(found, used), "topic", "evidence") == [("old", "log")]
-    left = [(each.resource_name, each.principal) for each in unused_acls(found, used).collect()]
+    assert listed(unused_topics(found, used, log_sums(used)), "topic", "evidence") == [
+        ("old", "log")
+    ]
+    left = [
+        (each.resource_name, each.principal)
+        for each in unused_acls(found, used, log_sums(used)).collect()
+    ]
     assert sorted(left) == [("old", "User:a"), ("orders", "User:z")]
     last, _ = last_usage(used).collect()
     assert (last.principal, last.operations, last.last_at) == (
@@ -348,6 +355,16 @@ def test_what_nobody_used_is_found(spark: "SparkSession", objects: Make) -> None
         "READ",
         "2026-11-01T10:00:00Z",
     )
+
+
+def test_operations_of_the_last_usage_are_those_of_all_requests(spark: "SparkSession") -> None:
+    asked = [("User:a", operation, "orders") for operation in ("WRITE", "READ", "DESCRIBE", "READ")]
+    used = used_by(spark, *asked, ("User:a", "OF_TOMORROW", "orders"), ("User:b", "READ", "orders"))
+    assert listed(last_usage(used), "principal", "operations", "count") == [
+        ("User:a", "DESCRIBE, READ, WRITE", 20),
+        ("User:a", "OF_TOMORROW", 5),  # what this version does not know is not lost
+        ("User:b", "READ", 5),
+    ]
 
 
 OCTOBER, DECEMBER = "1790000000000", "1796000000000"
@@ -380,17 +397,17 @@ def test_a_topic_that_offsets_show_in_use_is_no_candidate(
     rows += [topic(name, cluster) for cluster, each in told.items() for name in each]
     rows += [row for each in told.values() for row in each.values() if row]
     used = used_by(spark, ("User:a", "READ", "orders"))
-    found = unused_topics(objects(rows), used)
+    found = unused_topics(objects(rows), used, log_sums(used))
     columns = ("cluster", "topic", "evidence", "records", "bytes", "groups")
     assert listed(found, *columns) == [
         ("eu", "left", "log", 5, 70, "g"),
         ("eu", "unknown", "log", None, None, None),
         ("us", "empty", "offsets", 0, None, ""),
     ]
-    assert listed(unused_acls(objects(rows), used), "cluster") == [("eu",)]
+    assert listed(unused_acls(objects(rows), used, log_sums(used)), "cluster") == [("eu",)]
     denied = used.drop("cluster", "is_allowed").selectExpr("*", "'us' cluster", "false is_allowed")
     assert listed(
-        clusters_without_log(objects([*rows, about("ap")]), used.unionByName(denied)), "*"
+        clusters_without_log(objects([*rows, about("ap")]), log_sums(used.unionByName(denied))), "*"
     ) == [
         ("ap", "no authorizer log was ingested"),
         ("us", "its log has denials only"),

@@ -35,6 +35,7 @@ from kplan.fleet.insight.trends import (
     owner_sizes,
     trend_table,
 )
+from kplan.fleet.logs.requests import log_sums
 from kplan.fleet.snapshot import CLUSTER, KINDS_READ, OBJECT_SCHEMA, USE, Row
 from kplan.fleet.store import Run
 from kplan.model.fleet import (
@@ -132,7 +133,13 @@ def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkS
     dice.add(date(2026, 11, 3), "User:a", "h", ("READ", "TOPIC"), 3_000_000)
     used = usage_of(spark, dice.rows)
     used = used.replace({"a.data": "shop.a"}, subset=["resource_name"])
-    usage = monthly_usage(objects, topic_owners(spark, ownership), ownership, used)
+    usage = monthly_usage(
+        objects,
+        topic_owners(spark, ownership),
+        ownership,
+        used,
+        log_sums(used.selectExpr("*", "'eu' AS source")),
+    )
     priced = price_usage(usage, PRICED, ("2026-10", "2026-11")).cache()
     assert columns(cost_table(priced)) == COST_SCHEMA
     rows = {
@@ -285,7 +292,7 @@ def test_a_short_or_silent_log_is_not_judged_and_wide_denials_are_of_the_cluster
 def test_without_owners_topics_are_grouped_by_prefix(spark: "SparkSession") -> None:
     names = ("shop.orders", "pay-in", "plain", "__transaction_state")
     objects = objects_of(spark, [("2026-11-01", read("eu", *((n, 1, 1, 1) for n in names)))])
-    usage = monthly_usage(objects, topic_owners(spark, Ownership()), Ownership(), None)
+    usage = monthly_usage(objects, topic_owners(spark, Ownership()), Ownership(), None, None)
     assert {row["owner"] for row in usage.collect()} == {"shop.*", "pay-*", "plain", "(kafka)"}
 
 

@@ -12,11 +12,13 @@ from kplan.fleet.dataframe import inline_few
 from kplan.fleet.recommend import (
     RecommendRequest,
     acl_usage,
+    first_seen,
     left_out_clusters,
     narrow_acls,
     new_acl_rows,
     recommendation_table,
     replay_proof,
+    watched_days,
 )
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import Row
@@ -62,8 +64,14 @@ def seen(
     held: Mapping[str, Sequence[Acl]],
     at: str = "2026-10-01T06:00:00+00:00",
 ) -> "DataFrame":
-    rows = [(name, str(KIND.identify(each)), at) for name, acls in held.items() for each in acls]
-    return spark.createDataFrame(rows, "cluster string, identity string, at string")
+    rows = [
+        (name, KIND.name, str(KIND.identify(each)), run)
+        for name, acls in held.items()
+        for each in acls
+        for run in (at, "2026-12-31T23:00:00+00:00")  # it is in every run from then on
+    ]
+    schema = "cluster string, kind string, identity string, at string"
+    return first_seen(spark.createDataFrame(rows, schema))
 
 
 def replay_of(found: "DataFrame", objects: "DataFrame", used: "DataFrame") -> "DataFrame":
@@ -76,7 +84,13 @@ def recommend_acls(
     objects: "DataFrame", used: "DataFrame", first: "DataFrame", request: RecommendRequest = WINDOW
 ) -> "DataFrame":
     """Compute the recommendation at once, as the command does."""
-    return inline_few(narrow_acls(acl_usage(objects, used, first, request), request))
+    return inline_few(narrow_acls(usage_of(objects, used, first, request), request))
+
+
+def usage_of(
+    objects: "DataFrame", used: "DataFrame", first: "DataFrame", request: RecommendRequest
+) -> "DataFrame":
+    return acl_usage(objects, used, watched_days(objects, used), first, request)
 
 
 def told(found: "DataFrame", objects: "DataFrame") -> dict[str, tuple[str, str, int, int, str]]:
@@ -139,9 +153,9 @@ def test_acls_that_spark_leaves_out_could_not_be_narrower(
     from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
     found, history, first = random_fleet(spark, objects)
-    few = acl_usage(found, history, first, asked)
+    few = usage_of(found, history, first, asked)
     monkeypatch.setattr(recommend, "_is_narrowest", lambda _: F.expr("false"))
-    everything = acl_usage(found, history, first, asked)
+    everything = usage_of(found, history, first, asked)
     assert 0 < few.count() < everything.count()
     made = [sorted(map(str, narrow_acls(each, asked).collect())) for each in (few, everything)]
     assert made[0] == made[1]
@@ -235,6 +249,6 @@ def test_days_watched_are_the_days_of_the_log_after_the_first_run_that_has_the_a
         runs.append(seen(spark, {name: [held]}, f"2026-11-{run_day:02}T06:00:00+00:00"))
         expected[name] = sum(day > run_day for day in days)
     used, first = (reduce(lambda a, b: a.unionByName(b), each) for each in (asked, runs))
-    found = acl_usage(objects(rows), used, first, RecommendRequest(0)).collect()
+    found = usage_of(objects(rows), used, first, RecommendRequest(0)).collect()
     assert {each["cluster"]: each["days_watched"] for each in found} == expected
     assert 0 in expected.values()

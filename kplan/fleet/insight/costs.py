@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import date
 from decimal import Decimal
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,13 +43,17 @@ COST_COLUMNS = tuple(each.name for each in fields(CostRow))
 
 
 def monthly_usage(
-    objects: "DataFrame", owners: "DataFrame", ownership: Ownership, used: "DataFrame | None"
+    objects: "DataFrame",
+    owners: "DataFrame",
+    ownership: Ownership,
+    used: "DataFrame | None",
+    sums: "DataFrame | None",
 ) -> "DataFrame":
     """Add up what owners used on each cluster in each month.
 
-    In: rows of runs with `run` and `at`, `topic_owners`, the usage of logs or None. Out: month
-    (`2026-11`), cluster, team, owner, topics to bytes (on the last known day of the month),
-    requests, unsized, byte_days, partition_days.
+    In: rows of runs with `run` and `at`, `topic_owners`, the usage of logs and its `log_sums`, or
+    None. Out: month (`2026-11`), cluster, team, owner, topics to bytes (on the last known day of
+    the month), requests, unsized, byte_days, partition_days.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -77,13 +80,13 @@ def monthly_usage(
         *(F.max(name).alias(name) for name in figures if name not in added),
         *(F.sum(name).alias(name) for name in added),
     )
-    if used is not None:
-        by_topic = _without_unknown_requests(by_topic, used)
-    sums = (*_COUNTS, "byte_days", "partition_days")
+    if sums is not None:
+        by_topic = _without_unknown_requests(by_topic, sums)
+    many = {name: F.col(name).cast("decimal(20,0)") for name in ("byte_days", "partition_days")}
     return (
         add_owner(by_topic, owners, ownership)
         .groupBy("month", "cluster", "team", "owner")
-        .agg(*(F.sum(name).alias(name) for name in sums))
+        .agg(*(F.sum(many.get(name, name)).alias(name) for name in (*_COUNTS, *many)))
     )
 
 
@@ -169,12 +172,12 @@ def partial_months(coverage: "DataFrame") -> list[PartialMonth]:
     return [PartialMonth(*row) for row in rows]
 
 
-def unknown_requests(objects: "DataFrame", used: "DataFrame | None") -> "DataFrame":
+def unknown_requests(objects: "DataFrame", sums: "DataFrame | None") -> "DataFrame":
     """List the clusters whose requests are not known: cluster, reason."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    if used is not None:
-        return clusters_without_log(objects, used)
+    if sums is not None:
+        return clusters_without_log(objects, sums)
     there = objects.where(F.col("kind") == CLUSTER).select("cluster")
     return there.withColumn("reason", F.lit("no authorizer log was ingested")).orderBy("cluster")
 
@@ -218,12 +221,10 @@ def cost_table(
 
 
 def _days_of(name: str) -> "Column":
-    """Return a figure times its days, exactly."""
+    """Return a figure times its days."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return (F.col(name).cast("decimal(20,0)") * F.col("days").cast("decimal(8,0)")).cast(
-        "decimal(28,0)"
-    )
+    return F.col(name) * F.col("days")
 
 
 def _topic_requests(used: "DataFrame") -> "DataFrame":
@@ -238,11 +239,11 @@ def _topic_requests(used: "DataFrame") -> "DataFrame":
     )
 
 
-def _without_unknown_requests(by_topic: "DataFrame", used: "DataFrame") -> "DataFrame":
+def _without_unknown_requests(by_topic: "DataFrame", sums: "DataFrame") -> "DataFrame":
     """Count 0 requests of topics that no log names; null on clusters without a log."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    logs = F.broadcast(used.select("cluster", F.expr("true").alias("is_logged")).distinct())
+    logs = F.broadcast(sums.select("cluster", F.expr("true").alias("is_logged")).distinct())
     known = F.when(F.col("is_logged"), F.coalesce("requests", F.lit(0)))
     return by_topic.join(logs, "cluster", "left").withColumn("requests", known).drop("is_logged")
 
@@ -261,34 +262,38 @@ def _total(names: Iterable[str]) -> "Column":
 
 
 def price_row(row: Mapping[str, Any], prices: Prices) -> dict[str, Any]:
-    """Price the usage of one owner on one cluster in one month; amounts are text.
-
-    Each amount is exact up to here, and is rounded once.
-    """
-    month = date.fromisoformat(f"{row['month']}-01")
-    days = monthrange(month.year, month.month)[1]
-    gib_months, partition_months = (
-        None if row[name] is None else Fraction(int(row[name]), days * unit)
-        for name, unit in (("byte_days", _GIB), ("partition_days", 1))
+    """Price the usage of one owner on one cluster in one month; amounts are text."""
+    days, one = _month_days(row["month"]), Decimal(1)
+    byte_days, partition_days = (
+        None if row[name] is None else int(row[name]) for name in ("byte_days", "partition_days")
     )
-    requests = None if row["requests"] is None else Fraction(row["requests"], _MILLION)
     amounts = (
-        gib_months,
-        partition_months,
-        _amount(gib_months, prices.per_gib_month),
-        _amount(partition_months, prices.per_partition_month),
-        _amount(requests, prices.per_million_requests),
+        price_text(byte_days, days * _GIB, one),
+        price_text(partition_days, days, one),
+        price_text(byte_days, days * _GIB, prices.per_gib_month),
+        price_text(partition_days, days, prices.per_partition_month),
+        price_text(row["requests"], _MILLION, prices.per_million_requests),
     )
     kept = {name: row[name] for name in ("month", "cluster", "team", "owner", *_COUNTS)}
-    return {**kept, **dict(zip(_AMOUNTS, map(decimal_text, amounts), strict=True))}
+    return {**kept, **dict(zip(_AMOUNTS, amounts, strict=True))}
 
 
-def _amount(quantity: Fraction | None, price: Decimal | None) -> Fraction | None:
-    return None if quantity is None or price is None else quantity * Fraction(price)
+@cache
+def _month_days(month: str) -> int:
+    first = date.fromisoformat(f"{month}-01")
+    return monthrange(first.year, first.month)[1]
 
 
-def decimal_text(value: Fraction | None) -> str | None:
-    """Write an amount with four decimals, rounded half to even; None stays None."""
-    if value is None:
+def price_text(count: int | None, unit: int, price: Decimal | None) -> str | None:
+    """Price a count, of which `unit` have the price, with four decimals; None where one is None.
+
+    It is exact, and rounded once, half to even. Whole numbers are: a fleet has a hundred thousand
+    owners, and fractions take ten times as long.
+    """
+    if count is None or price is None:
         return None
-    return str(Decimal(round(value * 10**_DECIMALS)).scaleb(-_DECIMALS))
+    over, under = price.as_integer_ratio()
+    under *= unit
+    whole, rest = divmod(count * over * 10**_DECIMALS, under)
+    is_up = 2 * rest > under or (2 * rest == under and whole % 2 == 1)
+    return str(Decimal(whole + is_up).scaleb(-_DECIMALS))

@@ -13,6 +13,7 @@ from kplan.fleet.inventory import topic_use
 from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.logs.lines import MARK, PART_COUNT
 from kplan.fleet.replay import is_any_topic
+from kplan.kinds.acl import OPERATIONS
 from kplan.model.log_layout import KAFKA_SCHEME
 
 if TYPE_CHECKING:
@@ -96,42 +97,56 @@ def malformed_lines(data_frame: "DataFrame") -> "DataFrame":
 def last_usage(used: "DataFrame") -> "DataFrame":
     """Return the last use: cluster, principal, resource, operations, count, last_at.
 
-    A question whether a client may write to any topic is listed as "idempotent produce".
+    A question whether a client may write to any topic is listed as "idempotent produce". Operations
+    are added up as bits (decision 0088); one that this version does not know has a row of its own.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     name = F.when(is_any_topic(), F.lit("idempotent produce")).otherwise(F.col("resource_name"))
+    bits = {each: 1 << at for at, each in enumerate(sorted(OPERATIONS))}
+    bit = F.expr("map({})".format(", ".join(f"'{each}', {n}" for each, n in bits.items())))
+    names = [F.when(F.col("bits").bitwiseAND(n) != 0, F.lit(each)) for each, n in bits.items()]
+    place = ("cluster", "principal", "resource_type", "resource_name")
     return (
         used.where("is_allowed")
         .withColumn("resource_name", name)
-        .groupBy("cluster", "principal", "resource_type", "resource_name")
+        .withColumn("bit", bit[F.col("operation")])
+        .groupBy(*place, F.when(F.col("bit").isNull(), F.col("operation")).alias("other"))
         .agg(
-            F.concat_ws(", ", F.sort_array(F.collect_set("operation"))).alias("operations"),
+            F.bit_or("bit").alias("bits"),
             F.sum("count").alias("count"),
-            F.date_format(F.max("last_at"), "yyyy-MM-dd'T'HH:mm:ss'Z'").alias("last_at"),
+            F.max("last_at").alias("last_at"),
         )
-        .orderBy("cluster", "principal", "resource_type", "resource_name")
+        .select(
+            *place,
+            F.concat_ws(", ", *names, "other").alias("operations"),
+            "count",
+            F.date_format("last_at", "yyyy-MM-dd'T'HH:mm:ss'Z'").alias("last_at"),
+        )
+        .orderBy(*place, "operations")
     )
 
 
-def unused_acls(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
+def unused_acls(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") -> "DataFrame":
     """List the ACLs that no request of the log ever met: cluster, identity, principal, ...
 
     A Deny counts as used when a request met it, too. Of clusters whose log tells nothing that was
-    allowed nothing is known: brokers leave that out as they come.
+    allowed nothing is known: brokers leave that out as they come. `sums` are those of `log_sums`.
     """
-    acls = acl_rows(objects).join(_log_coverage(used), "cluster", "left_semi")
+    from pyspark.sql import functions as F  # noqa: N812
+
+    acls = acl_rows(objects).join(F.broadcast(_log_coverage(sums)), "cluster", "left_semi")
     asked = used.select(*REQUEST_COLUMNS).distinct()  # clients ask the same every day
     met = matching_acls(asked, acls).select("cluster", "identity").distinct()
     return acls.join(met, ["cluster", "identity"], "left_anti").orderBy("cluster", "identity")
 
 
-def unused_topics(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
+def unused_topics(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") -> "DataFrame":
     """List the topics unused.
 
     Who asks a topic for its producers, as a snapshot of kplan's does, needs a right to read it but
-    reads nothing. Out: cluster, topic, evidence, records, bytes, groups (with offsets, without
-    members).
+    reads nothing. In: as for `unused_acls`. Out: cluster, topic, evidence, records, bytes, groups
+    (with offsets, without members).
     `evidence` is `log`: no one read or wrote it in the time of the log, nothing in it is younger,
     and no group with members has offsets in it; or `offsets`, of clusters whose log tells nothing
     that was allowed: there is no record in it, and no group has offsets in it.
@@ -150,7 +165,7 @@ def unused_topics(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     known = (
         topics.join(touched.distinct(), ["cluster", "topic"], "left_anti")
         .join(topic_use(objects), ["cluster", "topic"], "left")
-        .join(F.broadcast(_log_coverage(used)), "cluster", "left")
+        .join(F.broadcast(_log_coverage(sums)), "cluster", "left")
     )
     by_log = (
         F.col("since").isNotNull()
@@ -263,12 +278,23 @@ def _examples(malformed: "DataFrame", cluster: str, source: str) -> tuple[str, .
     return tuple(row["line"] for row in rows)
 
 
-def log_lineage(used: "DataFrame") -> dict[str, str]:
-    """Say, for the lineage of figures, of which logs they were made."""
+def log_sums(used: "DataFrame") -> "DataFrame":
+    """Add up the requests of each log: cluster, source, count, first_at, last_at, since.
+
+    `since` is the time of the first request that was allowed; null where there is none.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    allowed = F.min(F.when(F.col("is_allowed"), F.col("first_at")))
+    return used.groupBy("cluster", "source").agg(*request_sums(), allowed.alias("since"))
+
+
+def log_lineage(sums: "DataFrame") -> dict[str, str]:
+    """Say, for the lineage of figures, of which logs they were made; in: rows of `log_sums`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     logs = F.countDistinct("cluster", "source").alias("logs")
-    row = used.agg(
+    row = sums.agg(
         logs, F.coalesce(F.sum("count"), F.lit(0)).alias("requests"), *_time_range()
     ).first()
     found = row.asDict() if row else {}
@@ -280,9 +306,9 @@ def log_lineage(used: "DataFrame") -> dict[str, str]:
     }
 
 
-def clusters_with_log(used: "DataFrame") -> frozenset[str]:
-    """Name the clusters whose log includes allowed requests."""
-    return frozenset(row["cluster"] for row in _log_coverage(used).select("cluster").collect())
+def clusters_with_log(sums: "DataFrame") -> frozenset[str]:
+    """Name the clusters whose log includes allowed requests; in: what `log_sums` gives."""
+    return frozenset(row["cluster"] for row in _log_coverage(sums).select("cluster").collect())
 
 
 def _time_range() -> "tuple[Column, Column]":
@@ -295,8 +321,8 @@ def _time_range() -> "tuple[Column, Column]":
     )
 
 
-def _log_coverage(used: "DataFrame") -> "DataFrame":
+def _log_coverage(sums: "DataFrame") -> "DataFrame":
     """List the clusters whose log includes allowed requests: cluster, since."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return used.where("is_allowed").groupBy("cluster").agg(F.min("first_at").alias("since"))
+    return sums.where("since is not null").groupBy("cluster").agg(F.min("since").alias("since"))

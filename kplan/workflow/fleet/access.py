@@ -96,7 +96,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
         lineage = {**logs, "plans": names}
         sorts = {row[0] for row in rows.select("effect").distinct().collect()}
         made = render_figures(title, tables, (options, found), lineage)
-        unknown = _unknown_effects(by_cluster, found, history)
+        unknown = _unknown_effects(by_cluster, found, given.log_sums)
         return replace(
             made,
             notes=(*made.notes, *unknown),
@@ -105,7 +105,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
 
 
 def _unknown_effects(
-    plans: Mapping[str, Sequence[Change]], found: OpenSnapshot, history: "DataFrame"
+    plans: Mapping[str, Sequence[Change]], found: OpenSnapshot, sums: "DataFrame"
 ) -> tuple[str, ...]:
     """Name the clusters whose ACLs a plan changes and whose requests are unknown."""
     concerned = {
@@ -114,7 +114,7 @@ def _unknown_effects(
         if any(each.kind == KIND and each.touches_cluster for each in changes)
     }
     blind = {name for name, kind, _ in found.unread.rows if kind in {ALL_KINDS, KIND}}
-    unheard = concerned - clusters_with_log(history)
+    unheard = concerned - clusters_with_log(sums)
     return (
         *(f"{name}: the run does not know its ACLs." for name in sorted(concerned & blind)),
         *(f"{name}: the logs do not contain allowed requests." for name in sorted(unheard)),

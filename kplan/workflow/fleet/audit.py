@@ -17,7 +17,7 @@ from kplan.model.table import Figures
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
 from kplan.workflow.fleet.fleet import render_figures
-from kplan.workflow.fleet.inputs import open_inputs
+from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 
 _OWNED_HEADER = """\
@@ -78,7 +78,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
     with open_inputs(options, ports) as given:
         found, history, lineage = given.found, given.logs, given.log_lineage
         found.keep_acls()
-        idle = unused_objects(found.objects, history)
+        idle = unused_objects(given)
         if removed is not None:
             idle = {name: found.keep(each) for name, each in idle.items()}  # asked twice
             rows = requests.removal_candidates(
@@ -89,12 +89,16 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
         return render_figures("Use of the fleet", values, (options, found), lineage)
 
 
-def unused_objects(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
-    """Return the unused objects, and the clusters for whose ACLs usage is unknown."""
+def unused_objects(given: ReportInputs) -> "dict[str, DataFrame]":
+    """Return the unused objects, and the clusters for whose ACLs usage is unknown.
+
+    Raises FleetError where no log was ever ingested.
+    """
+    asked = given.objects, given.logs, given.log_sums
     return {
-        "unused_acls": requests.unused_acls(objects, history),
-        "unused_topics": requests.unused_topics(objects, history),
-        "unheard": inventory.clusters_without_log(objects, history),
+        "unused_acls": requests.unused_acls(*asked),
+        "unused_topics": requests.unused_topics(*asked),
+        "unheard": inventory.clusters_without_log(given.objects, given.log_sums),
     }
 
 

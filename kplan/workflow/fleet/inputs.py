@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import inline_few
-from kplan.fleet.logs.requests import log_lineage, usage_since
+from kplan.fleet.logs.requests import log_lineage, log_sums, usage_since
 from kplan.fleet.plan import FleetPlanRequest
 from kplan.fleet.policy import FleetPolicies
 from kplan.fleet.store import Run, Store, add_run
@@ -94,6 +94,11 @@ class ReportInputs:
             return None
 
     @cached_property
+    def log_sums(self) -> "DataFrame":
+        """What `requests.log_sums` says of `logs`; raises FleetError as that."""
+        return self.found.compute(log_sums(self.logs))
+
+    @cached_property
     def log_lineage(self) -> Mapping[str, str]:
         """Of which logs the requests are, for the lineage of figures.
 
@@ -102,7 +107,7 @@ class ReportInputs:
         """
         if self.history is None or self.options.is_explain:
             return {}
-        return log_lineage(self.history)
+        return log_lineage(self.log_sums)
 
 
 def _read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":

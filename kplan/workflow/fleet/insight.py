@@ -75,7 +75,8 @@ def cost_tables(given: ReportInputs, months: int, compute: Compute = _ask_once) 
     rules = _cost_rules(found)
     owners = topic_owners(found.spark, ownership)
     span = (f"{first:%Y-%m}", f"{last:%Y-%m}")
-    usage = costs.monthly_usage(objects, owners, ownership, used)
+    sums = None if used is None else given.log_sums
+    usage = costs.monthly_usage(objects, owners, ownership, used, sums)
     priced = compute(costs.price_usage(usage, rules, span))
     spans = costs.month_spans(run_spans(objects))
     coverage = compute(costs.month_coverage(spans.where(spans["month"].between(*span))))
@@ -83,7 +84,7 @@ def cost_tables(given: ReportInputs, months: int, compute: Compute = _ask_once) 
         "costs": costs.cost_table(priced),
         "clusters": costs.cost_table(priced, ("month", "cluster")),
         "coverage": coverage,
-        "unknown_requests": costs.unknown_requests(found.objects, used),
+        "unknown_requests": costs.unknown_requests(found.objects, sums),
     }
 
     def said() -> tuple[str, ...]:

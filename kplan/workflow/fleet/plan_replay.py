@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import create_dataframe, kept_rows
-from kplan.fleet.logs.requests import clusters_with_log
+from kplan.fleet.logs.requests import clusters_with_log, log_sums
 from kplan.fleet.replay import acl_changes, replay_requests, replay_summary
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row, object_row
 from kplan.fleet.spark.progress import SessionProgress
@@ -109,7 +109,7 @@ def _with_replay(
     changes: Mapping[str, Sequence[Change]],
 ) -> Plan:
     summary = replay_summary(found, used)
-    unheard = sorted(changes.keys() - clusters_with_log(used))
+    unheard = sorted(changes.keys() - clusters_with_log(log_sums(used)))
     replay = Replay(
         None if unheard else summary.denied,
         summary.allowed,

@@ -81,7 +81,7 @@ def recommend_privileges(
         describe_jobs(found.spark, "replay the logs with the recommended ACLs")
         replayed = replay_requests(history, objects, goes, comes, is_proof=True)
         proof = found.compute(recommend.replay_proof(made, replayed, history))
-        silent = clusters_without_log(objects, history)
+        silent = clusters_without_log(objects, given.log_sums)
         values = {
             "recommendations": recommend.recommendation_table(made, objects),
             "replay": proof,
@@ -115,7 +115,8 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     runs = runs_by_age(given.runs, given.found.run, given.ports.now(), asked.window)
     describe_jobs(given.found.spark, "compare ACLs with usage")
     seen = recommend.first_seen(given.objects_of_runs(runs))
-    used = recommend.acl_usage(given.objects, given.logs, seen, request)
+    days = given.found.compute(recommend.watched_days(given.objects, given.logs))
+    used = recommend.acl_usage(given.objects, given.logs, days, seen, request)
     return recommend.narrow_acls(given.found.compute_few(used), request)
 
 

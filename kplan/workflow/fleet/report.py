@@ -127,7 +127,7 @@ def _usage_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _unused_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    return {} if given.history is None else unused_objects(given.objects, given.history)
+    return {} if given.history is None else unused_objects(given)
 
 
 def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":

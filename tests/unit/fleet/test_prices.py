@@ -2,9 +2,8 @@
 
 from datetime import date
 from decimal import Decimal
-from fractions import Fraction
 
-from kplan.fleet.insight.costs import decimal_text, first_of_month, price_row
+from kplan.fleet.insight.costs import first_of_month, price_row, price_text
 from kplan.model.fleet import Prices
 
 PRICES = Prices(Decimal("0.1"), Decimal("0.02"), Decimal("0.3"))
@@ -31,9 +30,10 @@ def test_what_is_not_known_or_not_charged_has_no_amount() -> None:
 
 
 def test_amounts_are_rounded_half_to_even() -> None:
-    halves = [Fraction(each, 100_000) for each in (5, 15, 25)]
-    assert [decimal_text(each) for each in halves] == ["0.0000", "0.0002", "0.0002"]
-    assert decimal_text(Fraction(10**15) + Fraction(1, 10_000)) == f"{10**15}.0001"
+    halves = [price_text(each, 100_000, Decimal(1)) for each in (5, 15, 25)]
+    assert halves == ["0.0000", "0.0002", "0.0002"]
+    assert price_text(1, 3, Decimal("0.0005")) == "0.0002"
+    assert price_text(10**19 + 1, 10_000, Decimal(1)) == f"{10**15}.0001"
 
 
 def test_months_go_back_over_the_turn_of_the_year() -> None:
