@@ -94,6 +94,18 @@ class LogStore:
         self._tables = tables
         self._root = root
         self._rows: DataFrame | None = None
+        self._live: Sequence[Log] | None = None
+
+    @property
+    def lines(self) -> int:
+        """Count the lines that count; raises FleetError as `parts`."""
+        return sum(part.lines for log in self._live_logs() for part in log.parts)
+
+    def _live_logs(self) -> Sequence[Log]:
+        if self._live is None:
+            describe_jobs(self._spark, "list logs")
+            self._live = live_logs(self.parts())
+        return self._live
 
     def parts(self) -> list[LogPart]:
         """List what was read of logs; raises FleetError where a later version wrote it."""
@@ -153,7 +165,7 @@ class LogStore:
         if rows:
             lines = create_dataframe(self._spark, rows, LOG_SCHEMA)
             self._tables.add_lines("logs", lines, attempt)
-        self._rows = None
+        self._rows = self._live = None
 
     def topic_ends(self) -> dict[tuple[str, str], int]:
         """Return how far topics were read, by cluster and partition (`OffsetRange.source`)."""
@@ -175,8 +187,7 @@ class LogStore:
     def rows(self) -> "DataFrame":
         """Return all rows that count; raises FleetError where there are none."""
         if self._rows is None:
-            describe_jobs(self._spark, "list logs")
-            self._rows = self._live_rows(live_logs(self.parts()))
+            self._rows = self._live_rows(self._live_logs())
             describe_jobs(self._spark, "")
         return self._rows
 

@@ -9,6 +9,7 @@ from kplan.fleet.dataframe import inline_few
 from kplan.fleet.logs.requests import log_lineage, log_sums, usage_since
 from kplan.fleet.plan import FleetPlanRequest
 from kplan.fleet.policy import FleetPolicies
+from kplan.fleet.spark.session import CODEGEN_MIN_ROWS
 from kplan.fleet.store import Run, Store, add_run
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.desired import (
@@ -61,7 +62,9 @@ class ReportInputs:
         if found.is_small and list(runs) == [found.run]:
             return add_run(found.objects, found.run)
         rows = filter_clusters(self.options, found.store.objects_of_runs(runs))
-        return inline_rows(rows, sum(each.rows for each in runs), self.options)
+        count = sum(each.rows for each in runs)
+        self._expect_rows(count)
+        return inline_rows(rows, count, self.options)
 
     @cached_property
     def owned(self) -> OwnedObjects:
@@ -81,9 +84,18 @@ class ReportInputs:
     @cached_property
     def logs(self) -> "DataFrame":
         """The requests of logs; raises FleetError where no log was ever ingested."""
-        rows = _read_audit(self.options, self.ports, self.found.store)
+        store = self.found.store
+        rows = _read_audit(self.options, self.ports, store)
         few = rows if self.options.is_explain else inline_few(rows)
-        return self.found.keep(rows) if few is rows and self.keeps_logs else few
+        if few is not rows:
+            return few
+        self._expect_rows(store.logs.lines)
+        return self.found.keep(rows) if self.keeps_logs else rows
+
+    def _expect_rows(self, count: int) -> None:
+        """Have Spark plan for many rows where there may be so many."""
+        if count >= CODEGEN_MIN_ROWS:
+            self.found.expect_many_rows()
 
     @cached_property
     def history(self) -> "DataFrame | None":
