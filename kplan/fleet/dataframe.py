@@ -188,6 +188,8 @@ def map_clusters(
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
+    if not owns:
+        return create_dataframe(objects.sparkSession, [], schema)
     packed = {name: _pack(own) for name, own in owns.items()}
 
     def found(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor

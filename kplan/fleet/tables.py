@@ -22,6 +22,8 @@ PARQUET, DELTA, ICEBERG = "parquet", "delta", "iceberg"
 RUN_SCHEMA = "run string, attempt string, at string, format int, kplan_version string, rows long"
 ATTEMPT_SCHEMA = f"{OBJECT_SCHEMA}, attempt string"
 ORPHAN_AGE = timedelta(days=1)
+FILE_ROWS = 100_000
+"""Rows of a run in one file: Spark reads a small file in one task, however many rows it has."""
 LINES_OF = {"objects": "runs", "requests": "logs"}
 _MAX_ATTEMPTS = 3
 _CONFLICT_ERRORS = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT")
@@ -92,7 +94,9 @@ class ParquetTables:
     def add_objects(self, objects: "DataFrame", attempt: str) -> int:
         """Write a folder of its own, in few files: each cluster would have one of each kind.
 
-        Rows are counted by the tasks that write them: a task that is done again counts once.
+        Files are of FILE_ROWS at most: half a million ACLs that are alike take 5 MB, and one file
+        of that size is read by one task. Rows are counted by the tasks that write them: a task that
+        is done again counts once.
         """
         from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
@@ -100,7 +104,8 @@ class ParquetTables:
         seen, found = Observation(), rebalance(objects, "kind")
         if is_seen := can_observe(objects):
             found = found.observe(seen, F.count(F.lit(1)).alias("rows"))
-        found.write.partitionBy("kind").parquet(self._path("objects", attempt))
+        write = found.write.partitionBy("kind").option("maxRecordsPerFile", FILE_ROWS)
+        write.parquet(self._path("objects", attempt))
         return int(seen.get["rows"]) if is_seen else self.objects([attempt]).count()
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.errors import AnalysisException
 
+from kplan.fleet import tables
 from kplan.fleet.inventory import (
     OWNER_SCHEMA,
     changes,
@@ -200,6 +201,19 @@ def test_a_table_of_an_older_version_is_read_and_one_of_a_newer_is_refused(
     with pytest.raises(FleetError, match=f"has format {ROW_FORMAT + 1}") as refused:
         store.run("now")
     assert "kplan 99.0" in refused.value.hint
+
+
+def test_many_rows_of_a_kind_are_several_files_so_that_several_tasks_read_them(
+    spark: "SparkSession", objects: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "FILE_ROWS", 4)
+    store = Store(spark, str(tmp_path))
+    names = [f"topic-{n}" for n in range(10)]
+    run = store.add_run(objects([cluster(), *map(topic, names)]), "one", MONDAY)
+    assert run.rows == 11
+    assert len(list(tmp_path.glob("objects/*/kind=kafka_topic/*.parquet"))) == 3
+    assert len(list(tmp_path.glob("objects/*/kind=cluster/*.parquet"))) == 1
+    assert listed(store.objects(run), "identity") == [(each,) for each in ("id-eu", *names)]
 
 
 def test_a_store_that_cannot_be_written_keeps_what_it_has(
