@@ -84,7 +84,9 @@ def recommend_acls(
     objects: "DataFrame", used: "DataFrame", first: "DataFrame", request: RecommendRequest = WINDOW
 ) -> "DataFrame":
     """Compute the recommendation at once, as the command does."""
-    return inline_few(narrow_acls(usage_of(objects, used, first, request), request))
+    made = narrow_acls(usage_of(objects, used, first, request), request)
+    few = inline_few(made)
+    return made.localCheckpoint() if few is made else few  # Spark 3.5 takes no values
 
 
 def usage_of(
