@@ -1,6 +1,6 @@
 """Access in every cluster: the StandardAuthorizer (KIP-801) as joins on equality."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
@@ -330,9 +330,7 @@ def topic_access(objects: "DataFrame", principal: str) -> "DataFrame":
     allowed = F.when(everything, F.lit(-1)).otherwise(
         F.col("granted").bitwiseAND(F.bitwise_not("denied"))
     )
-    names = [
-        F.when(allowed.bitwiseAND(F.lit(bit)) != 0, F.lit(name)) for name, bit in _OPERATION_BITS
-    ]
+    names = bit_names(allowed, _OPERATION_BITS)
     return (
         found.select(
             "cluster",
@@ -344,7 +342,19 @@ def topic_access(objects: "DataFrame", principal: str) -> "DataFrame":
     )
 
 
-_OPERATION_BITS = [(name, 1 << at) for at, name in enumerate(sorted(OPERATIONS["TOPIC"]))]
+def name_bits(names: Iterable[str]) -> list[tuple[str, int]]:
+    """Give each name a bit, in alphabetical order: sets of them are added up as numbers."""
+    return [(name, 1 << at) for at, name in enumerate(sorted(names))]
+
+
+def bit_names(bits: "Column", of: Iterable[tuple[str, int]]) -> "list[Column]":
+    """Return each name whose bit is set; null where it is not. In: what `name_bits` gives."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return [F.when(bits.bitwiseAND(F.lit(bit)) != 0, F.lit(name)) for name, bit in of]
+
+
+_OPERATION_BITS = name_bits(OPERATIONS["TOPIC"])
 
 
 def _allowed_operations(acls: "DataFrame", rules: "DataFrame", principal: str) -> "DataFrame":

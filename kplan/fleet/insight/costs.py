@@ -221,7 +221,7 @@ def cost_table(
 
 
 def _days_of(name: str) -> "Column":
-    """Return a figure times its days."""
+    """Return a figure of a topic times its days: a long holds those of a month up to 290 PB."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.col(name) * F.col("days")

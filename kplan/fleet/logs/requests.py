@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.fleet.access import (
     REQUEST_COLUMNS,
     acl_rows,
+    bit_names,
     matching_acls,
+    name_bits,
     request_sums,
 )
 from kplan.fleet.inventory import topic_use
@@ -103,9 +105,8 @@ def last_usage(used: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     name = F.when(is_any_topic(), F.lit("idempotent produce")).otherwise(F.col("resource_name"))
-    bits = {each: 1 << at for at, each in enumerate(sorted(OPERATIONS))}
-    bit = F.expr("map({})".format(", ".join(f"'{each}', {n}" for each, n in bits.items())))
-    names = [F.when(F.col("bits").bitwiseAND(n) != 0, F.lit(each)) for each, n in bits.items()]
+    bits = name_bits(OPERATIONS)
+    bit = F.expr("map({})".format(", ".join(f"'{each}', {n}" for each, n in bits)))
     place = ("cluster", "principal", "resource_type", "resource_name")
     return (
         used.where("is_allowed")
@@ -119,7 +120,7 @@ def last_usage(used: "DataFrame") -> "DataFrame":
         )
         .select(
             *place,
-            F.concat_ws(", ", *names, "other").alias("operations"),
+            F.concat_ws(", ", *bit_names(F.col("bits"), bits), "other").alias("operations"),
             "count",
             F.date_format("last_at", "yyyy-MM-dd'T'HH:mm:ss'Z'").alias("last_at"),
         )

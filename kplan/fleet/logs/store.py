@@ -99,7 +99,7 @@ class LogStore:
     @property
     def lines(self) -> int:
         """Count the lines that count; raises FleetError as `parts`."""
-        return sum(part.lines for log in self._live_logs() for part in log.parts)
+        return _count_lines(self._live_logs())
 
     def _live_logs(self) -> Sequence[Log]:
         if self._live is None:
@@ -209,8 +209,7 @@ class LogStore:
         attempts = sorted({place[0] for place in places} - {""})
         found = []
         if attempts:
-            lines = sum(part.lines for log in logs for part in log.parts)
-            rows = max(1, lines // _LINES_PER_ROW)
+            rows = max(1, _count_lines(logs) // _LINES_PER_ROW)
             read = enable_codegen(self._tables.requests(attempts, REQUEST_SCHEMA), rows)
             found.append(read.join(live.drop("cluster"), ["attempt", "part"]).select(*names))
         if any(not place[0] for place in places):
@@ -289,6 +288,10 @@ def _known_logs(
         known.pop((part.cluster, part.source), None)
     stamps = [LogPart(*place, stamp, start=NO_ROWS) for place, stamp in sorted(known.items())]
     return [*removed_logs(parts), *removed, *ends, *stamps]
+
+
+def _count_lines(logs: Sequence[Log]) -> int:
+    return sum(part.lines for log in logs for part in log.parts)
 
 
 def _time(at: str) -> datetime:

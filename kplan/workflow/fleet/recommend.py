@@ -75,7 +75,7 @@ def recommend_privileges(
         ports.progress.stage("Comparing ACLs with usage")
         objects = given.objects
         found.keep_acls()
-        made = found.compute(narrower_acls(given, asked))
+        made = narrower_acls(given, asked)
         goes = found.compute(made.select("cluster", "identity").distinct())
         comes = found.compute(recommend.new_acl_rows(made, objects))
         describe_jobs(found.spark, "replay the logs with the recommended ACLs")
@@ -107,7 +107,7 @@ def recommend_privileges(
 
 
 def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
-    """Return what should take the place of ACLs that are wider than their use: NEW_ACL_SCHEMA.
+    """Compute what should take the place of ACLs that are wider than their use: NEW_ACL_SCHEMA.
 
     Raises FleetError where no log was ever ingested.
     """
@@ -117,7 +117,8 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     seen = recommend.first_seen(given.objects_of_runs(runs))
     days = given.found.compute(recommend.watched_days(given.objects, given.logs))
     used = recommend.acl_usage(given.objects, given.logs, days, seen, request)
-    return recommend.narrow_acls(given.found.compute_few(used), request)
+    made = recommend.narrow_acls(given.found.compute_few(used), request)
+    return given.found.compute(made)  # every table of it would compare again
 
 
 def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta) -> list[Run]:

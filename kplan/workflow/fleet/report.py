@@ -134,7 +134,7 @@ def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     if given.history is None:
         return {}
     asked = RecommendOptions(_WINDOW)
-    made = given.found.compute(narrower_acls(given, asked))
+    made = narrower_acls(given, asked)
     table = given.found.compute(recommend.recommendation_table(made, given.objects))
     return {"recommended": recommend.recommendation_counts(table), "recommendations": table}
 
