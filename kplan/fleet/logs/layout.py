@@ -204,24 +204,30 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
     found = _unwrap(sums.withColumn("plain", F.when(is_candidate, F.col("text"))), wrapped)
     found = _unwrap(found, F.regexp_extract("plain", _WRAPPED, 1))  # Docker wraps what log4j wrote
     head = F.substring_index(plain, _BEGINS, 1)
-    message = F.substr(plain, F.length(head) + F.lit(len(_BEGINS) + 1))
-    found = found.withColumn(
-        "head", F.when(plain.contains(begins) & ~plain.contains(MARK), head)
-    ).withColumn("message", F.when(F.col("head").isNotNull(), message))
+    message = F.substr(plain, F.length("head") + F.lit(len(_BEGINS) + 1))
     newer, older = (
         F.regexp_replace("message", each, _ALL_PARTS) for each in (NEWER_MESSAGE, OLDER_MESSAGE)
     )
-    found = (
-        found.withColumn("other", newer)
-        .withColumn(
-            "other", F.when(F.col("other") == F.col("message"), older).otherwise(F.col("other"))
+    other, is_newer = F.col("other"), F.col("other") != F.col("message")
+    # A step for all that can be said at once: Spark looks through all of them at each one.
+    return (
+        found.withColumn("head", F.when(plain.contains(begins) & ~plain.contains(MARK), head))
+        .withColumns(
+            {
+                "message": F.when(F.col("head").isNotNull(), message),
+                "time": F.regexp_replace("head", _TIME, f"$1 $2.$3{MARK}$4"),
+            }
         )
-        .withColumn("other", F.when(F.col("other") != F.col("message"), F.col("other")))
-        .withColumn("time", F.regexp_replace("head", _TIME, f"$1 $2.$3{MARK}$4"))
+        .withColumns(
+            {
+                "other": newer,
+                "other_at": F.try_to_timestamp(F.replace(time, F.lit(MARK), F.lit(""))),
+                "is_utc": F.coalesce(~time.endswith(MARK), F.lit(col=False)),
+            }
+        )
+        .withColumn("other", F.when(is_newer, other).otherwise(older))
+        .withColumn("other", F.when(is_newer, other))
     )
-    return found.withColumn(
-        "other_at", F.try_to_timestamp(F.replace(time, F.lit(MARK), F.lit("")))
-    ).withColumn("is_utc", F.coalesce(~time.endswith(MARK), F.lit(col=False)))
 
 
 def _unwrap(found: "DataFrame", json: "Column") -> "DataFrame":
@@ -235,12 +241,7 @@ def _unwrap(found: "DataFrame", json: "Column") -> "DataFrame":
         cloud_event_line(event["data"]),
     )
     at = F.date_format(event_instant(event), "yyyy-MM-dd HH:mm:ss.SSSSSS'Z '")
-    return (
-        found.withColumn("event", F.from_json(F.when(is_wrapped, json), EVENT_SCHEMA))
-        .withColumn("said_by_event", said)
-        .withColumn(
-            "plain",
-            F.coalesce(F.concat(F.coalesce(at, F.lit("")), F.col("said_by_event")), F.col("plain")),
-        )
-        .drop("event", "said_by_event")
-    )
+    line = F.coalesce(F.concat(F.coalesce(at, F.lit("")), said), F.col("plain"))
+    return found.withColumn(
+        "event", F.from_json(F.when(is_wrapped, json), EVENT_SCHEMA)
+    ).withColumn("plain", line)
