@@ -208,8 +208,8 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
     newer, older = (
         F.regexp_replace("message", each, _ALL_PARTS) for each in (NEWER_MESSAGE, OLDER_MESSAGE)
     )
-    other, is_newer = F.col("other"), F.col("other") != F.col("message")
-    # A step for all that can be said at once: Spark looks through all of them at each one.
+    other, is_matched = F.col("other"), F.col("other") != F.col("message")
+    # As few steps as there can be: at each one Spark looks through all that are there.
     return (
         found.withColumn("head", F.when(plain.contains(begins) & ~plain.contains(MARK), head))
         .withColumns(
@@ -225,8 +225,8 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
                 "is_utc": F.coalesce(~time.endswith(MARK), F.lit(col=False)),
             }
         )
-        .withColumn("other", F.when(is_newer, other).otherwise(older))
-        .withColumn("other", F.when(is_newer, other))
+        .withColumn("other", F.when(is_matched, other).otherwise(older))
+        .withColumn("other", F.when(is_matched, other))
     )
 
 
