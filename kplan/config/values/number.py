@@ -104,6 +104,8 @@ def divide(left: Number, right: Number) -> Number:
     """
     if right == 0:
         raise NumberError("division by zero")
+    if isinstance(left, int) and isinstance(right, int) and left % right == 0:
+        return exact(left // right)
     return exact(Fraction(left) / Fraction(right))
 
 
@@ -111,7 +113,15 @@ def modulo(left: Number, right: Number) -> Number:
     """Remainder with the sign of `left`; `left` itself when the divisor is zero, by Terraform."""
     if right == 0:
         return left
+    if isinstance(left, int) and isinstance(right, int) and _is_quotient_exact(left, right):
+        rest = abs(left) % abs(right)
+        return rest if left >= 0 else -rest
     return subtract(left, multiply(truncate(divide(left, right)), right))
+
+
+def _is_quotient_exact(left: int, right: int) -> bool:
+    """Whether the integral part of the quotient is the same before and after it is rounded."""
+    return left.bit_length() + right.bit_length() < PRECISION
 
 
 def truncate(value: Number) -> int:

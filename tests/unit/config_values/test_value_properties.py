@@ -19,6 +19,7 @@ from kplan.config.values.number import (
     number_text,
     parse_number,
     subtract,
+    truncate,
 )
 from kplan.config.values.sensitive import bare, has_sensitive, unmark_deep
 from kplan.config.values.value import (
@@ -125,6 +126,17 @@ def test_whole_arithmetic_is_exact_and_the_rest_is_rounded_once(
         assert abs(Fraction(modulo(left, right))) <= abs(Fraction(right)) * (
             1 + Fraction(1, 2**400)
         )
+
+
+whole_numbers = st.integers(min_value=-(2**600), max_value=2**600)
+
+
+@given(whole_numbers, whole_numbers.filter(bool), st.integers(min_value=-3, max_value=3))
+def test_whole_numbers_divide_as_fractions_do(factor: int, right: int, rest: int) -> None:
+    left = exact(factor * right + rest)
+    quotient = exact(Fraction(left) / Fraction(right))
+    assert divide(left, right) == quotient
+    assert modulo(left, right) == subtract(left, multiply(truncate(quotient), right))
 
 
 @given(st.integers(min_value=1, max_value=10**18), st.integers(min_value=1, max_value=10**18))
