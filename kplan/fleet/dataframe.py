@@ -179,23 +179,22 @@ def select_cluster(cluster: str, found: Mapping[str, Own]) -> Mapping[str, Own]:
 
 
 def map_clusters(
-    objects: "DataFrame", schema: str, work: ClusterTask[Own], owns: Mapping[str, Own]
+    objects: "DataFrame", schema: str, work: ClusterTask[Own], packed: Mapping[str, bytes]
 ) -> "DataFrame":
-    """Return the findings in the rows of each cluster that `owns` names.
+    """Return the findings in the rows of each cluster that `packed` names.
 
-    The schema has strings and longs. All of `owns` goes to every executor, but packed: a task
-    unpacks what its own clusters need. Rows come with what `rows.snapshot_of` inspects.
+    The schema has strings and longs. All of what `pack` made goes to every executor: a task unpacks
+    what its own clusters need. Rows come with what `rows.snapshot_of` inspects.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    if not owns:
+    if not packed:
         return create_dataframe(objects.sparkSession, [], schema)
-    packed = {name: _pack(own) for name, own in owns.items()}
 
     def found(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
         with _pause_gc():
             held = [Row(*each) for each in _row_tuples(given)]
-            own = pickle.loads(packed[held[0].cluster])  # noqa: S301 - our own, of a moment ago
+            own = unpack(packed[held[0].cluster])
             return arrow_table(list(work(held, own)), schema)
 
     is_object = ~F.col("kind").isin(*NON_OBJECT_KINDS)
@@ -206,15 +205,23 @@ def map_clusters(
     return map_groups(rows.select(*Row._fields), ("cluster",), found, schema)
 
 
-def _pack(own: object) -> bytes:
-    """Pickle what Python itself can, in half the time; values in policies are no such thing."""
+def pack(own: object) -> bytes:
+    """Pickle what is one cluster's own; what Python itself can, in half the time.
+
+    Values in policies are no such thing.
+    """
     from pyspark import cloudpickle
 
-    pack: Callable[[object], bytes] = cloudpickle.dumps
+    pack_all: Callable[[object], bytes] = cloudpickle.dumps
     try:
         return pickle.dumps(own, pickle.HIGHEST_PROTOCOL)
     except TypeError:
-        return pack(own)
+        return pack_all(own)
+
+
+def unpack(packed: bytes) -> Any:  # noqa: ANN401 - what was packed
+    """Return what `pack` packed."""
+    return pickle.loads(packed)  # noqa: S301 - our own, of a moment ago
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
-from kplan.fleet.dataframe import create_dataframe, map_clusters
-from kplan.fleet.inventory import is_manageable
+from kplan.fleet.dataframe import create_dataframe, map_clusters, pack
+from kplan.fleet.inventory import is_manageable_row
 from kplan.fleet.snapshot import (
     ABSENT_NAMES,
     CLUSTER,
@@ -98,13 +98,42 @@ FINDING_SCHEMA = (
     "reason string, attributes string, risk string, count long"
 )
 """The schema. `finding` is `change` or `obstacle` (what `kplan plan` tells), `drift` or `hidden`
-(what `kplan drift` tells), `managed` and `unmanaged` (`count` objects of a kind), `problem` (of a
-configuration or state), or `unread`."""
+(what `kplan drift` tells), `managed` and `unmanaged` (`count` objects of a kind), `undeclared` (an
+object in no state, and not declared), `problem` (of a configuration or state), or `unread`."""
 
 FINDING_ORDER = ("cluster", "finding", "kind", "address", "identity", "action", "reason")
 """How findings are shown: the same whatever order they were found in."""
 
 _FINDING_COLUMNS = tuple(each.split()[0] for each in FINDING_SCHEMA.split(", "))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlanRequest:
+    """What a task has to know of one cluster; without a request there is a problem.
+
+    Where it `lists_undeclared` each object in no state, and not declared, is a finding.
+    """
+
+    request: CompactRequest | None
+    problem: str = ""
+    lists_undeclared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRequest:
+    """What is declared and owned on one cluster, as its task unpacks it: a `ClusterPlanRequest`.
+
+    The objects of a large fleet take gigabytes, and a twentieth of that when they are packed.
+    """
+
+    packed: bytes
+    has_state: bool
+
+
+def pack_request(request: PlanRequest, *, lists_undeclared: bool = False) -> PackedRequest:
+    """Pack what is on the default connection, without places in files."""
+    found = ClusterPlanRequest(_compact_request(request), lists_undeclared=lists_undeclared)
+    return PackedRequest(pack(found), request.state.serial > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +143,7 @@ class FleetPlanRequest:
     `notes` name what is declared and not read.
     """
 
-    requests: Mapping[str, PlanRequest] = field(default_factory=dict)
+    requests: Mapping[str, PackedRequest] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -126,22 +155,13 @@ class FleetPlanRequest:
     @property
     def stateless(self) -> tuple[str, ...]:
         """Name the clusters that have no state yet: it was never written."""
-        return tuple(sorted(name for name, each in self.requests.items() if not each.state.serial))
+        return tuple(sorted(name for name, each in self.requests.items() if not each.has_state))
 
-    def for_cluster(self, cluster: str) -> "ClusterPlanRequest":
-        """Return what a task has to know of one cluster."""
-        request = self.requests.get(cluster)
-        return ClusterPlanRequest(
-            None if request is None else _compact_request(request), self.problems.get(cluster, "")
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterPlanRequest:
-    """The part of one cluster; without a request there is a problem."""
-
-    request: CompactRequest | None
-    problem: str = ""
+    def for_cluster(self, cluster: str) -> bytes:
+        """Return what a task has to know of one cluster, packed."""
+        if cluster in self.requests:
+            return self.requests[cluster].packed
+        return pack(ClusterPlanRequest(None, self.problems.get(cluster, "")))
 
 
 def _compact_request(request: PlanRequest) -> CompactRequest:
@@ -168,9 +188,8 @@ def plan_clusters(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFrame"
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     names = wanted.clusters
-    found = map_clusters(
-        objects, FINDING_SCHEMA, plan_cluster, {each: wanted.for_cluster(each) for each in names}
-    )
+    packed = {each: wanted.for_cluster(each) for each in names}
+    found = map_clusters(objects, FINDING_SCHEMA, plan_cluster, packed)
     if not names:
         return found
     values = {"finding": "problem", "reason": "The run does not know this cluster; take a new one."}
@@ -220,25 +239,10 @@ def undeclared_clusters(
     return others.select("cluster", reason.alias("reason")).orderBy("cluster")
 
 
-def unmanaged_objects(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFrame":
-    """List what is on clusters with a configuration, in no state, and not declared.
-
-    Out: cluster, kind, identity. What every cluster has of itself is left out.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    known = [
-        (cluster, kind, str(identity))
-        for cluster, request in sorted(wanted.requests.items())
-        for kind, names in expected_objects(request).items()
-        for identity in sorted(names)
-    ]
-    live = objects.where(F.col("cluster").isin(*wanted.requests) & is_manageable())
-    owned = create_dataframe(
-        objects.sparkSession, known, "cluster string, kind string, identity string"
-    )
+def undeclared_objects(data_frame: "DataFrame") -> "DataFrame":
+    """List the objects in no state, and not declared: cluster, kind, identity; in: findings."""
     names = ["cluster", "kind", "identity"]
-    return live.join(owned, names, "left_anti").select(*names).orderBy(*names)
+    return data_frame.where("finding = 'undeclared'").select(*names).orderBy(*names)
 
 
 def plan_cluster(rows: Iterable[Row], wanted: ClusterPlanRequest) -> list[dict[str, Any]]:
@@ -256,7 +260,8 @@ def plan_cluster(rows: Iterable[Row], wanted: ClusterPlanRequest) -> list[dict[s
         check_same_cluster(compact.rest.state, snapshot.cluster_id)
     except WrongClusterError as failure:
         return [_finding(cluster, "problem", reason=failure.detail)]
-    return list(_plan_findings(cluster, compact, (snapshot, equal), absent_names(held)))
+    found = list(_plan_findings(cluster, compact, (snapshot, equal), absent_names(held)))
+    return [*found, *_undeclared_findings(held, compact)] if wanted.lists_undeclared else found
 
 
 def _equal_objects(rows: Sequence[Row], compact: CompactRequest) -> EqualObjects:
@@ -326,6 +331,18 @@ def _hidden_findings(
         for identity in sorted(meant & hidden.keys()):
             text = str(hidden[identity])
             yield _finding(cluster, "hidden", kind=kind, identity=str(identity), reason=text)
+
+
+def _undeclared_findings(rows: Iterable[Row], compact: CompactRequest) -> Iterator[dict[str, Any]]:
+    """Return the objects in no state, and not declared; not what every cluster has of itself."""
+    known = expected_objects(compact.rest)
+    for row in rows:
+        identity = Identity(row.identity)
+        is_known = identity in known.get(row.kind, ()) or identity in compact.plain.get(
+            row.kind, ()
+        )
+        if is_manageable_row(row) and not is_known:
+            yield _finding(row.cluster, "undeclared", kind=row.kind, identity=row.identity)
 
 
 def _change_finding(cluster: str, finding: str, change: Change) -> dict[str, Any]:

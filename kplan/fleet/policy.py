@@ -5,7 +5,7 @@ from dataclasses import field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet.dataframe import map_clusters, select_cluster
+from kplan.fleet.dataframe import map_clusters, pack, select_cluster
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.kinds import KINDS
 from kplan.model.address import Address
@@ -58,9 +58,8 @@ class FleetPolicies:
 def check_policies(objects: "DataFrame", judges: FleetPolicies) -> "DataFrame":
     """Put everything that is live to the policies as if it were to be created: VIOLATIONS."""
     names = sorted({*judges.policies, *judges.problems})
-    return map_clusters(
-        objects, VIOLATION_SCHEMA, check_cluster, {each: judges.for_cluster(each) for each in names}
-    )
+    packed = {each: pack(judges.for_cluster(each)) for each in names}
+    return map_clusters(objects, VIOLATION_SCHEMA, check_cluster, packed)
 
 
 def check_cluster(rows: Sequence[Row], judges: FleetPolicies) -> Iterator[dict[str, Any]]:

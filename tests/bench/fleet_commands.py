@@ -4,8 +4,9 @@
         [--lines 1000000] [--only recommend,report] [--keep DIR]
 
 Each command is a process of its own with the default heap: it starts Spark, reads the store and
-prints its tables. `--keep` names a folder that is made once and used again. Beside the seconds are
-the CPU seconds of all its processes, and the most memory that one of them held.
+prints its tables. Every cluster has a configuration and a state of its own with all its objects.
+`--keep` names a folder that is made once and used again. Beside the seconds are the CPU seconds of
+all its processes, and the most memory that one of them held.
 """
 
 import argparse
@@ -21,13 +22,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from kplan.config.inputs import Inputs
+from kplan.config.load import load_configuration
 from kplan.fleet.snapshot import snapshot_rows, write_snapshot
+from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_rules import Topic
+from kplan.model.address import Address
+from kplan.model.plan import Action, Change, Plan, PlanBasis
 from kplan.model.resource import Identity
-from kplan.model.state import Broker, KindSnapshot, LiveObject, Snapshot
+from kplan.model.state import Broker, KindSnapshot, LiveObject, OwnedObject, Snapshot, State
+from kplan.state.file import write_state
+from kplan.state.plan_file import plan_metadata, write_plan
 from tests.bench.fleet import Took, below, most_mb
 from tests.bench.fleet_made import PRINCIPALS, TEAMS
 
@@ -36,13 +44,17 @@ _SAMPLE_S = 0.1
 _KPLAN = str(Path(sys.executable).with_name("kplan"))
 _SNAPSHOT = "snapshot.jsonl"
 """What every cluster has."""
+_CLUSTER_ID = "cluster-id"
 _COMMANDS: dict[str, Sequence[str]] = {
     "inventory": ("inventory",),
     "history": ("history", "team0.topic.0"),
     "drift -since": ("drift", "-since=a"),
+    "plan": ("plan",),
+    "drift": ("drift",),
     "lint": ("lint",),
     "access": ("access", "of", "User:7"),
     "audit usage": ("audit", "usage"),
+    "replay": ("replay", "saved.kplan"),
     "recommend": ("recommend", f"-window={(DAYS - 2) * 24}h"),
     "costs": ("costs",),
     "trends": ("trends",),
@@ -91,10 +103,13 @@ def _folder(kept: str) -> Iterator[Path]:
 
 def _make(folder: Path, fleet: Fleet) -> None:
     blocks = [
-        f'cluster "c{n}" {{\n  snapshot = "{_SNAPSHOT}"\n  audit = ["logs/c{n}.log"]\n}}\n'
+        f'cluster "c{n}" {{\n  snapshot = "{_SNAPSHOT}"\n  audit = ["logs/c{n}.log"]\n'
+        f'  configuration = "clusters/c{n}"\n}}\n'
         for n in range(fleet.clusters)
     ]
     (folder / "fleet.hcl").write_text('store {\n  path = "tables"\n}\n' + "\n".join(blocks))
+    _write_configurations(folder, fleet)
+    _write_plan(folder / "saved.kplan", fleet)
     _write_snapshot(folder, fleet, 1)
     _run(folder, "snapshot (the first)", ("snapshot", "-run=a"))
     _write_snapshot(folder, fleet, 0)
@@ -132,6 +147,64 @@ def _children_cpu() -> float:
 # ---- what is made
 
 
+def _write_configurations(folder: Path, fleet: Fleet) -> None:
+    """Declare and own all that a cluster has; of a hundredth of its topics another retention."""
+    one = folder / "clusters" / "c0"
+    one.mkdir(parents=True)
+    text = _CONFIGURATION.replace("TOPICS", str(fleet.topics)).replace("ACLS", str(fleet.acls))
+    (one / "main.tf").write_text(text.replace("TEAMS", str(TEAMS)))
+    declared = load_configuration(one, Inputs(), KINDS).resources
+    assert {each.identity for each in declared if each.address.kind == "kafka_acl"} == {
+        AclKind().identify(each) for each in _acls(fleet)
+    }
+    owned = {
+        each.address: OwnedObject(each.address, each.identity, each.value) for each in declared
+    }
+    (one / "state").mkdir()
+    write_state(one / "state/kplan.json", State("bench", 1, _CLUSTER_ID, owned=owned))
+    for n in range(1, fleet.clusters):
+        shutil.copytree(one, folder / "clusters" / f"c{n}")
+
+
+_CONFIGURATION = """\
+resource "kafka_topic" "all" {
+  count              = TOPICS
+  name               = "team${count.index % TEAMS}.topic.${count.index}"
+  partitions         = 3
+  replication_factor = 3
+  config             = { "retention.ms" = count.index % 100 == 99 ? "1000" : "86400000" }
+}
+
+resource "kafka_acl" "all" {
+  count                        = ACLS
+  resource_type                = "Topic"
+  resource_pattern_type_filter = count.index % 3 == 0 ? "Prefixed" : "Literal"
+  resource_name = join(".", [
+    "team${count.index % TOPICS % TEAMS}.topic",
+    count.index % 3 == 0 ? "" : count.index % TOPICS
+  ])
+  acl_principal       = "User:${count.index % TOPICS * 7919 % PRINCIPALS}"
+  acl_host            = "*"
+  acl_operation       = count.index % 2 == 0 ? "Read" : "Write"
+  acl_permission_type = count.index % 50 == 49 ? "Deny" : "Allow"
+}
+""".replace("PRINCIPALS", str(PRINCIPALS))
+
+
+def _write_plan(file: Path, fleet: Fleet) -> None:
+    """Save a plan, for all clusters, that deletes a hundredth of the ACLs."""
+    kind = AclKind()
+    changes = tuple(
+        Change(
+            Address(kind.name, "all", n), kind.name, kind.identify(each), Action.DELETE, each, None
+        )
+        for n, each in enumerate(_acls(fleet))
+        if n % 100 == 0
+    )
+    plan = Plan(PlanBasis("", "", 0, _CLUSTER_ID), changes, ())
+    write_plan(file, plan, plan_metadata(plan, expires_at="", nonce="1"))
+
+
 def _write_snapshot(folder: Path, fleet: Fleet, age_days: int) -> None:
     """Write what each cluster has; a thousandth of the topics differs from the day before."""
     objects: list[tuple[ResourceKind, Topic | Acl]] = [
@@ -143,7 +216,7 @@ def _write_snapshot(folder: Path, fleet: Fleet, age_days: int) -> None:
         readings.setdefault(kind.name, {})[kind.identify(each)] = LiveObject(each, "")
     at = datetime.now(UTC) - timedelta(days=age_days)
     snapshot = Snapshot(
-        "cluster-id",
+        _CLUSTER_ID,
         (Broker(1, "127.0.0.1", 9092, ""),),
         {name: KindSnapshot(found) for name, found in readings.items()},
         taken_at=at.isoformat(timespec="seconds"),

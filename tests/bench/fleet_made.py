@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.plan import FleetPlanRequest
+from kplan.fleet.plan import FleetPlanRequest, pack_request
 from kplan.fleet.snapshot import OBJECT_SCHEMA
 from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
@@ -81,7 +81,7 @@ def wanted(clusters: int, topics: int) -> FleetPlanRequest:
     owned = {
         each.address: OwnedObject(each.address, each.identity, each.value) for each in resources
     }
-    request = PlanRequest(resources, {}, State("bench", 1, owned=owned))
+    request = pack_request(PlanRequest(resources, {}, State("bench", 1, owned=owned)))
     return FleetPlanRequest({f"c{n}": request for n in range(clusters)})
 
 

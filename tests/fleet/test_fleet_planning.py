@@ -18,11 +18,13 @@ from kplan.fleet.compat import takes_arrow_tables
 from kplan.fleet.plan import (
     FINDING_ORDER,
     FleetPlanRequest,
+    PackedRequest,
     coverage,
     finding_counts,
+    pack_request,
     plan_clusters,
     undeclared_clusters,
-    unmanaged_objects,
+    undeclared_objects,
 )
 from kplan.fleet.policy import FleetPolicies, check_policies
 from kplan.fleet.reader import SnapshotSource, read_clusters, read_rows
@@ -58,11 +60,12 @@ def refused() -> MemoryCluster:
     raise UnreachableError("nobody answers")
 
 
-def wants(name: str) -> PlanRequest:
+def wants(name: str, *, lists_undeclared: bool = False) -> PackedRequest:
     address = Address.parse(f"kafka_topic.{name}")
     place = SourceRange("main.tf", 1, 1, 1, 1)
     resource = Resource(address, Identity(name), Topic(name, 6, 1), place)
-    return PlanRequest((resource,), {}, State("lineage"))
+    request = PlanRequest((resource,), {}, State("lineage"))
+    return pack_request(request, lists_undeclared=lists_undeclared)
 
 
 def test_clusters_are_read_where_spark_works_and_one_that_is_down_takes_none_with_it(
@@ -143,8 +146,8 @@ def test_what_nobody_declares_is_named_and_a_cluster_without_a_state_is_too(obje
             *read_rows(SnapshotSource("us", {}, partial(memory, "a"))),
         ]
     )
-    wanted = FleetPlanRequest({"eu": wants("a")})
-    found = unmanaged_objects(rows, wanted).where("kind = 'kafka_topic'")
+    wanted = FleetPlanRequest({"eu": wants("a", lists_undeclared=True)})
+    found = undeclared_objects(plan_clusters(rows, wanted)).where("kind = 'kafka_topic'")
     assert [tuple(each) for each in found.collect()] == [("eu", "kafka_topic", "b")]
     told = undeclared_clusters(rows, wanted.clusters, wanted.stateless).collect()
     assert [tuple(each) for each in told] == [

@@ -8,23 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kplan.cluster.request import ClusterDescription
-from kplan.config.declarations.file import FLEET_FILE, configuration_files
+from kplan.config.declarations.file import FLEET_FILE
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs, Trust
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import NoClusterError
-from kplan.config.policies.block import load_policy_folder
 from kplan.fleet.dataframe import MAX_ROWS, collect_table, explain_table
-from kplan.fleet.plan import FleetPlanRequest, expected_objects
-from kplan.fleet.policy import FleetPolicies
+from kplan.fleet.plan import FleetPlanRequest, PackedRequest, expected_objects, pack_request
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.fleet.spark.session import SparkSettings
 from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic, has_errors
-from kplan.model.errors import ConfigError, FleetError, KplanError, UnreadableError
-from kplan.model.policy import Policy
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.errors import FleetError, KplanError, UnreadableError
 from kplan.model.resource import Identity, connection_name
 from kplan.model.state import KindSnapshot, Snapshot, State
 from kplan.model.table import FigureTable
@@ -118,10 +115,13 @@ def load_desired_names(
 ) -> RequestedObjects:
     """List the objects declared or owned on each cluster, for a run to read by name.
 
-    What cannot be made out yet is left out: `kplan fleet plan` tells why.
+    What cannot be made out yet is left out: `kplan fleet plan` tells why. A snapshot in a file
+    holds what it holds, whatever is asked for.
     """
     found: RequestedObjects = {}
     for each in _configured_clusters(fleet, options, ports):
+        if each.snapshot is not None:
+            continue
         project = _cluster_project(each, options.inputs, ports)
         try:
             configuration = load_configuration(project.folder, project.inputs, KINDS)
@@ -132,32 +132,57 @@ def load_desired_names(
 
 
 def load_desired(
-    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
+    fleet: FleetConfiguration,
+    options: FleetOptions,
+    ports: FleetPorts,
+    objects: "DataFrame",
+    *,
+    lists_undeclared: bool = False,
 ) -> FleetPlanRequest:
     """Load the configuration and state of each cluster; one with errors is reported by itself.
 
-    Data sources are answered from the rows of the run, so that a plan is about one moment.
+    Data sources are answered from the rows of the run, so that a plan is about one moment. With
+    `lists_undeclared` objects that no one declares are findings.
     """
-    requests: dict[str, PlanRequest] = {}
-    problems: dict[str, str] = {}
-    notes = list(_fleet_file_notes(options))
-    for name, project, found in _load_configurations(fleet, options, ports, objects):
+    found = DesiredCollector(options, lists_undeclared=lists_undeclared)
+    for each in load_configurations(fleet, options, ports, objects):
+        found.add(each)
+    return found.request()
+
+
+class DesiredCollector:
+    """Gathers what is declared and owned, of many clusters only as it is packed for their tasks."""
+
+    def __init__(self, options: FleetOptions, *, lists_undeclared: bool = False) -> None:
+        self._lists_undeclared = lists_undeclared
+        self._requests: dict[str, PackedRequest] = {}
+        self._problems: dict[str, str] = {}
+        self._notes = list(_fleet_file_notes(options))
+
+    def add(self, loaded: "LoadedConfiguration") -> None:
+        """Add a cluster."""
+        name, project, found = loaded
         try:
-            configuration = _require_configuration(found)
-            requests[name] = _plan_request(project, configuration)
-            others = {each.provider for each in configuration.resources} - {""}
-            notes += [
-                f"{name}: {each.detail}"
-                for each in configuration.diagnostics
-                if each.code == "KP312"
-            ]
-            notes += [
-                f"{name}: what is on {connection_name(each)} is not read."
-                for each in sorted(others)
-            ]
+            configuration = require_configuration(found)
+            request = _plan_request(project, configuration)
         except KplanError as failure:
-            problems[name] = _failure_text(failure)
-    return FleetPlanRequest(requests, problems, tuple(notes))
+            self._problems[name] = failure_text(failure)
+            return
+        self._requests[name] = pack_request(request, lists_undeclared=self._lists_undeclared)
+        self._notes += _configuration_notes(name, configuration)
+
+    def request(self) -> FleetPlanRequest:
+        """Return all of it."""
+        return FleetPlanRequest(self._requests, self._problems, tuple(self._notes))
+
+
+def _configuration_notes(name: str, configuration: Configuration) -> Iterator[str]:
+    """Say what is declared for a cluster and not read."""
+    for each in configuration.diagnostics:
+        if each.code == "KP312":
+            yield f"{name}: {each.detail}"
+    for provider in sorted({each.provider for each in configuration.resources} - {""}):
+        yield f"{name}: what is on {connection_name(provider)} is not read."
 
 
 def _fleet_file_notes(options: FleetOptions) -> Iterator[str]:
@@ -172,52 +197,14 @@ def _fleet_file_notes(options: FleetOptions) -> Iterator[str]:
         yield "fleet.hcl differs from the trusted one, which this plan uses."
 
 
-def load_policies(
-    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
-) -> tuple[FleetPolicies, tuple[str, ...]]:
-    """Gather the policies of each cluster's configuration, and say which are not evaluated."""
-    policies: dict[str, tuple[Policy, ...]] = {}
-    owned: dict[str, dict[tuple[str, Identity], Address]] = {}
-    problems: dict[str, str] = {}
-    left_out: list[str] = []
-    for name, project, found in _load_configurations(fleet, options, ports, objects):
-        try:
-            configuration = _require_configuration(found)
-            more, others = _load_other_policies(project.folder, configuration)
-            policies[name] = (*configuration.policies, *more)
-            held = _read_state(project).for_provider("").owned.values()
-            owned[name] = {(each.address.kind, each.identity): each.address for each in held}
-            left_out += [f"{name}: policies of {each} are not evaluated." for each in others]
-        except KplanError as failure:
-            problems[name] = _failure_text(failure)
-    return FleetPolicies(policies, owned, problems, ports.now().date()), tuple(left_out)
-
-
-def _load_other_policies(
-    folder: Path, configuration: Configuration
-) -> tuple[tuple[Policy, ...], tuple[str, ...]]:
-    """Load the policies of other folders, and name what holds policies in Python."""
-    found: list[Policy] = []
-    left_out: list[str] = []
-    for path in configuration.policy_settings.paths:
-        place = folder / path
-        if place.is_dir() and configuration_files(place):
-            made = load_policy_folder(place, KINDS, path)
-            if has_errors(made.diagnostics):
-                raise ConfigError(made.diagnostics, made.sources)
-            found += made.policies
-        if not place.is_dir() or any(place.glob("*.py")):
-            left_out.append(path)
-    return tuple(found), tuple(left_out)
-
-
 LoadedConfiguration = tuple[str, Project, Configuration | KplanError]
 """A cluster, and its configuration or why it has none that could be used."""
 
 
-def _load_configurations(
+def load_configurations(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
 ) -> Iterator[LoadedConfiguration]:
+    """Load one configuration after the other; of none more is held than is asked for."""
     for each in _configured_clusters(fleet, options, ports):
         project = _cluster_project(each, options.inputs, ports)
         try:
@@ -231,13 +218,15 @@ def _load_configurations(
             yield each.name, project, failure
 
 
-def _require_configuration(found: Configuration | KplanError) -> Configuration:
+def require_configuration(found: Configuration | KplanError) -> Configuration:
+    """Return it, or raise why there is none."""
     if isinstance(found, KplanError):
         raise found
     return found
 
 
-def _failure_text(failure: KplanError) -> str:
+def failure_text(failure: KplanError) -> str:
+    """Write the errors of a cluster in one line."""
     return "; ".join(
         f"{each.code} {each.summary}: {each.detail}"
         for each in failure.diagnostics
@@ -247,7 +236,7 @@ def _failure_text(failure: KplanError) -> str:
 
 def read_owned(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
     """Read the state of the cluster itself. Raises StateError and ClusterError."""
-    return _read_state(_cluster_project(cluster, options.inputs, ports)).for_provider("")
+    return read_project_state(_cluster_project(cluster, options.inputs, ports)).for_provider("")
 
 
 def list_owners(
@@ -263,7 +252,7 @@ def list_owners(
         try:
             owned = read_owned(each, options, ports).owned.values()
         except KplanError as failure:
-            unknown.append(f"{each.name}: the owner is unknown: {_failure_text(failure)}")
+            unknown.append(f"{each.name}: the owner is unknown: {failure_text(failure)}")
             continue
         name = str(each.configuration)
         found += [
@@ -314,7 +303,7 @@ def _cluster_trust(folder: Path, trust: Trust | None) -> Trust | None:
     return Trust(trust.repository, trust.ref / folder)
 
 
-def _read_state(project: Project) -> State:
+def read_project_state(project: Project) -> State:
     """Read the state, with the results of an interrupted apply."""
     state, journal = read_or_create_state(project), project.store.read_journal()
     return state if journal is None else replay_journal(state, journal)[0]
@@ -324,7 +313,7 @@ def _plan_request(project: Project, configuration: Configuration) -> PlanRequest
     return PlanRequest(
         resources=tuple(each for each in configuration.resources if not each.provider),
         outputs=output_values(configuration),
-        state=_read_state(project),
+        state=read_project_state(project),
         config_digest=configuration.digest,
         adds_first=add_first_connections(configuration),
         moved=configuration.refactorings.moved,

@@ -267,7 +267,7 @@ def count_owners(
 def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figures:
     """Compare every cluster with its configuration (plan), or with its state (drift)."""
     with open_snapshot(options, ports) as found:
-        asked = load_desired(found.fleet, options, ports, found.objects)
+        asked = load_desired(found.fleet, options, ports, found.objects, lists_undeclared=is_drift)
         ports.progress.stage("Planning")
         describe_jobs(found.spark, "plan clusters")
         everything = found.compute(plan.plan_clusters(found.objects, asked))
@@ -282,7 +282,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
             ),
         }
         if is_drift:
-            tables["unmanaged"] = plan.unmanaged_objects(found.objects, asked)
+            tables["unmanaged"] = plan.undeclared_objects(everything)
         title = "Drift of the fleet" if is_drift else "Plan of the fleet"
         if options.is_explain:
             return render_figures(title, tables, (options, found))

@@ -8,19 +8,13 @@ from typing import TYPE_CHECKING
 from kplan.fleet.dataframe import inline_few
 from kplan.fleet.logs.requests import log_lineage, log_sums, usage_since
 from kplan.fleet.plan import FleetPlanRequest
-from kplan.fleet.policy import FleetPolicies
 from kplan.fleet.spark.session import CODEGEN_MIN_ROWS
 from kplan.fleet.store import Run, Store, add_run
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet.desired import (
-    FleetOptions,
-    FleetPorts,
-    list_owners,
-    load_desired,
-    load_policies,
-)
+from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners
 from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
 from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows
+from kplan.workflow.fleet.policies import PoliciesToCheck, load_declarations
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -72,14 +66,9 @@ class ReportInputs:
         return list_owners(self.found.fleet, self.options, self.ports)
 
     @cached_property
-    def desired(self) -> FleetPlanRequest:
-        """What is declared and owned on all clusters."""
-        return load_desired(self.found.fleet, self.options, self.ports, self.found.objects)
-
-    @cached_property
-    def policies(self) -> tuple[FleetPolicies, tuple[str, ...]]:
-        """The policies of all clusters; and which are left out."""
-        return load_policies(self.found.fleet, self.options, self.ports, self.found.objects)
+    def declarations(self) -> tuple[FleetPlanRequest, PoliciesToCheck]:
+        """What is declared and owned on all clusters, and their policies."""
+        return load_declarations(self.found.fleet, self.options, self.ports, self.found.objects)
 
     @cached_property
     def logs(self) -> "DataFrame":

@@ -50,7 +50,7 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
         for name, rows in charts.items():  # drawn whole, whatever -limit says
             most = page.MAX_DAYS * (page.MAX_LINES + 1)
             tables = (*tables, options.make_table(name, rows, most))
-        notes = (*made.notes, *given.policies[1], *given.owned[1])
+        notes = (*made.notes, *given.declarations[1][1], *given.owned[1])
         return replace(made, tables=tables, notes=notes)
 
 
@@ -60,7 +60,7 @@ def _all_tables(given: ReportInputs) -> "dict[str, DataFrame]":
     What they share is read before, by one of them.
     """
     given.found.keep_acls()
-    _ = given.runs, given.history, given.policies, given.desired, given.owned
+    _ = given.runs, given.history, given.declarations, given.owned
     with open_query_pool() as pool:
         found = [pool.submit(_section_tables, section, given) for section in SECTIONS]
         return {name: rows for each in found for name, rows in each.result().items()}
@@ -72,7 +72,7 @@ def _section_tables(section: SectionTables, given: ReportInputs) -> "Mapping[str
 
 
 def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    asked, _ = given.policies
+    _, (asked, _) = given.declarations
     judged = policy.check_policies(given.objects, asked)
     return {
         "unhealthy": page.unhealthy_topics(given.objects),
@@ -82,7 +82,7 @@ def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    request = given.desired
+    request, _ = given.declarations
     everything = given.found.compute(plan.plan_clusters(given.objects, request))
     rows = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = rows.groupBy("cluster", "finding", "risk").count()

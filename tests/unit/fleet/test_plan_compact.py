@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from kplan.fleet.plan import ClusterPlanRequest, FleetPlanRequest, plan_cluster
+from kplan.fleet.dataframe import unpack
+from kplan.fleet.plan import ClusterPlanRequest, pack_request, plan_cluster
 from kplan.fleet.snapshot import Row, snapshot_rows
 from kplan.model.address import Address
 from kplan.model.errors import Refusal
@@ -26,7 +27,7 @@ def check_same(request: PlanRequest, live: Snapshot) -> CompactRequest:
     """Return what is sent, which gives the findings of all that is known."""
     rows = list(snapshot_rows("eu", live, {}))
     whole = CompactRequest(request, {}, request_size(request))
-    sent = FleetPlanRequest({"eu": request}).for_cluster("eu").request
+    sent: CompactRequest | None = unpack(pack_request(request).packed).request
     assert sent is not None
     assert told(rows, sent) == told(rows, whole)
     return sent

@@ -19,6 +19,7 @@ from kplan.cluster.settings import (
 )
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs
+from kplan.fleet.dataframe import unpack
 from kplan.fleet.plan import plan_cluster
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.fleet.snapshot import Row
@@ -166,7 +167,7 @@ def taken(found: ProjectHarness) -> Sequence[Row]:
 
 def told(found: ProjectHarness, rows: Sequence[Row]) -> list[dict[str, Any]]:
     wanted = load_desired(*fleet(found), None)  # type: ignore[arg-type] # for data only
-    return plan_cluster(rows, wanted.for_cluster("eu"))
+    return plan_cluster(rows, unpack(wanted.for_cluster("eu")))
 
 
 def of(sort: str, rows: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -331,7 +332,7 @@ def test_what_is_on_other_connections_is_told(tmp_path: Path) -> None:
     found = load_desired(*fleet(here), None)  # type: ignore[arg-type] # for data only
     assert found.notes == ("eu: what is on kafka.west is not read.",)
     rows = taken(here)
-    changes = of("change", plan_cluster(rows, found.for_cluster("eu")))
+    changes = of("change", plan_cluster(rows, unpack(found.for_cluster("eu"))))
     assert "kafka_topic.west" not in {row[1] for row in changes}
 
 
@@ -352,7 +353,7 @@ def test_data_sources_are_answered_from_the_run(tmp_path: Path) -> None:
     here.write(PROVIDER + WITH_DATA)
     rows = taken(here)
     wanted = load_desired(*fleet(here), Rows(rows))  # type: ignore[arg-type] # as Spark
-    found = plan_cluster(rows, wanted.for_cluster("eu"))
+    found = plan_cluster(rows, unpack(wanted.for_cluster("eu")))
     assert of("change", found) == same(here.plan(has_broker_check=False).plan.changes)
     (new,) = [each for each in found if each["finding"] == "change"]
     assert json.loads(new["attributes"])["partitions"] == 7

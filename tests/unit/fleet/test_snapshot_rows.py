@@ -8,7 +8,8 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import AclBinding, NewTopic
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
-from kplan.fleet.plan import FleetPlanRequest, plan_cluster
+from kplan.fleet.dataframe import unpack
+from kplan.fleet.plan import FleetPlanRequest, pack_request, plan_cluster
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.fleet.snapshot import Row, read_snapshot, snapshot_from_rows, write_snapshot
 from kplan.kinds import KINDS
@@ -178,7 +179,7 @@ def test_the_drift_of_a_fleet_is_that_of_each_cluster() -> None:
     request = PlanRequest((), {}, state)
     asked = {"kafka_topic": {Identity("a"), Identity("b"), Identity("gone")}}
     rows = read_rows(SnapshotSource("eu", {}, memory, expected_names=asked))
-    found = plan_cluster(rows, FleetPlanRequest({"eu": request}).for_cluster("eu"))
+    found = plan_cluster(rows, unpack(pack_request(request).packed))
     snapshot = snapshot_from_rows(rows)
     assert not isinstance(snapshot, str)
     own = find_drift(state, snapshot, KINDS)
@@ -192,7 +193,7 @@ def test_the_drift_of_a_fleet_is_that_of_each_cluster() -> None:
 
 def test_a_cluster_without_a_sound_configuration_is_told_and_not_planned() -> None:
     wanted = FleetPlanRequest(problems={"eu": "KP142: no such resource"})
-    (found,) = plan_cluster(read(), wanted.for_cluster("eu"))
+    (found,) = plan_cluster(read(), unpack(wanted.for_cluster("eu")))
     assert (found["finding"], found["reason"]) == ("problem", "KP142: no such resource")
 
 
@@ -200,6 +201,6 @@ def test_nothing_is_planned_from_a_cluster_that_was_not_read() -> None:
     """Design law 2: what was not read is not absent."""
     state = State("lineage", owned={(one := owned("a", 3)).address: one})
     rows = read_rows(SnapshotSource("eu", {}, file=Path("not-there.jsonl")))
-    wanted = FleetPlanRequest({"eu": PlanRequest((), {}, state)})
-    (found,) = plan_cluster(rows, wanted.for_cluster("eu"))
+    wanted = FleetPlanRequest({"eu": pack_request(PlanRequest((), {}, state))})
+    (found,) = plan_cluster(rows, unpack(wanted.for_cluster("eu")))
     assert (found["finding"], found["kind"]) == ("unread", "*")

@@ -9,6 +9,7 @@ import pytest
 
 from kplan.cli.run import run
 from kplan.config.inputs import Inputs, Trust
+from kplan.fleet.dataframe import unpack
 from kplan.fleet.plan import FleetPlanRequest
 from kplan.model.errors import UsageError
 from kplan.workflow.connection import remote_state_store
@@ -102,7 +103,8 @@ def test_resources_are_those_of_the_change_and_all_else_is_of_the_checkout(
     assert provider.arguments["bootstrap_servers"] == ["eu.example:9093"]
     found = load(given)
     assert found.problems == {}
-    assert [each.identity for each in found.requests["eu"].resources] == ["changed"]
+    sent = unpack(found.for_cluster("eu")).request.expand({})
+    assert [each.identity for each in sent.resources] == ["changed"]
     assert "fleet.hcl differs from the trusted one, which this plan uses." in found.notes
 
 
@@ -112,7 +114,7 @@ def test_the_state_is_that_of_the_checkout(change: Path, base: Path) -> None:
     given = options(change, base)
     (cluster,) = read_fleet(given).clusters
     assert cluster.state is None or cluster.state.is_relative_to(base)
-    assert load(given).requests["eu"].state.serial == 0
+    assert load(given).stateless == ("eu",)
 
 
 @pytest.mark.parametrize(
