@@ -206,16 +206,19 @@ def from_document(schema: type[Any], found: Mapping[str, object]) -> Any:  # noq
         KeyError: a required attribute is missing.
 
     """
-    wanted = schema_fields(schema)
-    kept = _internal_names(cast("Hashable", schema))
-    return schema(
-        **{
-            each.name: _to_tuples(found[each.name])
-            for each in wanted
-            if each.is_required or each.name in found
-        },
-        **{name: _to_tuples(found[name]) for name in kept if name in found},
-    )
+    values = {}
+    for name, is_required in _document_names(cast("Hashable", schema)):
+        if is_required or name in found:
+            value = found[name]
+            values[name] = _to_tuples(value) if type(value) is list else value
+    return schema(**values)
+
+
+@cache
+def _document_names(key: Hashable) -> tuple[tuple[str, bool], ...]:
+    """List the names that a document may have, and whether it must."""
+    declared = ((each.name, each.is_required) for each in _schema_fields(key))
+    return (*declared, *((name, False) for name in _internal_names(key)))
 
 
 def _to_tuples(value: object) -> object:

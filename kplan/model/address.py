@@ -67,6 +67,8 @@ def _parse_key(raw: str | None) -> str | int | None:
         return None
     if raw[1] == '"' and "\\" not in raw:
         return raw[2:-2]
+    if raw[1] in "123456789" and raw[1:-1].isdecimal():
+        return int(raw[1:-1])
     key: str | int = json.loads(raw[1:-1])
     return key
 
