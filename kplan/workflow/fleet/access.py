@@ -1,6 +1,7 @@
 """Use cases over many clusters: permissions, and the effect of plans on real requests."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from kplan.model.table import Figures
 from kplan.state.plan_file import read_plan
 from kplan.workflow.access import KIND
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
-from kplan.workflow.fleet.fleet import open_snapshot, render_figures
+from kplan.workflow.fleet.fleet import open_snapshot, render_figures, until_cluster
 from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.policies import load_policies
@@ -44,8 +45,16 @@ def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: 
 def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figures:
     """List the operations of a principal on the topics of every cluster."""
     with open_snapshot(options, ports) as found:
-        values = {"access": access.topic_access(found.objects, principal)}
-        return render_figures(f"Access of {principal}", values, (options, found))
+
+        def tables(objects: "DataFrame") -> "Mapping[str, DataFrame]":
+            return {"access": access.topic_access(objects, principal)}
+
+        return render_figures(
+            f"Access of {principal}",
+            tables(found.objects),
+            (options, found),
+            first_tables=lambda last: tables(until_cluster(found.objects, last)),
+        )
 
 
 def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
@@ -54,7 +63,6 @@ def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
     The policies are those of each cluster's configuration.
     """
     with open_snapshot(options, ports) as found:
-        found.keep_acls()
         idle = lint.acl_findings(found.objects)
         asked, left_out = load_policies(found.fleet, options, ports, found.objects)
         ports.progress.stage("Asking policies")
@@ -65,7 +73,17 @@ def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
         if options.is_explain:
             return render_figures(title, tables, (options, found))
         sorts = frozenset(row["standing"] for row in judged.select("standing").distinct().collect())
-        result = render_figures(title, tables, (options, found))
+
+        def first_tables(last: str) -> "Mapping[str, DataFrame]":
+            return {"findings": lint.acl_findings(until_cluster(found.objects, last))}
+
+        def keep(names: AbstractSet[str]) -> None:
+            if "findings" in names:
+                found.keep_acls()
+
+        result = render_figures(
+            title, tables, (options, found), first_tables=first_tables, before_whole=keep
+        )
         acls = frozenset({"acl"} if result.tables[0].rows else ())
         return replace(result, findings=sorts | acls, notes=(*result.notes, *left_out))
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
-from kplan.workflow.fleet.fleet import render_figures
+from kplan.workflow.fleet.fleet import render_figures, until_cluster
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 
@@ -75,18 +76,35 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
     With `removed` HCL is written there for review, for each cluster with a configuration: `removed`
     blocks for what kplan owns of them, and for the others resource blocks to own them first.
     """
-    with open_inputs(options, ports) as given:
+    with open_inputs(options, ports, keeps_logs=False) as given:
         found, history, lineage = given.found, given.logs, given.log_lineage
-        found.keep_acls()
         idle = unused_objects(given)
         if removed is not None:
+            found.keep_acls()
+            given.keep_logs()
             idle = {name: found.keep(each) for name, each in idle.items()}  # asked twice
             rows = requests.removal_candidates(
                 found.objects, idle["unused_acls"], idle["unused_topics"]
             )
             _write_removals(found, rows, removed, (options, ports))
+        title, at = "Use of the fleet", (options, found)
         values = {"used": requests.last_usage(history), **idle}
-        return render_figures("Use of the fleet", values, (options, found), lineage)
+        if removed is not None:
+            return render_figures(title, values, at, lineage)
+
+        def first_tables(last: str) -> "Mapping[str, DataFrame]":
+            objects, used = (until_cluster(each, last) for each in (given.objects, history))
+            return {"used": requests.last_usage(used), **_unused(objects, used, given.log_sums)}
+
+        def keep(names: AbstractSet[str]) -> None:
+            if "unused_acls" in names:
+                found.keep_acls()
+            if len(names - {"unheard"}) > 1:
+                given.keep_logs()
+
+        return render_figures(
+            title, values, at, lineage, first_tables=first_tables, before_whole=keep
+        )
 
 
 def unused_objects(given: ReportInputs) -> "dict[str, DataFrame]":
@@ -95,10 +113,14 @@ def unused_objects(given: ReportInputs) -> "dict[str, DataFrame]":
     Raises FleetError where no log was ever ingested.
     """
     asked = given.objects, given.logs, given.log_sums
+    unheard = inventory.clusters_without_log(given.objects, given.log_sums)
+    return {**_unused(*asked), "unheard": unheard}
+
+
+def _unused(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") -> "dict[str, DataFrame]":
     return {
-        "unused_acls": requests.unused_acls(*asked),
-        "unused_topics": requests.unused_topics(*asked),
-        "unheard": inventory.clusters_without_log(given.objects, given.log_sums),
+        "unused_acls": requests.unused_acls(objects, used, sums),
+        "unused_topics": requests.unused_topics(objects, used, sums),
     }
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -297,11 +298,21 @@ def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> F
     with open_snapshot(options, ports) as found:
         earlier = found.store.run(since)
         before = filter_clusters(options, found.store.objects(earlier))
-        differences = inventory.changes(before, found.objects)
-        ordered = differences.orderBy("cluster", "kind", "identity")
-        title = f"Changes since run {earlier.run}"
-        more = {"since": earlier.run}
-        return render_figures(title, {"changes": ordered}, (options, found), more)
+        title, at = f"Changes since run {earlier.run}", (options, found)
+
+        def tables(before: "DataFrame", after: "DataFrame") -> "Mapping[str, DataFrame]":
+            differences = inventory.changes(before, after)
+            return {"changes": differences.orderBy("cluster", "kind", "identity")}
+
+        return render_figures(
+            title,
+            tables(before, found.objects),
+            at,
+            {"since": earlier.run},
+            first_tables=lambda last: tables(
+                *(until_cluster(each, last) for each in (before, found.objects))
+            ),
+        )
 
 
 def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
@@ -319,18 +330,51 @@ def render_figures(
     tables: "Mapping[str, DataFrame]",
     at: tuple[FleetOptions, OpenSnapshot],
     more: Mapping[str, str] | None = None,
+    *,
+    first_tables: "FirstTables | None" = None,
+    before_whole: Callable[[AbstractSet[str]], None] = lambda _: None,
 ) -> Figures:
     """Show tables, and write them to files on request, with their source; or explain them.
 
-    `more` is lineage beside that of the run. What could not be read is a note.
+    `more` is lineage beside that of the run. What could not be read is a note. Of a large fleet
+    `first_tables` are asked first; those with too few rows to show are asked as a whole, after
+    `before_whole` heard their names.
     """
     options, found = at
     if options.is_explain:
         return Figures(title, dataframe.explain_tables(tables, options.limit))
     lineage = {**found.lineage, **(more or {})}
-    return Figures(
-        title, _write_tables(options, lineage, tables), lineage, _unread_notes(found.unread)
-    )
+    begun = {} if options.output or first_tables is None else _first_rows(first_tables, at)
+    known = {name: each for name, each in begun.items() if each.is_truncated}
+    rest = {name: rows for name, rows in tables.items() if name not in known}
+    before_whole(rest.keys())
+    shown = known | {each.name: each for each in _write_tables(options, lineage, rest)}
+    notes = _unread_notes(found.unread)
+    return Figures(title, tuple(shown[name] for name in tables), lineage, notes)
+
+
+FirstTables = Callable[[str], "Mapping[str, DataFrame]"]
+"""Makes the tables that are in order of cluster, of the clusters up to this one alone."""
+
+_FIRST_SHARE = 16
+"""Of so many clusters one is asked for the first rows: if they are too few, little was in vain."""
+_FINDING_SHARE = 10
+"""Of so many objects one is a row of such a table, for that to be tried: a query takes seconds."""
+
+
+def _first_rows(make: FirstTables, at: tuple[FleetOptions, OpenSnapshot]) -> dict[str, FigureTable]:
+    options, found = at
+    names = sorted(each.name for each in options.selected_clusters(found.fleet))
+    least = options.limit * _FIRST_SHARE * _FINDING_SHARE
+    if len(names) < _FIRST_SHARE or found.run.rows < least:
+        return {}
+    begun = dataframe.collect_tables(make(names[len(names) // _FIRST_SHARE - 1]), options.limit)
+    return {each.name: each for each in begun}
+
+
+def until_cluster(rows: "DataFrame", last: str) -> "DataFrame":
+    """Keep the rows of clusters up to one, in the order in which they are shown."""
+    return rows.where(rows["cluster"] <= last)
 
 
 def _write_tables(
