@@ -45,16 +45,8 @@ def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: 
 def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figures:
     """List the operations of a principal on the topics of every cluster."""
     with open_snapshot(options, ports) as found:
-
-        def tables(objects: "DataFrame") -> "Mapping[str, DataFrame]":
-            return {"access": access.topic_access(objects, principal)}
-
-        return render_figures(
-            f"Access of {principal}",
-            tables(found.objects),
-            (options, found),
-            first_tables=lambda last: tables(until_cluster(found.objects, last)),
-        )
+        values = {"access": access.topic_access(found.objects, principal)}
+        return render_figures(f"Access of {principal}", values, (options, found))
 
 
 def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:

@@ -298,21 +298,11 @@ def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> F
     with open_snapshot(options, ports) as found:
         earlier = found.store.run(since)
         before = filter_clusters(options, found.store.objects(earlier))
-        title, at = f"Changes since run {earlier.run}", (options, found)
-
-        def tables(before: "DataFrame", after: "DataFrame") -> "Mapping[str, DataFrame]":
-            differences = inventory.changes(before, after)
-            return {"changes": differences.orderBy("cluster", "kind", "identity")}
-
-        return render_figures(
-            title,
-            tables(before, found.objects),
-            at,
-            {"since": earlier.run},
-            first_tables=lambda last: tables(
-                *(until_cluster(each, last) for each in (before, found.objects))
-            ),
-        )
+        differences = inventory.changes(before, found.objects)
+        ordered = differences.orderBy("cluster", "kind", "identity")
+        title = f"Changes since run {earlier.run}"
+        more = {"since": earlier.run}
+        return render_figures(title, {"changes": ordered}, (options, found), more)
 
 
 def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
