@@ -335,13 +335,10 @@ def _hidden_findings(
 
 def _undeclared_findings(rows: Iterable[Row], compact: CompactRequest) -> Iterator[dict[str, Any]]:
     """Return the objects in no state, and not declared; not what every cluster has of itself."""
-    known = expected_objects(compact.rest)
-    for row in rows:
-        identity = Identity(row.identity)
-        is_known = identity in known.get(row.kind, ()) or identity in compact.plain.get(
-            row.kind, ()
-        )
-        if is_manageable_row(row) and not is_known:
+    rest = expected_objects(compact.rest)
+    for row in filter(is_manageable_row, rows):
+        known = rest.get(row.kind, ()), compact.plain.get(row.kind, ())
+        if not any(Identity(row.identity) in each for each in known):
             yield _finding(row.cluster, "undeclared", kind=row.kind, identity=row.identity)
 
 

@@ -17,7 +17,7 @@ from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
-from kplan.workflow.fleet.fleet import render_figures, until_cluster
+from kplan.workflow.fleet.fleet import asks_first_clusters, render_figures, until_cluster
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 
@@ -76,12 +76,13 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
     With `removed` HCL is written there for review, for each cluster with a configuration: `removed`
     blocks for what kplan owns of them, and for the others resource blocks to own them first.
     """
-    with open_inputs(options, ports, keeps_logs=False) as given:
-        found, history, lineage = given.found, given.logs, given.log_lineage
+    with open_inputs(options, ports) as given:
+        found = given.found
+        given.keeps_logs = removed is not None or not asks_first_clusters(options, found)
+        history, lineage = given.logs, given.log_lineage
         idle = unused_objects(given)
         if removed is not None:
             found.keep_acls()
-            given.keep_logs()
             idle = {name: found.keep(each) for name, each in idle.items()}  # asked twice
             rows = requests.removal_candidates(
                 found.objects, idle["unused_acls"], idle["unused_topics"]

@@ -334,7 +334,10 @@ def render_figures(
     if options.is_explain:
         return Figures(title, dataframe.explain_tables(tables, options.limit))
     lineage = {**found.lineage, **(more or {})}
-    begun = {} if options.output or first_tables is None else _first_rows(first_tables, at)
+    begun: dict[str, FigureTable] = {}
+    if first_tables is not None and asks_first_clusters(*at):
+        made = first_tables(_first_clusters(*at)[-1])
+        begun = {each.name: each for each in dataframe.collect_tables(made, options.limit)}
     known = {name: each for name, each in begun.items() if each.is_truncated}
     rest = {name: rows for name, rows in tables.items() if name not in known}
     before_whole(rest.keys())
@@ -352,14 +355,16 @@ _FINDING_SHARE = 10
 """Of so many objects one is a row of such a table, for that to be tried: a query takes seconds."""
 
 
-def _first_rows(make: FirstTables, at: tuple[FleetOptions, OpenSnapshot]) -> dict[str, FigureTable]:
-    options, found = at
-    names = sorted(each.name for each in options.selected_clusters(found.fleet))
+def asks_first_clusters(options: FleetOptions, found: OpenSnapshot) -> bool:
+    """Whether the first clusters are likely to have all rows that are shown."""
     least = options.limit * _FIRST_SHARE * _FINDING_SHARE
-    if len(names) < _FIRST_SHARE or found.run.rows < least:
-        return {}
-    begun = dataframe.collect_tables(make(names[len(names) // _FIRST_SHARE - 1]), options.limit)
-    return {each.name: each for each in begun}
+    is_large = found.run.rows >= least and bool(_first_clusters(options, found))
+    return is_large and not options.output
+
+
+def _first_clusters(options: FleetOptions, found: OpenSnapshot) -> list[str]:
+    names = sorted(each.name for each in options.selected_clusters(found.fleet))
+    return names[: len(names) // _FIRST_SHARE]
 
 
 def until_cluster(rows: "DataFrame", last: str) -> "DataFrame":
