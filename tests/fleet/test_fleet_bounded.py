@@ -43,7 +43,7 @@ from kplan.workflow.fleet import (
 )
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.recommend import RecommendOptions, recommend_privileges
-from tests.fleet.spark_target import CONNECT, SparkTarget
+from tests.fleet.spark_target import CONNECT, SparkTarget, commands_at_work
 from tests.project_harness import SilentProgress
 
 if TYPE_CHECKING:
@@ -181,14 +181,7 @@ def options(
     shutil.copytree(EXAMPLE, folder)
     chosen = FleetOptions(folder, Inputs())
 
-    @contextmanager
-    def ours(*_: object) -> "Iterator[SparkSession]":
-        yield spark
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.chdir(folder)
-        for module in (fleet, ingest, maintain):
-            patched.setattr(module, "open_session", ours)
+    with commands_at_work(folder, spark):
         fleet.take_snapshot(FleetOptions(folder, Inputs(), run="first"), ports)
         yield chosen
 

@@ -1,7 +1,6 @@
 """The first rows of a table of a large fleet are those of its first clusters."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from kplan.model.state import Broker, KindSnapshot, LiveObject, Snapshot
 from kplan.model.table import Figures
 from kplan.workflow.fleet import access, audit, fleet, ingest
 from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+from tests.fleet.spark_target import commands_at_work
 from tests.project_harness import SilentProgress
 
 if TYPE_CHECKING:
@@ -72,14 +72,7 @@ def options(
     (folder / "fleet.hcl").write_text("\n".join(blocks))
     chosen = FleetOptions(folder, Inputs())
 
-    @contextmanager
-    def ours(*_: object) -> "Iterator[SparkSession]":
-        yield spark
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.chdir(folder)
-        for module in (fleet, ingest):
-            patched.setattr(module, "open_session", ours)
+    with commands_at_work(folder, spark):
         write_snapshot(folder / "s.jsonl", [*snapshot_rows("c", snapshot(), {})])
         fleet.take_snapshot(chosen, PORTS)
         ingest.ingest_logs(chosen, PORTS)
