@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.snapshot import CLUSTER, GROUP, KINDS_READ, NON_OBJECT_KINDS, UNREAD, USE, Row
+from kplan.fleet.snapshot import CLUSTER, GROUP, KINDS_READ, NON_OBJECT_KINDS, UNREAD, USE
 from kplan.model.table import NO_OWNER
 
 if TYPE_CHECKING:
@@ -59,12 +59,6 @@ def is_manageable() -> "Column":
 
     is_own = (F.col("kind") == "kafka_topic") & F.col("identity").startswith("__")
     return ~F.col("kind").isin(*NON_OBJECT_KINDS, *_BUILT_IN_KINDS) & ~is_own
-
-
-def is_manageable_row(row: Row) -> bool:
-    """Whether one row is, by the rule of `is_manageable`."""
-    is_own = row.kind == "kafka_topic" and row.identity.startswith("__")
-    return row.kind not in (*NON_OBJECT_KINDS, *_BUILT_IN_KINDS) and not is_own
 
 
 def owner_counts(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame":

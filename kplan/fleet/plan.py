@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
 from kplan.fleet.dataframe import create_dataframe, map_clusters, pack
-from kplan.fleet.inventory import is_manageable_row
+from kplan.fleet.inventory import is_manageable
 from kplan.fleet.snapshot import (
     ABSENT_NAMES,
     CLUSTER,
@@ -240,9 +240,13 @@ def undeclared_clusters(
 
 
 def undeclared_objects(data_frame: "DataFrame") -> "DataFrame":
-    """List the objects in no state, and not declared: cluster, kind, identity; in: findings."""
+    """List the objects in no state, and not declared; in: findings.
+
+    Out: cluster, kind, identity. What every cluster has of itself is left out.
+    """
     names = ["cluster", "kind", "identity"]
-    return data_frame.where("finding = 'undeclared'").select(*names).orderBy(*names)
+    found = data_frame.where("finding = 'undeclared'").where(is_manageable())
+    return found.select(*names).orderBy(*names)
 
 
 def plan_cluster(rows: Iterable[Row], wanted: ClusterPlanRequest) -> list[dict[str, Any]]:
@@ -334,9 +338,9 @@ def _hidden_findings(
 
 
 def _undeclared_findings(rows: Iterable[Row], compact: CompactRequest) -> Iterator[dict[str, Any]]:
-    """Return the objects in no state, and not declared; not what every cluster has of itself."""
+    """Return what is in no state, and not declared."""
     rest = expected_objects(compact.rest)
-    for row in filter(is_manageable_row, rows):
+    for row in rows:
         known = rest.get(row.kind, ()), compact.plain.get(row.kind, ())
         if not any(Identity(row.identity) in each for each in known):
             yield _finding(row.cluster, "undeclared", kind=row.kind, identity=row.identity)

@@ -100,8 +100,8 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
         def keep(names: AbstractSet[str]) -> None:
             if "unused_acls" in names:
                 found.keep_acls()
-            if len(names - {"unheard"}) > 1:
-                given.keep_logs()
+            if len(names - {"unheard"}) > 1 and not given.keeps_logs:
+                found.keep(history)
 
         return render_figures(
             title, values, at, lineage, first_tables=first_tables, before_whole=keep

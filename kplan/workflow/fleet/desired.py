@@ -115,7 +115,7 @@ def load_desired_names(
 ) -> RequestedObjects:
     """List the objects declared or owned on each cluster, for a run to read by name.
 
-    What cannot be made out yet is left out: `kplan fleet plan` tells why. A snapshot in a file
+    What cannot be known yet is left out: `kplan fleet plan` tells why. A snapshot in a file
     holds what it holds, whatever is asked for.
     """
     found: RequestedObjects = {}

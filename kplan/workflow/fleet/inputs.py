@@ -39,7 +39,6 @@ class ReportInputs:
     ) -> None:
         self.options, self.ports, self.found = options, ports, found
         self.keeps_logs = keeps_logs
-        self._has_many_logs = False
 
     @property
     def objects(self) -> "DataFrame":
@@ -80,13 +79,7 @@ class ReportInputs:
         if few is not rows:
             return few
         self._expect_rows(store.logs.lines)
-        self._has_many_logs = True
         return self.found.keep(rows) if self.keeps_logs else rows
-
-    def keep_logs(self) -> None:
-        """Have Spark keep the logs now, where they are many."""
-        if self._has_many_logs and not self.keeps_logs:
-            self.found.keep(self.logs)
 
     def _expect_rows(self, count: int) -> None:
         """Have Spark plan for many rows where there may be so many."""
