@@ -65,9 +65,10 @@ def _add(cls: type, methods: dict[str, Any]) -> None:
 
 def _values(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function from an object to the values of its fields."""
-    if len(names) > 1:
-        return operator.attrgetter(*names)
-    return lambda self: tuple(getattr(self, name) for name in names)
+    if not names:
+        return lambda _: ()
+    get = operator.attrgetter(*names)
+    return get if len(names) > 1 else lambda self: (get(self),)
 
 
 def _comparison(

@@ -60,7 +60,7 @@ def apply_binary(operator: str, left: Value, right: Value) -> Value:
 
     """
     if operator in {"==", "!="}:
-        if type(left) is str and type(right) is str:
+        if type(left) is type(right) and type(left) in {str, int, bool}:
             return (left == right) is (operator == "==")
         marked = has_sensitive(left) or has_sensitive(right)
         return mark(equal(left, right) is (operator == "=="), sensitive=marked)

@@ -1,6 +1,6 @@
 """Conversion and unification of types, with Terraform's messages for mismatches."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from kplan.config.values.equality import make_set
@@ -252,7 +252,12 @@ def convert(value: Value, wanted: Type) -> Value:
         raise ConversionError(path, part, whole or part, text) from None
 
 
+_PLAIN: Mapping[type, PrimitiveType] = {str: STRING, int: NUMBER, bool: BOOL}
+
+
 def _convert_known(value: Value, wanted: Type) -> Value:
+    if _PLAIN.get(type(value)) is wanted:
+        return value
     if isinstance(value, Sensitive):
         inner = _convert_known(value.value, wanted)
         return inner if isinstance(inner, Sensitive) else type(value)(inner)
@@ -284,6 +289,8 @@ def _null(value: Null | None, wanted: Type) -> Value:
 
 def _primitive(value: Value, wanted: PrimitiveType) -> Value:
     match value:
+        case int() if type(value) is int and wanted is STRING:
+            return number_text(value)
         case bool() if wanted == BOOL:
             return value
         case bool() if wanted == STRING:
