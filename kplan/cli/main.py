@@ -26,7 +26,7 @@ def main() -> None:
     gc.set_threshold(*_GC_THRESHOLDS)
     from kplan.cli.run import run  # noqa: PLC0415 - as above
 
-    code = run(args, os.environ)
+    code = run(args, dict(os.environ))
     if code > _SIGNAL_BASE:
         _exit_now(code)
     gc.freeze()  # python would look for cycles once more while it ends: a fifth of a small plan

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
 from kplan.workflow.fleet import fleet, ingest
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from tests.bench.fleet import Bench, Took, open_bench
 from tests.bench.fleet_made import log_lines
 from tests.project_harness import SilentProgress

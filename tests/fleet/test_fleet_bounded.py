@@ -41,7 +41,7 @@ from kplan.workflow.fleet import (
     open_run,
     report,
 )
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.recommend import RecommendOptions, recommend_privileges
 from tests.fleet.spark_target import CONNECT, SparkTarget, commands_at_work
 from tests.project_harness import SilentProgress

@@ -15,7 +15,7 @@ from kplan.kinds.topic_rules import Topic
 from kplan.model.state import Broker, KindSnapshot, LiveObject, Snapshot
 from kplan.model.table import Figures
 from kplan.workflow.fleet import access, audit, fleet, ingest
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from tests.fleet.spark_target import commands_at_work
 from tests.project_harness import SilentProgress
 

@@ -17,7 +17,7 @@ from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kplan.model.table import Figures
-    from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+    from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 
 class AccessQuestion(StrEnum):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # help needs none of these
     from kplan.model.diagnostic import Diagnostic
     from kplan.model.table import Figures
     from kplan.report.format import TextStyle
-    from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
+    from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def build_options(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.fleet.spark.jvm import parse_settings  # noqa: PLC0415
     from kplan.fleet.spark.session import SparkSettings  # noqa: PLC0415
-    from kplan.workflow.fleet.desired import FleetOptions  # noqa: PLC0415
+    from kplan.workflow.fleet.ports import FleetOptions  # noqa: PLC0415
 
     if spark.master and spark.remote:
         raise UsageError("-master cannot be combined with -remote.", "Use one of them.")
@@ -141,11 +141,11 @@ def command_name(args: Sequence[str]) -> str:
 def build_ports(session: Session, progress: Progress) -> "FleetPorts":
     """Connect a fleet command to clusters, clock and terminal."""
     from kplan.workflow.connection import remote_state_store  # noqa: PLC0415 - see above
-    from kplan.workflow.fleet.desired import FleetPorts  # noqa: PLC0415
+    from kplan.workflow.fleet.ports import FleetPorts  # noqa: PLC0415
 
     return FleetPorts(
         partial(_cluster_connector, session),
-        lambda folder, inputs: remote_state_store(folder, inputs, session.environ),
+        partial(remote_state_store, environ=dict(session.environ)),
         partial(_java_client_settings, session),
         progress,
         lambda: datetime.now(UTC),

@@ -17,11 +17,11 @@ from kplan.model.plan import Change, Plan
 from kplan.model.table import Figures
 from kplan.state.plan_file import read_plan
 from kplan.workflow.access import KIND
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import open_snapshot, render_figures, until_cluster
 from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.policies import load_policies
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.inspect.access import parse_question
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from kplan.model.resource import Identity
 from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
+from kplan.workflow.fleet.desired import read_owned
 from kplan.workflow.fleet.fleet import asks_first_clusters, render_figures, until_cluster
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 _OWNED_HEADER = """\
 # These objects are unused. Delete their resource blocks, add this file, and plan: the plan deletes

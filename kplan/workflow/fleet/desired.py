@@ -1,11 +1,9 @@
 """The inputs of a fleet command: ports, and the declarations for each cluster."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import field
-from datetime import datetime, timedelta
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeVar
 
 from kplan.cluster.request import ClusterDescription
 from kplan.config.declarations.file import FLEET_FILE
@@ -13,95 +11,26 @@ from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs, Trust
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import NoClusterError
-from kplan.fleet.dataframe import MAX_ROWS, collect_table, explain_table
 from kplan.fleet.plan import FleetPlanRequest, PackedRequest, expected_objects, pack_request
 from kplan.fleet.snapshot import Row, snapshot_from_rows
-from kplan.fleet.spark.session import SparkSettings
 from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import FleetError, KplanError, UnreadableError
 from kplan.model.resource import Identity, connection_name
 from kplan.model.state import KindSnapshot, Snapshot, State
-from kplan.model.table import FigureTable
 from kplan.model.workspace import workspace_path
 from kplan.plan.request import PlanRequest
 from kplan.state.journal import replay_journal
-from kplan.state.store import StateStore
 from kplan.workflow.access import add_first_connections
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts, StateStoreFactory
+from kplan.workflow.fleet.processes import map_in_processes
 from kplan.workflow.open_project import load_checked, read_or_create_state
 from kplan.workflow.plan.plan import output_values
-from kplan.workflow.ports import Progress, Project
+from kplan.workflow.ports import Project
 from kplan.workflow.state.workspace import selected_workspace
 
-if TYPE_CHECKING:
-    from kplan.cluster.port import Cluster
-
-FleetConnector = Callable[
-    [FleetCluster], "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]"
-]
-"""Works out how a cluster is reached, without reaching it; the result goes to the executors."""
-
-StateStoreFactory = Callable[[Path, Inputs], StateStore | None]
-"""Says where the state of a folder is kept; None is a file there. Raises ConfigError."""
-
-JavaClientSettings = Callable[[FleetCluster], Mapping[str, str]]
-"""Says how Kafka's Java client connects, which Spark is; holds secrets. Raises AuthError."""
-
-
-@dataclass(frozen=True, slots=True)
-class FleetOptions:
-    """What a fleet command works on. `only` names clusters, `run` a stored run ("": the latest).
-
-    `limit` bounds the rows that are shown, `output` takes all of them. Of logs counts what was
-    asked for in the time `since` until now, None for all of it. `command` names it in Spark.
-    `is_explain` asks how Spark would compute the tables, instead of their rows.
-    """
-
-    folder: Path
-    inputs: Inputs
-    cluster_names: tuple[str, ...] = ()
-    run: str = ""
-    limit: int = MAX_ROWS
-    output: str = ""
-    engine: SparkSettings = field(default_factory=SparkSettings)
-    since: timedelta | None = None
-    command: str = "kplan fleet"
-    is_explain: bool = False
-
-    @property
-    def make_table(self) -> "Callable[[str, DataFrame, int], FigureTable]":
-        """Make a table with its rows, or with the plan for them."""
-        return explain_table if self.is_explain else collect_table
-
-    def selected_clusters(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
-        """Return the selected clusters, in the order of the file."""
-        return tuple(
-            each
-            for each in fleet.clusters
-            if not self.cluster_names or each.name in self.cluster_names
-        )
-
-
-class FleetProgress(Progress, Protocol):
-    """Where a fleet command shows how far it is: its stage, and the tasks of Spark in it."""
-
-    def tasks(self, done: int, total: int) -> None:
-        """Say how far the stage is: `done` of `total`, or nothing where there are 0."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FleetPorts:
-    """The outside world of a fleet command."""
-
-    connector: FleetConnector
-    state_store: StateStoreFactory
-    java_client_settings: JavaClientSettings
-    progress: FleetProgress
-    now: Callable[[], datetime]
-
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -118,17 +47,21 @@ def load_desired_names(
     What cannot be known yet is left out: `kplan fleet plan` tells why. A snapshot in a file
     holds what it holds, whatever is asked for.
     """
-    found: RequestedObjects = {}
-    for each in _configured_clusters(fleet, options, ports):
-        if each.snapshot is not None:
-            continue
-        project = _cluster_project(each, options.inputs, ports)
-        try:
-            configuration = load_configuration(project.folder, project.inputs, KINDS)
-            found[each.name] = expected_objects(_plan_request(project, configuration))
-        except KplanError:
-            continue
-    return found
+    read = partial(_read_names, options.inputs, ports.state_store)
+    chosen = [each for each in _configured_clusters(fleet, options) if each.snapshot is None]
+    names = zip(chosen, _map_clusters(read, chosen, ports), strict=True)
+    return {each.name: found for each, found in names if found is not None}
+
+
+def _read_names(
+    inputs: Inputs, state_store: StateStoreFactory, cluster: FleetCluster
+) -> dict[str, set[Identity]] | None:
+    project = _cluster_project(cluster, inputs, state_store)
+    try:
+        configuration = load_configuration(project.folder, project.inputs, KINDS)
+        return expected_objects(_plan_request(project, configuration))
+    except KplanError:
+        return None
 
 
 def load_desired(
@@ -144,36 +77,47 @@ def load_desired(
     Data sources are answered from the rows of the run, so that a plan is about one moment. With
     `lists_undeclared` objects that no one declares are findings.
     """
-    found = DesiredCollector(options, lists_undeclared=lists_undeclared)
-    for each in load_configurations(fleet, options, ports, objects):
-        found.add(each)
-    return found.request()
+    take = partial(read_desired, lists_undeclared=lists_undeclared)
+    return fleet_plan_request(options, load_configurations(fleet, options, ports, objects, take))
 
 
-class DesiredCollector:
-    """Gathers what is declared and owned, of many clusters only as it is packed for their tasks."""
+@dataclass(frozen=True, slots=True)
+class ClusterDesired:
+    """What is declared and owned on a cluster; without a request there is a problem."""
 
-    def __init__(self, options: FleetOptions, *, lists_undeclared: bool = False) -> None:
-        self._lists_undeclared = lists_undeclared
-        self._requests: dict[str, PackedRequest] = {}
-        self._problems: dict[str, str] = {}
-        self._notes = list(_fleet_file_notes(options))
+    request: PackedRequest | None
+    problem: str = ""
+    notes: tuple[str, ...] = ()
 
-    def add(self, loaded: "LoadedConfiguration") -> None:
-        """Add a cluster."""
-        name, project, found = loaded
-        try:
-            configuration = require_configuration(found)
-            request = _plan_request(project, configuration)
-        except KplanError as failure:
-            self._problems[name] = failure_text(failure)
-            return
-        self._requests[name] = pack_request(request, lists_undeclared=self._lists_undeclared)
-        self._notes += _configuration_notes(name, configuration)
 
-    def request(self) -> FleetPlanRequest:
-        """Return all of it."""
-        return FleetPlanRequest(self._requests, self._problems, tuple(self._notes))
+def read_desired(
+    loaded: "LoadedConfiguration", *, lists_undeclared: bool = False
+) -> ClusterDesired:
+    """Pack for the task of a cluster what is declared and owned there."""
+    name, project, found = loaded
+    try:
+        configuration = require_configuration(found)
+        request = _plan_request(project, configuration)
+    except KplanError as failure:
+        return ClusterDesired(None, failure_text(failure))
+    packed = pack_request(request, lists_undeclared=lists_undeclared)
+    return ClusterDesired(packed, notes=tuple(_configuration_notes(name, configuration)))
+
+
+def fleet_plan_request(
+    options: FleetOptions, clusters: Iterable[tuple[str, ClusterDesired]]
+) -> FleetPlanRequest:
+    """Put together what is declared and owned on all clusters."""
+    requests: dict[str, PackedRequest] = {}
+    problems: dict[str, str] = {}
+    notes = list(_fleet_file_notes(options))
+    for name, each in clusters:
+        if each.request is None:
+            problems[name] = each.problem
+        else:
+            requests[name] = each.request
+        notes += each.notes
+    return FleetPlanRequest(requests, problems, tuple(notes))
 
 
 def _configuration_notes(name: str, configuration: Configuration) -> Iterator[str]:
@@ -202,20 +146,46 @@ LoadedConfiguration = tuple[str, Project, Configuration | KplanError]
 
 
 def load_configurations(
-    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
-) -> Iterator[LoadedConfiguration]:
-    """Load one configuration after the other; of none more is held than is asked for."""
-    for each in _configured_clusters(fleet, options, ports):
-        project = _cluster_project(each, options.inputs, ports)
-        try:
-            configuration = load_checked(project)
-            if configuration.lacks_data:
-                configuration = load_checked(
-                    project, _SnapshotReader(_lazy_snapshot(objects, each.name))
-                )
-            yield each.name, project, configuration
-        except KplanError as failure:
-            yield each.name, project, failure
+    fleet: FleetConfiguration,
+    options: FleetOptions,
+    ports: FleetPorts,
+    objects: "DataFrame",
+    take: Callable[[LoadedConfiguration], T],
+) -> Iterator[tuple[str, T]]:
+    """Load the configuration of each cluster; yields what `take` makes of it, by cluster.
+
+    `take` works in several processes. It can be pickled, and so can what it makes.
+    """
+    chosen = _configured_clusters(fleet, options)
+    load = partial(_load_without_run, options.inputs, ports.state_store, take)
+    for each, found in zip(chosen, _map_clusters(load, chosen, ports), strict=True):
+        if found is not None:
+            yield each.name, found
+            continue
+        project = _cluster_project(each, options.inputs, ports.state_store)
+        reader = _SnapshotReader(_lazy_snapshot(objects, each.name))
+        yield each.name, take((each.name, project, _load(project, reader)))
+
+
+def _load_without_run(
+    inputs: Inputs,
+    state_store: StateStoreFactory,
+    take: Callable[[LoadedConfiguration], T],
+    cluster: FleetCluster,
+) -> T | None:
+    """Load what needs no data sources; None for what does."""
+    project = _cluster_project(cluster, inputs, state_store)
+    found = _load(project)
+    if isinstance(found, Configuration) and found.lacks_data:
+        return None
+    return take((cluster.name, project, found))
+
+
+def _load(project: Project, reader: "_SnapshotReader | None" = None) -> Configuration | KplanError:
+    try:
+        return load_checked(project, reader)
+    except KplanError as failure:
+        return failure
 
 
 def require_configuration(found: Configuration | KplanError) -> Configuration:
@@ -236,7 +206,11 @@ def failure_text(failure: KplanError) -> str:
 
 def read_owned(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
     """Read the state of the cluster itself. Raises StateError and ClusterError."""
-    return read_project_state(_cluster_project(cluster, options.inputs, ports)).for_provider("")
+    return _read_owned(options.inputs, ports.state_store, cluster)
+
+
+def _read_owned(inputs: Inputs, state_store: StateStoreFactory, cluster: FleetCluster) -> State:
+    return read_project_state(_cluster_project(cluster, inputs, state_store)).for_provider("")
 
 
 def list_owners(
@@ -248,18 +222,27 @@ def list_owners(
     """
     found: list[tuple[str, str, str, str]] = []
     unknown: list[str] = []
-    for each in _configured_clusters(fleet, options, ports):
-        try:
-            owned = read_owned(each, options, ports).owned.values()
-        except KplanError as failure:
-            unknown.append(f"{each.name}: the owner is unknown: {failure_text(failure)}")
-            continue
-        name = str(each.configuration)
-        found += [
-            (each.name, one.address.kind, str(one.identity), _owner_name(name, one.address))
-            for one in owned
-        ]
+    read = partial(_read_owners, options.inputs, ports.state_store)
+    for each in _map_clusters(read, _configured_clusters(fleet, options), ports):
+        if isinstance(each, str):
+            unknown.append(each)
+        else:
+            found += each
     return found, tuple(unknown)
+
+
+def _read_owners(
+    inputs: Inputs, state_store: StateStoreFactory, cluster: FleetCluster
+) -> list[tuple[str, str, str, str]] | str:
+    try:
+        owned = _read_owned(inputs, state_store, cluster).owned.values()
+    except KplanError as failure:
+        return f"{cluster.name}: the owner is unknown: {failure_text(failure)}"
+    name = str(cluster.configuration)
+    return [
+        (cluster.name, one.address.kind, str(one.identity), _owner_name(name, one.address))
+        for one in owned
+    ]
 
 
 def _owner_name(configuration: str, address: Address) -> str:
@@ -268,16 +251,26 @@ def _owner_name(configuration: str, address: Address) -> str:
 
 
 def _configured_clusters(
-    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts
-) -> Iterator[FleetCluster]:
-    chosen = [each for each in options.selected_clusters(fleet) if each.configuration is not None]
-    ports.progress.stage("Reading configurations", len(chosen))
-    for each in chosen:
+    fleet: FleetConfiguration, options: FleetOptions
+) -> tuple[FleetCluster, ...]:
+    return tuple(
+        each for each in options.selected_clusters(fleet) if each.configuration is not None
+    )
+
+
+def _map_clusters(
+    read: Callable[[FleetCluster], T], clusters: Sequence[FleetCluster], ports: FleetPorts
+) -> Iterator[T]:
+    """Read what belongs to each cluster, with progress."""
+    ports.progress.stage("Reading configurations", len(clusters))
+    for each in map_in_processes(read, clusters):
         yield each
         ports.progress.advance()
 
 
-def _cluster_project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -> Project:
+def _cluster_project(
+    cluster: FleetCluster, inputs: Inputs, state_store: StateStoreFactory
+) -> Project:
     """Return the project that `kplan plan` would find in the folder of the cluster."""
     folder = cluster.configuration or Path()
     trust = _cluster_trust(folder, inputs.trust)
@@ -292,7 +285,7 @@ def _cluster_project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -
     state = cluster.state or settled
     if cluster.has_own_state:
         return Project(folder, state, own, is_state_exact=True)
-    remote = cache(lambda: ports.state_store(folder, own))
+    remote = cache(lambda: state_store(folder, own))
     return Project(folder, workspace_path(state, workspace), own, remote)
 
 

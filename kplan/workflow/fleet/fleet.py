@@ -26,14 +26,13 @@ from kplan.model.errors import ConfigError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures, FigureTable
 from kplan.workflow.fleet.desired import (
-    FleetOptions,
-    FleetPorts,
     RequestedObjects,
     list_owners,
     load_desired,
     load_desired_names,
 )
 from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows, run_lineage
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame, SparkSession

@@ -21,7 +21,6 @@ from kplan.fleet.stream import (
 )
 from kplan.model.errors import KplanError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet, server_settings
 from kplan.workflow.fleet.ingest import (
     find_records,
@@ -30,6 +29,7 @@ from kplan.workflow.fleet.ingest import (
     log_topics,
     logging_clusters,
 )
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame, SparkSession

@@ -32,13 +32,13 @@ from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures
 from kplan.model.version import VERSION
 from kplan.report.documents.notation import count_text
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import (
     choose_engine,
     filter_clusters,
     open_store,
     read_fleet,
 )
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame, SparkSession

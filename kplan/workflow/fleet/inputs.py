@@ -11,10 +11,11 @@ from kplan.fleet.plan import FleetPlanRequest
 from kplan.fleet.spark.session import CODEGEN_MIN_ROWS
 from kplan.fleet.store import Run, Store, add_run
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, list_owners
+from kplan.workflow.fleet.desired import list_owners
 from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
 from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows
 from kplan.workflow.fleet.policies import PoliciesToCheck, load_declarations
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame

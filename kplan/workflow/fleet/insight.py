@@ -14,10 +14,10 @@ from kplan.fleet.store import Run
 from kplan.model.dataclass import dataclass
 from kplan.model.fleet import AnomalyRow, CostRow, CostRules, TrendRow
 from kplan.model.table import Figures, FigureTable
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import render_figures
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame

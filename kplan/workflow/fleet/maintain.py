@@ -4,8 +4,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from kplan.fleet.spark.session import open_session
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 
 class VacuumResult(NamedTuple):

@@ -10,7 +10,7 @@ from kplan.fleet.store import Run, Store
 from kplan.model.dataclass import dataclass
 from kplan.model.table import FigureTable
 from kplan.model.version import VERSION
-from kplan.workflow.fleet.desired import FleetOptions
+from kplan.workflow.fleet.ports import FleetOptions
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame, SparkSession

@@ -1,5 +1,7 @@
 """The policies of each cluster of a fleet."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,20 +13,22 @@ from kplan.fleet.plan import FleetPlanRequest
 from kplan.fleet.policy import FleetPolicies
 from kplan.kinds import KINDS
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
 from kplan.model.errors import ConfigError, KplanError
 from kplan.model.policy import Policy
 from kplan.model.resource import Identity
 from kplan.workflow.fleet.desired import (
-    DesiredCollector,
-    FleetOptions,
-    FleetPorts,
+    ClusterDesired,
     LoadedConfiguration,
     failure_text,
+    fleet_plan_request,
     load_configurations,
+    read_desired,
     read_project_state,
     require_configuration,
 )
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -33,55 +37,68 @@ PoliciesToCheck = tuple[FleetPolicies, tuple[str, ...]]
 """The policies of all clusters; and which are not evaluated."""
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterPolicies:
+    """The policies of a cluster, with the owned addresses by kind and identity; or a problem."""
+
+    policies: tuple[Policy, ...] = ()
+    owned: Mapping[tuple[str, Identity], Address] = field(default_factory=dict)
+    problem: str = ""
+    left_out: tuple[str, ...] = ()
+
+
 def load_policies(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
 ) -> PoliciesToCheck:
     """Gather the policies of each cluster's configuration, and say which are not evaluated."""
-    found = _PolicyCollector(ports)
-    for each in load_configurations(fleet, options, ports, objects):
-        found.add(each)
-    return found.policies()
+    found = load_configurations(fleet, options, ports, objects, read_policies)
+    return _fleet_policies(found, ports)
 
 
 def load_declarations(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
 ) -> tuple[FleetPlanRequest, PoliciesToCheck]:
     """Gather what `load_desired` and `load_policies` do, and load each configuration once."""
-    desired, policies = DesiredCollector(options), _PolicyCollector(ports)
-    for each in load_configurations(fleet, options, ports, objects):
-        desired.add(each)
-        policies.add(each)
-    return desired.request(), policies.policies()
+    found = dict(load_configurations(fleet, options, ports, objects, _read_declarations))
+    desired = {name: each for name, (each, _) in found.items()}
+    policies = {name: each for name, (_, each) in found.items()}
+    return fleet_plan_request(options, desired.items()), _fleet_policies(policies.items(), ports)
 
 
-class _PolicyCollector:
-    """Gathers policies, and the owned addresses that waivers may speak of."""
+def _read_declarations(loaded: LoadedConfiguration) -> tuple[ClusterDesired, ClusterPolicies]:
+    return read_desired(loaded), read_policies(loaded)
 
-    def __init__(self, ports: FleetPorts) -> None:
-        self._today = ports.now().date()
-        self._policies: dict[str, tuple[Policy, ...]] = {}
-        self._owned: dict[str, dict[tuple[str, Identity], Address]] = {}
-        self._problems: dict[str, str] = {}
-        self._left_out: list[str] = []
 
-    def add(self, loaded: LoadedConfiguration) -> None:
-        """Add a cluster."""
-        name, project, found = loaded
-        try:
-            configuration = require_configuration(found)
-            more, others = _load_other_policies(project.folder, configuration)
-            if policies := (*configuration.policies, *more):
-                held = read_project_state(project).for_provider("").owned.values()
-                owned = {(each.address.kind, each.identity): each.address for each in held}
-                self._policies[name], self._owned[name] = policies, owned
-            self._left_out += [f"{name}: policies of {each} are not evaluated." for each in others]
-        except KplanError as failure:
-            self._problems[name] = failure_text(failure)
+def read_policies(loaded: LoadedConfiguration) -> ClusterPolicies:
+    """Read the policies of a cluster, and the owned addresses that waivers may speak of."""
+    name, project, found = loaded
+    owned: dict[tuple[str, Identity], Address] = {}
+    try:
+        configuration = require_configuration(found)
+        more, others = _load_other_policies(project.folder, configuration)
+        if policies := (*configuration.policies, *more):
+            held = read_project_state(project).for_provider("").owned.values()
+            owned = {(each.address.kind, each.identity): each.address for each in held}
+    except KplanError as failure:
+        return ClusterPolicies(problem=failure_text(failure))
+    left_out = tuple(f"{name}: policies of {each} are not evaluated." for each in others)
+    return ClusterPolicies(policies, owned, left_out=left_out)
 
-    def policies(self) -> PoliciesToCheck:
-        """Return all of it."""
-        found = FleetPolicies(self._policies, self._owned, self._problems, self._today)
-        return found, tuple(self._left_out)
+
+def _fleet_policies(
+    clusters: Iterable[tuple[str, ClusterPolicies]], ports: FleetPorts
+) -> PoliciesToCheck:
+    policies: dict[str, tuple[Policy, ...]] = {}
+    owned: dict[str, Mapping[tuple[str, Identity], Address]] = {}
+    problems: dict[str, str] = {}
+    left_out: list[str] = []
+    for name, each in clusters:
+        if each.policies:
+            policies[name], owned[name] = each.policies, each.owned
+        if each.problem:
+            problems[name] = each.problem
+        left_out += each.left_out
+    return FleetPolicies(policies, owned, problems, ports.now().date()), tuple(left_out)
 
 
 def _load_other_policies(

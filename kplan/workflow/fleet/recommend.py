@@ -21,10 +21,11 @@ from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.adopt.block import generate_blocks
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
+from kplan.workflow.fleet.desired import read_owned
 from kplan.workflow.fleet.fleet import render_figures
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame

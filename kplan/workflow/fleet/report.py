@@ -13,10 +13,10 @@ from kplan.fleet.spark.jobs import describe_jobs
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import count_owners, render_figures
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.insight import anomaly_tables, cost_tables, daily_growth
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
 
 if TYPE_CHECKING:

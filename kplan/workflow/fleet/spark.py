@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from kplan.config.declarations.file import FLEET_FILE
 from kplan.fleet.spark.server import SparkServer, find_server, start_server, stop_server
 from kplan.model.dataclass import dataclass
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts
 from kplan.workflow.fleet.fleet import read_fleet, server_settings
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import pytest
 from kplan.config.inputs import Inputs
 from kplan.fleet.spark.few_rows import expect_few_rows
 from kplan.fleet.store import Run
-from kplan.workflow.fleet.desired import FleetOptions
 from kplan.workflow.fleet.inputs import ReportInputs
+from kplan.workflow.fleet.ports import FleetOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

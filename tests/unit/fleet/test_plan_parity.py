@@ -26,7 +26,8 @@ from kplan.fleet.snapshot import Row
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import UnsupportedError
 from kplan.model.plan import Action, Change
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, load_desired, load_desired_names
+from kplan.workflow.fleet.desired import load_desired, load_desired_names
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.plan.drift import detect_drift
 from tests.project_harness import ProjectHarness, SilentProgress
 

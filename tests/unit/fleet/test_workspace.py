@@ -7,7 +7,8 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs
 from kplan.model.diagnostic import SourceRange
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, read_owned
+from kplan.workflow.fleet.desired import read_owned
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.ports import Project
 from tests.project_harness import ProjectHarness, SilentProgress
 

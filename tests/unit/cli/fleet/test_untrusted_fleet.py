@@ -13,8 +13,9 @@ from kplan.fleet.dataframe import unpack
 from kplan.fleet.plan import FleetPlanRequest
 from kplan.model.errors import UsageError
 from kplan.workflow.connection import remote_state_store
-from kplan.workflow.fleet.desired import FleetOptions, FleetPorts, load_desired, read_owned
+from kplan.workflow.fleet.desired import load_desired, read_owned
 from kplan.workflow.fleet.fleet import read_fleet
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
