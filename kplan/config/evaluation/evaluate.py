@@ -22,6 +22,7 @@ from kplan.config.values.conversion import convert, unify
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.value import (
     ANY,
+    PLAIN_TYPES,
     ListType,
     MapType,
     PrimitiveType,
@@ -229,7 +230,7 @@ def _convert_to_common_type(
         unchosen = evaluate(other, scope)
     except EvaluationError:
         return value  # its type is not known, so it does not constrain
-    if type(value) is type(unchosen) and type(value) in _PLAIN:
+    if type(value) is type(unchosen) and type(value) in PLAIN_TYPES:
         return value
     own, foreign = type_of(value), type_of(unchosen)
     if own == foreign or _has_open_element_type(own, foreign):
@@ -242,9 +243,6 @@ def _convert_to_common_type(
         at = node.then.start, node.otherwise.end
         raise evaluation_error(OperandError("KP155", detail), node, scope, evaluate, at) from None
     return mark(convert(value, common), sensitive=unmark(unchosen)[1])
-
-
-_PLAIN = frozenset({str, int, bool})
 
 
 def _has_open_element_type(own: Type, foreign: Type) -> bool:

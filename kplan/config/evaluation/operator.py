@@ -21,6 +21,7 @@ from kplan.config.values.sensitive import has_sensitive, mark, unmark
 from kplan.config.values.value import (
     BOOL,
     NUMBER,
+    PLAIN_TYPES,
     STRING,
     Number,
     PrimitiveType,
@@ -60,7 +61,7 @@ def apply_binary(operator: str, left: Value, right: Value) -> Value:
 
     """
     if operator in {"==", "!="}:
-        if type(left) is type(right) and type(left) in {str, int, bool}:
+        if type(left) is type(right) and type(left) in PLAIN_TYPES:
             return (left == right) is (operator == "==")
         marked = has_sensitive(left) or has_sensitive(right)
         return mark(equal(left, right) is (operator == "=="), sensitive=marked)

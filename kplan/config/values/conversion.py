@@ -1,6 +1,6 @@
 """Conversion and unification of types, with Terraform's messages for mismatches."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from kplan.config.values.equality import make_set
@@ -9,6 +9,7 @@ from kplan.config.values.value import (
     ANY,
     BOOL,
     NUMBER,
+    PLAIN_TYPES,
     STRING,
     AnyType,
     ListType,
@@ -252,11 +253,8 @@ def convert(value: Value, wanted: Type) -> Value:
         raise ConversionError(path, part, whole or part, text) from None
 
 
-_PLAIN: Mapping[type, PrimitiveType] = {str: STRING, int: NUMBER, bool: BOOL}
-
-
 def _convert_known(value: Value, wanted: Type) -> Value:
-    if _PLAIN.get(type(value)) is wanted:
+    if PLAIN_TYPES.get(type(value)) is wanted:
         return value
     if isinstance(value, Sensitive):
         inner = _convert_known(value.value, wanted)
@@ -288,21 +286,13 @@ def _null(value: Null | None, wanted: Type) -> Value:
 
 
 def _primitive(value: Value, wanted: PrimitiveType) -> Value:
-    match value:
-        case int() if type(value) is int and wanted is STRING:
-            return number_text(value)
-        case bool() if wanted == BOOL:
-            return value
-        case bool() if wanted == STRING:
-            return "true" if value else "false"
-        case str():
-            return value if wanted == STRING else _parse_primitive(value, wanted)
-        case _ if is_number(value) and wanted == NUMBER:
-            return value
-        case _ if is_number(value) and wanted == STRING:
-            return number_text(value)
-        case _:
-            raise _Misfit(f"{wanted.name} required")
+    if isinstance(value, str):
+        return value if wanted == STRING else _parse_primitive(value, wanted)
+    if isinstance(value, bool) and wanted != NUMBER:
+        return value if wanted == BOOL else ("true" if value else "false")
+    if is_number(value) and wanted != BOOL:
+        return value if wanted == NUMBER else number_text(value)
+    raise _Misfit(f"{wanted.name} required")
 
 
 def _parse_primitive(text: str, wanted: PrimitiveType) -> Value:

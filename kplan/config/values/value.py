@@ -140,6 +140,8 @@ STRING: Final = PrimitiveType("string")
 NUMBER: Final = PrimitiveType("number")
 BOOL: Final = PrimitiveType("bool")
 ANY: Final = AnyType()
+PLAIN_TYPES: Final[Mapping[type, PrimitiveType]] = {str: STRING, int: NUMBER, bool: BOOL}
+"""The types of most values, by their Python types."""
 
 
 def null_of(of: Type) -> Null | None:
@@ -182,15 +184,9 @@ def type_of(value: Value) -> Type:
 
 
 def _primitive(value: Value) -> Type:
-    match value:
-        case None:
-            return ANY
-        case bool():
-            return BOOL
-        case str():
-            return STRING
-        case _:
-            return NUMBER
+    if value is None:
+        return ANY
+    return PLAIN_TYPES.get(type(value)) or (STRING if isinstance(value, str) else NUMBER)
 
 
 def concrete(wanted: Type) -> Type:
