@@ -26,7 +26,7 @@ from kplan.fleet.insight.costs import (
     partial_months,
     price_usage,
 )
-from kplan.fleet.insight.ownership import Ownership, topic_owners
+from kplan.fleet.insight.ownership import Ownership
 from kplan.fleet.insight.spans import last_runs_of_days, run_spans
 from kplan.fleet.insight.trends import (
     OTHERS,
@@ -35,6 +35,7 @@ from kplan.fleet.insight.trends import (
     owner_sizes,
     trend_table,
 )
+from kplan.fleet.inventory import OWNER_SCHEMA
 from kplan.fleet.logs.requests import log_sums
 from kplan.fleet.snapshot import CLUSTER, KINDS_READ, OBJECT_SCHEMA, USE, Row
 from kplan.fleet.store import Run
@@ -84,6 +85,13 @@ def read(
     return rows
 
 
+def ownership_of(
+    spark: "SparkSession", owned: Sequence[tuple[str, str, str, str]], teams: Sequence[Team] = ()
+) -> Ownership:
+    """Say who owns what: cluster, kind, identity and owner."""
+    return Ownership(create_dataframe(spark, owned, OWNER_SCHEMA), bool(owned), teams)
+
+
 def objects_of(spark: "SparkSession", moments: Sequence[Moment]) -> "DataFrame":
     rows = [
         (*each[:5], list(each.attributes.items()), at, f"{at}T06:00:00+00:00")
@@ -127,15 +135,14 @@ def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkS
             ),
         ],
     )
-    ownership = Ownership(
-        [("eu", TOPIC_KIND, "shop.a", "prod: module.shop")], [Team("shop", ("prod",), ())]
+    ownership = ownership_of(
+        spark, [("eu", TOPIC_KIND, "shop.a", "prod: module.shop")], [Team("shop", ("prod",), ())]
     )
     dice.add(date(2026, 11, 3), "User:a", "h", ("READ", "TOPIC"), 3_000_000)
     used = usage_of(spark, dice.rows)
     used = used.replace({"a.data": "shop.a"}, subset=["resource_name"])
     usage = monthly_usage(
         objects,
-        topic_owners(spark, ownership),
         ownership,
         used,
         log_sums(used.selectExpr("*", "'eu' AS source")),
@@ -184,7 +191,9 @@ def test_growth_meets_its_limit_on_the_day_that_the_line_says(spark: "SparkSessi
         if n >= 2:
             rows += read("us", ("shop.b", 100, 1, None), is_read=n != 6)
         moments.append((day.isoformat(), rows))
-    ownership = Ownership([("eu", TOPIC_KIND, "pay.a", "pay")], [Team("shop", topics=("shop.*",))])
+    ownership = ownership_of(
+        spark, [("eu", TOPIC_KIND, "pay.a", "pay")], [Team("shop", topics=("shop.*",))]
+    )
     rules = TrendRules(
         limits={
             ("cluster", "eu"): Limits(partitions=40, bytes=900),
@@ -193,7 +202,7 @@ def test_growth_meets_its_limit_on_the_day_that_the_line_says(spark: "SparkSessi
         }
     )
     objects = objects_of(spark, moments)
-    figures = daily_figures(objects, topic_owners(spark, ownership), ownership, days)
+    figures = daily_figures(objects, ownership, days)
     table = trend_table(figures, rules, days)
     assert columns(table) == TREND_SCHEMA
     told = [TrendRow(*row) for row in table.collect()]
@@ -219,9 +228,8 @@ def test_sizes_by_day_tell_the_largest_owners_apart(spark: "SparkSession") -> No
         (day.isoformat(), read("eu", ("shop.a", 10 + n, 1, 1_000), ("pay.a", 5, 1, 7)))
         for n, day in enumerate(days)
     ]
-    ownership = Ownership([("eu", TOPIC_KIND, "pay.a", "pay")])
-    owners = topic_owners(spark, ownership)
-    figures = daily_figures(objects_of(spark, moments), owners, ownership, days)
+    ownership = ownership_of(spark, [("eu", TOPIC_KIND, "pay.a", "pay")])
+    figures = daily_figures(objects_of(spark, moments), ownership, days)
     assert [tuple(row) for row in owner_sizes(figures, 1).collect()] == [
         ("2026-11-01", NO_OWNER, 10, 1_000),
         ("2026-11-01", OTHERS, 5, 7),
@@ -292,7 +300,8 @@ def test_a_short_or_silent_log_is_not_judged_and_wide_denials_are_of_the_cluster
 def test_without_owners_topics_are_grouped_by_prefix(spark: "SparkSession") -> None:
     names = ("shop.orders", "pay-in", "plain", "__transaction_state")
     objects = objects_of(spark, [("2026-11-01", read("eu", *((n, 1, 1, 1) for n in names)))])
-    usage = monthly_usage(objects, topic_owners(spark, Ownership()), Ownership(), None, None)
+    unknown = ownership_of(spark, [])
+    usage = monthly_usage(objects, unknown, None, None)
     assert {row["owner"] for row in usage.collect()} == {"shop.*", "pay-*", "plain", "(kafka)"}
 
 

@@ -44,14 +44,13 @@ COST_COLUMNS = tuple(each.name for each in fields(CostRow))
 
 def monthly_usage(
     objects: "DataFrame",
-    owners: "DataFrame",
     ownership: Ownership,
     used: "DataFrame | None",
     sums: "DataFrame | None",
 ) -> "DataFrame":
     """Add up what owners used on each cluster in each month.
 
-    In: rows of runs with `run` and `at`, `topic_owners`, the usage of logs and its `log_sums`, or
+    In: rows of runs with `run` and `at`, the usage of logs and its `log_sums`, or
     None. Out: month (`2026-11`), cluster, team, owner, topics to bytes (on the last known day of
     the month), requests, unsized, byte_days, partition_days.
     """
@@ -84,7 +83,7 @@ def monthly_usage(
         by_topic = _without_unknown_requests(by_topic, sums)
     many = {name: F.col(name).cast("decimal(20,0)") for name in ("byte_days", "partition_days")}
     return (
-        add_owner(by_topic, owners, ownership)
+        add_owner(by_topic, ownership)
         .groupBy("month", "cluster", "team", "owner")
         .agg(*(F.sum(many.get(name, name)).alias(name) for name in (*_COUNTS, *many)))
     )

@@ -3,51 +3,38 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kplan.fleet.dataframe import create_dataframe
 from kplan.model.dataclass import dataclass
 from kplan.model.fleet import KAFKA_OWNER, Team
 from kplan.model.table import NO_OWNER
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
 _TOPIC_KIND = "kafka_topic"
 _PREFIX_END = "._-"
-TOPIC_OWNER_SCHEMA = "cluster string, topic string, owner string"
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
     """What is known of owners.
 
-    `owned` has cluster, kind, identity and owner of what states own; `teams` are those of the fleet
-    file, `cluster_teams` the label `team` of clusters.
+    `owned` has cluster, kind, identity and owner of what states own, and `has_topics` says whether
+    there are topics among it; `teams` are those of the fleet file, `cluster_teams` the label `team`
+    of clusters.
     """
 
-    owned: Sequence[tuple[str, str, str, str]] = ()
+    owned: "DataFrame"
+    has_topics: bool = False
     teams: Sequence[Team] = ()
     cluster_teams: Mapping[str, str] | None = None
 
     @property
     def is_known(self) -> bool:
         """Whether anything says whose topics are; else they are grouped by the prefix of names."""
-        has_topics = any(kind == _TOPIC_KIND for _, kind, _, _ in self.owned)
-        return bool(has_topics or self.teams or self.cluster_teams)
+        return bool(self.has_topics or self.teams or self.cluster_teams)
 
 
-def topic_owners(spark: "SparkSession", ownership: Ownership) -> "DataFrame":
-    """Return the owned topics: TOPIC_OWNER_SCHEMA."""
-    rows = sorted(
-        {
-            (cluster, identity): owner
-            for cluster, kind, identity, owner in ownership.owned
-            if kind == _TOPIC_KIND
-        }.items()
-    )
-    return create_dataframe(spark, [(*place, owner) for place, owner in rows], TOPIC_OWNER_SCHEMA)
-
-
-def add_owner(topics: "DataFrame", owners: "DataFrame", ownership: Ownership) -> "DataFrame":
+def add_owner(topics: "DataFrame", ownership: Ownership) -> "DataFrame":
     """Add `owner` and `team` to rows with cluster and topic.
 
     Topics that begin with `__` are Kafka's own. A team block that names the topic wins, the longest
@@ -55,6 +42,8 @@ def add_owner(topics: "DataFrame", owners: "DataFrame", ownership: Ownership) ->
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
+    owned = ownership.owned.where(F.col("kind") == _TOPIC_KIND)
+    owners = owned.select("cluster", F.col("identity").alias("topic"), "owner")
     topic = F.col("topic")
     unowned = F.lit(NO_OWNER) if ownership.is_known else _name_prefix(topic)
     is_own = topic.startswith("__")

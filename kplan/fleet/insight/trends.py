@@ -32,13 +32,11 @@ _FOUND_SCHEMA = ", ".join(
 _ORDER = (OVER, NEAR, LATER, STEADY, UNKNOWN, "")
 
 
-def daily_figures(
-    objects: "DataFrame", owners: "DataFrame", ownership: Ownership, days: Sequence[date]
-) -> "DataFrame":
+def daily_figures(objects: "DataFrame", ownership: Ownership, days: Sequence[date]) -> "DataFrame":
     """Return the figures of each scope on the days with a run, from when all of it is known.
 
     A cluster that a run did not read is as it was before. In: rows of runs with `run` and `at`,
-    `topic_owners`, the days. Out: scope, name, start, series (day, partitions, bytes, unsized).
+    the days. Out: scope, name, start, series (day, partitions, bytes, unsized).
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -51,7 +49,7 @@ def daily_figures(
         spans.withColumn("days", meant).where(F.size("days") > 0).select("cluster", "run", "days")
     )
     by_owner = (
-        add_owner(topic_sizes(objects), owners, ownership)
+        add_owner(topic_sizes(objects), ownership)
         .groupBy("cluster", "run", "team", "owner")
         .agg(
             *(F.sum(each).alias(each) for each in FIGURES),

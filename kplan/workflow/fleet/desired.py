@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kplan.cluster.request import ClusterDescription
 from kplan.config.declarations.file import FLEET_FILE
@@ -11,6 +11,8 @@ from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs, Trust
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import NoClusterError
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.inventory import OWNER_SCHEMA
 from kplan.fleet.plan import FleetPlanRequest, PackedRequest, expected_objects, pack_request
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.kinds import KINDS
@@ -31,9 +33,10 @@ from kplan.workflow.ports import Project
 from kplan.workflow.state.workspace import selected_workspace
 
 T = TypeVar("T")
+_TOPIC_KIND = "kafka_topic"
 
 if TYPE_CHECKING:
-    from kplan.fleet.spark.session import DataFrame
+    from kplan.fleet.spark.session import DataFrame, SparkSession
 
 RequestedObjects = dict[str, dict[str, set[Identity]]]
 """What is asked for by name: for each cluster by kind."""
@@ -59,7 +62,7 @@ def _read_names(
     project = _cluster_project(cluster, inputs, state_store)
     try:
         configuration = load_configuration(project.folder, project.inputs, KINDS)
-        return expected_objects(_plan_request(project, configuration))
+        return expected_objects(_plan_request(configuration, read_project_state(project)))
     except KplanError:
         return None
 
@@ -94,14 +97,13 @@ def read_desired(
     loaded: "LoadedConfiguration", *, lists_undeclared: bool = False
 ) -> ClusterDesired:
     """Pack for the task of a cluster what is declared and owned there."""
-    name, project, found = loaded
     try:
-        configuration = require_configuration(found)
-        request = _plan_request(project, configuration)
+        configuration = loaded.configuration
+        request = _plan_request(configuration, loaded.read_state())
     except KplanError as failure:
         return ClusterDesired(None, failure_text(failure))
     packed = pack_request(request, lists_undeclared=lists_undeclared)
-    return ClusterDesired(packed, notes=tuple(_configuration_notes(name, configuration)))
+    return ClusterDesired(packed, notes=tuple(_configuration_notes(loaded.name, configuration)))
 
 
 def fleet_plan_request(
@@ -141,8 +143,23 @@ def _fleet_file_notes(options: FleetOptions) -> Iterator[str]:
         yield "fleet.hcl differs from the trusted one, which this plan uses."
 
 
-LoadedConfiguration = tuple[str, Project, Configuration | KplanError]
-"""A cluster, and its configuration or why it has none that could be used."""
+class LoadedConfiguration(NamedTuple):
+    """A cluster, and its configuration or why it has none that could be used.
+
+    `read_state` gives the state, with the results of an interrupted apply; it is read once.
+    """
+
+    name: str
+    project: Project
+    found: Configuration | KplanError
+    read_state: Callable[[], State]
+
+    @property
+    def configuration(self) -> Configuration:
+        """Return the configuration, or raise why there is none."""
+        if isinstance(self.found, KplanError):
+            raise self.found
+        return self.found
 
 
 def load_configurations(
@@ -164,7 +181,7 @@ def load_configurations(
             continue
         project = _cluster_project(each, options.inputs, ports.state_store)
         reader = _SnapshotReader(_lazy_snapshot(objects, each.name))
-        yield each.name, take((each.name, project, _load(project, reader)))
+        yield each.name, take(_load(each, project, reader))
 
 
 def _load_without_run(
@@ -174,25 +191,23 @@ def _load_without_run(
     cluster: FleetCluster,
 ) -> T | None:
     """Load what needs no data sources; None for what does."""
-    project = _cluster_project(cluster, inputs, state_store)
-    found = _load(project)
-    if isinstance(found, Configuration) and found.lacks_data:
+    loaded = _load(cluster, _cluster_project(cluster, inputs, state_store))
+    if isinstance(loaded.found, Configuration) and loaded.found.lacks_data:
         return None
-    return take((cluster.name, project, found))
+    return take(loaded)
 
 
-def _load(project: Project, reader: "_SnapshotReader | None" = None) -> Configuration | KplanError:
+def _load(
+    cluster: FleetCluster, project: Project, reader: "_SnapshotReader | None" = None
+) -> LoadedConfiguration:
+    found: Configuration | KplanError
     try:
-        return load_checked(project, reader)
+        found = load_checked(project, reader)
     except KplanError as failure:
-        return failure
-
-
-def require_configuration(found: Configuration | KplanError) -> Configuration:
-    """Return it, or raise why there is none."""
-    if isinstance(found, KplanError):
-        raise found
-    return found
+        found = failure
+    return LoadedConfiguration(
+        cluster.name, project, found, cache(partial(read_project_state, project))
+    )
 
 
 def failure_text(failure: KplanError) -> str:
@@ -206,43 +221,62 @@ def failure_text(failure: KplanError) -> str:
 
 def read_owned(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
     """Read the state of the cluster itself. Raises StateError and ClusterError."""
-    return _read_owned(options.inputs, ports.state_store, cluster)
+    project = _cluster_project(cluster, options.inputs, ports.state_store)
+    return read_project_state(project).for_provider("")
 
 
-def _read_owned(inputs: Inputs, state_store: StateStoreFactory, cluster: FleetCluster) -> State:
-    return read_project_state(_cluster_project(cluster, inputs, state_store)).for_provider("")
-
-
-def list_owners(
-    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts
-) -> tuple[list[tuple[str, str, str, str]], tuple[str, ...]]:
-    """List cluster, kind, identity and owner of all that is owned; and which states are not known.
+class OwnedObjects(NamedTuple):
+    """What the states of clusters own: rows of OWNER_SCHEMA; and which states are not known.
 
     The owner is the configuration of the cluster, as the fleet file names it, with its module.
     """
-    found: list[tuple[str, str, str, str]] = []
-    unknown: list[str] = []
+
+    rows: "DataFrame"
+    has_topics: bool
+    unknown: tuple[str, ...]
+
+
+OwnerRows = list[tuple[str, str, str, str]] | str
+"""What the state of a cluster owns: rows of OWNER_SCHEMA; or why that is not known."""
+
+
+def read_owners(
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, spark: "SparkSession"
+) -> OwnedObjects:
+    """Read what the states of all clusters own."""
     read = partial(_read_owners, options.inputs, ports.state_store)
-    for each in _map_clusters(read, _configured_clusters(fleet, options), ports):
-        if isinstance(each, str):
-            unknown.append(each)
-        else:
-            found += each
-    return found, tuple(unknown)
+    return owned_objects(spark, _map_clusters(read, _configured_clusters(fleet, options), ports))
 
 
 def _read_owners(
     inputs: Inputs, state_store: StateStoreFactory, cluster: FleetCluster
-) -> list[tuple[str, str, str, str]] | str:
+) -> OwnerRows:
+    project = _cluster_project(cluster, inputs, state_store)
+    return owner_rows(cluster.name, project, partial(read_project_state, project))
+
+
+def owner_rows(name: str, project: Project, read_state: Callable[[], State]) -> OwnerRows:
+    """Read what the state of a cluster owns."""
     try:
-        owned = _read_owned(inputs, state_store, cluster).owned.values()
+        owned = read_state().for_provider("").owned.values()
     except KplanError as failure:
-        return f"{cluster.name}: the owner is unknown: {failure_text(failure)}"
-    name = str(cluster.configuration)
-    return [
-        (cluster.name, one.address.kind, str(one.identity), _owner_name(name, one.address))
-        for one in owned
-    ]
+        return f"{name}: the owner is unknown: {failure_text(failure)}"
+    owner = str(project.folder)
+    found = {(each.address.kind, str(each.identity)): each.address for each in owned}
+    return [(name, *key, _owner_name(owner, address)) for key, address in found.items()]
+
+
+def owned_objects(spark: "SparkSession", clusters: Iterable[OwnerRows]) -> OwnedObjects:
+    """Put together what the states of all clusters own."""
+    found: list[tuple[str, str, str, str]] = []
+    unknown: list[str] = []
+    for each in clusters:
+        if isinstance(each, str):
+            unknown.append(each)
+        else:
+            found += each
+    has_topics = any(kind == _TOPIC_KIND for _, kind, _, _ in found)
+    return OwnedObjects(create_dataframe(spark, found, OWNER_SCHEMA), has_topics, tuple(unknown))
 
 
 def _owner_name(configuration: str, address: Address) -> str:
@@ -302,11 +336,11 @@ def read_project_state(project: Project) -> State:
     return state if journal is None else replay_journal(state, journal)[0]
 
 
-def _plan_request(project: Project, configuration: Configuration) -> PlanRequest:
+def _plan_request(configuration: Configuration, state: State) -> PlanRequest:
     return PlanRequest(
         resources=tuple(each for each in configuration.resources if not each.provider),
         outputs=output_values(configuration),
-        state=read_project_state(project),
+        state=state,
         config_digest=configuration.digest,
         adds_first=add_first_connections(configuration),
         moved=configuration.refactorings.moved,

@@ -1,7 +1,7 @@
 """Use cases over many clusters: taking and querying snapshots of a fleet."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
@@ -27,9 +27,9 @@ from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures, FigureTable
 from kplan.workflow.fleet.desired import (
     RequestedObjects,
-    list_owners,
     load_desired,
     load_desired_names,
+    read_owners,
 )
 from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows, run_lineage
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
@@ -245,23 +245,17 @@ def read_inventory(
             raise UsageError(
                 f"No cluster has the label {by}.", f"There are: {', '.join(known) or 'none'}."
             )
-        owned, unknown = list_owners(found.fleet, options, ports)
+        owned = read_owners(found.fleet, options, ports, found.spark)
         ports.progress.stage("Counting")
         values = {
             "inventory": inventory.inventory(found.objects, by),
-            "owners": count_owners(found, owned, by),
+            "owners": inventory.owner_counts(found.objects, owned.rows, by),
             "largest": inventory.largest_topics(found.objects, top),
         }
         made = render_figures("Inventory of the fleet", values, (options, found))
-        return replace(made, tables=(*made.tables, found.unread), notes=(*made.notes, *unknown))
-
-
-def count_owners(
-    found: OpenSnapshot, owned: Sequence[tuple[str, str, str, str]], by: str = ""
-) -> "DataFrame":
-    """Count objects by owner."""
-    rows = dataframe.create_dataframe(found.spark, owned, inventory.OWNER_SCHEMA)
-    return inventory.owner_counts(found.objects, rows, by)
+        return replace(
+            made, tables=(*made.tables, found.unread), notes=(*made.notes, *owned.unknown)
+        )
 
 
 def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figures:

@@ -7,27 +7,24 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import inline_few
 from kplan.fleet.logs.requests import log_lineage, log_sums, usage_since
-from kplan.fleet.plan import FleetPlanRequest
 from kplan.fleet.spark.session import CODEGEN_MIN_ROWS
 from kplan.fleet.store import Run, Store, add_run
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet.desired import list_owners
+from kplan.workflow.fleet.desired import OwnedObjects, read_owners
 from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
 from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows
-from kplan.workflow.fleet.policies import PoliciesToCheck, load_declarations
+from kplan.workflow.fleet.policies import Declarations, load_declarations
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
 
-OwnedObjects = tuple[list[tuple[str, str, str, str]], tuple[str, ...]]
-"""Cluster, kind, identity and owner of what states own; and which states are not known."""
-
 
 class ReportInputs:
     """What the tables of one answer are made of; each is read once, when it is first asked for.
 
-    With `keeps_logs` Spark keeps the logs for several tables that are made of them.
+    With `keeps_logs` Spark keeps the logs for several tables that are made of them. With
+    `reads_configurations` what is owned is read together with what is declared.
     """
 
     def __init__(
@@ -37,9 +34,11 @@ class ReportInputs:
         found: OpenSnapshot,
         *,
         keeps_logs: bool = True,
+        reads_configurations: bool = False,
     ) -> None:
         self.options, self.ports, self.found = options, ports, found
         self.keeps_logs = keeps_logs
+        self.reads_configurations = reads_configurations
 
     @property
     def objects(self) -> "DataFrame":
@@ -64,10 +63,12 @@ class ReportInputs:
     @cached_property
     def owned(self) -> OwnedObjects:
         """What the states of all clusters own."""
-        return list_owners(self.found.fleet, self.options, self.ports)
+        if self.reads_configurations:
+            return self.declarations.owned
+        return read_owners(self.found.fleet, self.options, self.ports, self.found.spark)
 
     @cached_property
-    def declarations(self) -> tuple[FleetPlanRequest, PoliciesToCheck]:
+    def declarations(self) -> Declarations:
         """What is declared and owned on all clusters, and their policies."""
         return load_declarations(self.found.fleet, self.options, self.ports, self.found.objects)
 
@@ -120,8 +121,18 @@ def _read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "Data
 
 @contextmanager
 def open_inputs(
-    options: FleetOptions, ports: FleetPorts, *, keeps_logs: bool = True
+    options: FleetOptions,
+    ports: FleetPorts,
+    *,
+    keeps_logs: bool = True,
+    reads_configurations: bool = False,
 ) -> Iterator[ReportInputs]:
     """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError."""
     with open_snapshot(options, ports) as found:
-        yield ReportInputs(options, ports, found, keeps_logs=keeps_logs)
+        yield ReportInputs(
+            options,
+            ports,
+            found,
+            keeps_logs=keeps_logs,
+            reads_configurations=reads_configurations,
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kplan.fleet.dataframe import MAX_ROWS, collect_table
 from kplan.fleet.insight import anomalies, costs, trends
-from kplan.fleet.insight.ownership import Ownership, topic_owners
+from kplan.fleet.insight.ownership import Ownership
 from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
 from kplan.fleet.store import Run
 from kplan.model.dataclass import dataclass
@@ -73,10 +73,9 @@ def cost_tables(given: ReportInputs, months: int, compute: Compute = _ask_once) 
     runs = _runs_between(given, first, last)
     objects, ownership, notes = _owned_objects(given, runs)
     rules = _cost_rules(found)
-    owners = topic_owners(found.spark, ownership)
     span = (f"{first:%Y-%m}", f"{last:%Y-%m}")
     sums = None if used is None else given.log_sums
-    usage = costs.monthly_usage(objects, owners, ownership, used, sums)
+    usage = costs.monthly_usage(objects, ownership, used, sums)
     priced = compute(costs.price_usage(usage, rules, span))
     spans = costs.month_spans(run_spans(objects))
     coverage = compute(costs.month_coverage(spans.where(spans["month"].between(*span))))
@@ -159,8 +158,7 @@ def daily_growth(given: ReportInputs, days: int) -> DailyGrowth:
     runs = _runs_between(given, first, last)
     objects, ownership, notes = _owned_objects(given, runs)
     known = [each for each in days_of_runs(runs) if each >= first]
-    owners = topic_owners(given.found.spark, ownership)
-    figures = trends.daily_figures(objects, owners, ownership, known)
+    figures = trends.daily_figures(objects, ownership, known)
     return DailyGrowth(given.found.compute(figures), known, notes)
 
 
@@ -242,7 +240,7 @@ def _owned_objects(
     given: ReportInputs, runs: Sequence[Run]
 ) -> "tuple[DataFrame, Ownership, OwnerNotes]":
     """Return the rows of runs, of the clusters of the fleet file, and who owns topics."""
-    found, (owned, unknown) = given.found, given.owned
+    found, owned = given.found, given.owned
     names = [each.name for each in given.options.selected_clusters(found.fleet)]
     rows = given.objects_of_runs(runs)
     objects = rows.where(rows["cluster"].isin(*names))
@@ -251,14 +249,14 @@ def _owned_objects(
         for each in found.fleet.clusters
         if TEAM_LABEL in each.labels
     }
-    ownership = Ownership(owned, found.fleet.rules.teams, labels)
-    notes = unknown
+    ownership = Ownership(owned.rows, owned.has_topics, found.fleet.rules.teams, labels)
+    notes = owned.unknown
     if not ownership.is_known:
         notes = (
-            *unknown,
+            *owned.unknown,
             "No owner of a topic is known: topics are grouped by the prefix of their names.",
         )
-    return objects, ownership, OwnerNotes(notes, bool(unknown))
+    return objects, ownership, OwnerNotes(notes, bool(owned.unknown))
 
 
 def _runs_between(given: ReportInputs, first: date, last: date) -> list[Run]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.config.declarations.file import configuration_files
 from kplan.config.fleet_file import FleetConfiguration
@@ -21,12 +21,14 @@ from kplan.model.resource import Identity
 from kplan.workflow.fleet.desired import (
     ClusterDesired,
     LoadedConfiguration,
+    OwnedObjects,
+    OwnerRows,
     failure_text,
     fleet_plan_request,
     load_configurations,
+    owned_objects,
+    owner_rows,
     read_desired,
-    read_project_state,
-    require_configuration,
 )
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
@@ -55,33 +57,47 @@ def load_policies(
     return _fleet_policies(found, ports)
 
 
+class Declarations(NamedTuple):
+    """What `load_desired`, `load_policies` and `read_owners` give."""
+
+    request: FleetPlanRequest
+    policies: PoliciesToCheck
+    owned: OwnedObjects
+
+
 def load_declarations(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
-) -> tuple[FleetPlanRequest, PoliciesToCheck]:
-    """Gather what `load_desired` and `load_policies` do, and load each configuration once."""
+) -> Declarations:
+    """Load each configuration once for all that is asked of it."""
     found = dict(load_configurations(fleet, options, ports, objects, _read_declarations))
-    desired = {name: each for name, (each, _) in found.items()}
-    policies = {name: each for name, (_, each) in found.items()}
-    return fleet_plan_request(options, desired.items()), _fleet_policies(policies.items(), ports)
+    desired = {name: each for name, (each, _, _) in found.items()}
+    policies = {name: each for name, (_, each, _) in found.items()}
+    return Declarations(
+        fleet_plan_request(options, desired.items()),
+        _fleet_policies(policies.items(), ports),
+        owned_objects(objects.sparkSession, (each for _, _, each in found.values())),
+    )
 
 
-def _read_declarations(loaded: LoadedConfiguration) -> tuple[ClusterDesired, ClusterPolicies]:
-    return read_desired(loaded), read_policies(loaded)
+def _read_declarations(
+    loaded: LoadedConfiguration,
+) -> tuple[ClusterDesired, ClusterPolicies, OwnerRows]:
+    owners = owner_rows(loaded.name, loaded.project, loaded.read_state)
+    return read_desired(loaded), read_policies(loaded), owners
 
 
 def read_policies(loaded: LoadedConfiguration) -> ClusterPolicies:
     """Read the policies of a cluster, and the owned addresses that waivers may speak of."""
-    name, project, found = loaded
     owned: dict[tuple[str, Identity], Address] = {}
     try:
-        configuration = require_configuration(found)
-        more, others = _load_other_policies(project.folder, configuration)
+        configuration = loaded.configuration
+        more, others = _load_other_policies(loaded.project.folder, configuration)
         if policies := (*configuration.policies, *more):
-            held = read_project_state(project).for_provider("").owned.values()
+            held = loaded.read_state().for_provider("").owned.values()
             owned = {(each.address.kind, each.identity): each.address for each in held}
     except KplanError as failure:
         return ClusterPolicies(problem=failure_text(failure))
-    left_out = tuple(f"{name}: policies of {each} are not evaluated." for each in others)
+    left_out = tuple(f"{loaded.name}: policies of {each} are not evaluated." for each in others)
     return ClusterPolicies(policies, owned, left_out=left_out)
 
 

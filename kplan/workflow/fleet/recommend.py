@@ -1,6 +1,7 @@
 """Use case over many clusters: least privilege from usage, with a replay as its proof."""
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -147,22 +148,17 @@ def _write_hcl(
         return
     folder.mkdir(parents=True, exist_ok=True)
     table = recommend.recommendation_table(made, found.objects)
-    evidence = {
-        (each["cluster"], each["identity"]): _evidence_text(each.asDict())
-        for each in table.collect()
-    }
+    evidence: dict[str, dict[Identity, str]] = defaultdict(dict)
+    for each in table.collect():
+        evidence[each["cluster"]][Identity(each["identity"])] = _evidence_text(each.asDict())
     goes = made.select("cluster", "identity").distinct()
     old = found.objects.where(found.objects["kind"] == _ACL_KIND.name)
     held = _acls_by_cluster(old.join(goes, ["cluster", "identity"], "left_semi"))
     new = _acls_by_cluster(recommend.new_acl_rows(made, found.objects))
     for name in sorted(held.keys() & clusters.keys()):
         state = read_owned(clusters[name], options, ports)
-        values = {
-            Identity(key): text for (cluster, key), text in evidence.items() if cluster == name
-        }
-        for ending, text in render_recommendation(
-            state, held[name], new.get(name, ()), values
-        ).items():
+        texts = render_recommendation(state, held[name], new.get(name, ()), evidence[name])
+        for ending, text in texts.items():
             file = folder / f"{name}.{ending}.tf"
             file.write_text(text, encoding="utf-8")
             ports.progress.note(f"Written: {file}")

@@ -13,7 +13,7 @@ from kplan.fleet.spark.jobs import describe_jobs
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
-from kplan.workflow.fleet.fleet import count_owners, render_figures
+from kplan.workflow.fleet.fleet import render_figures
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.insight import anomaly_tables, cost_tables, daily_growth
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
@@ -39,7 +39,7 @@ where their data is missing: the page then says which command makes it."""
 
 def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
-    with open_inputs(options, ports) as given:
+    with open_inputs(options, ports, reads_configurations=True) as given:
         found, logs = given.found, given.log_lineage
         result = _all_tables(given)
         charts = {name: result.pop(name) for name in _CHARTS if name in result}
@@ -50,7 +50,7 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
         for name, rows in charts.items():  # drawn whole, whatever -limit says
             most = page.MAX_DAYS * (page.MAX_LINES + 1)
             tables = (*tables, options.make_table(name, rows, most))
-        notes = (*made.notes, *given.declarations[1][1], *given.owned[1])
+        notes = (*made.notes, *given.declarations.policies[1], *given.owned.unknown)
         return replace(made, tables=tables, notes=notes)
 
 
@@ -72,7 +72,7 @@ def _section_tables(section: SectionTables, given: ReportInputs) -> "Mapping[str
 
 
 def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    _, (asked, _) = given.declarations
+    asked, _ = given.declarations.policies
     judged = policy.check_policies(given.objects, asked)
     return {
         "unhealthy": page.unhealthy_topics(given.objects),
@@ -82,7 +82,7 @@ def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    request, _ = given.declarations
+    request = given.declarations.request
     everything = given.found.compute(plan.plan_clusters(given.objects, request))
     rows = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = rows.groupBy("cluster", "finding", "risk").count()
@@ -99,10 +99,9 @@ def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _inventory_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    owned, _ = given.owned
     return {
         "inventory": inventory.inventory(given.objects),
-        "owners": count_owners(given.found, owned),
+        "owners": inventory.owner_counts(given.objects, given.owned.rows),
         "largest": inventory.largest_topics(given.objects, _TOP),
     }
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -23,13 +24,16 @@ from kplan.model.resource import Identity
 from kplan.model.state import Broker, OwnedObject, Snapshot, State
 from kplan.state.file import write_state
 from kplan.workflow.connection import remote_state_store
-from kplan.workflow.fleet import processes
-from kplan.workflow.fleet.desired import list_owners, load_desired
+from kplan.workflow.fleet import desired, processes
+from kplan.workflow.fleet.desired import load_desired, read_owners
 from kplan.workflow.fleet.fleet import read_fleet
 from kplan.workflow.fleet.policies import load_policies
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.processes import map_in_processes
 from tests.unit.fleet.test_plan_parity import FleetQuiet, Rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 needs_processors = pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2, reason="this machine has one processor"
@@ -160,6 +164,7 @@ def test_a_fleet_that_is_read_by_several_processes_is_the_same_fleet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(desired, "create_dataframe", lambda _, rows, __: rows)
     texts = (TOPIC + POLICY, TOPIC + 'resource "kafka_topic" "b" {}', TOPIC + DATA, TOPIC)
     for place, text in enumerate(texts):
         Path(f"c{place}").mkdir()
@@ -183,7 +188,8 @@ def test_a_fleet_that_is_read_by_several_processes_is_the_same_fleet(
         fleet, rows = read_fleet(options), Rows(list(snapshot_rows("c2", LIVE, {})))
         wanted: FleetPlanRequest = load_desired(fleet, options, ports, rows)  # type: ignore[arg-type]
         policies = load_policies(fleet, options, ports, rows)  # type: ignore[arg-type] # as Spark
-        return wanted, list_owners(fleet, options, ports), policies
+        owned = read_owners(fleet, options, ports, cast("SparkSession", None))
+        return wanted, owned, policies
 
     alone, together = read(60), read(0)
     addresses = re.compile("0x[0-9a-f]+")
