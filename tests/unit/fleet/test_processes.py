@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from kplan.config.fleet_file import FleetConfiguration
 from kplan.config.inputs import Inputs
-from kplan.fleet.plan import FleetPlanRequest
 from kplan.fleet.snapshot import snapshot_rows
 from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
@@ -25,15 +25,16 @@ from kplan.model.state import Broker, OwnedObject, Snapshot, State
 from kplan.state.file import write_state
 from kplan.workflow.connection import remote_state_store
 from kplan.workflow.fleet import desired, processes
-from kplan.workflow.fleet.desired import load_desired, read_owners
+from kplan.workflow.fleet.desired import load_desired, read_owners, read_project_state
 from kplan.workflow.fleet.fleet import read_fleet
-from kplan.workflow.fleet.policies import load_policies
+from kplan.workflow.fleet.policies import load_declarations, load_policies
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.processes import map_in_processes
+from kplan.workflow.ports import Project
 from tests.unit.fleet.test_plan_parity import FleetQuiet, Rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 needs_processors = pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2, reason="this machine has one processor"
@@ -159,10 +160,19 @@ policy "few" {
 LIVE = Snapshot("id", (Broker(1, "a", 9092),), {})
 
 
-@needs_processors
-def test_a_fleet_that_is_read_by_several_processes_is_the_same_fleet(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class RunRows(Rows):
+    """Rows of a run, with no Spark behind them."""
+
+    __slots__ = ()
+    sparkSession = cast("SparkSession", None)  # noqa: N815 - Spark's word
+
+
+FleetInputs = tuple[FleetConfiguration, FleetOptions, FleetPorts, "DataFrame"]
+
+
+@pytest.fixture
+def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FleetInputs:
+    """Make a fleet: one with a policy, one with an error, one with data, one without its state."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(desired, "create_dataframe", lambda _, rows, __: rows)
     texts = (TOPIC + POLICY, TOPIC + 'resource "kafka_topic" "b" {}', TOPIC + DATA, TOPIC)
@@ -177,27 +187,57 @@ def test_a_fleet_that_is_read_by_several_processes_is_the_same_fleet(
             for each in range(len(texts))
         )
     )
+    options = FleetOptions(Path(), Inputs())
+    ports = FleetPorts(
+        lambda _: (None, ()),
+        partial(remote_state_store, environ={}),
+        lambda _: {},
+        FleetQuiet(),
+        lambda: datetime.now(UTC),
+    )
+    rows = RunRows(list(snapshot_rows("c2", LIVE, {})))
+    return read_fleet(options), options, ports, cast("DataFrame", rows)
 
-    def read(alone_s: float) -> Sequence[object]:
-        monkeypatch.setattr(processes, "ALONE_S", alone_s)
-        options = FleetOptions(Path(), Inputs())
-        store = partial(remote_state_store, environ={})
-        ports = FleetPorts(
-            lambda _: (None, ()), store, lambda _: {}, FleetQuiet(), lambda: datetime.now(UTC)
-        )
-        fleet, rows = read_fleet(options), Rows(list(snapshot_rows("c2", LIVE, {})))
-        wanted: FleetPlanRequest = load_desired(fleet, options, ports, rows)  # type: ignore[arg-type]
-        policies = load_policies(fleet, options, ports, rows)  # type: ignore[arg-type] # as Spark
-        owned = read_owners(fleet, options, ports, cast("SparkSession", None))
-        return wanted, owned, policies
 
-    alone, together = read(60), read(0)
-    addresses = re.compile("0x[0-9a-f]+")
-    assert addresses.sub("", str(alone)) == addresses.sub("", str(together))
-    wanted, owned, policies = map(str, alone)
+def read_apart(declared: FleetInputs) -> Sequence[object]:
+    """Read what is declared, the policies and the owners, each by itself."""
+    fleet, options, ports, _ = declared
+    owned = read_owners(fleet, options, ports, cast("SparkSession", None))
+    return load_desired(*declared), load_policies(*declared), owned
+
+
+def text_of(found: Sequence[object]) -> str:
+    """Show what was read, without places in memory."""
+    return re.sub("0x[0-9a-f]+", "", str(tuple(found)))
+
+
+@needs_processors
+def test_a_fleet_that_is_read_by_several_processes_is_the_same_fleet(
+    declared: FleetInputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "ALONE_S", 60)
+    alone = read_apart(declared)
+    monkeypatch.setattr(processes, "ALONE_S", 0)
+    assert text_of(read_apart(declared)) == text_of(alone)
+    wanted, policies, owned = map(str, alone)
     assert "KP122" in wanted
     assert "'c2': PackedRequest" in wanted
     assert "('c2', 'kafka_topic', 'orders', 'c2')" in owned
     assert "c3: the owner is unknown" in owned
     assert "Policy(" in policies
     assert "too many" in policies
+
+
+def test_what_is_read_together_is_the_same_and_each_state_is_read_once(
+    declared: FleetInputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apart = read_apart(declared)
+    read: list[Path] = []
+
+    def read_state(project: Project) -> State:
+        read.append(project.folder)
+        return read_project_state(project)
+
+    monkeypatch.setattr(desired, "read_project_state", read_state)
+    assert text_of(load_declarations(*declared)) == text_of(apart)
+    assert sorted(read) == [Path("c0"), Path("c1"), Path("c2"), Path("c3"), Path("c3")]
