@@ -145,7 +145,7 @@ def build_ports(session: Session, progress: Progress) -> "FleetPorts":
 
     return FleetPorts(
         partial(_cluster_connector, session),
-        partial(remote_state_store, environ=dict(session.environ)),
+        partial(remote_state_store, environ=session.environ),
         partial(_java_client_settings, session),
         progress,
         lambda: datetime.now(UTC),

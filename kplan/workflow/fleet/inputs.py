@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 class ReportInputs:
     """What the tables of one answer are made of; each is read once, when it is first asked for.
 
-    With `keeps_logs` Spark keeps the logs for several tables that are made of them. With
-    `reads_configurations` what is owned is read together with what is declared.
+    With `keeps_logs` Spark keeps the logs for several tables that are made of them.
     """
 
     def __init__(
@@ -34,11 +33,9 @@ class ReportInputs:
         found: OpenSnapshot,
         *,
         keeps_logs: bool = True,
-        reads_configurations: bool = False,
     ) -> None:
         self.options, self.ports, self.found = options, ports, found
         self.keeps_logs = keeps_logs
-        self.reads_configurations = reads_configurations
 
     @property
     def objects(self) -> "DataFrame":
@@ -63,8 +60,6 @@ class ReportInputs:
     @cached_property
     def owned(self) -> OwnedObjects:
         """What the states of all clusters own."""
-        if self.reads_configurations:
-            return self.declarations.owned
         return read_owners(self.found.fleet, self.options, self.ports, self.found.spark)
 
     @cached_property
@@ -121,18 +116,8 @@ def _read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "Data
 
 @contextmanager
 def open_inputs(
-    options: FleetOptions,
-    ports: FleetPorts,
-    *,
-    keeps_logs: bool = True,
-    reads_configurations: bool = False,
+    options: FleetOptions, ports: FleetPorts, *, keeps_logs: bool = True
 ) -> Iterator[ReportInputs]:
     """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError."""
     with open_snapshot(options, ports) as found:
-        yield ReportInputs(
-            options,
-            ports,
-            found,
-            keeps_logs=keeps_logs,
-            reads_configurations=reads_configurations,
-        )
+        yield ReportInputs(options, ports, found, keeps_logs=keeps_logs)

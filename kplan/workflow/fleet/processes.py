@@ -42,8 +42,8 @@ def map_in_processes(work: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
     """
     left = deque(items)
     end = time.monotonic() + ALONE_S
-    count = min(_processors(), len(left), MAX_PROCESSES)
-    while left and (min(count, len(left)) == 1 or time.monotonic() < end):
+    count = min(_processors(), MAX_PROCESSES)
+    while left and (count == 1 or len(left) == 1 or time.monotonic() < end):
         yield work(left.popleft())
     if left:
         yield from _map_in_workers(work, left, min(count, len(left)))

@@ -39,7 +39,7 @@ where their data is missing: the page then says which command makes it."""
 
 def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
-    with open_inputs(options, ports, reads_configurations=True) as given:
+    with open_inputs(options, ports) as given:
         found, logs = given.found, given.log_lineage
         result = _all_tables(given)
         charts = {name: result.pop(name) for name in _CHARTS if name in result}
@@ -60,7 +60,8 @@ def _all_tables(given: ReportInputs) -> "dict[str, DataFrame]":
     What they share is read before, by one of them.
     """
     given.found.keep_acls()
-    _ = given.runs, given.history, given.declarations, given.owned
+    given.owned = given.declarations.owned  # they read the states, too
+    _ = given.runs, given.history
     with open_query_pool() as pool:
         found = [pool.submit(_section_tables, section, given) for section in SECTIONS]
         return {name: rows for each in found for name, rows in each.result().items()}
