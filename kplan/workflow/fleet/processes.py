@@ -105,7 +105,7 @@ class _Worker:
             pickle.dump(item, given)
             given.flush()
             found, failure = pickle.load(answers)  # noqa: S301 - of our own process
-        except (OSError, EOFError):
+        except (OSError, EOFError, pickle.UnpicklingError):
             raise FleetError(
                 f"A process that worked for this command was ended ({self._process.wait()}).",
                 "Give it more memory, or fewer clusters at a time with --cluster.",

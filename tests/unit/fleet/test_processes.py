@@ -1,12 +1,13 @@
 """Work on many items by several processes."""
 
 import os
+import pickle
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -66,6 +67,16 @@ def end(item: int) -> int:
     return item
 
 
+def end_while_answering(item: int) -> int:
+    """Be ended when a part of the answer is written."""
+    if item == 2:
+        for each in Path("/proc/self/fd").iterdir():
+            if int(each.name) > 2 and each.is_fifo():
+                os.write(int(each.name), pickle.dumps(b"x" * 100)[:50])
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
 def say(item: int) -> int:
     """Print, which is no answer."""
     os.write(1, b"said\n")
@@ -104,9 +115,10 @@ def test_who_wants_no_more_answers_leaves_no_process() -> None:
 
 @needs_processors
 @pytest.mark.usefixtures("_impatient")
-def test_a_process_that_was_ended_is_an_error_with_a_way_out() -> None:
+@pytest.mark.parametrize("work", [end, end_while_answering])
+def test_a_process_that_was_ended_is_an_error_with_a_way_out(work: Callable[[int], int]) -> None:
     with pytest.raises(FleetError, match=r"was ended \(-9\)") as failure:
-        list(map_in_processes(end, range(8)))
+        list(map_in_processes(work, range(8)))
     assert "--cluster" in failure.value.hint
 
 
