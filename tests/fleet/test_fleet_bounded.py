@@ -312,6 +312,7 @@ def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
         with monkeypatch.context() as ours:
             ours.setattr(open_run.OpenSnapshot, "keep", lambda _, rows: rows)
             ours.setattr(inputs, "inline_few", lambda rows: rows)
+            ours.setattr(inputs, "read_few", lambda rows, *_: rows)
             assert work(options, moment).tables == kept.tables, name
         last_execution(spark)
         assert log_rows_read(spark, ended) > stored, name

@@ -29,6 +29,8 @@ from kplan.fleet.plan import (
 from kplan.fleet.policy import FleetPolicies, check_policies
 from kplan.fleet.reader import SnapshotSource, read_clusters, read_rows
 from kplan.fleet.snapshot import Row, write_snapshot
+from kplan.fleet.spark.few_rows import expect_few_rows
+from kplan.fleet.spark.session import SUITS_SETTING
 from kplan.kinds import KINDS
 from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
@@ -39,6 +41,7 @@ from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.plan.request import PlanRequest
 from kplan.report.views import figures_json
+from kplan.workflow.fleet.open_run import gather_rows
 from tests.fleet.spark_target import SparkTarget
 
 if TYPE_CHECKING:
@@ -223,6 +226,29 @@ def test_many_rows_that_tables_are_made_of_are_a_leaf_of_their_plans(
         return
     assert "Range" not in dataframe.explain_table("leaf", leaf.where("rest > 1")).query_plan
     assert not rows.is_cached
+
+
+def test_some_thousand_rows_are_joined_and_grouped_by_one_task(
+    spark: "SparkSession", at_work: SparkTarget
+) -> None:
+    rows = spark.range(3000).selectExpr("id", "id % 7 as rest").repartition(3)
+    spark.conf.set(SUITS_SETTING, "true")
+    end = expect_few_rows(spark)
+    try:
+        read = gather_rows(rows)
+        assert sorted(read.collect()) == sorted(rows.collect())
+        counts = read.groupBy("rest").count()
+        joined = read.join(counts, "rest").groupBy("count").agg({"id": "max"})
+        assert {row["max(id)"] for row in joined.collect()} == {2995, 2999}
+        if not at_work.engine.is_local or not takes_arrow_tables():
+            assert read is rows
+            return
+        plan = dataframe.explain_table("joined", joined).query_plan
+        assert "hashpartitioning" not in plan
+        assert "Range" not in plan
+    finally:
+        end()
+        spark.conf.unset(SUITS_SETTING)
 
 
 def test_policies_are_asked_where_spark_works(objects: Make, tmp_path: Path) -> None:

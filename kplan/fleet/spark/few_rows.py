@@ -19,7 +19,7 @@ def expect_few_rows(spark: "SparkSession") -> Callable[[], None]:
     """
     conf = spark.conf
     before: dict[str, str] = {}
-    if conf.get(SUITS_SETTING, "false") == "true":
+    if is_suited(spark):
         before = {name: str(conf.get(name)) for name in _FOR_FEW_ROWS}
         for name, value in _FOR_FEW_ROWS.items():
             conf.set(name, value)
@@ -29,3 +29,8 @@ def expect_few_rows(spark: "SparkSession") -> Callable[[], None]:
             conf.set(name, value)
 
     return end
+
+
+def is_suited(spark: "SparkSession") -> bool:
+    """Say if `expect_few_rows` changes anything: Spark is of one process, with kplan's settings."""
+    return spark.conf.get(SUITS_SETTING, "false") == "true"

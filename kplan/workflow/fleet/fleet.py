@@ -31,7 +31,7 @@ from kplan.workflow.fleet.desired import (
     load_desired_names,
     read_owners,
 )
-from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows, run_lineage
+from kplan.workflow.fleet.open_run import OpenSnapshot, read_few, run_lineage
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
@@ -148,9 +148,10 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
         run = store.run(options.run)
         objects = filter_clusters(options, store.objects(run))
         ports.progress.stage("Working on the run")
-        stored, objects = objects, inline_rows(objects, run.rows, options)
-        is_small = objects is not stored
-        expect_many = expect_few_rows(spark) if is_small else lambda: None
+        stored, objects = objects, read_few(objects, run.rows, options)
+        is_read = objects is not stored
+        is_small = is_read and run.rows <= dataframe.MAX_INLINE_ROWS
+        expect_many = expect_few_rows(spark) if is_read else lambda: None
         with dataframe.open_query_pool() as pool, dataframe.kept_rows() as kept:
             begin: Callable[..., Callable[[], Any]] = (
                 partial if options.is_explain else lambda *work: pool.submit(*work).result
@@ -160,7 +161,7 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
             try:
                 yield OpenSnapshot(
                     fleet, spark, store, run, objects, unread, taken, options.is_explain, kept,
-                    is_small, expect_many,
+                    is_small, is_read, expect_many,
                 )  # fmt: skip
             finally:  # a Spark that others started outlives this answer
                 expect_many()

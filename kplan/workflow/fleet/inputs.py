@@ -12,7 +12,7 @@ from kplan.fleet.store import Run, Store, add_run
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.desired import OwnedObjects, read_owners
 from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
-from kplan.workflow.fleet.open_run import OpenSnapshot, inline_rows
+from kplan.workflow.fleet.open_run import OpenSnapshot, read_few
 from kplan.workflow.fleet.policies import Declarations, load_declarations
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
@@ -50,12 +50,12 @@ class ReportInputs:
     def objects_of_runs(self, runs: Sequence[Run]) -> "DataFrame":
         """Return the rows of several runs, with `run` and `at`."""
         found = self.found
-        if found.is_small and list(runs) == [found.run]:
+        if found.is_read and list(runs) == [found.run]:
             return add_run(found.objects, found.run)
         rows = filter_clusters(self.options, found.store.objects_of_runs(runs))
         count = sum(each.rows for each in runs)
         self._expect_rows(count)
-        return inline_rows(rows, count, self.options)
+        return read_few(rows, count, self.options)
 
     @cached_property
     def owned(self) -> OwnedObjects:
@@ -73,6 +73,8 @@ class ReportInputs:
         store = self.found.store
         rows = _read_audit(self.options, self.ports, store)
         few = rows if self.options.is_explain else inline_few(rows)
+        if few is rows:
+            few = read_few(rows, store.logs.lines, self.options)
         if few is not rows:
             return few
         self._expect_rows(store.logs.lines)

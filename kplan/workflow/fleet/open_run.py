@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from kplan.config.fleet_file import FleetConfiguration
 from kplan.fleet.access import acl_rows
 from kplan.fleet.dataframe import MAX_INLINE_ROWS, cut_lineage, inline_few
+from kplan.fleet.spark.few_rows import is_suited
 from kplan.fleet.store import Run, Store
 from kplan.model.dataclass import dataclass
 from kplan.model.table import FigureTable
@@ -15,13 +16,17 @@ from kplan.workflow.fleet.ports import FleetOptions
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame, SparkSession
 
+MAX_TASK_ROWS = 20_000
+"""Rows that one task is done with before Spark has planned and started several."""
+
 
 @dataclass(frozen=True, slots=True)
 class OpenSnapshot:
     """A stored run open for questions. `spark` is the session that answers.
 
     What every answer tells is computed while configurations are read. `kept` is in memory and on
-    disk until it is closed. Of one that `is_small` the rows are values of each query.
+    disk until it is closed. Of one that `is_small` the rows are values of each query; of one that
+    `is_read`, small or not, they are in memory.
     """
 
     fleet: FleetConfiguration
@@ -34,6 +39,7 @@ class OpenSnapshot:
     is_explain: bool
     kept: "list[DataFrame]"
     is_small: bool
+    is_read: bool
     expect_many_rows: Callable[[], None]
 
     def keep(self, rows: "DataFrame") -> "DataFrame":
@@ -47,7 +53,7 @@ class OpenSnapshot:
         To take their attributes out of the stored maps takes longest. Spark finds them by itself
         in every query that takes ACLs from `objects`.
         """
-        if not (self.is_small or self.is_explain):
+        if not (self.is_read or self.is_explain):
             self.keep(acl_rows(self.objects))
 
     def compute(self, rows: "DataFrame") -> "DataFrame":
@@ -82,10 +88,23 @@ class OpenSnapshot:
         return run_lineage(self.run, self._snapshot_times(), self.store.name)
 
 
-def inline_rows(rows: "DataFrame", count: int, options: FleetOptions) -> "DataFrame":
+def read_few(rows: "DataFrame", count: int, options: FleetOptions) -> "DataFrame":
     """Read rows now if `count` says that they are few, not to explain them; 0 is unknown."""
-    is_few = 0 < count <= MAX_INLINE_ROWS and not options.is_explain
-    return inline_few(rows) if is_few else rows
+    if options.is_explain or not 0 < count <= MAX_TASK_ROWS:
+        return rows
+    return inline_few(rows) if count <= MAX_INLINE_ROWS else gather_rows(rows)
+
+
+def gather_rows(rows: "DataFrame") -> "DataFrame":
+    """Read few rows into one partition in memory: to join or group them, Spark shuffles nothing.
+
+    Returns `rows` themselves where `expect_few_rows` changes nothing, or Spark may lose them.
+    """
+    if not is_suited(rows.sparkSession):
+        return rows
+    gathered = rows.coalesce(1)
+    leaf = cut_lineage(gathered)
+    return rows if leaf is gathered else leaf
 
 
 def run_lineage(run: Run, taken: str, store: str) -> dict[str, str]:

@@ -59,7 +59,7 @@ def test_many_rows_are_expected_of_many_lines_of_logs_and_of_many_runs(
         logs=SimpleNamespace(lines=count),
     )
     found = SimpleNamespace(
-        is_small=True,
+        is_read=True,
         run=None,
         store=store,
         keep=lambda rows: rows,
