@@ -23,7 +23,8 @@ FAST_SETTINGS = {
     # For tables of a few rows: what is compiled is never run often enough to pay.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    # With one compiler Java keeps 48 MB of code, and fails when they are full; with two, 240.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 """Settings of a Spark that is started for a handful of small tables."""
