@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 _CAUSE_PREFIX = "Caused by: "
 _TRACEBACK = "Traceback (most recent call last):"
 _MISSING_MODULE = re.compile(r"No module named '([\w.]+)'")
+_REFUSED_CALL = re.compile(
+    r" of RPC that terminated with:\s+status = StatusCode\.(\w+)\s+details = \"(.*)\"\s*$",
+    re.MULTILINE,
+)
 _ENDED = "Spark ended before it had answered."
 _MEMORY_HINT = (
     "Java may have had too little memory, of which it has 1g unless you name more: "
@@ -52,6 +56,8 @@ def translate_errors(spark: "SparkSession", *, is_remote: bool) -> Iterator[None
 
 def _error_line(text: str) -> str:
     """Find the line with the cause: the last of a Python traceback, otherwise the first."""
+    if refused := _REFUSED_CALL.search(text):  # gRPC's own error, over several lines
+        return f"its Connect server answered {refused[1]}, {refused[2] or 'without a reason'}"
     lines = [each.strip() for each in text.splitlines() if each.strip()]
     ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))
     is_python = any(each.endswith(_TRACEBACK) for each in lines)

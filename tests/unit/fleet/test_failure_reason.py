@@ -36,6 +36,24 @@ def test_of_any_other_failure_the_first_line_is_told() -> None:
     assert _error_line("") == "no reason was returned"
 
 
+@pytest.mark.parametrize(
+    ("details", "told"),
+    [
+        ("", "its Connect server answered UNKNOWN, without a reason"),
+        ('no "x"', 'its Connect server answered UNKNOWN, no "x"'),
+    ],
+)
+def test_of_a_call_that_a_connect_server_refuses_the_reason_is_told(
+    details: str, told: str
+) -> None:
+    """The first line of gRPC's error says only that there was one."""
+    text = (
+        "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNKNOWN\n"
+        f'\tdetails = "{details}"\n\tdebug_error_string = "UNKNOWN:Error received from peer"\n>'
+    )
+    assert _error_line(text) == told
+
+
 def test_the_cause_of_a_failure_comes_before_all() -> None:
     disk = "Caused by: java.io.IOException: No space left on device"
     told = f"Job aborted.\nCaused by: org.apache.spark.SparkException: x\n{disk}\n\tat y"
