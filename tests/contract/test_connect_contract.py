@@ -156,7 +156,9 @@ def test_what_was_changed_outside_is_drift(
     connect.set_connector_states({name: "PAUSED"})
     soon(lambda: state(connect, name) == "PAUSED")
     (drift,) = site.plan().plan.drift
-    assert [(each.before, each.after) for each in drift.attributes] == [("running", "paused")]
+    (changed,) = drift.attributes
+    assert changed.after == "paused"
+    assert changed.before in {"running", "unassigned"}  # workers may still take it on at the apply
     connect.delete_connectors([name])
     soon(lambda: name not in connect.connectors())
     assert actions(site) == {"lines": Action.CREATE}
