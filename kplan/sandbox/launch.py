@@ -118,8 +118,10 @@ MAX_ATTEMPTS = 3
 STARTED_LINE = re.compile(rb"Kafka Server started|\[KafkaServer id=\d+\] started|binding to port")
 """What says that a node serves: one with KRaft, one with ZooKeeper, or ZooKeeper itself."""
 UNFENCED_LINE = re.compile(rb"The broker has been unfenced")
+COUNTED_LINE = re.compile(rb"Recorded new (ZK )?controller")
+"""What a broker with ZooKeeper says once the controller has told it of the brokers there are."""
 FIRST_RELEASE_THAT_STARTS_UNFENCED = (4, 0)
-"""Older brokers with KRaft say that they serve before the cluster counts on them."""
+"""Older brokers say that they serve before the cluster counts on them."""
 LONGEST_STARTED_LINE = 40
 PORT_IN_USE = b"Address already in use"
 LOG_TAIL_LINES = 25
@@ -320,7 +322,7 @@ def wait_until_started(
 ) -> None:
     """Wait until the nodes in `seen` serve; `seen` says how much of each one's log is old (bytes).
 
-    A broker says so itself once it has caught up with the metadata and is unfenced.
+    A broker says so itself once it has caught up with the metadata and the cluster counts on it.
     Raises SandboxError for a node that ended, or when the time is up.
     """
     deadline = time.monotonic() + timeout_s
@@ -344,10 +346,10 @@ def wait_until_started(
 
 
 def _lines_of_start(sandbox: Sandbox, number: int) -> list[re.Pattern[bytes]]:
-    is_late = sandbox.node(number).is_broker and not sandbox.spec.has_zookeeper
     release = replace(sandbox.spec, kafka_version=sandbox.version(number)).release
-    late = is_late and release < FIRST_RELEASE_THAT_STARTS_UNFENCED
-    return [STARTED_LINE, UNFENCED_LINE] if late else [STARTED_LINE]
+    if not sandbox.node(number).is_broker or release >= FIRST_RELEASE_THAT_STARTS_UNFENCED:
+        return [STARTED_LINE]
+    return [STARTED_LINE, COUNTED_LINE if sandbox.spec.has_zookeeper else UNFENCED_LINE]
 
 
 def _read_log(log: Path, old: int) -> tuple[int, bytes]:

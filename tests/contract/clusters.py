@@ -94,7 +94,8 @@ def committed(consumer: Consumer, topic: str, offset: int) -> None:
 
 def made(cluster: Cluster, *specs: NewTopic) -> None:
     """Create topics and wait until they can be used."""
-    assert set(errors(cluster.create_topics(specs)).values()) == {"ok"}
+    answers = cluster.create_topics(specs)
+    assert set(errors(answers).values()) == {"ok"}, answers
     names = [spec.name for spec in specs]
     soon(lambda: all(is_ready(each) for each in cluster.topics(names).values()))
 

@@ -18,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # re-exported
     AclPermissionType,
     AdminClient,
     ConfigResource,
+    NewTopic,
     ResourcePatternType,
     ResourceType,
 )
@@ -269,3 +270,11 @@ def test_kafka_3_9_starts_too(security: Security) -> None:
         assert cluster_id(sandbox.properties) == sandbox.cluster_id
         log = (sandbox.folder / "node-1" / "server.log").read_text(encoding="utf-8")
         assert "Kafka version: 3.9.1" in log
+
+
+@pytest.mark.parametrize("version", ["2.8.2", "3.9.1"])
+def test_a_started_broker_with_zookeeper_takes_topics(version: str) -> None:
+    with temporary_sandbox(SandboxSpec(kafka_version=version, zookeeper=True)) as sandbox:
+        admin = client(sandbox.properties)
+        made = admin.create_topics([NewTopic("first", 1, 1)])
+        assert made["first"].result(timeout=10) is None

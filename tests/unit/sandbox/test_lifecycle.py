@@ -119,6 +119,16 @@ def test_a_node_that_never_serves_is_ended_when_the_time_is_up(
     assert not any(is_alive(each) for each in recorded(folder).processes.values())
 
 
+@pytest.mark.usefixtures("kafka")
+def test_a_broker_with_zookeeper_serves_when_the_controller_has_told_it_of_brokers(
+    folder: Path,
+) -> None:
+    """Until then it refuses topics: more replicas than the 0 brokers it knows."""
+    spec = SandboxSpec(kafka_version="3.9.1", zookeeper=True)
+    with pytest.raises(SandboxError, match=r"Not serving after 0\.3 s: node 1\.(.|\n)* started"):
+        start_sandbox(folder, spec, timeout_s=0.3)
+
+
 def test_a_port_taken_meanwhile_is_not_the_end(kafka: FakeKafka, folder: Path) -> None:
     kafka.tell("port-taken")
     start_sandbox(folder, SandboxSpec())
