@@ -119,9 +119,8 @@ STARTED_LINE = re.compile(rb"Kafka Server started|\[KafkaServer id=\d+\] started
 """What says that a node serves: one with KRaft, one with ZooKeeper, or ZooKeeper itself."""
 UNFENCED_LINE = re.compile(rb"The broker has been unfenced")
 COUNTED_LINE = re.compile(rb"Recorded new (ZK )?controller")
-"""What a broker with ZooKeeper says once the controller has told it of the brokers there are."""
 FIRST_RELEASE_THAT_STARTS_UNFENCED = (4, 0)
-"""Older brokers say that they serve before the cluster counts on them."""
+"""Older brokers say that they serve before the cluster counts on them, and then one of these."""
 LONGEST_STARTED_LINE = 40
 PORT_IN_USE = b"Address already in use"
 LOG_TAIL_LINES = 25
@@ -180,15 +179,13 @@ def _store_scram(sandbox: Sandbox, kit: KafkaRuntime, credentials: Credentials) 
     home = node_folder(sandbox.folder, sandbox.nodes[0])
     address = zookeeper_address(sandbox.nodes)
     passwords = {each.split("=", 1)[1] for each in credentials.scram}
-    _run_tools(
-        {
-            f"The credentials of {name} were not stored": scram_command(
-                kit, sandbox.spec, home, address, name, scram_config(password)
-            )
-            for name, password in map(_parse_scram, sorted(passwords))
-        },
-        lambda _: None,
-    )
+    commands = {
+        f"The credentials of {name} were not stored": scram_command(
+            kit, sandbox.spec, home, address, name, scram_config(password)
+        )
+        for name, password in map(_parse_scram, sorted(passwords))
+    }
+    _run_tools(commands, lambda _: None)
 
 
 def _parse_scram(text: str) -> tuple[str, str]:
