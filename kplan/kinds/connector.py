@@ -149,9 +149,13 @@ class ConnectorKind:
     def align(
         self, live: KafkaConnector, desired: KafkaConnector, ignored: Collection[Path] = ()
     ) -> tuple[KafkaConnector, KafkaConnector]:
-        """Compare all keys: one that is not declared is to go. A failed connector does not run."""
+        """Compare all keys: one that is not declared is to go. A failed connector does not run.
+
+        One that workers take on will run, and is compared, shown and stored as if it did already.
+        """
         if () in ignored:
             return live, live
+        desired = _running(desired)
         secret = {*desired.config_sensitive, *desired.marks}
         before = _split(live, {*live.config_sensitive, *live.marks, *secret})
         values, marks = _desired_secrets(before, desired)
@@ -160,13 +164,16 @@ class ConnectorKind:
             values, marks = before.config_sensitive, before.marks
         is_known = {*before.config_sensitive} >= secret
         is_same = is_known and values == before.config_sensitive
-        is_idle = desired.state == RUNNING and live.state == UNASSIGNED
+        before = _running(before) if desired.state == RUNNING else before
+        if is_same:  # one that is adopted has no marks yet
+            marks = {**marks, **before.marks}
+            before = replace(before, marks=marks)
         after = replace(
             desired,
             config=merge_config(before.config, desired.config, ignored),
             config_sensitive=values,
-            state=live.state if is_idle or ("state",) in ignored else desired.state,
-            marks=before.marks if is_same else marks,
+            state=before.state if ("state",) in ignored else desired.state,
+            marks=marks,
         )
         return before, after
 
@@ -233,7 +240,7 @@ class ConnectorKind:
         wanted: KafkaConnector = change.after  # type: ignore[assignment] # a connector
         before, after = self.align(live.value, wanted)  # type: ignore[arg-type] # a connector
         is_same = (before.config, before.config_sensitive) == (after.config, after.config_sensitive)
-        return is_same and before.state == wanted.state
+        return is_same and live.value.state == wanted.state  # type: ignore[attr-defined] # as above
 
     def find_visible(
         self,
@@ -257,6 +264,11 @@ def _is_secret(key: str, text: str) -> bool:
 def _live_value(found: Connector) -> KafkaConnector:
     secret = {key for key, each in found.config.items() if _is_secret(key, each)}
     return _split(KafkaConnector(found.name, found.config, state=found.state.lower()), secret)
+
+
+def _running(value: KafkaConnector) -> KafkaConnector:
+    """Return one that workers take on, live or in a state of an older kplan, as it will be."""
+    return replace(value, state=RUNNING) if value.state == UNASSIGNED else value
 
 
 def _split(value: KafkaConnector, secret: Collection[str]) -> KafkaConnector:

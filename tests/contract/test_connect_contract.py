@@ -220,6 +220,28 @@ def test_a_failed_task_is_started_again(site: ProjectHarness, connect: Connect, 
     assert actions(site) == {}
 
 
+def test_what_is_adopted_while_workers_take_it_on_is_no_drift_later(
+    site: ProjectHarness, connect: Connect, name: str
+) -> None:
+    declare(site, name)
+    applied(site, connect)
+    made = NewConnector(name, connect.connectors()[name].config)
+    connect.delete_connectors([name])
+    soon(lambda: name not in connect.connectors())
+    site.project.state_path.unlink()
+    assert errors(connect.create_connectors([made])) == {name: "ok"}
+    soon(lambda: name in connect.connectors())
+    if not isinstance(connect, RestConnect):
+        connect.set_connector_states({name: "UNASSIGNED"})
+    assert actions(site) == {}
+    site.apply()
+    assert name in site.project.state_path.read_text()
+    if not isinstance(connect, RestConnect):
+        connect.set_connector_states({name: "RUNNING"})
+    await_workers(connect)
+    assert [each.attributes for each in site.plan().plan.drift] == []
+
+
 def test_deleting_what_is_gone_is_a_success(connect: Connect, name: str) -> None:
     assert errors(connect.delete_connectors([name])) == {name: "ok"}
 

@@ -81,3 +81,13 @@ def test_a_failed_connector_does_not_run_and_one_that_workers_take_on_does() -> 
     assert not is_equal(replace(LIVE, state="failed"), DECLARED)
     assert is_equal(replace(LIVE, state="unassigned"), DECLARED)
     assert is_equal(replace(LIVE, state="paused"), DECLARED, ("state",))
+
+
+def test_one_that_workers_take_on_is_stored_as_what_it_will_be() -> None:
+    taken_on = replace(LIVE, state="unassigned")
+    assert KIND.align(taken_on, DECLARED)[1].state == "running"
+    paused = replace(DECLARED, state="paused")
+    assert [each.state for each in KIND.align(taken_on, paused)] == ["unassigned", "paused"]
+    of_an_older_kplan = replace(DECLARED, state="unassigned")
+    assert is_equal(LIVE, of_an_older_kplan)
+    assert not is_equal(replace(LIVE, state="paused"), of_an_older_kplan)
