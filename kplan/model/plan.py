@@ -352,6 +352,17 @@ class Plan:
         return any(change.reason in quiet for change in self.changes)
 
     @property
+    def declared_drift(self) -> tuple[Change, ...]:
+        """The changes made outside of kplan that configuration has by now.
+
+        There is nothing to do about them but to note them in the state: drift would stay for ever.
+        """
+        equal = {each.key for each in self.changes if each.action is Action.NO_OP}
+        return tuple(
+            each for each in self.drift if each.action is Action.UPDATE and each.key in equal
+        )
+
+    @property
     def lacks_state(self) -> bool:
         """Whether there is no state where one is expected: it may have been lost.
 
@@ -369,7 +380,8 @@ class Plan:
     @property
     def is_applyable(self) -> bool:
         """Whether apply may run and has something to do."""
-        return not self.has_errors and (self.has_changes or self.has_adoptions)
+        is_news = self.has_changes or self.has_adoptions or bool(self.declared_drift)
+        return not self.has_errors and is_news
 
     def count(self, *actions: Action) -> int:
         """Count the changes with one of the actions, without those that are refused."""

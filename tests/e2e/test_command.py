@@ -40,6 +40,31 @@ def test_the_main_job_from_an_empty_cluster_to_an_empty_cluster(place: Place) ->
     assert place.run("state", "list") == ""
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [[("apply", "-auto-approve")], [("plan", "-out=p.kplan"), ("apply", "p.kplan")]],
+    ids=["planned now", "saved"],
+)
+def test_a_change_by_hand_that_is_declared_then_is_drift_until_the_next_apply(
+    steps: list[tuple[str, ...]], place: Place
+) -> None:
+    """In an incident: without other changes the apply updates the state alone."""
+    place.run("apply", "-auto-approve")
+    with closing(place.cluster()) as cluster:
+        for topic in (f"{place.prefix}.a", f"{place.prefix}.b"):
+            cluster.alter_topic_configs([ConfigAlteration(topic, {"retention.ms": "1000"})])
+        until(lambda: config_of(cluster, topic, "retention.ms") == "1000")
+    place.run("drift", code=2)
+    place.edit("86400000", "1000")
+    planned = " ".join(place.run("plan", "-detailed-exitcode").split())
+    assert "No changes. Your infrastructure matches the configuration." in planned
+    assert "already has what was changed outside of kplan in 2 objects" in planned
+    for step in steps:
+        place.run(*step)
+    place.run("drift")
+    assert "outside of kplan" not in place.run("plan")
+
+
 def test_a_saved_plan_is_carried_out_without_asking_and_only_once(place: Place) -> None:
     shown = place.run("plan", "-out=p.kplan")
     assert place.run("show", "p.kplan") == shown

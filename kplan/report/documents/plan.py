@@ -348,6 +348,13 @@ def _notes(plan: Plan) -> Iterator[Block]:
             "You can apply this plan to save these new output values to the state, without "
             "changing any real infrastructure."
         )
+    if plan.declared_drift and not touched and not plan.has_errors:
+        objects = count_text(len(plan.declared_drift), "object")
+        yield Paragraph(
+            f"Your configuration already has what was changed outside of kplan in {objects}. You "
+            "can apply this plan to save that to the state, without changing any real "
+            "infrastructure."
+        )
     for kind, reason in sorted(plan.unread.items()):
         said = f"Note: {kind} objects could not be read ({reason.rstrip('.')}); nothing is planned"
         yield Paragraph(f"{said} for them.", Tone.WARNING)

@@ -377,6 +377,18 @@ def test_drift_is_what_differs_from_the_last_apply() -> None:
     assert plan.drift[1].attributes[0].after == "2"
 
 
+def test_drift_that_is_declared_by_now_is_noted_without_a_request() -> None:
+    live = topic(config={"retention.ms": "2"})
+    held = state(owned(ORDERS, topic(config={"retention.ms": "1"}), ID))
+    plan = make_plan([resource(ORDERS, live)], held, snapshot([(live, ID)]))
+    assert only(plan) == (Action.NO_OP, Reason.NONE)
+    assert [str(each.address) for each in plan.declared_drift] == [ORDERS]
+    assert not plan.has_changes
+    assert plan.is_applyable
+    undone = make_plan([resource(ORDERS, topic())], held, snapshot([(live, ID)]))
+    assert undone.declared_drift == ()
+
+
 def test_outputs_are_compared_and_sensitive_ones_are_never_shown() -> None:
     held = state(outputs={"a": OutputValue("1"), "b": OutputValue("2")})
     outputs = {"a": OutputValue("1"), "c": OutputValue(None, is_sensitive=True)}

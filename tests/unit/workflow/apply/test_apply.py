@@ -82,6 +82,19 @@ def test_what_changed_outside_is_drift_and_the_next_apply_undoes_it(site: Projec
     assert detect_drift(site.project, site.ports).changes == ()
 
 
+def test_what_changed_outside_and_is_declared_then_is_no_drift_after_an_apply(
+    site: ProjectHarness,
+) -> None:
+    """Terraform does so too: such an apply only updates the state."""
+    site.apply()
+    changed = [ConfigAlteration(each, {"retention.ms": "5"}, ()) for each in ("orders", "payments")]
+    site.cluster.alter_topic_configs(changed)
+    site.write(MAIN_TF.replace("86400000", "5"))
+    assert len(detect_drift(site.project, site.ports).changes) == 2
+    assert site.apply().outcomes == ()
+    assert detect_drift(site.project, site.ports).changes == ()
+
+
 def test_what_the_broker_would_refuse_is_told_by_the_plan_at_its_place(
     site: ProjectHarness,
 ) -> None:
