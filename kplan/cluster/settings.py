@@ -307,6 +307,19 @@ BROKER_CONFIG_BOUNDS: Mapping[str, tuple[float, float | None]] = {
 A controller stores any value, and brokers ignore one that is out of bounds (K919-06).
 """
 
+BROKER_CONFIG_TYPES: Mapping[str, ConfigType] = {
+    **{each.definition.name: each.definition.type for each in _BROKER_CONFIGS},
+    **dict.fromkeys(BROKER_CONFIG_BOUNDS, ConfigType.LONG),
+    "log.cleaner.io.buffer.load.factor": ConfigType.DOUBLE,
+    "log.cleaner.io.max.bytes.per.second": ConfigType.DOUBLE,
+    "log.cleaner.min.cleanable.ratio": ConfigType.DOUBLE,
+    "log.cleanup.policy": ConfigType.LIST,
+    "log.preallocate": ConfigType.BOOLEAN,
+    "log.retention.bytes": ConfigType.LONG,
+    "unclean.leader.election.enable": ConfigType.BOOLEAN,
+}
+"""How values of dynamic configs of brokers are written; LONG stands for any whole number."""
+
 
 _GROUP_CONFIGS = (
     _define("consumer.heartbeat.interval.ms", ConfigType.INT, "5000", 1),

@@ -2,9 +2,11 @@
 
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from enum import StrEnum
 from itertools import count, zip_longest
 from typing import assert_never
@@ -225,7 +227,10 @@ def effective_configs(
     static = {
         key: ConfigEntry(value, ConfigSource.STATIC_BROKER) for key, value in broker_values.items()
     }
-    own = {key: ConfigEntry(value, ConfigSource.TOPIC) for key, value in config.items()}
+    own = {
+        key: ConfigEntry(value, ConfigSource.TOPIC)
+        for key, value in canonical_topic_config(config).items()
+    }
     return _DEFAULTS | static | own
 
 
@@ -247,6 +252,51 @@ def value_fault(row: ConfigDefinition, value: str) -> str:
             return _words_fault(row, [word.strip() for word in text.split(",") if word.strip()])
         case _:
             assert_never(row.type)
+
+
+def canonical_value(config_type: ConfigType, value: str) -> str:
+    """Write a value as DescribeConfigs does: `0.50` as `0.5`, `delete, compact` without the space.
+
+    Kafka takes other spellings, too, and parses them (ConfigDef.parseType, convertToString). What
+    is not of the type is unchanged.
+    """
+    text = value.strip()
+    match config_type:
+        case ConfigType.INT | ConfigType.SHORT | ConfigType.LONG | ConfigType.DOUBLE:
+            found = _parse_number(config_type, text)
+            if found is None or not math.isfinite(found):
+                return value
+            return _java_double(found) if config_type is ConfigType.DOUBLE else str(found)
+        case ConfigType.BOOLEAN:
+            return text.lower() if text.lower() in {"true", "false"} else value
+        case ConfigType.LIST:
+            return ",".join(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+        case ConfigType.STRING | ConfigType.CLASS | ConfigType.PASSWORD:
+            return text
+        case _:
+            assert_never(config_type)
+
+
+def _java_double(number: float) -> str:
+    """Write a number as Java's Double.toString: below 0.001 and from 10 million by exponent."""
+    if number == 0 or _LEAST_PLAIN <= abs(number) < _FIRST_WITH_EXPONENT:
+        return repr(float(number))
+    sign, digits, exponent = Decimal(repr(float(number))).normalize().as_tuple()
+    first, *more = map(str, digits)
+    power = int(exponent) + len(digits) - 1
+    return f"{'-' * sign}{first}.{''.join(more) or '0'}E{power}"
+
+
+_LEAST_PLAIN, _FIRST_WITH_EXPONENT = 1e-3, 1e7
+
+
+def canonical_topic_config(config: Mapping[str, str]) -> Mapping[str, str]:
+    """Write a topic's configs as DescribeConfigs does; those of vendors are unchanged."""
+    known = {**TOPIC_CONFIGS, **_REMOVED_CONFIGS}
+    return {
+        key: canonical_value(known[key].type, value) if key in known else value
+        for key, value in config.items()
+    }
 
 
 def _number_fault(row: ConfigDefinition, text: str) -> str:

@@ -10,13 +10,14 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigSource, ItemResult
 from kplan.cluster.settings import (
     BROKER_CONFIG_BOUNDS,
+    BROKER_CONFIG_TYPES,
     ConfigDetail,
     ConfigResource,
     ConfigResourceAlteration,
     ConfigScope,
     known_configs,
 )
-from kplan.cluster.topic import ConfigDefinition, value_fault
+from kplan.cluster.topic import ConfigDefinition, ConfigType, canonical_value, value_fault
 from kplan.kinds.base import (
     HIDDEN_VALUE,
     Problem,
@@ -82,9 +83,14 @@ class BrokerConfigKind(NamedConfigKind):
         return Identity(DEFAULT_BROKER if value.broker_id is None else str(value.broker_id))
 
     def normalize(self, value: BrokerConfig) -> BrokerConfig:
-        """Mark the secrets."""
+        """Mark the secrets, and write other configs as Kafka returns them."""
         secrets = sorted(value.sensitive_config.items())
-        return replace(value, marks={key: secret_mark(each) for key, each in secrets})
+        config = {
+            key: canonical_value(BROKER_CONFIG_TYPES.get(key, ConfigType.STRING), text)
+            for key, text in value.config.items()
+        }
+        marks = {key: secret_mark(each) for key, each in secrets}
+        return replace(value, config=config, marks=marks)
 
     def check(self, value: BrokerConfig) -> Iterator[Problem]:
         """Find forbidden declarations; keys and types are checked by the broker."""
@@ -148,7 +154,13 @@ class BrokerConfigKind(NamedConfigKind):
         }
         if ("sensitive_config",) in ignored:
             return before, replace(before, config=config)
-        return before, BrokerConfig(desired.broker_id, config, secrets, marks)
+        paths = [("config", *path[1:]) for path in ignored if path[:1] == ("sensitive_config",)]
+        return before, BrokerConfig(
+            desired.broker_id,
+            config,
+            merge_config(before.sensitive_config, secrets, paths),
+            merge_config(before.marks, marks, paths),
+        )
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
@@ -342,10 +354,10 @@ def _read_known_keys(
 def _find_refusal(spec: ConfigResourceAlteration, keys: KnownKeys) -> Refusal | None:
     """Report values that a broker would refuse, or accept silently and ignore."""
     for key, value in sorted(spec.set.items()):
+        if key.startswith("listener.name."):  # brokers do not tell those of one listener, or as
+            continue  # read-only once they are set, which they are not (KIP-226)
         if key not in keys:
-            if not key.startswith("listener.name."):  # keys of one listener are not told
-                return client_refusal(CLIENT_INVALID, _unknown_key_message(key, keys))
-            continue
+            return client_refusal(CLIENT_INVALID, _unknown_key_message(key, keys))
         found = keys[key]
         if found.is_read_only:
             way = "set it in the broker's server.properties and restart the broker"

@@ -13,7 +13,7 @@ from kplan.cluster.settings import (
     ConfigScope,
     known_configs,
 )
-from kplan.cluster.topic import value_fault
+from kplan.cluster.topic import canonical_value, value_fault
 from kplan.kinds.base import (
     Problem,
     ResolvedAttributes,
@@ -83,8 +83,13 @@ class NamedConfigKind:
         return Identity(getattr(value, self.key))
 
     def normalize(self, value: Any) -> Any:  # noqa: ANN401
-        """Keep the value: it has one spelling."""
-        return value
+        """Write configs as Kafka returns them."""
+        known = known_configs(self.scope)
+        config = {
+            key: canonical_value(known[key].definition.type, text) if key in known else text
+            for key, text in value.config.items()
+        }
+        return replace(value, config=config)
 
     def check(self, value: Any) -> Iterator[Problem]:  # noqa: ANN401
         """Compare values with the types that are known here; the broker knows all keys."""

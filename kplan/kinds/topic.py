@@ -12,7 +12,7 @@ from kplan.cluster.request import (
     NewTopic,
     TopicDescription,
 )
-from kplan.cluster.topic import name_collision_key
+from kplan.cluster.topic import canonical_topic_config, name_collision_key
 from kplan.kinds.base import Problem, ResolvedAttributes, config_changes
 from kplan.kinds.reassignment import Reassigner, ReassignmentLimits, TopicTargets
 from kplan.kinds.topic_deletion import delete_topics
@@ -66,7 +66,11 @@ class TopicKind:
         return Identity(value.name)
 
     def normalize(self, value: Topic) -> Topic:
-        """Leave values of -1 to the broker: Kafka's word for its default (KIP-464)."""
+        """Leave values of -1 to the broker: Kafka's word for its default (KIP-464).
+
+        Configs are written as Kafka returns them.
+        """
+        value = replace(value, config=canonical_topic_config(value.config))
         if _BROKER_DEFAULT not in {value.partitions, value.replication_factor}:
             return value
         counts = (value.partitions, value.replication_factor)

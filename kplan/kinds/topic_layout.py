@@ -35,7 +35,8 @@ def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple
     target = declared.replica_assignment
     if target is not None and declared.is_generated and not declared.strategy:
         target = None if _has_factor(live, declared.replica_count) else target
-    config = merge_config(live.config, desired.config, ignored)
+    stands = _without_throttles(live, desired)
+    config = merge_config(stands, desired.config, ignored)
     config, retention_target = limit_retention_cut(live, desired, config)
     after = Topic(
         desired.name,
@@ -53,7 +54,7 @@ def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple
         live.partitions,
         _deviating_factor(live, after.replication_factor),
         None if target is None else _current_or_target(live, target),
-        _without_throttles(live, desired),
+        stands,
         desired.placement,
         after.is_generated,
         retention_step=desired.retention_step,

@@ -3,7 +3,13 @@
 import pytest
 
 from kplan.cluster.request import ConfigEntry, ConfigSource
-from kplan.cluster.topic import TOPIC_CONFIGS, config_fault, effective_configs
+from kplan.cluster.topic import (
+    TOPIC_CONFIGS,
+    ConfigType,
+    canonical_value,
+    config_fault,
+    effective_configs,
+)
 from kplan.kinds import topic_rules
 
 
@@ -81,3 +87,36 @@ def test_a_value_comes_from_the_topic_before_the_broker_before_kafka() -> None:
     assert found["segment.ms"] == ConfigEntry("3", ConfigSource.STATIC_BROKER)
     assert found["flush.ms"] == ConfigEntry("9223372036854775807", ConfigSource.DEFAULT)
     assert found.keys() == TOPIC_CONFIGS.keys()
+
+
+@pytest.mark.parametrize(
+    ("config_type", "value", "returned"),
+    [
+        (ConfigType.DOUBLE, "0.50", "0.5"),
+        (ConfigType.DOUBLE, ".5", "0.5"),
+        (ConfigType.DOUBLE, "1", "1.0"),
+        (ConfigType.DOUBLE, "5e-1", "0.5"),
+        (ConfigType.DOUBLE, "0.001", "0.001"),
+        (ConfigType.DOUBLE, "0.0001", "1.0E-4"),
+        (ConfigType.DOUBLE, "0.00012", "1.2E-4"),
+        (ConfigType.DOUBLE, "1000000", "1000000.0"),
+        (ConfigType.DOUBLE, "20000000", "2.0E7"),
+        (ConfigType.DOUBLE, "-12345678.5", "-1.23456785E7"),
+        (ConfigType.DOUBLE, "0", "0.0"),
+        (ConfigType.DOUBLE, "half", "half"),
+        (ConfigType.DOUBLE, "inf", "inf"),
+        (ConfigType.LONG, " +01000 ", "1000"),
+        (ConfigType.LONG, "1.5", "1.5"),
+        (ConfigType.BOOLEAN, "TRUE", "true"),
+        (ConfigType.BOOLEAN, "Yes", "Yes"),
+        (ConfigType.LIST, "delete, compact,delete", "delete,compact"),
+        (ConfigType.LIST, "", ""),
+        (ConfigType.STRING, " zstd ", "zstd"),
+    ],
+)
+def test_a_value_is_written_as_kafka_returns_it(
+    config_type: ConfigType, value: str, returned: str
+) -> None:
+    """DescribeConfigs of Kafka 4.3, measured; what is not of the type is unchanged."""
+    assert canonical_value(config_type, value) == returned
+    assert canonical_value(config_type, returned) == returned
