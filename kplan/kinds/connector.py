@@ -153,21 +153,14 @@ class ConnectorKind:
 
         One that workers take on will run, and is compared, shown and stored as if it did already.
         """
-        if () in ignored:
-            return live, live
         desired = _running(desired)
         secret = {*desired.config_sensitive, *desired.marks}
         before = _split(live, {*live.config_sensitive, *live.marks, *secret})
-        values, marks = _desired_secrets(before, desired)
-        before = _with_known_values(before, desired)
-        if ("config_sensitive",) in ignored:
-            values, marks = before.config_sensitive, before.marks
-        is_known = {*before.config_sensitive} >= secret
-        is_same = is_known and values == before.config_sensitive
+        if () in ignored:
+            before = _mark(before, before.config_sensitive)
+            return before, before
+        before, values, marks = _align_secrets(before, desired, ignored)
         before = _running(before) if desired.state == RUNNING else before
-        if is_same:  # one that is adopted has no marks yet
-            marks = {**marks, **before.marks}
-            before = replace(before, marks=marks)
         after = replace(
             desired,
             config=merge_config(before.config, desired.config, ignored),
@@ -281,6 +274,27 @@ def _split(value: KafkaConnector, secret: Collection[str]) -> KafkaConnector:
     )
 
 
+def _align_secrets(
+    live: KafkaConnector, desired: KafkaConnector, ignored: Collection[Path]
+) -> tuple[KafkaConnector, ConfigMap, ConfigMap]:
+    """Return the live value, and the secrets to be reached with their marks."""
+    values, marks = _desired_secrets(live, desired)
+    before = _with_known_values(live, desired)
+    paths = [("config", *path[1:]) for path in ignored if path[:1] == ("config_sensitive",)]
+    kept = merge_config(before.config_sensitive, {}, paths)
+    before = _mark(before, kept)
+    values = merge_config(before.config_sensitive, values, paths)
+    marks = merge_config(before.marks, marks, paths)
+    held = {key for key in values if before.config_sensitive.get(key) == values[key]}
+    marks = {**marks, **{key: before.marks[key] for key in held & before.marks.keys()}}
+    # One that is adopted has no marks yet.
+    return (
+        replace(before, marks={**{key: marks[key] for key in held}, **before.marks}),
+        values,
+        marks,
+    )
+
+
 def _desired_secrets(live: KafkaConnector, desired: KafkaConnector) -> tuple[ConfigMap, ConfigMap]:
     """Return the secrets to be reached and their marks; one that is held stays as it is held.
 
@@ -304,6 +318,16 @@ def _with_known_values(live: KafkaConnector, desired: KafkaConnector) -> KafkaCo
         if key in live.config_sensitive and _is_held(key, live, desired)
     }
     return replace(live, config_sensitive={**live.config_sensitive, **known})
+
+
+def _mark(live: KafkaConnector, keys: Collection[str]) -> KafkaConnector:
+    """Mark secrets that stay as they are, for the state to know them; a mask has no mark."""
+    made = {
+        key: "" if _MASK.fullmatch(each) else secret_mark(each)
+        for key, each in live.config_sensitive.items()
+        if key in keys and not live.marks.get(key)
+    }
+    return replace(live, marks={**live.marks, **made})
 
 
 def _is_held(key: str, live: KafkaConnector, desired: KafkaConnector) -> bool:
@@ -330,11 +354,11 @@ def _after(change: Change) -> KafkaConnector:
 
 
 def _has_secrets(change: Change) -> bool:
-    """Whether the secrets are the planned ones: a plan from a file has their marks only."""
+    """Whether the secrets are the planned ones: a file has only marks, and a service a mask."""
     after = _after(change)
     return all(
         (value := after.config_sensitive.get(key)) is not None
-        and (not mark or is_marked(mark, value, ""))
+        and (is_marked(mark, value, "") if mark else not _MASK.fullmatch(value))
         for key, mark in after.marks.items()
     )
 

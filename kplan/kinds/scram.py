@@ -116,19 +116,18 @@ class ScramKind:
         """Compare iterations, and passwords by their marks.
 
         One that was not set by kplan is unknown, and so another. Whoever changes the iterations
-        needs the password too.
+        needs the password too: the declared one, also where it is ignored.
         """
         gone = {path[0] for path in ignored if path}
         if () in ignored:
             return live, live
         if "scram_iterations" in gone:
             desired = replace(desired, scram_iterations=live.scram_iterations)
-        is_known = bool(gone & _PASSWORD_ATTRIBUTES) or self._has_marked_password(
-            live.password_mark, desired
-        )
+        is_held = self._has_marked_password(live.password_mark, desired)
+        is_known = is_held or bool(gone & _PASSWORD_ATTRIBUTES)
         if is_known and live.scram_iterations == desired.scram_iterations:
             return live, live
-        return live, replace(desired, password_mark=live.password_mark) if is_known else desired
+        return live, replace(desired, password_mark=live.password_mark) if is_held else desired
 
     def check_change(self, live: LiveObject, desired: ScramCredential) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
         """Refuse nothing: any credential may be set again."""

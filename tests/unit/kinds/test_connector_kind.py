@@ -4,8 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from kplan.kinds.connector import ConnectorKind, KafkaConnector
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.kinds.connector import SET, ConnectorKind, KafkaConnector
 from kplan.kinds.schema import from_document, to_stored_document
+from kplan.model.errors import Refusal
+from kplan.model.plan import Action, Change
+from kplan.model.resource import Identity
+from tests.values import address
 
 KIND = ConnectorKind()
 PLUGIN = {"connector.class": "Sink"}
@@ -91,3 +96,33 @@ def test_one_that_workers_take_on_is_stored_as_what_it_will_be() -> None:
     of_an_older_kplan = replace(DECLARED, state="unassigned")
     assert is_equal(LIVE, of_an_older_kplan)
     assert not is_equal(replace(LIVE, state="paused"), of_an_older_kplan)
+
+
+@pytest.mark.parametrize(
+    "ignored", [(), ("config_sensitive",), ("config_sensitive", "zzz")], ids=str
+)
+def test_an_ignored_secret_stays_secret_and_is_known_to_the_state(ignored: tuple[str, ...]) -> None:
+    """Its name does not say that it is one: only the declaration and the state do."""
+    declared = KIND.normalize(replace(DECLARED, config_sensitive={"zzz": "mine"}))
+    live = replace(LIVE, config={**LIVE.config, "zzz": "theirs"}, config_sensitive={})
+    before, after = KIND.align(live, declared, (ignored,))
+    assert before == after
+    assert after.config_sensitive == {"zzz": "theirs"}
+    stored = from_document(KafkaConnector, to_stored_document(after))
+    again = KIND.fill_from_state(live, stored)
+    assert "zzz" not in again.config
+    assert is_equal(again, stored), "no drift"
+    assert is_equal(again, declared, ignored)
+    assert not is_equal(KIND.fill_from_state(live, STORED), declared)
+
+
+def test_an_ignored_secret_that_a_service_masks_is_not_sent_back() -> None:
+    live = replace(LIVE, config_sensitive={"db.password": "********"})
+    for ignored in (("config_sensitive",), ("config_sensitive", "db.password")):
+        before, after = KIND.align(live, DECLARED, (ignored,))
+        assert before == after
+    more = replace(DECLARED, config_sensitive={**DECLARED.config_sensitive, "a.password": "x"})
+    pair = KIND.align(live, KIND.normalize(more), (("config_sensitive", "db.password"),))
+    made = Change(address(f"{KIND.name}.c"), KIND.name, Identity("c"), Action.UPDATE, *pair)
+    (answer,) = KIND.apply(MemoryCluster(), SET, [made]).values()
+    assert isinstance(answer, Refusal)

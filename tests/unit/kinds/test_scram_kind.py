@@ -194,3 +194,14 @@ def test_credentials_that_may_not_be_read_are_unread() -> None:
     cluster.deny_operation("DESCRIBE", "CLUSTER")
     with pytest.raises(UnreadableError):
         KIND.read(cluster, [])
+
+
+def test_more_iterations_are_set_with_the_declared_password_where_it_is_ignored() -> None:
+    """Kafka has no other way: a credential is made of both."""
+    cluster = MemoryCluster()
+    cluster.alter_scram_users([ScramAlteration(ALICE, 4096, "another")])
+    (live,) = KIND.read(cluster, []).objects.values()
+    before, after = KIND.align(live.value, credential(scram_iterations=8192), (("password",),))  # type: ignore[arg-type]
+    made = change(before, after, Action.UPDATE)
+    assert KIND.apply(cluster, SET, [made]) == {NAME: None}
+    assert (cluster.scram_users(), cluster.stored_password(ALICE)) == ({ALICE: 8192}, SECRET)
