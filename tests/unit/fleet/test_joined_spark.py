@@ -35,8 +35,9 @@ def test_another_master_beside_spark_submit_is_refused_and_a_connect_server_is_n
 
 
 def test_sparks_own_variable_names_a_connect_server_where_nothing_else_does(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setenv("KPLAN_CACHE", str(tmp_path))  # the user's own server is not found there
     monkeypatch.setenv("SPARK_REMOTE", "sc://environment:15002")
     assert choose_engine(FLEET, SparkSettings()).master == "spark://file:7077"
     bare = FleetConfiguration(Path())
