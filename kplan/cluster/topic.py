@@ -292,11 +292,13 @@ _LEAST_PLAIN, _FIRST_WITH_EXPONENT = 1e-3, 1e7
 
 def canonical_topic_config(config: Mapping[str, str]) -> Mapping[str, str]:
     """Write a topic's configs as DescribeConfigs does; those of vendors are unchanged."""
-    known = {**TOPIC_CONFIGS, **_REMOVED_CONFIGS}
     return {
-        key: canonical_value(known[key].type, value) if key in known else value
+        key: canonical_value(_TYPES[key], value) if key in _TYPES else value
         for key, value in config.items()
     }
+
+
+_TYPES = {each.name: each.type for each in (*TOPIC_CONFIGS.values(), *_REMOVED_CONFIGS.values())}
 
 
 def _number_fault(row: ConfigDefinition, text: str) -> str:
