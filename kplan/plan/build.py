@@ -383,8 +383,10 @@ def _is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:
 
 def _unmatched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:
     """Warn about targets that fit nothing: most often a typing mistake."""
+    found = [each.addresses for each in findings.changes]
+    found += [(each.address,) for each in findings.diagnostics if each.address is not None]
     for target in request.targets:
-        if not any(is_any_targeted(each.addresses, (target,)) for each in findings.changes):
+        if not any(is_any_targeted(each, (target,)) for each in found):
             yield Diagnostic(
                 "KP236",
                 Severity.WARNING,

@@ -1,6 +1,7 @@
 """Deletes and forgets of objects that are no longer declared, and the guards against them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import ResourceKind
@@ -10,7 +11,7 @@ from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
-from kplan.plan.desired import Findings
+from kplan.plan.desired import Findings, hidden_problem
 from kplan.plan.move import Ownership
 from kplan.plan.request import PlanRequest, RequestSize, address_names
 
@@ -21,18 +22,24 @@ def plan_deletes(
     """Delete owned objects that are no longer declared, and forget those not ours any more.
 
     Only the very incarnation that the state knows is deleted: a topic that was created again
-    outside of kplan is someone else's (design law 3, K4-36).
+    outside of kplan is someone else's (design law 3, K4-36). What is hidden can only be forgotten.
     """
     replaced = {each.identity for each in owners.renamed.values()}
-    return Findings(
-        tuple(
-            _delete_change(kind, request, address, owned, reading.objects.get(owned.identity))
-            for address, owned in owners.by_address.items()
-            if owned.identity not in owners.declared
-            and owned.identity not in replaced
-            and owned.identity not in reading.hidden
-        )
-    )
+    changes: list[Change] = []
+    problems: list[Diagnostic] = []
+    for address, owned in owners.by_address.items():
+        if owned.identity in owners.declared or owned.identity in replaced:
+            continue
+        hidden = reading.hidden.get(owned.identity)
+        is_kept = hidden is not None and _is_removed(request, (address, *owned.others))
+        if hidden is not None and not is_kept:
+            problem = hidden_problem(kind, owned.identity, hidden)
+            problems.append(_error(problem.code, problem.detail, problem.hint, address=address))
+            continue
+        live = reading.objects.get(owned.identity)
+        change = _delete_change(kind, request, address, owned, live)
+        changes.append(replace(change, reason=Reason.REMOVED) if is_kept else change)
+    return Findings(tuple(changes), tuple(problems))
 
 
 def _delete_change(
@@ -74,9 +81,14 @@ def _delete_action(
         return Action.FORGET, Reason.ALREADY_DELETED
     if owned.uid and live.uid and live.uid != owned.uid:
         return Action.FORGET, Reason.RECREATED_OUTSIDE
-    if any(address_names(each) & set(request.removed) for each in addresses):
+    if _is_removed(request, addresses):
         return Action.FORGET, Reason.REMOVED
     return Action.DELETE, Reason.DESTROY if request.is_destroy else Reason.NOT_DECLARED
+
+
+def _is_removed(request: PlanRequest, addresses: Sequence[Address]) -> bool:
+    """Whether a `removed` block names one of the addresses."""
+    return any(address_names(each) & set(request.removed) for each in addresses)
 
 
 def check_deletes(
@@ -152,6 +164,8 @@ def _max_deletes(request: PlanRequest, owned: int) -> int | None:
     return min(_DEFAULT_MAX_DELETES, owned * _MAX_DELETE_PERCENT // 100)
 
 
-def _error(code: str, detail: str, hint: str, change: Change | None = None) -> Diagnostic:
-    place = (None, None) if change is None else (change.address, change.declared_at)
+def _error(
+    code: str, detail: str, hint: str, change: Change | None = None, address: Address | None = None
+) -> Diagnostic:
+    place = (address, None) if change is None else (change.address, change.declared_at)
     return Diagnostic(code, Severity.ERROR, SUMMARIES[code], detail, hint, *place)

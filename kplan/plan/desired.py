@@ -11,6 +11,7 @@ from kplan.kinds.schema import secret_paths
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Identity, Resource
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
@@ -175,19 +176,24 @@ def problem_diagnostic(resource: Resource, problem: Problem) -> Diagnostic:
     )
 
 
+def hidden_problem(kind: ResourceKind, identity: Identity, refused: Refusal) -> Problem:
+    """Say that nothing can be planned for an object that the principal may not see."""
+    return Problem(
+        "KP233",
+        f"The cluster will not show {kind.noun} {identity} ({refused}); "
+        "whether it exists is unknown.",
+        "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as."
+        if handling(refused) is Handling.DENIED
+        else "",
+    )
+
+
 def _resource_problems(
     kind: ResourceKind, resource: Resource, owners: Ownership, reading: KindSnapshot
 ) -> Iterator[Problem]:
     """Say why nothing can be planned for the resource."""
     if (refusal := reading.hidden.get(resource.identity)) is not None:
-        yield Problem(
-            "KP233",
-            f"The cluster will not show {kind.noun} {resource.identity} ({refusal}); "
-            "whether it exists is unknown.",
-            "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as."
-            if handling(refusal) is Handling.DENIED
-            else "",
-        )
+        yield hidden_problem(kind, resource.identity, refusal)
     elif (old := object_to_replace(resource, owners, reading)) is not None:
         yield from check_replacement(kind, resource, owners, reading, old)
     elif (before := owners.renamed.get(resource.address)) and not kind.is_replaceable:

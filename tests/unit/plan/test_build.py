@@ -223,6 +223,21 @@ def test_a_hidden_topic_that_is_owned_is_neither_deleted_nor_forgotten() -> None
         [resource("kafka_acl.a", acl())], state(owned(ORDERS, topic(), ID)), with_hidden_orders()
     )
     assert [each.kind for each in plan.changes] == ["kafka_acl"]
+    assert codes(plan) == ["KP233"]
+
+
+@pytest.mark.parametrize("targets", [(), (ORDERS,)])
+def test_what_is_hidden_is_not_destroyed_in_silence(targets: tuple[str, ...]) -> None:
+    held = state(owned(ORDERS, topic(), ID))
+    plan = make_plan([], held, with_hidden_orders(), is_destroy=True, targets=targets)
+    assert codes(plan) == ["KP233"]
+    assert not plan.is_applyable
+
+
+def test_what_is_hidden_can_be_forgotten_by_a_removed_block() -> None:
+    held = state(owned(ORDERS, topic(), ID))
+    plan = make_plan([], held, with_hidden_orders(), removed=(ORDERS,))
+    assert (only(plan), codes(plan)) == ((Action.FORGET, Reason.REMOVED), [])
 
 
 def test_protection_is_remembered_when_the_block_is_gone() -> None:
