@@ -121,6 +121,7 @@ class ApplyHandlers:
     show: Callable[[PlanResult], None] = lambda _: None
 
 
+_CARRIED_OUT = frozenset({OutcomeStatus.APPLIED, OutcomeStatus.IN_PROGRESS})
 _RESUMABLE = frozenset({OutcomeStatus.SKIPPED, OutcomeStatus.IN_PROGRESS})
 
 
@@ -176,10 +177,14 @@ def execute_plan(
         )
         journal.end()
         outcomes = (*outcomes, *report_refused(result.plan, hands.watcher))
-        outputs = {
-            **_final_outputs(result),
-            **late_outputs(found, result.configuration, result.plan, ports),
-        }
+        outputs = dict(result.state.outputs)
+        if all(each.status in _CARRIED_OUT for each in outcomes):
+            outputs = {
+                **_final_outputs(result),
+                **late_outputs(found, result.configuration, result.plan, ports),
+            }
+        elif any(each.action is not Action.NO_OP for each in result.plan.outputs):
+            ports.progress.note("Outputs are not updated because not every change was made.")
         state = checkpoints.next_state(outcomes, outputs)
         state = replace(state, applied_plans=_applied_plans(result, ports))
         write(state)

@@ -95,6 +95,19 @@ def test_what_changed_outside_and_is_declared_then_is_no_drift_after_an_apply(
     assert detect_drift(site.project, site.ports).changes == ()
 
 
+def test_outputs_stay_as_they_were_where_not_every_change_was_made(site: ProjectHarness) -> None:
+    """They would tell of a topic that is not there; the next apply updates them."""
+    site.apply()
+    before = site.apply().state.outputs
+    site.write(MAIN_TF.replace("payments = 6", "payments = 6, refunds = 1"))
+    site.cluster.refuse("POLICY_VIOLATION", on="refunds", call="create_topics")
+    failed = site.apply()
+    assert {each.status for each in failed.outcomes} == {OutcomeStatus.FAILED}
+    assert failed.state.outputs == before
+    site.cluster.clear_faults()
+    assert site.apply().state.outputs["names"].value == ["orders", "payments", "refunds"]
+
+
 def test_what_the_broker_would_refuse_is_told_by_the_plan_at_its_place(
     site: ProjectHarness,
 ) -> None:
