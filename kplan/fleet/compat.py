@@ -140,7 +140,10 @@ def takes_arrow_tables() -> bool:
 def rows_dataframe(
     spark: "SparkSession", rows: Sequence[Sequence[object]], schema: str
 ) -> "DataFrame":
-    """Return a DataFrame of rows where Spark takes no Arrow table; maps may be lists of pairs."""
+    """Return a DataFrame of rows that are no Arrow table for Spark, as none are before Spark 4.
+
+    Maps may be lists of pairs. Of no rows Spark 4.2 makes no Arrow schema with timestamps.
+    """
     import pandas as pd  # noqa: PLC0415 - heavy; Spark makes values of its plan of it, too
     from pyspark.sql.types import MapType
 

@@ -112,14 +112,13 @@ def create_dataframe(
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
-    if not takes_arrow_tables():
+    if not (rows and takes_arrow_tables()):
         return rows_dataframe(spark, rows, schema)
     meant = cast("StructType", StructType.fromDDL(schema))
     fields = to_arrow_schema(meant)
-    columns = zip(*rows, strict=True) if rows else [()] * len(fields)
+    columns = zip(*rows, strict=True)
     arrays = [pa.array(found, each.type) for found, each in zip(columns, fields, strict=True)]
-    table = pa.Table.from_arrays(arrays, schema=fields)
-    return spark.createDataFrame(table, meant)  # Spark Connect infers nothing without rows
+    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=fields), meant)
 
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """The files of authorizer logs: each request counts once, whatever becomes of its file."""
 
 import gzip
+import os
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -103,6 +104,25 @@ def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
     assert kept == [(STRAY.strip(), 1)]
 
 
+def test_logs_that_are_touched_renamed_emptied_or_without_a_line_are_nothing_new(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """Spark 4.2 makes no Arrow schema with timestamps, and all that was new were no rows."""
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log"
+    every = tmp_path / "*.log*"
+    log.touch()
+    assert ingest(store, every) == []
+    log.write_text(line("orders"))
+    assert ingest(store, every) == []
+    os.utime(log, (1, 1))
+    assert ingest(store, every) == []
+    log.rename(tmp_path / "x.log.1")
+    assert ingest(store, every) == []
+    log.touch()
+    assert ingest(store, every) == []
+    assert requests(store) == {"orders": 1}
+
+
 def test_what_can_be_read_of_a_damaged_log_is_and_of_the_others_everything(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
@@ -185,6 +205,7 @@ def test_rows_that_are_put_together_are_the_same_and_older_ones_go(
     before = requests(store)
     assert store.logs.compact() == 3
     assert requests(store) == before
+    assert store.logs.compact() == 0, "they are together"
     assert [name for name, _, _ in parts_of(store)] == ["x.log"]
     assert store.usage().count() == 4
     later = datetime.now(UTC) + timedelta(minutes=5)

@@ -55,7 +55,11 @@ def translate_errors(spark: "SparkSession", *, is_remote: bool) -> Iterator[None
 
 
 def _error_line(text: str) -> str:
-    """Find the line with the cause: the last of a Python traceback, otherwise the first."""
+    """Find the line with the cause: the last of a Python traceback, otherwise the first.
+
+    Of a stream Spark tells its plan, too, behind the cause.
+    """
+    text = text.partition("=== Streaming Query ===")[0]
     if refused := _REFUSED_CALL.search(text):  # gRPC's own error, over several lines
         return f"its Connect server answered {refused[1]}, {refused[2] or 'without a reason'}"
     lines = [each.strip() for each in text.splitlines() if each.strip()]

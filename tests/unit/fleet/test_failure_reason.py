@@ -79,3 +79,11 @@ def test_a_lost_line_to_a_java_that_lives_is_an_error_of_its_job() -> None:
         translate_errors(cast("SparkSession", spark), is_remote=False),
     ):
         raise Py4JNetworkError("Answer from Java side is empty")
+
+
+def test_the_reason_why_a_stream_failed_is_told_and_not_its_plan() -> None:
+    """Spark writes the whole plan of the query behind the cause."""
+    plan = "\n=== Streaming Query ===\nIdentifier: [id = 1]\n+- ~StreamingRelation[x#1]\n"
+    raised = "An exception was raised by the Python Proxy. Return Message: " + PYTHON
+    assert failure_reason(RuntimeError(raised + plan)) == _error_line(PYTHON)
+    assert "Streaming" not in failure_reason(RuntimeError(raised + plan))
