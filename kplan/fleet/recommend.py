@@ -13,6 +13,7 @@ from kplan.fleet.access import (
     request_sums,
 )
 from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.logs.requests import need_acls
 from kplan.fleet.replay import is_any_topic
 from kplan.fleet.snapshot import Row, object_row
 from kplan.kinds.acl import AclKind, acl_from_binding
@@ -72,7 +73,7 @@ def acl_usage(
         .where("permission = 'ALLOW'")
         .join(F.broadcast(days.select("cluster")), "cluster", "left_semi")
     )
-    uses = _acl_uses(used.where("is_allowed"), acls, request)
+    uses = _acl_uses(used.where("is_allowed"), objects, acls, request)
     watched = (
         acls.join(uses, [*_PLACE], "left")
         .join(seen, [*_PLACE], "left")
@@ -301,7 +302,9 @@ def _is_narrowest(request: RecommendRequest) -> "Column":
     return is_one & (operation != "ALL") & F.coalesce(is_used, F.expr("false"))
 
 
-def _acl_uses(allowed: "DataFrame", acls: "DataFrame", request: RecommendRequest) -> "DataFrame":
+def _acl_uses(
+    allowed: "DataFrame", objects: "DataFrame", acls: "DataFrame", request: RecommendRequest
+) -> "DataFrame":
     """Add up what ACLs were used for: cluster, identity, requests, first_at, last_at, uses."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -321,7 +324,7 @@ def _acl_uses(allowed: "DataFrame", acls: "DataFrame", request: RecommendRequest
     where = F.when(F.col("is_by_host"), F.col("host")).otherwise(F.lit(""))
     scope = [*_PLACE, "operation", "principal", "host", "is_any_topic"]
     met = (
-        matching_acls(asked, acls, more)
+        matching_acls(need_acls(asked, objects), acls, more)
         .join(own, [*_PLACE])
         .withColumns({"principal": who, "host": where})
     )

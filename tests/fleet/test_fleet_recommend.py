@@ -9,6 +9,7 @@ import pytest
 
 from kplan.fleet import recommend
 from kplan.fleet.dataframe import inline_few
+from kplan.fleet.logs.requests import log_sums, unused_acls
 from kplan.fleet.recommend import (
     RecommendRequest,
     acl_usage,
@@ -193,6 +194,23 @@ def test_recommendations_have_evidence_and_leave_young_acls_alone(
     confident = told(recommend_acls(found, later, first), found)
     assert {each[-1] for each in confident.values()} == {"medium", "low"}
     assert str(KIND.identify(young)) in confident
+
+
+def test_a_super_user_uses_no_acl(spark: "SparkSession", objects: Make) -> None:
+    """No ACL allows its requests, so the ones that fit them may go."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    everyone = acl("orders", "User:*")
+    rows = objects([about("eu"), row(everyone)])
+    of_log = F.lit("file:/x.log")
+    by_root = usage(spark, [("eu", "User:root", "h", "READ", "orders")])
+    by_root = by_root.withColumn("source", of_log)
+    made = recommend_acls(rows, by_root, seen(spark, {"eu": [everyone]}))
+    assert told(made, rows) == {str(KIND.identify(everyone)): ("remove", "", 0, 4, "low")}
+    assert new_acl_rows(made, rows).collect() == []
+    assert unused_acls(rows, by_root, log_sums(by_root)).count() == 1
+    by_other = usage(spark, [("eu", "User:a", "h", "READ", "orders")]).withColumn("source", of_log)
+    assert unused_acls(rows, by_other, log_sums(by_other)).count() == 0
 
 
 def test_what_was_denied_before_its_acl_was_there_is_no_use_of_that_acl(

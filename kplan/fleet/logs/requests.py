@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.fleet.access import (
     REQUEST_COLUMNS,
     acl_rows,
+    authorizer_rules,
     bit_names,
     matching_acls,
     name_bits,
@@ -128,17 +129,27 @@ def last_usage(used: "DataFrame") -> "DataFrame":
     )
 
 
+def need_acls(requests: "DataFrame", objects: "DataFrame") -> "DataFrame":
+    """Leave out the requests of super users, which no ACL allows or denies."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    users = F.explode("super_users").alias("principal")
+    found = authorizer_rules(objects).select("cluster", users)
+    return requests.join(F.broadcast(found), ["cluster", "principal"], "left_anti")
+
+
 def unused_acls(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") -> "DataFrame":
     """List the ACLs that no request of the log ever met: cluster, identity, principal, ...
 
-    A Deny counts as used when a request met it, too. Of clusters whose log tells nothing that was
-    allowed nothing is known: brokers leave that out as they come. `sums` are those of `log_sums`.
+    A Deny counts as used when a request met it, too; super users meet none. Of clusters whose log
+    tells nothing that was allowed nothing is known: brokers leave that out as they come. `sums` are
+    those of `log_sums`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     acls = acl_rows(objects).join(F.broadcast(_log_coverage(sums)), "cluster", "left_semi")
     asked = used.select(*REQUEST_COLUMNS).distinct()  # clients ask the same every day
-    met = matching_acls(asked, acls).select("cluster", "identity").distinct()
+    met = matching_acls(need_acls(asked, objects), acls).select("cluster", "identity").distinct()
     return acls.join(met, ["cluster", "identity"], "left_anti").orderBy("cluster", "identity")
 
 
