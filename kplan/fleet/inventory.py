@@ -2,7 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.snapshot import CLUSTER, GROUP, KINDS_READ, NON_OBJECT_KINDS, UNREAD, USE
+from kplan.fleet.snapshot import (
+    CLUSTER,
+    GROUP,
+    HIDDEN,
+    KINDS_READ,
+    NON_OBJECT_KINDS,
+    UNREAD,
+    USE,
+)
 from kplan.model.table import NO_OWNER
 
 if TYPE_CHECKING:
@@ -162,30 +170,45 @@ def _use_figure(name: str) -> "Column":
 
 
 def unread_kinds(objects: "DataFrame") -> "DataFrame":
-    """List the unread parts: cluster, kind ("*" for everything), reason."""
+    """List the unread parts: cluster, kind ("*" for everything), reason.
+
+    Objects that the principal may not see are a part of their kind.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
+    facts, is_hidden = F.col("attributes"), F.col("kind") == HIDDEN
+    found = objects.where(F.col("kind").isin(UNREAD, HIDDEN)).select(
+        "cluster",
+        F.when(is_hidden, facts["kind"]).otherwise(F.col("identity")).alias("kind"),
+        F.when(is_hidden, facts["error"]).otherwise(facts["reason"]).alias("reason"),
+        F.when(is_hidden, F.col("identity")).alias("name"),
+    )
+    hidden = F.format_string(
+        "%s hidden, as %s: %s", F.count("name"), F.min("name"), F.min("reason")
+    )
+    reason = F.when(F.count("name") > 0, hidden).otherwise(F.min("reason"))
     return (
-        objects.where(F.col("kind") == UNREAD)
-        .select(
-            "cluster",
-            F.col("identity").alias("kind"),
-            F.col("attributes")["reason"].alias("reason"),
-        )
-        .orderBy("cluster", "kind")
+        found.groupBy("cluster", "kind", F.col("name").isNull().alias("is_whole"))
+        .agg(reason.alias("reason"))
+        .select("cluster", "kind", "reason")
+        .orderBy("cluster", "kind", "reason")
     )
 
 
-def clusters_without_log(objects: "DataFrame", sums: "DataFrame") -> "DataFrame":
+def clusters_without_log(
+    objects: "DataFrame", sums: "DataFrame", *, has_since: bool = False
+) -> "DataFrame":
     """List the clusters without a log of allowed requests: cluster, reason.
 
-    Nothing can be said there of unused ACLs. In: rows of a run, and what `log_sums` gives.
+    Nothing can be said there of unused ACLs. In: rows of a run, and what `log_sums` gives, with
+    `has_since` of requests since a time.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     logs = sums.groupBy("cluster").agg((F.count("since") > 0).alias("tells"))
     there = objects.where(F.col("kind") == CLUSTER).select("cluster")
-    reason = F.when(F.col("tells").isNull(), F.lit("no authorizer log was ingested")).otherwise(
+    silent = "no request is logged in this time" if has_since else "no authorizer log was ingested"
+    reason = F.when(F.col("tells").isNull(), F.lit(silent)).otherwise(
         F.lit("its log has denials only")
     )
     return (
@@ -241,15 +264,17 @@ def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
     Out: cluster, kind, identity, change (`created`, `deleted`, `recreated`: of the same name and
     another id, or `changed`), attributes (JSON `{name: [before, after]}` of those that differ; the
     ids of what was created again are its `id`). Kinds that one of the two did not read in full are
-    left out.
+    left out, and objects that one of them was not allowed to see.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     sides = ("before", "after")
     both = F.broadcast(_kinds_read(before).intersect(_kinds_read(after)))
+    unknown = F.broadcast(_hidden_objects(before).unionByName(_hidden_objects(after)))
     old, new = (
         _object_rows(each)
         .join(both, ["cluster", "kind"], "left_semi")
+        .join(unknown, [*_OBJECT_COLUMNS], "left_anti")
         .select(
             *_OBJECT_COLUMNS,
             F.col("attributes").alias(name),
@@ -274,6 +299,14 @@ def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
         .withColumns(held)
         .select(*_OBJECT_COLUMNS, "change", _differences(*sides, is_other).alias("attributes"))
     )
+
+
+def _hidden_objects(objects: "DataFrame") -> "DataFrame":
+    """Name what a run was not allowed to see: whether it exists is unknown."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind = F.col("attributes")["kind"].alias("kind")
+    return objects.where(F.col("kind") == HIDDEN).select("cluster", kind, "identity")
 
 
 def _differences(before: str, after: str, is_other: "Column") -> "Column":

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.access import acl_rows
 from kplan.fleet.acl_pattern import OWN_NAME, name_within, pattern_reach
+from kplan.fleet.snapshot import HIDDEN
 from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def _shadowed_acls(acls: "DataFrame") -> "DataFrame":
 def _acls_without_topic(objects: "DataFrame", acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
-    topics = objects.where(F.col("kind") == "kafka_topic").select(
+    is_hidden = (F.col("kind") == HIDDEN) & (F.col("attributes")["kind"] == "kafka_topic")
+    topics = objects.where((F.col("kind") == "kafka_topic") | is_hidden).select(
         "cluster", F.col("identity").alias("resource_name")
     )
     on_topics = acls.where(

@@ -262,6 +262,22 @@ def test_a_broker_that_is_down_ends_no_span_and_makes_no_change(
     assert changes(objects(full), objects(blind)).count() == 0
 
 
+def test_a_topic_that_a_run_may_not_see_is_neither_deleted_nor_created(objects: Make) -> None:
+    """K117-15: whether it exists is unknown, and that is told."""
+    facts = {"kind": "kafka_topic", "error": "TOPIC_AUTHORIZATION_FAILED"}
+    hidden = Row("eu", "hidden", "b", attributes=facts)
+    more = Row("eu", "hidden", "c", attributes=facts)
+    before = objects([cluster(), topic("a"), topic("b")])
+    after = objects([cluster(), topic("a", partitions=4), hidden, more])
+    assert listed(changes(before, after), "identity", "change") == [("a", "changed")]
+    assert listed(changes(after, before), "identity", "change") == [("a", "changed")]
+    unread = unread_kinds(objects([cluster(), hidden, more, down("us")]))
+    assert listed(unread, "cluster", "kind", "reason") == [
+        ("eu", "kafka_topic", "2 hidden, as b: TOPIC_AUTHORIZATION_FAILED"),
+        ("us", "*", "nobody answers"),
+    ]
+
+
 def test_two_runs_are_compared_object_by_object(objects: Make) -> None:
     before = objects([cluster(), topic("a", retention="9", size="1"), topic("gone"), topic("b")])
     changed = topic("a", partitions=4, retention="1", size="1")
