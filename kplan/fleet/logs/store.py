@@ -243,10 +243,10 @@ class LogStore:
         from pyspark.sql import functions as F  # noqa: N812
 
         parts = self.parts()
-        attempts = {each.attempt for each in parts}
+        logs = [each for each in live_logs(parts) if each.parts]
+        attempts = {part.attempt for log in logs for part in log.parts}  # others are merged
         if not dropped and len(attempts) < _MIN_ATTEMPTS:
             return 0
-        logs = [each for each in live_logs(parts) if each.parts]
         kept = [each for each in logs if (each.last.cluster, each.last.file) not in dropped]
         merged = [merge_log(each, at) for at, each in enumerate(kept)]
         attempt = MERGED + uuid.uuid4().hex
