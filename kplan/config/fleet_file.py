@@ -248,7 +248,7 @@ class _ArgumentReader:
         """Read a `cluster` block."""
         blocks = [each for each in declaration.block.blocks if each.type == "provider"]
         if not blocks and "snapshot" not in declaration.arguments:
-            detail = f'No connection is configured for cluster "{declaration.name}" is read.'
+            detail = f'No connection is configured for cluster "{declaration.name}".'
             hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
             self._ledger.report([error("KP139", declaration.declared_at, detail, hint=hint)])
         unnamed, named = read_audit_blocks(self, declaration, self._log_name)

@@ -235,6 +235,8 @@ def action_text(change: Change) -> tuple[str, Tone | None]:
             return "must be replaced", Tone.DANGER
         case Action.DELETE:
             return "will be destroyed", Tone.DANGER
+        case Action.FORGET if change.reason is Reason.ALREADY_DELETED:
+            return "will be removed from the state", None
         case Action.FORGET:
             return "will no longer be managed by kplan, but will not be destroyed", None
         case Action.NO_OP:

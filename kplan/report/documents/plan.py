@@ -53,12 +53,13 @@ NO_CHANGES = "No changes. Your infrastructure matches the configuration."
 _MAX_NAMES = 20
 _MAX_DRIFT = 20
 _SWAP = "create replacement and then destroy"
+_KEPT = "remains on the cluster, "
 _LEGEND: Mapping[Action, str] = {
     Action.DELETE: "destroy",
     Action.REPLACE: "destroy and then create replacement",
     Action.UPDATE: "update in-place",
     Action.CREATE: "create",
-    Action.FORGET: "forget: remains on the cluster, kplan no longer owns it",
+    Action.FORGET: f"forget: {_KEPT}kplan no longer owns it",
 }
 
 
@@ -168,14 +169,19 @@ def _legend(shown: Sequence[Change]) -> Iterator[Block]:
     used = {each.action for each in shown} & _LEGEND.keys()
     if not used:
         return
+    kept = [each for each in shown if each.action is Action.FORGET and not _is_gone(each)]
     symbols = [
-        Row(line(_SWAP if mark is Mark.SWAP else word), mark)
+        Row(line(_SWAP if mark is Mark.SWAP else word if kept else word.replace(_KEPT, "")), mark)
         for action, word in _LEGEND.items()
         for mark in sorted({change_mark(each) for each in shown if each.action is action})
     ]
     if any(each.risk is not Risk.SAFE for each in shown):
         symbols.append(Row(line("needs review"), Mark.ALARM))
     yield Rows(tuple(symbols), title=line("Symbols:"), is_legend=True)
+
+
+def _is_gone(change: Change) -> bool:
+    return change.reason is Reason.ALREADY_DELETED
 
 
 def _change_blocks(shown: Sequence[Change], most_names: int) -> Iterator[Block]:

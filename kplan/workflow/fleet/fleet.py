@@ -62,7 +62,7 @@ def read_fleet(options: FleetOptions) -> FleetConfiguration:
     if not found.clusters:
         raise UsageError(
             "The fleet file names no cluster.",
-            'Write: cluster "NAME" { provider "kafka" { ... } }; see kplan help fleets.',
+            'Write a cluster "NAME" block with a provider "kafka" block; see kplan help fleets.',
         )
     known = {each.name for each in found.clusters}
     if strange := [name for name in options.cluster_names if name not in known]:

@@ -27,6 +27,7 @@ def read_settled_snapshots(
     """
     wanted = desired_identities(project.configuration, project.state, project.journal)
     until = ports.clock.now() + options.limits.settle_s
+    told = 0
     while True:
         snapshots = read_clusters(project.clusters, wanted)
         late = [
@@ -37,7 +38,10 @@ def read_settled_snapshots(
         ]
         if not late or ports.clock.now() >= until or ports.is_stopped():
             return snapshots
-        ports.progress.note(f"Waiting for {len(late)} applied changes to become visible")
+        if len(late) != told:
+            told = len(late)
+            what = "1 applied change" if told == 1 else f"{told:,} applied changes"
+            ports.progress.note(f"Waiting for {what} to become visible")
         ports.clock.sleep(_PAUSE_S)
 
 

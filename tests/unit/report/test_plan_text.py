@@ -268,7 +268,7 @@ def test_the_legend_lists_only_symbols_in_use() -> None:
         "-/+ destroy and then create replacement\n"
         "  ~ update in-place\n"
         "  + create\n"
-        "  . forget: remains on the cluster, kplan no longer owns it\n"
+        "  . forget: kplan no longer owns it\n"
         "  ! needs review\n"
     ) in shown(one_of_each())
     created = shown(make_plan([resource(ORDERS, topic())], state(), snapshot()))

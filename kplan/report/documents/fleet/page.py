@@ -102,10 +102,11 @@ def _next_steps(kinds: Sequence[SectionKind], found: TablesByName) -> Iterator[N
 def _verdict(found: TablesByName) -> Iterator[Line]:
     clusters = found.get("inventory", EMPTY_ROWS)
     undeclared = len(found.get("undeclared", EMPTY_ROWS).table.rows)
-    compared = clusters.sum("clusters") - undeclared
-    sound = f"in {count_text(compared, 'cluster')}, and {undeclared:,} not read"
-    nothing = f"No problems found {sound if undeclared else 'that kplan checks'}."
-    yield line(", ".join(_problems(found)) or nothing)
+    where = count_text(undeclared, "cluster")
+    unknown = f"No problems found, but drift is unknown in {where}."
+    nothing = unknown if undeclared else "No problems found that kplan checks."
+    problems = ", ".join(_problems(found))
+    yield line(problems or nothing)
     yield line(
         ", ".join(
             (
@@ -117,9 +118,8 @@ def _verdict(found: TablesByName) -> Iterator[Line]:
             )
         )
     )
-    if undeclared:
-        text = count_text(undeclared, "cluster")
-        yield line(f"{text} without a configuration: drift is unknown")
+    if undeclared and problems:
+        yield line(f"Drift is unknown in {where}")
     own, foreign = (counts.total() for counts in count_by_owner(found))
     if foreign:
         share = 100 * foreign / (own + foreign)
