@@ -152,7 +152,8 @@ _TABLE = (
         "CLUSTER_AUTHORIZATION_FAILED",
         Handling.DENIED,
         "We lack the right on the cluster.",
-        "Grant DESCRIBE (to read ACLs) or ALTER (to write them) on the cluster.",
+        "Grant the operation on the cluster: DESCRIBE to read ACLs, ALTER to write them and users, "
+        "DESCRIBE_CONFIGS and ALTER_CONFIGS for quotas.",
     ),
     KafkaError(
         33, "UNSUPPORTED_SASL_MECHANISM", Handling.REJECTED, "The cluster lacks the mechanism."

@@ -100,11 +100,13 @@ def check_deletes(
     """
     for change in changes:
         if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
+            is_declared = request.is_destroy or change.action is Action.REPLACE
+            kept = "" if is_declared else "; the state keeps this protection even without the block"
+            then = "then destroy or replace it" if is_declared else "and then remove it"
             yield _error(
                 "KP232",
-                f"{change.address} ({change.identity}) was declared with prevent_destroy; "
-                "the state keeps this protection even without the block.",
-                "Declare it with prevent_destroy = false, apply, and then remove it.",
+                f"{change.address} ({change.identity}) was declared with prevent_destroy{kept}.",
+                f"Declare it with prevent_destroy = false, apply, {then}.",
                 change,
             )
         if change.kind == _KIND_WITH_UID and not change.uid and _deletes(change):

@@ -251,6 +251,14 @@ def test_protection_is_remembered_when_the_block_is_gone() -> None:
     assert not plan.is_applyable
 
 
+def test_a_protected_object_that_is_to_be_destroyed_is_not_said_to_lack_its_block() -> None:
+    held = state(owned(ORDERS, topic(), ID, is_protected=True))
+    plan = make_plan([], held, snapshot([(topic(), ID)]), is_destroy=True)
+    (problem,) = plan.diagnostics
+    assert "without the block" not in problem.detail
+    assert problem.hint.endswith("apply, then destroy or replace it.")
+
+
 def test_an_empty_configuration_is_refused_and_never_means_delete_all() -> None:
     plan = make_plan([], state(owned(ORDERS, topic(), ID)), snapshot([(topic(), ID)]))
     assert codes(plan) == ["KP235"]
