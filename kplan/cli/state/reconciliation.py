@@ -109,6 +109,8 @@ def _proposal_notes(proposal: RebuildProposal) -> Iterator[str]:
         yield f"{count_text(proposal.kept_count, 'object')} in the current state will stay."
     for kind, reason in sorted(proposal.unread.items()):
         yield f"{kind} objects could not be read ({reason.rstrip('.')}); none will be owned."
+    for address in proposal.hidden:
+        yield f"{address} is hidden from this principal; whether it exists is unknown."
     for kind, count in sorted(proposal.unmanaged.items()):
         if count:
             yield f"{count_text(count, f'{kind} object')} on the cluster will not be owned."

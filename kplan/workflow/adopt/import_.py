@@ -17,6 +17,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Resource
 from kplan.model.state import LiveObject, OwnedObject, Snapshot, State
+from kplan.plan.desired import hidden_problem
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.clusters import read_clusters
 from kplan.workflow.open_project import OpenProject, check_no_journal, load_checked, open_project
@@ -109,11 +110,16 @@ def _read_live_object(project: OpenProject, resource: Resource, identity: Identi
     snapshot = read_clusters(project.clusters, wanted, (kind,))[resource.provider]
     if kind.name in snapshot.unread:
         raise UsageError(f"{kind.noun} objects could not be read: {snapshot.unread[kind.name]}")
+    if (refused := snapshot.readings[kind.name].hidden.get(identity)) is not None:
+        problem = hidden_problem(kind, identity, refused)
+        raise UsageError(problem.detail, problem.hint)
     live = snapshot.live_object(kind.name, identity)
     if live is None:
         raise UsageError(
             f'The cluster has no {kind.noun} "{identity}".',
-            "An ACL is named principal|host|operation|permission|type|name|pattern.",
+            "An ACL is named principal|host|operation|permission|type|name|pattern."
+            if kind.name == "kafka_acl"
+            else "",
         )
     return adopt_object(resource, live)
 

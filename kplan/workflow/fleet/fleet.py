@@ -9,7 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kplan.config.fleet_file import FleetConfiguration, load_fleet, load_trusted_fleet
+from kplan.config.fleet_file import (
+    FleetCluster,
+    FleetConfiguration,
+    load_fleet,
+    load_trusted_fleet,
+)
 from kplan.fleet import dataframe, inventory, plan
 from kplan.fleet.dataframe import MAX_ROWS
 from kplan.fleet.jars import KAFKA_CONNECTOR
@@ -177,6 +182,12 @@ def filter_clusters(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
 # ---- taking a run
 
 
+def _is_file(cluster: FleetCluster) -> bool:
+    """Whether a file in a folder may have the name of the cluster."""
+    name = cluster.name
+    return bool(name) and not name.startswith(".") and "/" not in name and "\0" not in name
+
+
 def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None) -> Figures:
     """Read every cluster on the executors and store a run; unread parts are reported.
 
@@ -184,6 +195,8 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
     as well, for `snapshot = "FILE"`.
     """
     fleet = read_fleet(options)
+    if save is not None and (odd := [each.name for each in fleet.clusters if not _is_file(each)]):
+        raise UsageError(f"Files cannot be named as clusters are: {', '.join(map(repr, odd))}.")
     asked = load_desired_names(fleet, options, ports)
     sources = tuple(_snapshot_sources(fleet, options, asked, ports))
     ports.progress.stage("Starting Spark")

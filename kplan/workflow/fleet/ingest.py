@@ -140,7 +140,8 @@ def _ingest_all(
         ports.progress.stage(f"Reading topics of {len(topics):,} clusters")
         failures += _ingest_topics(store, spark, (logging[0], topics), ports)
     if failures and {name for name, _ in failures} == {each.name for each in clusters}:
-        raise failures[0][1]
+        told = dict.fromkeys(each.detail or each.summary for _, each in failures)
+        raise failures[0][1] if len(told) == 1 else FleetError("\n".join(told))
     items = [
         f"{name}: not all of its logs were read: {failure.detail or failure.summary}"
         for name, failure in failures

@@ -32,9 +32,10 @@ from kplan.workflow.ports import Ports, Project
 class RebuildProposal:
     """What a rebuilt state would own.
 
-    `kept` counts what a whole state owns already; `absent` are declared and not on the cluster, or
-    not to be seen there; `unmanaged` counts the live objects per kind that no one declares.
-    `fault` says why the state that exists cannot be read, "" where it can or there is none.
+    `kept_count` counts what a whole state owns already; `missing` are declared and not on the
+    cluster, `hidden` not to be seen there; `unmanaged` counts the live objects per kind that no one
+    declares. `read_error` says why the state that exists cannot be read, "" where it can or there
+    is none.
     """
 
     state: State
@@ -43,6 +44,7 @@ class RebuildProposal:
     missing: tuple[Address, ...]
     unmanaged: Mapping[str, int]
     unread: Mapping[str, str]
+    hidden: tuple[Address, ...]
     read_error: str
 
 
@@ -88,11 +90,14 @@ def _build_proposal(
     held = {each.key for each in state.owned.values()}
     found: list[OwnedObject] = []
     absent: list[Address] = []
+    hidden: list[Address] = []
     for resource in configuration.resources:
         kind = resource.address.kind
         reading = snapshots[resource.provider].readings.get(kind)
         live = None if reading is None else reading.objects.get(resource.identity)
-        if live is None:
+        if reading is not None and resource.identity in reading.hidden:
+            hidden.append(resource.address)
+        elif live is None:
             absent.append(resource.address)
         elif resource.key not in held and resource.address not in state.owned:
             found.append(adopt_object(resource, live))
@@ -107,5 +112,6 @@ def _build_proposal(
         tuple(absent),
         dict(foreign),
         unread_kinds(snapshots),
+        tuple(hidden),
         read_error="",
     )

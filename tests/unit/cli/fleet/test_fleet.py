@@ -53,6 +53,16 @@ def test_what_means_nothing_is_refused_at_once(
     assert REFUSED[words] in told
 
 
+@pytest.mark.parametrize("name", ["../evil", "", ".hidden", "a/b"])
+def test_a_cluster_is_saved_only_to_a_file_of_its_name_in_the_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fleet.hcl").write_text(f'cluster "{name}" {{\n  snapshot = "a.jsonl"\n}}\n')
+    assert run(["fleet", "snapshot", "-save=out"], {}) == 1
+    assert f"Files cannot be named as clusters are: '{name}'." in capfd.readouterr().err
+
+
 def test_a_stream_needs_a_spark_whose_driver_is_this_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -245,6 +245,13 @@ def test_import_takes_over_an_object_that_differs_and_the_plan_then_changes_it(
     assert (change.action, change.reason) == (Action.UPDATE, Reason.NONE)
 
 
+def test_import_of_what_is_hidden_does_not_call_it_absent(site: ProjectHarness) -> None:
+    site.cluster.seed([NewTopic("orders", 3, 1)])
+    site.cluster.hide_topic("orders")
+    with pytest.raises(UsageError, match="whether it exists is unknown"):
+        import_object(site.project, 'kafka_topic.t["orders"]', "orders", site.ports)
+
+
 @pytest.mark.parametrize(
     ("address", "identity"),
     [

@@ -213,6 +213,16 @@ def test_a_lost_state_is_made_anew_from_what_is_declared_and_live(site: ProjectH
     assert site.cluster.count("create_topics") == 1
 
 
+def test_what_a_lost_state_owned_and_is_hidden_is_told_and_not_called_absent(
+    site: ProjectHarness,
+) -> None:
+    held(site)
+    site.project.state_path.unlink()
+    site.cluster.hide_topic("payments")
+    proposal, _ = rebuilt(site)
+    assert (proposal.missing, proposal.hidden) == ((), (PAYMENTS,))
+
+
 def test_a_damaged_state_is_replaced_and_kept_beside(site: ProjectHarness) -> None:
     site.project.state_path.write_bytes(b"half of a sta")
     proposal, written = rebuilt(site)
