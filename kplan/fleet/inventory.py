@@ -1,5 +1,6 @@
 """Counts and sizes of a fleet, by cluster or by label, and changes between runs."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from kplan.fleet.snapshot import (
@@ -196,21 +197,21 @@ def unread_kinds(objects: "DataFrame") -> "DataFrame":
 
 
 def clusters_without_log(
-    objects: "DataFrame", sums: "DataFrame", *, has_since: bool = False
+    objects: "DataFrame", sums: "DataFrame", logged: Collection[str] = ()
 ) -> "DataFrame":
     """List the clusters without a log of allowed requests: cluster, reason.
 
-    Nothing can be said there of unused ACLs. In: rows of a run, and what `log_sums` gives, with
-    `has_since` of requests since a time.
+    Nothing can be said there of unused ACLs. In: rows of a run, and what `log_sums` gives; where
+    these are sums since a time, the clusters of `logged` have a log with none.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     logs = sums.groupBy("cluster").agg((F.count("since") > 0).alias("tells"))
     there = objects.where(F.col("kind") == CLUSTER).select("cluster")
-    silent = "no request is logged in this time" if has_since else "no authorizer log was ingested"
-    reason = F.when(F.col("tells").isNull(), F.lit(silent)).otherwise(
-        F.lit("its log has denials only")
-    )
+    silent = F.when(
+        F.col("cluster").isin(*logged), F.lit("no request is logged in this time")
+    ).otherwise(F.lit("no authorizer log was ingested"))
+    reason = F.when(F.col("tells").isNull(), silent).otherwise(F.lit("its log has denials only"))
     return (
         there.join(logs, "cluster", "left")
         .where(~F.coalesce("tells", F.expr("false")))
@@ -270,7 +271,7 @@ def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
 
     sides = ("before", "after")
     both = F.broadcast(_kinds_read(before).intersect(_kinds_read(after)))
-    unknown = F.broadcast(_hidden_objects(before).unionByName(_hidden_objects(after)))
+    unknown = _hidden_objects(before).unionByName(_hidden_objects(after))
     old, new = (
         _object_rows(each)
         .join(both, ["cluster", "kind"], "left_semi")

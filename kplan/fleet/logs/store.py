@@ -101,6 +101,11 @@ class LogStore:
         """Count the lines that count; raises FleetError as `parts`."""
         return _count_lines(self._live_logs())
 
+    @property
+    def clusters(self) -> frozenset[str]:
+        """Name the clusters with a log; raises FleetError as `parts`."""
+        return frozenset(each.last.cluster for each in self._live_logs())
+
     def _live_logs(self) -> Sequence[Log]:
         if self._live is None:
             describe_jobs(self._spark, "list logs")

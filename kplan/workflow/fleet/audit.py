@@ -115,9 +115,7 @@ def unused_objects(given: ReportInputs) -> "dict[str, DataFrame]":
     Raises FleetError where no log was ever ingested.
     """
     asked = given.objects, given.logs, given.log_sums
-    unheard = inventory.clusters_without_log(
-        given.objects, given.log_sums, has_since=given.options.since is not None
-    )
+    unheard = inventory.clusters_without_log(given.objects, given.log_sums, given.logged_clusters)
     return {**_unused(*asked), "unheard": unheard}
 
 

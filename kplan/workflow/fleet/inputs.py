@@ -93,6 +93,11 @@ class ReportInputs:
         except FleetError:
             return None
 
+    @property
+    def logged_clusters(self) -> frozenset[str]:
+        """The clusters with a log, for requests since a time: others have none in any."""
+        return frozenset() if self.options.since is None else self.found.store.logs.clusters
+
     @cached_property
     def log_sums(self) -> "DataFrame":
         """What `requests.log_sums` says of `logs`; raises FleetError as that."""

@@ -83,9 +83,7 @@ def recommend_privileges(
         describe_jobs(found.spark, "replay the logs with the recommended ACLs")
         replayed = replay_requests(history, objects, goes, comes, is_proof=True)
         proof = found.compute(recommend.replay_proof(made, replayed, history))
-        silent = clusters_without_log(
-            objects, given.log_sums, has_since=given.options.since is not None
-        )
+        silent = clusters_without_log(objects, given.log_sums, given.logged_clusters)
         values = {
             "recommendations": recommend.recommendation_table(made, objects),
             "replay": proof,
