@@ -65,6 +65,8 @@ def resolve_endpoints(settings: RawSettings, controllers: str = "") -> tuple[End
         return (), _parse_endpoints(settings, direct[1])
     if brokers:
         return _parse_endpoints(settings, brokers[1]), ()
+    if any(each.code == "KP304" for each in settings.diagnostics):
+        return (), ()  # they may be in the file that cannot be read
     settings.report(
         "KP303",
         None,

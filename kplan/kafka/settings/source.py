@@ -138,7 +138,8 @@ def read_raw_settings(
     file = properties_file or _properties_path(found, block, environ, folder)
     if file is not None:
         is_block = properties_file is None and _names_file(block)
-        _add_properties(found, file, is_block=is_block)
+        where = block.ranges.get("properties_file") if block and is_block else None
+        _add_properties(found, file, where, is_block=is_block)
     _add_variables(found, environ)
     return found
 
@@ -190,11 +191,14 @@ def _properties_path(
     return folder / Path(named).expanduser()
 
 
-def _add_properties(settings: RawSettings, file: Path, *, is_block: bool) -> None:
+def _add_properties(
+    settings: RawSettings, file: Path, where: SourceRange | None, *, is_block: bool
+) -> None:
     try:
         text = file.read_text(encoding="latin-1")  # as java.util.Properties reads it
     except OSError as failure:
-        settings.report("KP304", None, f'"{file}" cannot be read: {failure.strerror}.')
+        given = RawSetting("properties_file", str(file), Precedence.ARGUMENT, file.parent, where)
+        settings.report("KP304", given, f'"{file}" cannot be read: {failure.strerror}.')
         return
     last = {each.key: each for each in parse_properties(text)}  # the last one counts, as in Java
     _add_keys(

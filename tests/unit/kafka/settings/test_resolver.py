@@ -403,6 +403,8 @@ def test_files_that_cannot_be_used_are_told_with_a_way_out(tmp_path: Path) -> No
     assert "keytool" in problem.hint
     (problem,) = resolved({**PLAIN_BLOCK, "properties_file": "no"}, folder=tmp_path).diagnostics
     assert problem.detail == f'"{tmp_path / "no"}" cannot be read: No such file or directory.'
+    (problem,) = resolved({"properties_file": "no"}, folder=tmp_path).diagnostics
+    assert problem.code == "KP304", "servers may be in it"
 
 
 @pytest.mark.parametrize("key", ["QUJD\n" * 3, "Q" * 184, "a\0b"], ids=["lines", "long", "null"])
