@@ -71,6 +71,11 @@ class Reason(StrEnum):
     DECLARATIONS = "other resources declare it than before"
 
     @property
+    def is_declared(self) -> bool:
+        """Whether configuration asks for it, as Terraform sees it: a plan of moves is not empty."""
+        return self.is_import or self is Reason.MOVED
+
+    @property
     def is_import(self) -> bool:
         """Whether an import block is the reason."""
         return self in {Reason.IMPORTED, Reason.IMPORTED_AND_CHANGED}
@@ -335,7 +340,7 @@ class Plan:
     def has_changes(self) -> bool:
         """Whether apply would change cluster, ownership or outputs."""
         return any(
-            change.action is not Action.NO_OP or change.reason.is_import
+            change.action is not Action.NO_OP or change.reason.is_declared
             for change in self.allowed_changes
         ) or any(output.action is not Action.NO_OP for output in self.outputs)
 

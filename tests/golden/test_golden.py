@@ -71,6 +71,7 @@ def test_text_and_json_of_a_case_agree(name: str) -> None:
     assert bool(NOTHING.search(text)) == (
         set(map(tuple, actions)) <= {("no-op",)}
         and not imported
+        and not any("previous_address" in each for each in plan["resource_changes"])
         and all(each["actions"] == ["no-op"] for each in plan["output_changes"].values())
         and not plan["errored"]
         and not plan["kplan"]["unread"]

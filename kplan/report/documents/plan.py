@@ -219,7 +219,7 @@ def _summary(plan: Plan) -> Iterator[Block]:
 
 def _verdict(plan: Plan) -> Line:
     """Write the plan summary, or that there are no changes, in the exact words that tools match."""
-    if plan.import_count or any(change.action is not Action.NO_OP for change in plan.changes):
+    if any(each.action is not Action.NO_OP or each.reason.is_declared for each in plan.changes):
         imported = f" {plan.import_count} to import," if plan.import_count else ""
         replaced = plan.count(Action.REPLACE)
         added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
@@ -348,7 +348,9 @@ def _output_entry(each: OutputChange) -> AttributeEntry:
 
 
 def _notes(plan: Plan) -> Iterator[Block]:
-    touched = plan.import_count or any(each.action is not Action.NO_OP for each in plan.changes)
+    touched = any(
+        each.action is not Action.NO_OP or each.reason.is_declared for each in plan.changes
+    )
     if plan.has_changes and not touched and not plan.has_errors:
         yield Paragraph(
             "You can apply this plan to save these new output values to the state, without "

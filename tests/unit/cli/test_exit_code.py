@@ -11,7 +11,7 @@ from kplan.model import errors
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.outcome import Outcome, OutcomeStatus
-from kplan.model.plan import Action, Change, Plan, PlanBasis
+from kplan.model.plan import Action, Change, Plan, PlanBasis, Reason
 from kplan.model.resource import Identity
 
 CHANGE = Change(
@@ -45,6 +45,8 @@ def test_the_reason_of_a_failure_is_told_only_on_request(
 
 def test_changes_are_two_only_on_request() -> None:
     assert exit_code.plan_exit(plan(CHANGE), detailed=True) is ExitCode.CHANGES
+    moved = replace(CHANGE, action=Action.NO_OP, reason=Reason.MOVED)
+    assert exit_code.plan_exit(plan(moved), detailed=True) is ExitCode.CHANGES
     assert exit_code.plan_exit(plan(CHANGE), detailed=False) is ExitCode.DONE
     assert exit_code.plan_exit(plan(), detailed=True) is ExitCode.DONE
 

@@ -319,6 +319,7 @@ def test_a_moved_block_takes_its_instances_along() -> None:
         moved=(("kafka_topic.old", "kafka_topic.new"),),
     )
     assert only(plan) == (Action.NO_OP, Reason.MOVED)
+    assert plan.has_changes, "as for Terraform: a pipeline that applies changes notes the move"
 
 
 def test_names_that_differ_in_dots_and_underscores_collide_with_live_topics() -> None:
