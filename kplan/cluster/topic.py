@@ -4,7 +4,7 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from enum import StrEnum
@@ -290,12 +290,19 @@ def _java_double(number: float) -> str:
 _LEAST_PLAIN, _FIRST_WITH_EXPONENT = 1e-3, 1e7
 
 
-def canonical_topic_config(config: Mapping[str, str]) -> Mapping[str, str]:
-    """Write a topic's configs as DescribeConfigs does; those of vendors are unchanged."""
+def canonical_config(
+    config: Mapping[str, str], find_type: Callable[[str], ConfigType | None]
+) -> Mapping[str, str]:
+    """Write configs as DescribeConfigs does; those without a type are unchanged."""
     return {
-        key: canonical_value(_TYPES[key], value) if key in _TYPES else value
+        key: value if (known := find_type(key)) is None else canonical_value(known, value)
         for key, value in config.items()
     }
+
+
+def canonical_topic_config(config: Mapping[str, str]) -> Mapping[str, str]:
+    """Write a topic's configs as DescribeConfigs does; those of vendors are unchanged."""
+    return canonical_config(config, _TYPES.get)
 
 
 _TYPES = {each.name: each.type for each in (*TOPIC_CONFIGS.values(), *_REMOVED_CONFIGS.values())}

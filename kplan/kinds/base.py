@@ -153,11 +153,13 @@ class ResourceKind(Protocol):
 Config = Mapping[str, str]
 
 
-def merge_config(live: Config, declared: Config, ignored: Collection[Path]) -> Config:
-    """Return the target map: the declared one without ignored keys."""
-    if () in ignored or ("config",) in ignored:
+def merge_config(
+    live: Config, declared: Config, ignored: Collection[Path], attribute: str = "config"
+) -> Config:
+    """Return the target map of an attribute: the declared one without ignored keys."""
+    if () in ignored or (attribute,) in ignored:
         return live
-    kept = {path[1] for path in ignored if len(path) > 1 and path[0] == "config"}
+    kept = {path[1] for path in ignored if len(path) > 1 and path[0] == attribute}
     merged = {key: value for key, value in declared.items() if key not in kept}
     merged.update({key: live[key] for key in kept if key in live})
     return dict(sorted(merged.items()))

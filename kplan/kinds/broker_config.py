@@ -17,7 +17,7 @@ from kplan.cluster.settings import (
     ConfigScope,
     known_configs,
 )
-from kplan.cluster.topic import ConfigDefinition, ConfigType, canonical_value, value_fault
+from kplan.cluster.topic import ConfigDefinition, ConfigType, canonical_config, value_fault
 from kplan.kinds.base import (
     HIDDEN_VALUE,
     Problem,
@@ -85,10 +85,9 @@ class BrokerConfigKind(NamedConfigKind):
     def normalize(self, value: BrokerConfig) -> BrokerConfig:
         """Mark the secrets, and write other configs as Kafka returns them."""
         secrets = sorted(value.sensitive_config.items())
-        config = {
-            key: canonical_value(BROKER_CONFIG_TYPES.get(key, ConfigType.STRING), text)
-            for key, text in value.config.items()
-        }
+        config = canonical_config(
+            value.config, lambda key: BROKER_CONFIG_TYPES.get(key, ConfigType.STRING)
+        )
         marks = {key: secret_mark(each) for key, each in secrets}
         return replace(value, config=config, marks=marks)
 
@@ -152,14 +151,11 @@ class BrokerConfigKind(NamedConfigKind):
             key: HIDDEN_VALUE if key in kept else desired.sensitive_config.get(key, HIDDEN_VALUE)
             for key in marks
         }
-        if ("sensitive_config",) in ignored:
-            return before, replace(before, config=config)
-        paths = [("config", *path[1:]) for path in ignored if path[:1] == ("sensitive_config",)]
         return before, BrokerConfig(
             desired.broker_id,
             config,
-            merge_config(before.sensitive_config, secrets, paths),
-            merge_config(before.marks, marks, paths),
+            merge_config(before.sensitive_config, secrets, ignored, "sensitive_config"),
+            merge_config(before.marks, marks, ignored, "sensitive_config"),
         )
 
     def apply(

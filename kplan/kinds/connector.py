@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from typing import Annotated
 
 from kplan.cluster.connect import (
@@ -280,11 +281,10 @@ def _align_secrets(
     """Return the live value, and the secrets to be reached with their marks."""
     values, marks = _desired_secrets(live, desired)
     before = _with_known_values(live, desired)
-    paths = [("config", *path[1:]) for path in ignored if path[:1] == ("config_sensitive",)]
-    kept = merge_config(before.config_sensitive, {}, paths)
-    before = _mark(before, kept)
-    values = merge_config(before.config_sensitive, values, paths)
-    marks = merge_config(before.marks, marks, paths)
+    merge = partial(merge_config, ignored=ignored, attribute="config_sensitive")
+    before = _mark(before, merge(before.config_sensitive, {}))
+    values = merge(before.config_sensitive, values)
+    marks = merge(before.marks, marks)
     held = {key for key in values if before.config_sensitive.get(key) == values[key]}
     marks = {**marks, **{key: before.marks[key] for key in held & before.marks.keys()}}
     # One that is adopted has no marks yet.

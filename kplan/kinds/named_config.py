@@ -13,7 +13,7 @@ from kplan.cluster.settings import (
     ConfigScope,
     known_configs,
 )
-from kplan.cluster.topic import canonical_value, value_fault
+from kplan.cluster.topic import canonical_config, value_fault
 from kplan.kinds.base import (
     Problem,
     ResolvedAttributes,
@@ -84,12 +84,8 @@ class NamedConfigKind:
 
     def normalize(self, value: Any) -> Any:  # noqa: ANN401
         """Write configs as Kafka returns them."""
-        known = known_configs(self.scope)
-        config = {
-            key: canonical_value(known[key].definition.type, text) if key in known else text
-            for key, text in value.config.items()
-        }
-        return replace(value, config=config)
+        types = {key: each.definition.type for key, each in known_configs(self.scope).items()}
+        return replace(value, config=canonical_config(value.config, types.get))
 
     def check(self, value: Any) -> Iterator[Problem]:  # noqa: ANN401
         """Compare values with the types that are known here; the broker knows all keys."""
