@@ -71,11 +71,6 @@ class Reason(StrEnum):
     DECLARATIONS = "other resources declare it than before"
 
     @property
-    def is_declared(self) -> bool:
-        """Whether configuration asks for it, as Terraform sees it: a plan of moves is not empty."""
-        return self.is_import or self is Reason.MOVED
-
-    @property
     def is_import(self) -> bool:
         """Whether an import block is the reason."""
         return self in {Reason.IMPORTED, Reason.IMPORTED_AND_CHANGED}
@@ -145,6 +140,12 @@ class Change:
     def touches_cluster(self) -> bool:
         """Whether apply sends a request for this change."""
         return self.action not in {Action.NO_OP, Action.FORGET}
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a plan with it is not empty: it acts, imports or moves, as Terraform counts."""
+        is_noted = self.reason.is_import or self.reason is Reason.MOVED
+        return self.action is not Action.NO_OP or is_noted
 
     @property
     def is_recreated(self) -> bool:
@@ -339,10 +340,9 @@ class Plan:
     @property
     def has_changes(self) -> bool:
         """Whether apply would change cluster, ownership or outputs."""
-        return any(
-            change.action is not Action.NO_OP or change.reason.is_declared
-            for change in self.allowed_changes
-        ) or any(output.action is not Action.NO_OP for output in self.outputs)
+        return any(change.is_counted for change in self.allowed_changes) or any(
+            output.action is not Action.NO_OP for output in self.outputs
+        )
 
     @property
     def has_adoptions(self) -> bool:

@@ -53,14 +53,14 @@ NO_CHANGES = "No changes. Your infrastructure matches the configuration."
 _MAX_NAMES = 20
 _MAX_DRIFT = 20
 _SWAP = "create replacement and then destroy"
-_KEPT = "remains on the cluster, "
 _LEGEND: Mapping[Action, str] = {
     Action.DELETE: "destroy",
     Action.REPLACE: "destroy and then create replacement",
     Action.UPDATE: "update in-place",
     Action.CREATE: "create",
-    Action.FORGET: f"forget: {_KEPT}kplan no longer owns it",
+    Action.FORGET: "forget: remains on the cluster, kplan no longer owns it",
 }
+_FORGET_GONE = "forget: kplan no longer owns it"
 
 
 def plan_document(plan: Plan, *, is_grouped: bool = True, most_names: int = 20) -> Document:
@@ -169,19 +169,17 @@ def _legend(shown: Sequence[Change]) -> Iterator[Block]:
     used = {each.action for each in shown} & _LEGEND.keys()
     if not used:
         return
-    kept = [each for each in shown if each.action is Action.FORGET and not _is_gone(each)]
+    forgets = {each.reason for each in shown if each.action is Action.FORGET}
+    is_gone = forgets == {Reason.ALREADY_DELETED}
+    words = {**_LEGEND, Action.FORGET: _FORGET_GONE} if is_gone else _LEGEND
     symbols = [
-        Row(line(_SWAP if mark is Mark.SWAP else word if kept else word.replace(_KEPT, "")), mark)
-        for action, word in _LEGEND.items()
+        Row(line(_SWAP if mark is Mark.SWAP else word), mark)
+        for action, word in words.items()
         for mark in sorted({change_mark(each) for each in shown if each.action is action})
     ]
     if any(each.risk is not Risk.SAFE for each in shown):
         symbols.append(Row(line("needs review"), Mark.ALARM))
     yield Rows(tuple(symbols), title=line("Symbols:"), is_legend=True)
-
-
-def _is_gone(change: Change) -> bool:
-    return change.reason is Reason.ALREADY_DELETED
 
 
 def _change_blocks(shown: Sequence[Change], most_names: int) -> Iterator[Block]:
@@ -219,7 +217,7 @@ def _summary(plan: Plan) -> Iterator[Block]:
 
 def _verdict(plan: Plan) -> Line:
     """Write the plan summary, or that there are no changes, in the exact words that tools match."""
-    if any(each.action is not Action.NO_OP or each.reason.is_declared for each in plan.changes):
+    if any(each.is_counted for each in plan.changes):
         imported = f" {plan.import_count} to import," if plan.import_count else ""
         replaced = plan.count(Action.REPLACE)
         added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
@@ -348,9 +346,7 @@ def _output_entry(each: OutputChange) -> AttributeEntry:
 
 
 def _notes(plan: Plan) -> Iterator[Block]:
-    touched = any(
-        each.action is not Action.NO_OP or each.reason.is_declared for each in plan.changes
-    )
+    touched = any(each.is_counted for each in plan.changes)
     if plan.has_changes and not touched and not plan.has_errors:
         yield Paragraph(
             "You can apply this plan to save these new output values to the state, without "
