@@ -232,31 +232,61 @@ def history(objects: "DataFrame") -> "DataFrame":
 
     In: rows of several runs with `run` and `at`. Out: cluster, kind, identity, uid, attribute,
     value, valid_from, valid_to (null: still so), first_run, last_run. An attribute named "" stands
-    for the object itself. A run that could not read a kind of a cluster says nothing about it, so
-    a broker that is down ends no span.
+    for the object itself. A run that could not read a kind of a cluster says nothing about it, nor
+    of an object that it was not allowed to see: neither ends a span.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
     looks = _numbered_runs(objects)
-    facts = _attribute_rows(objects).join(looks, ["cluster", "kind", "run"])
+    blind = _blind_looks(objects, looks)
+    none = F.array().cast("array<int>")
+    facts = (
+        _attribute_rows(objects)
+        .join(looks, ["cluster", "kind", "run"])
+        .join(blind, [*_OBJECT_COLUMNS], "left")
+        .withColumn("blind", F.coalesce("blind", none))
+    )
+    is_before = F.filter("blind", lambda each: each < F.col("look"))
     alike = Window.partitionBy(*_ATTRIBUTE_COLUMNS, "value").orderBy("look")
+    island = F.col("look") - F.size(is_before) - F.row_number().over(alike)
     spans = (
-        facts.withColumn("island", F.col("look") - F.row_number().over(alike))
-        .groupBy(*_ATTRIBUTE_COLUMNS, "value", "island")
+        facts.withColumn("island", island)
+        .groupBy(*_ATTRIBUTE_COLUMNS, "value", "island", "blind")
         .agg(
             F.min("at").alias("valid_from"),
             F.min_by("run", "look").alias("first_run"),
             F.max_by("run", "look").alias("last_run"),
             F.max("look").alias("last_look"),
         )
+        .withColumn("end", _next_look(F.col("last_look"), F.col("blind")))
     )
     ends = looks.select(
-        "cluster", "kind", (F.col("look") - 1).alias("last_look"), F.col("at").alias("valid_to")
+        "cluster", "kind", F.col("look").alias("end"), F.col("at").alias("valid_to")
     )
-    return spans.join(ends, ["cluster", "kind", "last_look"], "left").select(
+    return spans.join(ends, ["cluster", "kind", "end"], "left").select(
         *_ATTRIBUTE_COLUMNS, "value", "valid_from", "valid_to", "first_run", "last_run"
     )
+
+
+def _blind_looks(objects: "DataFrame", looks: "DataFrame") -> "DataFrame":
+    """Name the runs that were not allowed to see an object, as `blind`: numbers of `looks`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return (
+        _hidden_objects(objects, "run")
+        .join(looks, ["cluster", "kind", "run"])
+        .groupBy(*_OBJECT_COLUMNS)
+        .agg(F.collect_set("look").alias("blind"))
+    )
+
+
+def _next_look(last: "Column", blind: "Column") -> "Column":
+    """Return the number of the first run after `last` that is none of `blind`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    later = F.sequence(last + 1, last + 1 + F.size(blind))
+    return F.array_min(F.array_except(later, blind))
 
 
 def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
@@ -302,12 +332,12 @@ def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
     )
 
 
-def _hidden_objects(objects: "DataFrame") -> "DataFrame":
-    """Name what a run was not allowed to see: whether it exists is unknown."""
+def _hidden_objects(objects: "DataFrame", *more: str) -> "DataFrame":
+    """Name what a run was not allowed to see, with the columns named: it may exist or not."""
     from pyspark.sql import functions as F  # noqa: N812
 
     kind = F.col("attributes")["kind"].alias("kind")
-    return objects.where(F.col("kind") == HIDDEN).select("cluster", kind, "identity")
+    return objects.where(F.col("kind") == HIDDEN).select("cluster", *more, kind, "identity")
 
 
 def _differences(before: str, after: str, is_other: "Column") -> "Column":

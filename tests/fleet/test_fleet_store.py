@@ -262,6 +262,24 @@ def test_a_broker_that_is_down_ends_no_span_and_makes_no_change(
     assert changes(objects(full), objects(blind)).count() == 0
 
 
+def test_a_run_that_may_not_see_a_topic_ends_no_span_of_it(spark: "SparkSession") -> None:
+    """K117-15: it may be as before, or changed; other topics are seen by that run."""
+    facts = {"kind": "kafka_topic", "error": "TOPIC_AUTHORIZATION_FAILED"}
+    hidden = Row("eu", "hidden", "a", attributes=facts)
+    old, new = topic("a", retention="9"), topic("a", retention="1")
+    seen: list[list[Row]] = [[old, topic("b")], [hidden], [hidden], [old]]
+    daily = [*seen, [hidden], [new], [hidden], []]
+    spans = history(runs(spark, *([cluster(), *rows] for rows in daily)))
+    at = [days(day).isoformat(timespec="seconds") for day in range(len(daily))]
+    chosen = spans.where("identity = 'a' and attribute = 'config.retention'")
+    assert listed(chosen, "value", "valid_from", "valid_to", "first_run", "last_run") == [
+        ("1", at[5], at[7], "day-5", "day-5"),
+        ("9", at[0], at[5], "day-0", "day-3"),
+    ]
+    assert listed(spans.where("identity = 'a' and attribute = ''"), "valid_to") == [(at[7],)]
+    assert listed(spans.where("identity = 'b' and attribute = ''"), "valid_to") == [(at[1],)]
+
+
 def test_a_topic_that_a_run_may_not_see_is_neither_deleted_nor_created(objects: Make) -> None:
     """K117-15: whether it exists is unknown, and that is told."""
     facts = {"kind": "kafka_topic", "error": "TOPIC_AUTHORIZATION_FAILED"}
