@@ -68,6 +68,7 @@ class ProjectHarness:
     cluster: MemoryCluster
     watcher: RecordingWatcher = field(default_factory=RecordingWatcher)
     clusters: dict[str, MemoryCluster] = field(default_factory=dict)
+    now: datetime = datetime(2026, 1, 2, tzinfo=UTC)
 
     @property
     def project(self) -> Project:
@@ -82,7 +83,7 @@ class ProjectHarness:
             lambda _, key: self.clusters[key] if key else self.cluster,
             SilentProgress(),
             FakeClock(),
-            lambda: datetime(2026, 1, 2, tzinfo=UTC),
+            lambda: self.now,
             lambda: False,
         )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from kplan.kinds import KINDS
 from kplan.kinds.base import fill_snapshot_from_state
@@ -14,6 +15,8 @@ from kplan.workflow.open_project import OpenProject
 from kplan.workflow.ports import PlanOptions, Ports
 
 _PAUSE_S = 0.5
+_OLD = timedelta(minutes=5)
+"""What was applied before is visible by now, or was changed since; clocks differ by less."""
 
 
 def read_settled_snapshots(
@@ -23,10 +26,12 @@ def read_settled_snapshots(
 
     An acknowledged change may take seconds to be seen (trap 2); a plan made meanwhile would
     propose it once more. After `settle_s` what exists is what counts. What is not targeted is not
-    waited for.
+    waited for, nor what was applied long ago.
     """
     wanted = desired_identities(project.configuration, project.state, project.journal)
-    until = ports.clock.now() + options.limits.settle_s
+    until = ports.clock.now()
+    if not _is_old(project.state, ports.now()):
+        until += options.limits.settle_s
     told = 0
     while True:
         snapshots = read_clusters(project.clusters, wanted)
@@ -43,6 +48,12 @@ def read_settled_snapshots(
             what = "1 applied change" if told == 1 else f"{told:,} applied changes"
             ports.progress.note(f"Waiting for {what} to become visible")
         ports.clock.sleep(_PAUSE_S)
+
+
+def _is_old(state: State, now: datetime) -> bool:
+    """Whether the latest apply was so long ago that waiting shows nothing new."""
+    applied = state.applied_plans
+    return bool(applied) and now - datetime.fromisoformat(applied[-1].at) > _OLD
 
 
 def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> State:

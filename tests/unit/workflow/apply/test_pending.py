@@ -1,11 +1,13 @@
 """What was applied and is not seen everywhere yet, when the next run is about something else."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from kplan.apply.limits import Limits
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import TopicRef
 from kplan.model.state import OwnedObject
 from tests.project_harness import ProjectHarness
 
@@ -49,6 +51,18 @@ def test_it_stays_pending_until_somebody_has_looked_at_every_broker(site: Projec
 def test_a_plan_right_after_it_proposes_nothing_of_it(site: ProjectHarness) -> None:
     site.cluster.delay_reads(3)
     assert not site.plan().plan.has_changes
+
+
+def test_what_somebody_changed_long_after_the_apply_is_not_waited_for(site: ProjectHarness) -> None:
+    """Every plan took 20 seconds until the next apply."""
+    site.cluster.delete_topics([TopicRef("a")])
+    site.cluster.calls.clear()
+    assert site.plan().plan.has_changes
+    assert site.cluster.count("topics") > 5
+    site.now += timedelta(hours=1)
+    site.cluster.calls.clear()
+    assert site.plan().plan.has_changes
+    assert site.cluster.count("topics") < 5
 
 
 def test_a_run_about_something_else_neither_waits_for_it_nor_touches_it(
