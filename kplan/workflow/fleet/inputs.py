@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kplan.fleet.dataframe import inline_few
+from kplan.fleet.dataframe import MAX_INLINE_ROWS, inline_few
 from kplan.fleet.logs.requests import log_lineage, log_sums, usage_since
 from kplan.fleet.spark.session import CODEGEN_MIN_ROWS
 from kplan.fleet.store import Run, Store, add_run
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.desired import OwnedObjects, read_owners
 from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
-from kplan.workflow.fleet.open_run import OpenSnapshot, read_few
+from kplan.workflow.fleet.open_run import MAX_TASK_ROWS, OpenSnapshot, gather_rows, read_few
 from kplan.workflow.fleet.policies import Declarations, load_declarations
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
@@ -72,12 +72,15 @@ class ReportInputs:
         """The requests of logs; raises FleetError where no log was ever ingested."""
         store = self.found.store
         rows = _read_audit(self.options, self.ports, store)
-        few = rows if self.options.is_explain else inline_few(rows)
-        if few is rows:
-            few = read_few(rows, store.logs.lines, self.options)
-        if few is not rows:
-            return few
-        self._expect_rows(store.logs.lines)
+        if self.options.is_explain:
+            return self._keep_logs(rows)
+        # Requests are sums of lines: of many lines there may be few.
+        is_short = MAX_INLINE_ROWS < store.logs.lines <= MAX_TASK_ROWS
+        few = inline_few(gather_rows(rows) if is_short else rows)
+        return self._keep_logs(rows) if few is rows else few
+
+    def _keep_logs(self, rows: "DataFrame") -> "DataFrame":
+        self._expect_rows(self.found.store.logs.lines)
         return self.found.keep(rows) if self.keeps_logs else rows
 
     def _expect_rows(self, count: int) -> None:
