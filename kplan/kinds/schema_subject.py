@@ -300,9 +300,10 @@ def _reference_key(reference: Reference) -> tuple[str, str]:
 def _with_live_versions(live: SchemaSubject, desired: SchemaSubject) -> tuple[Reference, ...]:
     """Take over versions that are not declared, and the order of the live ones if they are equal.
 
-    A version that is left out means the latest when it is registered, not forever.
+    A version that is left out means the latest when it is registered, not forever. Nor has what
+    the state holds of such a reference a version.
     """
-    known = {_reference_key(each): each["version"] for each in live.references}
+    known = {_reference_key(each): each["version"] for each in live.references if "version" in each}
     found = [
         each if "version" in each or _reference_key(each) not in known
         else {**each, "version": known[_reference_key(each)]}

@@ -33,6 +33,11 @@ _INCOMPATIBLE = 409
 _UNPROCESSABLE = 422
 _REFERENCE_EXISTS = 42206
 _NO_SUCH_ENDPOINT = (404, 405)
+_SCHEMA_PARTS = frozenset({"schema", "schemaType", "references"})
+_DELETED_USERS = (
+    "The schemas that refer to it are deleted, and this registry counts deleted ones: delete them "
+    "for good (DELETE /subjects/NAME?permanent=true), or forget this schema with a removed block."
+)
 
 
 class RestRegistry:
@@ -128,12 +133,26 @@ class RestRegistry:
             return self._check_version(spec.subject, int(found.body.get("version", 0)))
         if not found.is_absent:
             return _schema_refusal(found)
-        result = self._post(f"/compatibility/subjects/{subject}/versions?verbose=true", body)
-        if _is_unknown_endpoint(result):  # registries of some years ago check against one version
-            result = self._post(
-                f"/compatibility/subjects/{subject}/versions/latest?verbose=true", body
-            )
+        result = self._compare(subject, body)
+        if spec.references and _is_unprocessable(result) and not self._judges_references(subject):
+            return None
         return _verdict(result)
+
+    def _compare(self, subject: str, body: object) -> Answer | Refusal:
+        """Ask whether a schema is compatible; `subject` is quoted."""
+        path = f"/compatibility/subjects/{subject}/versions"
+        result = self._post(f"{path}?verbose=true", body)
+        if _is_unknown_endpoint(result):  # registries of some years ago check against one version
+            result = self._post(f"{path}/latest?verbose=true", body)
+        return result
+
+    def _judges_references(self, subject: str) -> bool:
+        """Whether the registry does not call invalid what it has: Apicurio loads no references."""
+        latest = self._session.read(f"/subjects/{subject}/versions/latest").body
+        if not isinstance(latest, dict) or not latest.get("references"):
+            return True
+        kept = {name: each for name, each in latest.items() if name in _SCHEMA_PARTS}
+        return not _is_unprocessable(self._compare(subject, kept))
 
     def _check_version(self, subject: str, version: int) -> ItemResult:
         latest = self._session.read(f"/subjects/{_quote(subject)}/versions/latest")
@@ -204,6 +223,9 @@ class RestRegistry:
         if isinstance(answer, Refusal):
             return answer
         if not answer.is_ok and not answer.is_absent:
+            is_used = answer.error_code == _REFERENCE_EXISTS
+            if is_used and self._check_delete(frozenset({subject}))(subject) is None:
+                return _refuse(SCHEMA_REFERENCED, f"{answer.message} {_DELETED_USERS}")
             return _schema_refusal(answer)
         self._session.write("DELETE", f"/config/{_quote(subject)}")  # it may have none
         return None
@@ -251,6 +273,11 @@ def _is_unknown_endpoint(answer: Answer | Refusal) -> bool:
     )
 
 
+def _is_unprocessable(answer: Answer | Refusal) -> bool:
+    """Whether the registry calls the schema itself invalid."""
+    return isinstance(answer, Answer) and answer.status == _UNPROCESSABLE
+
+
 def _verdict(answer: Answer | Refusal) -> ItemResult:
     if isinstance(answer, Refusal):
         return answer
@@ -270,7 +297,7 @@ def _schema_refusal(answer: Answer) -> Refusal:
         return _refuse(SCHEMA_REFERENCED, answer.message)
     if answer.status == _INCOMPATIBLE:
         return _refuse(SCHEMA_INCOMPATIBLE, answer.message)
-    if answer.status == _UNPROCESSABLE:
+    if _is_unprocessable(answer):
         return _refuse(SCHEMA_INVALID, answer.message)
     return answer.refusal()
 

@@ -87,3 +87,31 @@ def test_a_group_without_members_and_a_topic_that_is_gone_are_no_use(site: Proje
     assert guards(site) == []
     site.cluster.set_topic_use("orders", used_by(producers=1))
     assert guards(site, is_destroy=True) == []  # the topic goes too, and its own delete is judged
+
+
+REFERENCES = """
+provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+resource "kafka_schema" "address" {
+  subject = "address-value"
+  schema  = "{\\"type\\":\\"record\\",\\"name\\":\\"Address\\",\\"fields\\":[]}"
+}
+resource "kafka_schema" "order" {
+  subject    = "order-value"
+  schema     = "{\\"type\\":\\"record\\",\\"name\\":\\"ORDER\\",\\"fields\\":[]}"
+  references = [{ name = "Address", subject = kafka_schema.address.subject }]
+}
+"""
+
+
+def test_a_reference_without_version_is_planned_once(tmp_path: Path) -> None:
+    """The state has no version of it either, and the registry has."""
+    site = ProjectHarness(tmp_path, MemoryCluster(1))
+    site.write(REFERENCES.replace("ORDER", "Order"))
+    site.apply()
+    assert not site.plan().plan.is_applyable
+    site.write(REFERENCES.replace("ORDER", "Purchase"))
+    assert [each.identity for each in site.plan().plan.changes if each.touches_cluster] == [
+        "order-value"
+    ]
+    site.apply()
+    assert not site.plan().plan.is_applyable
