@@ -54,6 +54,7 @@ CLIENT_NOT_SENT = "CLIENT_NOT_SENT"
 CLIENT_INVALID = "CLIENT_INVALID"
 CLIENT_STALE = "CLIENT_STALE"
 CLIENT_CANCELLED = "CLIENT_CANCELLED"
+CLIENT_SECRET_DIFFERS = "CLIENT_SECRET_DIFFERS"  # noqa: S105 - the name of an error
 CONNECTOR_INVALID = "CONNECTOR_INVALID"
 SCHEMA_INCOMPATIBLE = "SCHEMA_INCOMPATIBLE"
 SCHEMA_INVALID = "SCHEMA_INVALID"
@@ -73,6 +74,13 @@ _TABLE = (
         Handling.STALE,
         "The object is not what the plan saw any more.",
         "Plan again.",
+    ),
+    KafkaError(
+        -191,
+        CLIENT_SECRET_DIFFERS,
+        Handling.REJECTED,
+        "A secret is not the one that the plan was made with.",
+        "Give the value that the plan was made with, or plan again.",
     ),
     KafkaError(
         -188,

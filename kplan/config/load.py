@@ -36,10 +36,14 @@ from kplan.model.resource import Identity, Refactorings, Resource, merge_declara
 
 @dataclass(frozen=True, slots=True)
 class VariableValue:
-    """The value of an input variable as JSON-able data; None where it is sensitive."""
+    """The value of an input variable as JSON-able data; None where it is sensitive.
+
+    `is_given` is False where it is the default.
+    """
 
     value: Json = field(repr=False)
     is_sensitive: bool
+    is_given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ def evaluate_configuration(
         judges = evaluate_policies(module, ledger, root.context.kinds)
         judging = evaluate_policy_settings(module, ledger)
         requires_signature = _requires_signature(module, ledger)
-    variables = _variable_values(module)
+    variables = _variable_values(root)
     deferred, problems = _deferred_data(root, ledger.diagnostics)
     return Configuration(
         merge_shared_objects(resources, kinds),
@@ -238,17 +242,16 @@ def _duplicate_error(kind: ResourceKind, other: Resource, each: Resource) -> Dia
     )
 
 
-def _variable_values(module: Module) -> dict[str, VariableValue]:
-    values: dict[str, VariableValue] = {}
+def _variable_values(root: RootModule) -> dict[str, VariableValue]:
+    module, values = root.module, dict[str, VariableValue]()
     for name in sorted(module.declarations.variables):
         try:
             value = module.variable(name)
         except EvaluationError:
             continue
-        if has_sensitive(value):
-            values[name] = VariableValue(None, is_sensitive=True)
-        else:
-            values[name] = VariableValue(to_json_value(value), is_sensitive=False)
+        is_sensitive = has_sensitive(value)
+        shown = None if is_sensitive else to_json_value(value)
+        values[name] = VariableValue(shown, is_sensitive, name in root.input_values)
     return values
 
 

@@ -5,7 +5,12 @@ from dataclasses import field, replace
 from difflib import get_close_matches
 from typing import Annotated, Any
 
-from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
+from kplan.cluster.errors import (
+    CLIENT_DISCONNECTED,
+    CLIENT_INVALID,
+    CLIENT_SECRET_DIFFERS,
+    client_refusal,
+)
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigSource, ItemResult
 from kplan.cluster.settings import (
@@ -163,7 +168,7 @@ class BrokerConfigKind(NamedConfigKind):
     ) -> Mapping[Identity, ItemResult]:
         """Set and reset; a secret that is not the planned one is not sent."""
         odd = {each.identity for each in changes if not self._has_secrets(step, each)}
-        other = client_refusal(CLIENT_INVALID, "A secret is not the planned one; plan again.")
+        other = client_refusal(CLIENT_SECRET_DIFFERS, "A secret is not the planned one.")
         fine = [each for each in changes if each.identity not in odd]
         return dict.fromkeys(odd, other) | dict(super().apply(cluster, step, fine))
 

@@ -14,7 +14,7 @@ from kplan.cluster.connect import (
     Connector,
     NewConnector,
 )
-from kplan.cluster.errors import CLIENT_INVALID, client_refusal
+from kplan.cluster.errors import CLIENT_INVALID, CLIENT_SECRET_DIFFERS, client_refusal
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
 from kplan.kinds.base import Problem, ResolvedAttributes, is_marked, merge_config, secret_mark
@@ -201,7 +201,7 @@ class ConnectorKind:
             return {change.identity: refused for change in changes}
         if step == DELETE:
             return _by_identity(connect.delete_connectors([str(each.identity) for each in changes]))
-        missing = client_refusal(CLIENT_INVALID, "A secret is not the planned one; plan again.")
+        missing = client_refusal(CLIENT_SECRET_DIFFERS, "A secret is not the planned one.")
         unknown: dict[Identity, ItemResult] = {
             each.identity: missing for each in changes if not _has_secrets(each)
         }

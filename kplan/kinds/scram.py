@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Annotated
 
-from kplan.cluster.errors import CLIENT_INVALID, client_refusal
+from kplan.cluster.errors import CLIENT_SECRET_DIFFERS, client_refusal
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
 from kplan.cluster.settings import ScramAlteration, ScramUser
@@ -154,7 +154,7 @@ class ScramKind:
         answers = cluster.alter_scram_users(
             [spec for name, spec in specs.items() if name not in unknown]
         )
-        missing = client_refusal(CLIENT_INVALID, "The password is not the planned one; plan again.")
+        missing = client_refusal(CLIENT_SECRET_DIFFERS, "The password is not the planned one.")
         return {
             name: missing if name in unknown else answers[spec.name]
             for name, spec in specs.items()

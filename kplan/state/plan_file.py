@@ -119,7 +119,7 @@ class PlanMetadata:
 
     `cluster_id` and `clusters` are those of its `BasedOn`. `expires_at` "" means never.
     `checksum` identifies the actions of the plan. `variables` are the values it was made with, as
-    JSON; sensitive ones are not among them.
+    JSON; sensitive ones are not among them, and `secret_variables` names those that were given.
     """
 
     lineage: str
@@ -132,6 +132,7 @@ class PlanMetadata:
     kplan_version: str
     variables: Mapping[str, Any] = field(default_factory=dict, repr=False)
     clusters: Mapping[str, str] = field(default_factory=dict)
+    secret_variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,12 @@ NO_SIGNATURE = SignatureCheck()
 
 
 def plan_metadata(
-    plan: Plan, *, expires_at: str, nonce: str, variables: Mapping[str, Any] | None = None
+    plan: Plan,
+    *,
+    expires_at: str,
+    nonce: str,
+    variables: Mapping[str, Any] | None = None,
+    secret_variables: tuple[str, ...] = (),
 ) -> PlanMetadata:
     """Describe a plan that is about to be saved."""
     return PlanMetadata(
@@ -178,6 +184,7 @@ def plan_metadata(
         kplan_version=VERSION,
         variables=variables or {},
         clusters=plan.based_on.clusters,
+        secret_variables=secret_variables,
     )
 
 

@@ -258,6 +258,12 @@ def plain_variables(configuration: Configuration) -> dict[str, object]:
     return {name: each.value for name, each in given.items() if not each.is_sensitive}
 
 
+def secret_variables(configuration: Configuration) -> tuple[str, ...]:
+    """Name the sensitive variables that have a value of their own, not their default."""
+    given = configuration.variables
+    return tuple(name for name, each in given.items() if each.is_sensitive and each.is_given)
+
+
 def _node_address(description: ClusterDescription) -> str:
     """Name the cluster by what people call it; that is easier to read than an id."""
     if not description.nodes:
@@ -349,5 +355,6 @@ def save_plan_at(
         expires_at=expires,
         nonce=uuid.uuid4().hex,
         variables=plain_variables(planned.configuration),
+        secret_variables=secret_variables(planned.configuration),
     )
     write_plan(path, planned.plan, meta, show, signature.key)

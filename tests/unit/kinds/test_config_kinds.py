@@ -196,7 +196,7 @@ def test_a_secret_that_is_not_the_planned_one_is_not_sent() -> None:
         create = change(None, value, Action.CREATE)
         (refused,) = BROKER_CONFIG.apply(cluster, BROKER_CONFIG.steps(create)[0], [create]).values()
         assert isinstance(refused, Refusal)
-        assert refused.error == "CLIENT_INVALID"
+        assert refused.error == "CLIENT_SECRET_DIFFERS"
     assert cluster.configs([EVERY])[EVERY] == {}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs, VariableText
-from kplan.model.errors import ConfigError, StalePlanError
+from kplan.model.errors import ConfigError, KplanError, StalePlanError
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import make_plan, save_plan
@@ -109,3 +109,22 @@ def test_a_sensitive_value_is_not_in_the_file_and_is_given_to_the_apply(
     with pytest.raises(ConfigError):
         applied(site, path, Inputs())
     assert applied(site, path, secret).outcomes
+
+
+@pytest.mark.parametrize("word", ["sensitive", "ephemeral"])
+def test_the_default_does_not_take_the_place_of_a_value_that_is_not_in_the_file(
+    site: ProjectHarness, word: str
+) -> None:
+    """Another password than the planned one was set, or half of the plan was applied."""
+    site.write(MAIN.replace("sensitive = true", f"{word} = true"))
+    secret = Inputs(environ={"KPLAN_VAR_password": "hush-hush"})
+    path = saved(site, replace(variants(site.folder)["options"], environ=secret.environ))
+    assert b"hush-hush" not in path.read_bytes()
+    with pytest.raises(KplanError, match="sensitive variables: password") as told:
+        applied(site, path, Inputs())
+    assert "KPLAN_VAR_password" in told.value.hint
+    assert not site.cluster.topics()
+    applied(site, path, secret)
+    assert site.cluster.topics()
+    site.write(MAIN.replace("4 }", "5 }"))
+    assert applied(site, saved(site, variants(site.folder)["options"]), Inputs()).is_approved
