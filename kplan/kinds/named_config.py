@@ -121,8 +121,12 @@ class NamedConfigKind:
         return live
 
     def align(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
-        """Compare all keys that are set: one that is not declared is to go."""
-        return live, replace(desired, config=merge_config(live.config, desired.config, ignored))
+        """Compare all keys that are set: one that is not declared is to go.
+
+        Without any key the object would be gone; it has the ignored ones then, as a new one has.
+        """
+        config = merge_config(live.config, desired.config, ignored) or desired.config
+        return live, replace(desired, config=config)
 
     def check_change(self, live: LiveObject, desired: Any) -> Iterator[Problem]:  # noqa: ANN401, ARG002 - see docstring
         """Refuse nothing: any config may become any other."""

@@ -281,3 +281,15 @@ def test_a_number_out_of_the_bounds_of_brokers_is_refused_before_it_is_sent(
     assert (problem.code, problem.path) == ("KP226", ("config", key))
     assert fault in problem.detail
     assert list(BROKER_CONFIG.check(BrokerConfig(None, {key: "1"}))) == []
+
+
+def test_an_object_keeps_ignored_keys_that_someone_removed_when_nothing_else_is_left() -> None:
+    """Without a key it would be gone, and created by the next apply."""
+    live = ClientMetrics("m", {"match": "client_id=a"})
+    wish = ClientMetrics("m", {"interval.ms": "60000"})
+    _, after = CLIENT_METRICS.align(live, wish, [("config", "interval.ms")])
+    assert after.config == {"interval.ms": "60000"}
+    _, after = CLIENT_METRICS.align(
+        live, replace(wish, config={**wish.config, "metrics": "x"}), [("config", "interval.ms")]
+    )
+    assert after.config == {"metrics": "x"}
