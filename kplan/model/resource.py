@@ -91,6 +91,11 @@ def connection_name(key: str) -> str:
     return f"kafka.{key}" if key else "kafka"
 
 
+def unread_words(what: str) -> tuple[str, str]:
+    """Return words for a kind, or an object as KIND/NAME, that could not be read, and a pronoun."""
+    return (what, "it") if "/" in what else (f"{what} objects", "them")
+
+
 def cluster_label(what: str, key: str) -> str:
     """Say on which cluster something is, where there is more than the one without alias."""
     return f"{what} on {connection_name(key)}" if key else what

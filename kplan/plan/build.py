@@ -19,6 +19,8 @@ from kplan.plan.desired import (
     object_to_replace,
     plan_resources,
     problem_diagnostic,
+    unanswered_objects,
+    unread_diagnostics,
 )
 from kplan.plan.digest import with_checksum
 from kplan.plan.drift import find_all_drift
@@ -177,7 +179,7 @@ def plan_changes(
     diagnostics = sort_diagnostics(
         [
             *(each for each in findings.diagnostics if _is_asked_for(request, each)),
-            *_unread_diagnostics(unread),
+            *unread_diagnostics(unread),
             *check_deletes(request, changes, whole),
             *check_replacements(request, changes),
             *_unmatched_targets(request, findings),
@@ -332,7 +334,8 @@ def _unread_kinds(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
     asked = {each.kind for each in addresses if is_targeted(each, request.targets)}
     if request.only is not None:
         asked &= {kind for kind, *_ in request.only}
-    return {kind: reason for kind, reason in sorted(snapshot.unread.items()) if kind in asked}
+    unread = {kind: reason for kind, reason in sorted(snapshot.unread.items()) if kind in asked}
+    return unread | unanswered_objects(request, snapshot)
 
 
 def _all_unread_kinds(request: PlanRequest, snapshots: Snapshots) -> dict[str, str]:
@@ -357,19 +360,6 @@ def _unsupported_diagnostics(request: PlanRequest, snapshot: Snapshot) -> Iterat
                 each.address,
                 each.declared_at,
             )
-
-
-def _unread_diagnostics(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    return tuple(
-        Diagnostic(
-            "KP234",
-            Severity.WARNING,
-            SUMMARIES["KP234"],
-            f"{what} objects could not be read: {reason.rstrip('.')}. Nothing is planned for them.",
-            "The rest of the plan can be applied; the run will end as incomplete.",
-        )
-        for what, reason in unread.items()
-    )
 
 
 def _is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:

@@ -11,7 +11,7 @@ from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
-from kplan.plan.desired import Findings, hidden_problem
+from kplan.plan.desired import Findings, hidden_problem, is_unanswered
 from kplan.plan.move import Ownership
 from kplan.plan.request import PlanRequest, RequestSize, address_names
 
@@ -33,6 +33,8 @@ def plan_deletes(
         hidden = reading.hidden.get(owned.identity)
         is_kept = hidden is not None and _is_removed(request, (address, *owned.others))
         if hidden is not None and not is_kept:
+            if is_unanswered(hidden):
+                continue
             problem = hidden_problem(kind, owned.identity, hidden)
             problems.append(_error(problem.code, problem.detail, problem.hint, address=address))
             continue

@@ -1,6 +1,6 @@
 """Changes for declared resources: create, update, replace, import."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -13,11 +13,11 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Reason
-from kplan.model.resource import Identity, Resource
-from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
+from kplan.model.resource import Identity, Resource, unread_words
+from kplan.model.state import KindSnapshot, LiveObject, OwnedObject, Snapshot
 from kplan.plan.diff import attribute_changes
 from kplan.plan.move import Ownership
-from kplan.plan.request import PlanRequest
+from kplan.plan.request import PlanRequest, is_any_targeted
 
 
 def object_to_replace(
@@ -145,6 +145,9 @@ def plan_resources(kind: ResourceKind, owners: Ownership, reading: KindSnapshot)
     changes: list[Change] = []
     problems: list[Diagnostic] = []
     for identity, resource in owners.declared.items():
+        hidden = reading.hidden.get(identity)
+        if hidden is not None and is_unanswered(hidden) and identity in owners.by_identity:
+            continue
         faults = list(_resource_problems(kind, resource, owners, reading))
         problems += [problem_diagnostic(resource, fault) for fault in faults]
         if not faults and (fault := check_import(kind, resource, owners, reading)):
@@ -186,6 +189,41 @@ def hidden_problem(kind: ResourceKind, identity: Identity, refused: Refusal) -> 
         if handling(refused) is Handling.DENIED
         else "",
     )
+
+
+def unanswered_objects(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
+    """Name the owned objects that no one answered for, as KIND/NAME: nothing is planned for them.
+
+    A broker that is down must not stop the plan of everything else.
+    """
+    return {
+        f"{owned.address.kind}/{owned.identity}": str(refusal)
+        for owned in request.state.owned.values()
+        if (reading := snapshot.readings.get(owned.address.kind)) is not None
+        and (refusal := reading.hidden.get(owned.identity)) is not None
+        and is_unanswered(refusal)
+        and is_any_targeted(owned.addresses, request.targets)
+    }
+
+
+def unread_diagnostics(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Warn of kinds and objects that could not be read, by reason."""
+    return tuple(
+        Diagnostic(
+            "KP234",
+            Severity.WARNING,
+            SUMMARIES["KP234"],
+            f"{subject} could not be read: {reason.rstrip('.')}. Nothing is planned for {pronoun}.",
+            "The rest of the plan can be applied; the run will end as incomplete.",
+        )
+        for what, reason in unread.items()
+        for subject, pronoun in (unread_words(what),)
+    )
+
+
+def is_unanswered(refusal: Refusal) -> bool:
+    """Whether an object is not seen for want of an answer, not of a right."""
+    return handling(refusal) in {Handling.IN_DOUBT, Handling.RETRY}
 
 
 def _resource_problems(

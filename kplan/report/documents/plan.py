@@ -14,7 +14,7 @@ from kplan.model.plan import (
     Replay,
     Risk,
 )
-from kplan.model.resource import connection_name
+from kplan.model.resource import connection_name, unread_words
 from kplan.report.document import (
     Block,
     Document,
@@ -360,8 +360,9 @@ def _notes(plan: Plan) -> Iterator[Block]:
             "infrastructure."
         )
     for kind, reason in sorted(plan.unread.items()):
-        said = f"Note: {kind} objects could not be read ({reason.rstrip('.')}); nothing is planned"
-        yield Paragraph(f"{said} for them.", Tone.WARNING)
+        subject, pronoun = unread_words(kind)
+        said = f"Note: {subject} could not be read ({reason.rstrip('.')}); nothing is planned"
+        yield Paragraph(f"{said} for {pronoun}.", Tone.WARNING)
     later = sum(1 for each in plan.diagnostics if each.code == "KP625")
     if later:
         resources = count_text(later, "resource")

@@ -383,3 +383,39 @@ def test_the_json_names_connections_as_terraform_does(site: ProjectHarness) -> N
     }
     assert found["configuration"]["provider_config"]["kafka.west"]["alias"] == "west"
     assert found["kplan"]["clusters"]["kafka.west"]["id"] == "west-cluster"
+
+
+BROKERS = """
+provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+resource "kafka_broker_config" "one" {
+  broker_id = 1
+  config    = { "log.cleaner.threads" = "2" }
+}
+resource "kafka_topic" "t" {
+  name               = "t"
+  partitions         = COUNT
+  replication_factor = 1
+}
+"""
+
+
+def test_a_broker_that_is_down_does_not_hold_up_what_others_serve(tmp_path: Path) -> None:
+    """Design law 2: nothing is planned for its config, and the run is incomplete."""
+    site = ProjectHarness(tmp_path, MemoryCluster(3))
+    site.write(BROKERS.replace("COUNT", "1"))
+    site.apply()
+    site.cluster.stop_brokers(1)
+    site.write(BROKERS.replace("COUNT", "2"))
+    plan = site.plan().plan
+    assert plan.is_applyable
+    assert not plan.is_complete
+    assert [str(each.address) for each in plan.changes] == ["kafka_topic.t"]
+    assert "Broker 1 does not answer" in plan.unread["kafka_broker_config/1"]
+    assert [each.code for each in plan.diagnostics] == ["KP234"]
+    site.write(BROKERS.replace("COUNT", "2").partition("resource")[0])
+    gone = site.plan(is_destroy=True).plan
+    assert [str(each.address) for each in gone.changes] == ["kafka_topic.t"]
+    assert gone.unread.keys() == {"kafka_broker_config/1"}
+    assert not site.plan(targets=("kafka_topic.t",)).plan.unread
+    site.cluster.start_brokers()
+    assert not site.plan(is_destroy=True).plan.unread
