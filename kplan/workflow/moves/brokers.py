@@ -174,15 +174,23 @@ def read_layout(
     sizes = cluster.replica_sizes(topics) if topics else {}
     weights = {each: max(found.values(), default=0) for each, found in sizes.items()}
     racks = {each.id: each.rack for each in at.description.brokers}
-    return ReplicaLayout(
-        racks, assignment | moving, weights, _pinned_partitions(assignment, configuration, key)
-    ), moving
+    whole = {each: found for each, found in assignment.items() if set(found) <= racks.keys()}
+    pinned = _pinned_partitions(assignment, whole, configuration, key)
+    return ReplicaLayout(racks, assignment | moving, weights, pinned), moving
 
 
 def _pinned_partitions(
-    partitions: Collection[TopicPartition], configuration: Configuration, key: str
+    partitions: Collection[TopicPartition],
+    whole: Collection[TopicPartition],
+    configuration: Configuration,
+    key: str,
 ) -> dict[TopicPartition, str]:
+    """Say which declaration holds a partition; a strategy lets go of those that are not `whole`.
+
+    It leaves replicas on a broker that is down where they are, so someone has to move them.
+    """
     declared: dict[str, str] = {}
+    free: set[str] = set()
     for each in configuration.resources:
         topic = each.value
         if each.provider != key or not isinstance(topic, Topic):
@@ -191,7 +199,12 @@ def _pinned_partitions(
             word = "placement" if topic.placement is not None else "replica_assignment"
             at = each.declared_at
             declared[topic.name] = f"{each.address} declares {word}, at {at.file}:{at.line}"
-    return {each: declared[each[0]] for each in partitions if each[0] in declared}
+            free |= {topic.name} if topic.replica_assignment is None else set()
+    return {
+        each: declared[each[0]]
+        for each in partitions
+        if each[0] in declared and (each in whole or each[0] not in free)
+    }
 
 
 def _stuck_error(stuck: Mapping[TopicPartition, str], brokers: Collection[int]) -> DrainError:

@@ -25,6 +25,15 @@ resource "kafka_topic" "a" {
 }
 """
 
+PLACED = """
+resource "kafka_topic" "p" {
+  name               = "p"
+  partitions         = 2
+  replication_factor = 2
+  placement          = { strategy = "balanced-leaders" }
+}
+"""
+
 
 @pytest.fixture
 def command(
@@ -74,6 +83,19 @@ def test_topics_with_a_declared_placement_are_named(command: MemoryCommand) -> N
     assert "a:0: kafka_topic.a declares replica_assignment, at main.tf:2" in shown
     balanced = command.run("reassign", "balance", "-by=replicas", "-dry-run")
     assert "Topics with a declared placement stay where they are: a." in balanced
+
+
+def test_a_broker_that_never_returns_is_drained_of_placed_topics_too(
+    command: MemoryCommand,
+) -> None:
+    """The strategy leaves what is on it where it is, so someone has to move that."""
+    command.write(PLACED)
+    command.cluster.seed([NewTopic("p", assignment=((1, 3), (2, 1)))])
+    pinned = command.run_failing("reassign", "drain", "3", "-auto-approve", "-match=p")
+    assert "p:0: kafka_topic.p declares placement, at main.tf:2" in pinned
+    command.cluster.stop_brokers(3)
+    command.run("reassign", "drain", "3", "-auto-approve", "-match=p")
+    assert assignment(command, "p") == ((1, 2), (2, 1))
 
 
 def test_brokers_that_do_not_exist_are_named_with_those_that_do(command: MemoryCommand) -> None:
