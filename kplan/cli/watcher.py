@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 MAX_CHANGE_LINES = 200
 """Up to so many changes in a batch each have a line of their own."""
+_RATES_LEFT = (
+    "If it went down while replicas moved, it still has the throttle of the move. When it is back: "
+    "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type brokers --entity-name "
+    "{broker} --delete-config "
+    "leader.replication.throttled.rate,follower.replication.throttled.rate"
+)
 
 
 class ApplyWatcher:
@@ -68,6 +74,8 @@ class ApplyWatcher:
             if broker not in self._fenced:
                 self._fenced.add(broker)
                 self._progress.note(f"Broker {broker} is down: kplan does not wait for it.")
+                if self._left is not None:
+                    self._progress.note(_RATES_LEFT.format(broker=broker))
 
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
         """Show nothing: the summary reports changes that are not visible."""

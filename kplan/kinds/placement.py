@@ -240,7 +240,8 @@ class _Layout:
             load = self.load.get(broker, 0)
             return broker not in self.racks, used[self._rack(broker)], load, row.index(broker)
 
-        return max(row[1:] or row, key=worth)
+        others = row[1:] if row[0] in self.racks else row
+        return max(others or row, key=worth)
 
     def _find_rack_swap(self, number: int, row: list[int]) -> tuple[int, int] | None:
         """Find a replica whose rack has another one, and a broker in a rack that has none."""

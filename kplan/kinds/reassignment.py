@@ -222,6 +222,7 @@ class Reassigner:
 
     def _set_rates(self, cluster: Cluster, brokers: Collection[int]) -> ItemResult:
         """Set the rates of brokers, or with a pace without limit take them away."""
+        brokers = _running_brokers(cluster, brokers)
         if not brokers:
             return None
         rate = (
@@ -276,6 +277,7 @@ class Reassigner:
         )
         lists = {name: tuple(found.values()) for name, found in pairs.items()}
         new = throttled_brokers(lists) - self.limited_brokers - self.foreign_brokers
+        new = _running_brokers(cluster, new)
         self.foreign_brokers |= brokers_with_rates(cluster, new)
         fault = self._set_rates(cluster, new - self.foreign_brokers)
         found = {name: fault or answers.get(name) for name in pairs}
@@ -306,16 +308,33 @@ class Reassigner:
         seen: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
         total = sum(len(each.targets) for each in going)
-        left = sum(not self._is_settled(each, key, seen) for each in going for key in each.keys)
-        detail = f"{left:,} of {total:,} partitions are to move still."
-        way = in_progress_refusal(detail, left, total, self.limits.poll_ms)
-        return {Identity(each.topic): None if each in done else way for each in going}
+        left = {
+            each.topic: sum(not self._is_settled(each, key, seen) for key in each.keys)
+            for each in going
+        }
+        all_left = sum(left.values())
+        return {
+            Identity(each.topic): None
+            if each in done
+            else in_progress_refusal(
+                f"{left[each.topic]:,} of {len(each.targets):,} partitions are to move still.",
+                all_left,
+                total,
+                self.limits.poll_ms,
+            )
+            for each in going
+        }
 
 
 _RETRIED_LATER = frozenset(
     (Handling.RETRY, Handling.THROTTLED, Handling.IN_DOUBT, Handling.CONVERGED)
 )
 """Answers after which the next look decides."""
+
+
+def _running_brokers(cluster: Cluster, brokers: Collection[int]) -> set[int]:
+    """Leave out brokers that are down: they copy nothing, and only they take their own rates."""
+    return {each.id for each in cluster.describe().brokers} & set(brokers) if brokers else set()
 
 
 def _find_refusal(wanted: TopicTargets, seen: ReassignmentSnapshot) -> ItemResult:

@@ -237,3 +237,38 @@ def _write(cluster: Sandbox, count: int) -> None:
     for number in range(count):
         producer.produce("lossy", f"{number}", partition=0)
     assert producer.flush(20) == 0
+
+
+LESS = """
+provider "kafka" {}
+resource "kafka_topic" "less" {
+  name               = "less"
+  partitions         = 3
+  replication_factor = COUNT
+}
+"""
+
+
+def test_replicas_leave_a_broker_that_does_not_return(place: Place, cluster: Sandbox) -> None:
+    """S09: the throttle is for those who copy; Kafka ends no move to absent replicas."""
+    restart(cluster.folder, DEAD)
+    place.env["KPLAN_BOOTSTRAP_SERVERS"] = cluster.bootstrap_servers
+    until(lambda: registered(place) == {1: False, 2: False, DEAD: False})
+    place.write(LESS.replace("COUNT", "3"))
+    place.run("apply", "-auto-approve")
+    with closing(place.cluster()) as admin:
+        until(lambda: admin.create_topics([NewTopic("held", assignment=((1, DEAD),))]) != {})
+
+        def stands(name: str) -> set[tuple[int, ...]]:
+            found = admin.topics([name])[name]
+            return {*found.assignment} if isinstance(found, TopicDescription) else set()
+
+        kill(cluster.folder, DEAD)
+        until(lambda: registered(place)[DEAD])
+        place.run("reassign", "drain", f"{DEAD}", "-match=held", "-auto-approve")
+        until(lambda: stands("held") == {(1, 2)})
+        place.write(LESS.replace("COUNT", "2"))
+        ran = place.ran("apply", "-auto-approve")
+        assert "If it went down while replicas moved, it still has the throttle" in ran.err
+        until(lambda: stands("less") <= {(1, 2), (2, 1)})
+        assert "No changes." in place.run("plan", "-detailed-exitcode")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kplan.cluster.errors import refusal
+from kplan.cluster.errors import CLIENT_NOT_SENT, client_refusal, refusal
 from kplan.cluster.memory.store import ClusterSetup, Contents, Response, StoredCredential
 from kplan.cluster.request import ItemResult
 from kplan.cluster.settings import (
@@ -113,6 +113,8 @@ def _alter_config(
     scope, name = spec.resource.scope, spec.resource.name
     if scope is ConfigScope.BROKER and name not in {"", *(str(each.id) for each in site.brokers)}:
         return refusal(42, f"No broker {name}.")
+    if scope is ConfigScope.BROKER and name in map(str, site.fenced):
+        return client_refusal(CLIENT_NOT_SENT, f"Broker {name} is not there.")
     known = known_configs(scope)
     if fixed := sorted(
         key

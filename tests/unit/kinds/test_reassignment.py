@@ -487,6 +487,49 @@ def test_what_cannot_be_throttled_is_not_begun() -> None:
     assert throttles(held) == []
 
 
+def test_replicas_leave_a_broker_that_is_down_with_a_throttle_for_the_others() -> None:
+    """The way out of a lost broker: it takes no config, and copies nothing."""
+    held = cluster((1, 3))
+    held.slow_reassignments(2)
+    held.stop_brokers(3)
+    mover = Reassigner(ReassignmentLimits())
+    wish = [TopicTargets("orders", "", {0: (1, 2)})]
+    mover.advance(held, wish)
+    assert held.reassignments()["orders", 0].target == (1, 2)
+    assert mover.limited_brokers == {1, 2}
+    while isinstance(mover.advance(held, wish)["orders"], InProgress):  # type: ignore[index] # a name
+        pass
+    assert standing(held) == ((1, 2),)
+    held.start_brokers()
+    assert throttles(held) == []
+
+
+def test_fewer_replicas_leave_the_broker_that_is_down_first() -> None:
+    """Kafka does not finish a move to replicas that are not there."""
+    held = cluster((3, 1, 2), (1, 3, 2), (2, 1, 3))
+    held.stop_brokers(3)
+    (change,) = planned(on(held), wanted(replication_factor=2)).changes
+    assert isinstance(change.after, Topic)
+    assert change.after.replica_assignment == ((1, 2), (1, 2), (2, 1))
+
+
+def test_each_topic_says_how_many_of_its_own_partitions_are_left() -> None:
+    held = cluster((1,), (1,))
+    held.seed([NewTopic("more", assignment=((1,), (1,), (1,)))])
+    held.slow_reassignments(9)
+    found = Reassigner(ReassignmentLimits()).advance(
+        held,
+        [
+            TopicTargets("orders", "", {0: (2,)}),
+            TopicTargets("more", "", {0: (2,), 1: (2,), 2: (2,)}),
+        ],
+    )
+    assert {name: str(each).rpartition(": ")[2] for name, each in found.items()} == {
+        "orders": "1 of 1 partitions are to move still.",
+        "more": "3 of 3 partitions are to move still.",
+    }
+
+
 def test_a_cluster_that_stays_away_ends_the_wait() -> None:
     held = cluster((1,))
     held.time_out(call="reassignments", times=None)
