@@ -120,6 +120,7 @@ class PlanMetadata:
     `cluster_id` and `clusters` are those of its `BasedOn`. `expires_at` "" means never.
     `checksum` identifies the actions of the plan. `variables` are the values it was made with, as
     JSON; sensitive ones are not among them, and `secret_variables` names those that were given.
+    `state_file` is the file that the user named for the state, "" where none was named.
     """
 
     lineage: str
@@ -133,6 +134,7 @@ class PlanMetadata:
     variables: Mapping[str, Any] = field(default_factory=dict, repr=False)
     clusters: Mapping[str, str] = field(default_factory=dict)
     secret_variables: tuple[str, ...] = ()
+    state_file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,7 @@ def plan_metadata(
     nonce: str,
     variables: Mapping[str, Any] | None = None,
     secret_variables: tuple[str, ...] = (),
+    state_file: str = "",
 ) -> PlanMetadata:
     """Describe a plan that is about to be saved."""
     return PlanMetadata(
@@ -185,6 +188,7 @@ def plan_metadata(
         variables=variables or {},
         clusters=plan.based_on.clusters,
         secret_variables=secret_variables,
+        state_file=state_file,
     )
 
 

@@ -95,14 +95,30 @@ def apply_saved(
 
     Raises:
         KplanError: there is no such file, or it is no plan, damaged, edited or not signed.
-        StalePlanError: a newer version of kplan made it; and as `apply_reviewed`.
+        StalePlanError: a newer version of kplan made it, or for the state in a file that was named
+            then and is not now; and as `apply_reviewed`.
 
     """
     check_state_is_kept(project, outside[0])
     saved = read_saved_plan(path, approval.signature)
+    _check_state_file(saved, project)
     if saved.signer:
         outside[0].progress.note(f"The plan is signed by {saved.signer}.")
     return apply_reviewed(project, saved, options, outside, on_stale, approval)
+
+
+def _check_state_file(saved: SavedPlan, project: Project) -> None:
+    """Check that a plan for a named state file is not recorded in another one.
+
+    A state that no apply has written has no lineage that would tell.
+    """
+    named = saved.metadata.state_file
+    if named and not project.is_state_named and Path(named) != project.state_path.absolute():
+        raise StalePlanError(
+            f"The plan was made for the state in {named}; this apply would write to "
+            f"{project.store.location}.",
+            f"Name the same file: -state={named} or KPLAN_STATE.",
+        )
 
 
 def apply_reviewed(

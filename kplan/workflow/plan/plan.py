@@ -150,7 +150,8 @@ def _topic_name(change: Change) -> str:
 class PlanResult:
     """A plan with everything it was made from: `snapshots` by the key of the connection.
 
-    `saved` is what its file says, where it has one.
+    `saved` is what its file says, where it has one. `state_file` is the file that the user named
+    for the state.
     """
 
     plan: Plan
@@ -158,6 +159,7 @@ class PlanResult:
     state: State
     snapshots: Mapping[str, Snapshot]
     meta: PlanMetadata | None = None
+    state_file: str = ""
 
 
 def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResult:
@@ -165,7 +167,9 @@ def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResul
     with open_project(project, ports, defers=True) as found:
         if found.journal is not None:
             ports.progress.note("To finish it: kplan apply -resume")
-        return plan_open_project(found, options, ports)
+        made = plan_open_project(found, options, ports)
+    state_file = str(project.state_path.absolute()) if project.is_state_named else ""
+    return replace(made, state_file=state_file)
 
 
 def _build_with_data(
@@ -356,5 +360,6 @@ def save_plan_at(
         nonce=uuid.uuid4().hex,
         variables=plain_variables(planned.configuration),
         secret_variables=secret_variables(planned.configuration),
+        state_file=planned.state_file,
     )
     write_plan(path, planned.plan, meta, show, signature.key)

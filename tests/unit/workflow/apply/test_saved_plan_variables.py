@@ -128,3 +128,22 @@ def test_the_default_does_not_take_the_place_of_a_value_that_is_not_in_the_file(
     assert site.cluster.topics()
     site.write(MAIN.replace("4 }", "5 }"))
     assert applied(site, saved(site, variants(site.folder)["options"]), Inputs()).is_approved
+
+
+def test_a_plan_for_a_named_state_is_not_recorded_in_another(site: ProjectHarness) -> None:
+    """A state that is new has no lineage by which to tell."""
+    inputs = variants(site.folder)["options"]
+    elsewhere = site.folder / "elsewhere.json"
+    named = replace(
+        site.project, inputs=inputs, state_path=elsewhere, is_state_named=True, is_state_exact=True
+    )
+    path = site.folder / "p.kplan"
+    save_plan(make_plan(named, PlanOptions(), site.ports), path, site.ports)
+    with pytest.raises(StalePlanError, match=r"made for the state in .*elsewhere.json") as told:
+        applied(site, path, inputs)
+    assert f"-state={elsewhere}" in told.value.hint
+    assert not site.cluster.topics()
+    hands = ApplyHandlers(lambda _: False, site.watcher)
+    apply_saved(named, path, PlanOptions(), (site.ports, hands))
+    assert site.cluster.topics()
+    assert elsewhere.exists()
