@@ -2,9 +2,9 @@
 
 import heapq
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -27,6 +27,7 @@ from kplan.fleet.logs.layout import apply_layouts
 from kplan.fleet.logs.lines import SUM_SCHEMA, add_up, sum_lines
 from kplan.fleet.logs.part import (
     READER_VERSION,
+    ZONED_READER_VERSION,
     Log,
     LogPart,
     known_stamps,
@@ -68,7 +69,8 @@ class LogPatterns(NamedTuple):
     @property
     def settings(self) -> str:
         """Return what makes a log be read otherwise."""
-        usual = f"{self.time_zone} {READER_VERSION}"
+        version = ZONED_READER_VERSION if self.time_zone else READER_VERSION
+        usual = f"{self.time_zone} {version}"
         return f"{usual} {self.layout.text}" if self.layout else usual
 
 
@@ -328,13 +330,16 @@ def read_new_lines(
 
     With `are_cut_read` Spark takes what it can of damaged files.
     """
+    parts = (*new.parts, *new.native)
+    zoned = frozenset(each.part + n for each in parts if each.time_zone for n in (0, 1))
     plain = [each for each in new.spans if each.part not in new.layouts]
     named = [each for each in new.spans if each.part in new.layouts]
-    found = [_read_spans(spark, plain, _span_sums, _PART_SUMS)] if plain else []
+    sums = partial(_span_sums, zoned=zoned)
+    found = [_read_spans(spark, plain, sums, _PART_SUMS)] if plain else []
     lines = [_read_spans(spark, named, span_lines, LINE_SCHEMA)] if named else []
     if new.native:
         lines.append(_read_native(spark, new.native, are_cut_read=are_cut_read))
-    found += [sum_lines(apply_layouts(each, new.layouts)) for each in lines]
+    found += [sum_lines(apply_layouts(each, new.layouts), zoned) for each in lines]
     if not found:
         return create_dataframe(spark, [], _PART_SUMS)
     return reduce(lambda one, other: one.unionByName(other), found)
@@ -350,12 +355,14 @@ def _read_spans(
     return spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(work(tasks), schema)
 
 
-def _span_sums(tasks: Mapping[int, Sequence[Span]]) -> Callable[[Any], Iterator[Any]]:
+def _span_sums(
+    tasks: Mapping[int, Sequence[Span]], zoned: Collection[int]
+) -> Callable[[Any], Iterator[Any]]:
     """Return the work of tasks that add up what `span_lines` reads."""
     read = span_lines(tasks)
 
     def work(batches: Any) -> Iterator[Any]:  # noqa: ANN401 - of Arrow
-        yield from add_up(read(batches))
+        yield from add_up(read(batches), zoned)
 
     return work
 

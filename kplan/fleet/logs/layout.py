@@ -140,12 +140,21 @@ def _instant(fields: "Mapping[str, Column]", zone: str) -> "Column":
     return F.try_to_timestamp(time)
 
 
-def parse_lines(sums: "DataFrame") -> "DataFrame":
-    """Split lines and aggregate equal ones of a day; unrecognized lines stay unchanged.
+def utc_time(time: str, zone: "Column") -> "Column":
+    """Return a time of lines in UTC: they have that of `zone` ("" is UTC) unless `is_utc`."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    In: what `sum_lines` gives. Out: its keys, text, is_whole, is_utc, count, first_at, last_at. A
-    whole `text` has what a line says but for its time, between marks. Times are as lines have them;
-    `is_utc` where these name their zone. Lines that only explain a decision are left out.
+    is_utc = F.col("is_utc") | (zone == "")
+    return F.when(is_utc, F.col(time)).otherwise(F.to_utc_timestamp(time, zone))
+
+
+def parse_lines(sums: "DataFrame", zone: "Column | None" = None) -> "DataFrame":
+    """Split lines and aggregate equal ones of a day in UTC; unrecognized lines stay unchanged.
+
+    In: what `sum_lines` gives; the key of it that is the time zone of lines that name none. Out:
+    its keys, text, is_whole, is_utc, count, first_at, last_at. A whole `text` has what a line says
+    but for its time, between marks. Times are as lines have them; `is_utc` where these name their
+    zone. Lines that only explain a decision are left out.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -169,7 +178,7 @@ def parse_lines(sums: "DataFrame") -> "DataFrame":
         first.alias("first_at"),
         last.alias("last_at"),
     )
-    day = F.to_date("first_at").alias("day")
+    day = F.to_date("first_at" if zone is None else utc_time("first_at", zone)).alias("day")
     return _whole_text(
         parsed.groupBy(*keys, "text", "is_line", "is_utc", "is_timed", day).agg(
             F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work

@@ -5,7 +5,7 @@ Kafka's default layout taken apart, so that only what differs crosses from Pytho
 other layouts are taken apart there (`layout.py`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ else the whole line; where a request `is_default`, it is its parts with marks be
 SUM_COLUMNS = tuple(each.split()[0] for each in SUM_SCHEMA.split(", "))
 HELD_BYTES = 64 << 20
 """How much a task holds until it adds up."""
-_COLUMNS = ("said", "day", "is_default", "count", "first", "last")
+_COLUMNS = ("said", "period", "is_default", "count", "first", "last")
 """What lines have beside their keys until they are written for Spark."""
 _SPACE = r" \t\n\x0b\f\r"
 _TEXT, _WORD = r"[^\x01]*?", rf"[^\x01{_SPACE}]*"
@@ -39,6 +39,8 @@ _REQUEST = (
 _ENDS = ((0, " operation = "), (5, " for request = "))
 """What must not be in a part, by its place: RE2 would go on behind the first one, Java does not.
 Such lines are left to Java."""
+_QUARTER_HOUR_MS = 15 * 60_000
+"""Time zones differ from UTC by multiples of this: a day in UTC begins with a quarter of theirs."""
 _TIME_LENGTH = 25
 _ANY_LENGTH = 1 << 30
 _DIGITS = (1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19, 21, 22, 23)
@@ -47,26 +49,33 @@ _MARKS = {0: "[", 5: "-", 8: "-", 14: ":", 17: ":", 20: ",", 24: "]"}
 _DATE_END = 11
 
 
-def sum_lines(lines: "DataFrame") -> "DataFrame":
+def sum_lines(lines: "DataFrame", zoned: Collection[int] = ()) -> "DataFrame":
     """Add up lines that differ in their time only, those of a task and a day.
 
-    In: `line`, and columns that say of what it is. Out: these, and SUM_SCHEMA.
+    In: `line`, and columns that say of what it is; the numbers of the parts (`part`) with a time
+    zone. Out: these columns, and SUM_SCHEMA.
     """
     keys = ", ".join(
         f"{each.name} {each.dataType.simpleString()}"
         for each in lines.schema
         if each.name != "line"
     )
-    return lines.mapInArrow(add_up, f"{keys}, {SUM_SCHEMA}")
+
+    def work(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+        yield from add_up(batches, zoned)
+
+    return lines.mapInArrow(work, f"{keys}, {SUM_SCHEMA}")
 
 
-def add_up(batches: Iterable["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+def add_up(
+    batches: Iterable["pa.RecordBatch"], zoned: Collection[int] = ()
+) -> Iterator["pa.RecordBatch"]:
     """Do that on an executor. What is there once it is added up is held as long as it is little."""
     held: list[pa.Table] = []
     size = 0
     for batch in batches:
         if batch.num_rows:
-            held.append(_cut_times(batch))
+            held.append(_cut_times(batch, zoned))
             size += held[-1].nbytes
         if size >= HELD_BYTES:
             held = [_merge_sums(held)]
@@ -96,7 +105,7 @@ def _parse_requests(lines: "pa.Table") -> "pa.Table":
 
     said = lines["said"].combine_chunks()
     parts = pc.extract_regex(said, _REQUEST).flatten()
-    is_default = pc.and_(parts[0].is_valid(), lines["day"].combine_chunks().is_valid())
+    is_default = pc.and_(parts[0].is_valid(), lines["period"].combine_chunks().is_valid())
     for place, end in _ENDS:
         is_longer = pc.match_substring(parts[place], end, ignore_case=True)
         is_longer = pc.coalesce(is_longer, pa.scalar(value=False))
@@ -120,7 +129,7 @@ def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:
             **{each: batch[each] for each in keys},
             # Bytes that are no text stay as they are: Java makes a text of them.
             "said": pa.Array.from_buffers(pa.string(), len(said), said.buffers(), -1, said.offset),
-            "has_time": batch["day"].is_valid(),
+            "has_time": batch["period"].is_valid(),
             "is_default": batch["is_default"],
             "count": batch["count"],
             **{f"{each}_at": pc.multiply(batch[each], 1000).cast(at) for each in ("first", "last")},
@@ -128,10 +137,11 @@ def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:
         yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
 
 
-def _cut_times(batch: "pa.RecordBatch") -> "pa.Table":
-    """Cut lines into what they say and when: keys, said, day, count, first, last.
+def _cut_times(batch: "pa.RecordBatch", zoned: Collection[int]) -> "pa.Table":
+    """Cut lines into what they say and when: keys, said, period, count, first, last.
 
-    Without a time that can be read `said` is the line. Times are milliseconds since 1970.
+    Without a time that can be read `said` is the line. Times are milliseconds since 1970. What is
+    added up is of one `period`: a day, or a quarter of an hour where the day in UTC is another one.
     """
     import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
@@ -142,7 +152,10 @@ def _cut_times(batch: "pa.RecordBatch") -> "pa.Table":
     _, ends, held = line.buffers()
     offsets = np.frombuffer(ends, np.int32)[line.offset : line.offset + len(line) + 1]
     text = np.frombuffer(held, np.uint8) if held else np.zeros(0, np.uint8)
-    days, at = _times(text, offsets)
+    periods, at = _times(text, offsets)
+    if zoned:
+        is_zoned = np.isin(batch["part"].to_numpy(), list(zoned))
+        periods = np.where(is_zoned, at // _QUARTER_HOUR_MS, periods).astype(np.int32)
     is_timed = at >= 0
     lines = pa.Array.from_buffers(pa.binary(), len(line), [None, ends, held], 0, line.offset)
     rests = pc.binary_slice(lines, _TIME_LENGTH, _ANY_LENGTH)
@@ -151,7 +164,7 @@ def _cut_times(batch: "pa.RecordBatch") -> "pa.Table":
     columns = {
         **{each: batch[each] for each in batch.schema.names if each != "line"},
         "said": said,
-        "day": pa.array(days, mask=~is_timed),
+        "period": pa.array(periods, mask=~is_timed),
         "count": pa.array(np.ones(len(line), np.int64)),
         "first": first,
         "last": first,

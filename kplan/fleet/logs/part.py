@@ -19,6 +19,8 @@ from kplan.model.log_layout import KAFKA_SCHEME
 
 READER_VERSION = 3
 """It goes up when logs that were read before would be read otherwise today."""
+ZONED_READER_VERSION = 4
+"""That of logs with a time zone, which goes up with the other one: 4 adds up by days in UTC."""
 LOG_FORMAT = 1
 _COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
 _LOG_NAME = re.compile(r".*?[.]log(?=[.-][^/]*$|$)", re.DOTALL)
@@ -61,6 +63,11 @@ class LogPart:
     def settings(self) -> str:
         """Return the time zone and the reader that it was read with."""
         return self.stamp.split(" ", 2)[-1]
+
+    @property
+    def time_zone(self) -> str:
+        """Return the time zone of its lines that name none; "" is UTC."""
+        return self.settings.split(" ", 1)[0]
 
 
 LOG_SCHEMA = ", ".join(

@@ -14,6 +14,7 @@ from kplan.fleet.access import (
 )
 from kplan.fleet.inventory import topic_use
 from kplan.fleet.kafka_names import kafka_enum_name
+from kplan.fleet.logs.layout import utc_time
 from kplan.fleet.logs.lines import MARK, PART_COUNT
 from kplan.fleet.replay import is_any_topic
 from kplan.kinds.acl import OPERATIONS
@@ -55,11 +56,7 @@ def line_sums(data_frame: "DataFrame", time_zone: "str | Column | None" = None) 
     )
     zone = F.lit(time_zone) if isinstance(time_zone, str) and time_zone else time_zone
     first, last = (
-        F.when(F.col("is_utc") | (zone == ""), F.col(each)).otherwise(
-            F.to_utc_timestamp(each, zone)
-        )
-        if zone is not None and not isinstance(zone, str)
-        else F.col(each)
+        F.col(each) if zone is None or isinstance(zone, str) else utc_time(each, zone)
         for each in ("first_at", "last_at")
     )
     return data_frame.withColumn("parts", F.when(is_whole, F.split(text, MARK))).select(

@@ -146,9 +146,11 @@ class LogStore:
             for n in (0, 1)
         ]
         known = create_dataframe(self._spark, places, "part int, cluster string, zone string")
-        held = parse_lines(enable_codegen(sums, new.size // LINE_BYTES)).cache()
-        zone = F.col("zone") if any(time_zones.values()) else None
-        rows = line_sums(held.join(F.broadcast(known), "part"), zone)
+        zone = F.coalesce("zone", F.lit("")) if any(time_zones.values()) else None
+        if zone is not None:  # the days that lines are added up by are those of UTC
+            sums = sums.join(F.broadcast(known.select("part", "zone")), "part", "left")
+        held = parse_lines(enable_codegen(sums, new.size // LINE_BYTES), zone).cache()
+        rows = line_sums(held.join(F.broadcast(known.drop("zone")), "part"), zone)
         try:
             self._tables.add_requests(rows.drop("zone"), attempt)
             starts = part_starts(held)
