@@ -144,11 +144,13 @@ def trend_rows(
     points = {each["day"]: each for each in given["series"]}
     limits = rules.limits.get((given["scope"], given["name"]), Limits())
     known = [day for day in days if day >= given["start"]]
+    unsized = {day: points[day]["unsized"] for day in known if day in points}
+    unsized = {day: count for day, count in unsized.items() if count}
     for figure in FIGURES:
         values = [
             (day, points[day][figure] if day in points else 0)
             for day in known
-            if figure != "bytes" or day not in points or not points[day]["unsized"]
+            if figure != "bytes" or day not in unsized
         ]
         limit = getattr(limits, figure)
         line, meets = forecast(values, limit, (rules.min_days, rules.warn_days))
@@ -166,5 +168,17 @@ def trend_rows(
             "fit": None if line is None else f"{line.fit:.3f}",
             "limit": limit,
             "limit_day": "" if meets.limit_day is None else meets.limit_day.isoformat(),
-            "because": meets.because,
+            "because": (
+                _unsized_reason([*unsized.values()], len(known))
+                if unsized and figure == "bytes" and meets.standing == UNKNOWN
+                else meets.because
+            ),
         }
+
+
+def _unsized_reason(counts: Sequence[int], days: int) -> str:
+    """Say of how many topics the size is unknown; in: by day with such topics; days with a run."""
+    most = max(counts)
+    topics = f"{most:,} topic{'' if most == 1 else 's'}"
+    up_to = "" if min(counts) == most else "up to "
+    return f"the size of {up_to}{topics} is unknown on {len(counts)} of {days} days with a run"
