@@ -81,6 +81,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
         found = given.found
         given.keeps_logs = removed is not None or not asks_first_clusters(options, found)
         history, lineage = given.logs, given.log_lineage
+        given.warn_of_other_logs()
         idle = unused_objects(given)
         if removed is not None:
             found.keep_acls()
@@ -96,7 +97,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
 
         def first_tables(last: str) -> "Mapping[str, DataFrame]":
             objects, used = (until_cluster(each, last) for each in (given.objects, history))
-            return {"used": requests.last_usage(used), **_unused(objects, used, given.log_sums)}
+            return {"used": requests.last_usage(used), **_unused(given, objects, used)}
 
         def keep(names: AbstractSet[str]) -> None:
             if "unused_acls" in names:
@@ -114,15 +115,16 @@ def unused_objects(given: ReportInputs) -> "dict[str, DataFrame]":
 
     Raises FleetError where no log was ever ingested.
     """
-    asked = given.objects, given.logs, given.log_sums
-    unheard = inventory.clusters_without_log(given.objects, given.log_sums, given.logged_clusters)
-    return {**_unused(*asked), "unheard": unheard}
+    objects = given.of_fleet(given.objects)
+    unheard = inventory.clusters_without_log(objects, given.log_sums, given.logged_clusters)
+    return {**_unused(given, given.objects, given.logs), "unheard": unheard}
 
 
-def _unused(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") -> "dict[str, DataFrame]":
+def _unused(given: ReportInputs, objects: "DataFrame", used: "DataFrame") -> "dict[str, DataFrame]":
+    sums = given.log_sums
     return {
-        "unused_acls": requests.unused_acls(objects, used, sums),
-        "unused_topics": requests.unused_topics(objects, used, sums),
+        "unused_acls": requests.unused_acls(objects, used, sums),  # of clusters with a log
+        "unused_topics": given.of_fleet(requests.unused_topics(objects, used, sums)),
     }
 
 

@@ -16,6 +16,7 @@ from kplan.config.fleet_file import (
     load_trusted_fleet,
 )
 from kplan.fleet import dataframe, inventory, plan
+from kplan.fleet.clusters import cluster_changes
 from kplan.fleet.dataframe import MAX_ROWS
 from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource, read_clusters
@@ -305,7 +306,8 @@ def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> F
     with open_snapshot(options, ports) as found:
         earlier = found.store.run(since)
         before = filter_clusters(options, found.store.objects(earlier))
-        differences = inventory.changes(before, found.objects)
+        both = before, found.objects
+        differences = inventory.changes(*both).unionByName(cluster_changes(*both))
         ordered = differences.orderBy("cluster", "kind", "identity")
         title = f"Changes since run {earlier.run}"
         more = {"since": earlier.run}

@@ -1,6 +1,6 @@
 """What the tables of one answer are made of, each read once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet.dataframe import MAX_INLINE_ROWS, inline_few
 from kplan.fleet.logs.requests import log_lineage, log_sums, usage_since
 from kplan.fleet.spark.session import CODEGEN_MIN_ROWS
-from kplan.fleet.store import Run, Store, add_run
+from kplan.fleet.store import Run, add_run
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.desired import OwnedObjects, read_owners
 from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
@@ -18,6 +18,9 @@ from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
+
+_MAX_NAMES = 20
+"""Clusters that one message names."""
 
 
 class ReportInputs:
@@ -41,6 +44,33 @@ class ReportInputs:
     def objects(self) -> "DataFrame":
         """The rows of the run. Of a large one all of them are too many to be kept in memory."""
         return self.found.objects
+
+    def of_fleet(self, rows: "DataFrame") -> "DataFrame":
+        """Keep the rows of the selected clusters that the fleet file has (decision 0168)."""
+        names = [each.name for each in self.options.selected_clusters(self.found.fleet)]
+        return rows.where(rows["cluster"].isin(*names))
+
+    def other_clusters(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Say which of the clusters are not in the fleet file; nothing where some are selected."""
+        others = sorted({*names} - {each.name for each in self.found.fleet.clusters})
+        if not others or self.options.cluster_names:
+            return ()
+        more = len(others) - _MAX_NAMES
+        told = ", ".join(others[:_MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+        note = (
+            f"Not counted, because fleet.hcl does not have them: {told}. A renamed cluster is "
+            "another cluster, whose logs are read again under its new name."
+        )
+        return (note,)
+
+    def other_logs(self) -> tuple[str, ...]:
+        """Say which clusters with logs are not in the fleet file; raises FleetError."""
+        return self.other_clusters(self.found.store.logs.clusters)
+
+    def warn_of_other_logs(self) -> None:
+        """Warn of them where a note would say that the answer is incomplete. Raises FleetError."""
+        for note in self.other_logs():
+            self.ports.progress.note(f"Warning: {note}")
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -69,9 +99,11 @@ class ReportInputs:
 
     @cached_property
     def logs(self) -> "DataFrame":
-        """The requests of logs; raises FleetError where no log was ever ingested."""
+        """The requests of selected clusters and time; raises FleetError where no log is stored."""
         store = self.found.store
-        rows = _read_audit(self.options, self.ports, store)
+        rows, since = self.of_fleet(store.usage()), self.options.since
+        if since is not None:
+            rows = usage_since(rows, self.ports.now() - since)
         if self.options.is_explain:
             return self._keep_logs(rows)
         # Requests are sums of lines: of many lines there may be few.
@@ -116,12 +148,6 @@ class ReportInputs:
         if self.history is None or self.options.is_explain:
             return {}
         return log_lineage(self.log_sums)
-
-
-def _read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":
-    """Return the log entries of the selected clusters and time; raises FleetError."""
-    history = filter_clusters(options, store.usage())
-    return history if options.since is None else usage_since(history, ports.now() - options.since)
 
 
 @contextmanager

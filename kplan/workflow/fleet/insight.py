@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from kplan.fleet.clusters import cluster_names
 from kplan.fleet.dataframe import MAX_ROWS, collect_table
 from kplan.fleet.insight import anomalies, costs, trends
 from kplan.fleet.insight.ownership import Ownership
@@ -83,11 +84,12 @@ def cost_tables(given: ReportInputs, months: int, compute: Compute = _ask_once) 
         "costs": costs.cost_table(priced),
         "clusters": costs.cost_table(priced, ("month", "cluster")),
         "coverage": coverage,
-        "unknown_requests": costs.unknown_requests(found.objects, sums),
+        "unknown_requests": costs.unknown_requests(given.of_fleet(found.objects), sums),
     }
 
     def said() -> tuple[str, ...]:
-        return (*notes.said, *_partial_notes(coverage), *_price_notes(found))
+        others = given.other_clusters(cluster_names(notes.rows) | found.store.logs.clusters)
+        return (*notes.said, *_partial_notes(coverage), *_price_notes(found), *others)
 
     return InsightTables(values, said, notes.is_incomplete, lineage)
 
@@ -138,7 +140,8 @@ def trend_tables(given: ReportInputs, days: int) -> InsightTables:
     table = found.compute(trends.trend_table(grown.figures, rules, grown.days))
 
     def said() -> tuple[str, ...]:
-        return (*notes.said, *_idle_limits(table, rules.limits.keys(), options.cluster_names))
+        idle = _idle_limits(table, rules.limits.keys(), options.cluster_names)
+        return (*notes.said, *idle, *given.other_clusters(cluster_names(notes.rows)))
 
     return InsightTables({"trends": table}, said, notes.is_incomplete)
 
@@ -206,10 +209,12 @@ def anomaly_tables(
     history = anomalies.subject_history(used, watch, rules)
     values = {
         "anomalies": compute(anomalies.anomaly_table(history, clusters, watch, rules)),
-        "left_out": anomalies.unjudged_clusters(clusters, found.objects, watch, rules),
+        "left_out": anomalies.unjudged_clusters(
+            clusters, given.of_fleet(found.objects), watch, rules
+        ),
     }
     days = {"watched": f"{watch.first} to {watch.last}", "baseline_from": str(watch.baseline)}
-    return InsightTables(values, lineage={**lineage, **days})
+    return InsightTables(values, given.other_logs, lineage={**lineage, **days})
 
 
 # ---- what they share
@@ -230,10 +235,14 @@ def collect_rows(
 
 @dataclass(frozen=True, slots=True)
 class OwnerNotes:
-    """What a reader must know of owners; whether states could not be read."""
+    """What a reader must know of owners; whether states could not be read.
+
+    `rows` are those of the runs, of clusters that the fleet file does not have, too.
+    """
 
     said: tuple[str, ...]
     is_incomplete: bool
+    rows: "DataFrame"
 
 
 def _owned_objects(
@@ -241,9 +250,8 @@ def _owned_objects(
 ) -> "tuple[DataFrame, Ownership, OwnerNotes]":
     """Return the rows of runs, of the clusters of the fleet file, and who owns topics."""
     found, owned = given.found, given.owned
-    names = [each.name for each in given.options.selected_clusters(found.fleet)]
     rows = given.objects_of_runs(runs)
-    objects = rows.where(rows["cluster"].isin(*names))
+    objects = given.of_fleet(rows)
     labels = {
         each.name: each.labels[TEAM_LABEL]
         for each in found.fleet.clusters
@@ -256,7 +264,7 @@ def _owned_objects(
             *owned.unknown,
             "No owner of a topic is known: topics are grouped by the prefix of their names.",
         )
-    return objects, ownership, OwnerNotes(notes, bool(owned.unknown))
+    return objects, ownership, OwnerNotes(notes, bool(owned.unknown), rows)
 
 
 def _runs_between(given: ReportInputs, first: date, last: date) -> list[Run]:

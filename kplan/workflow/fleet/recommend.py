@@ -74,6 +74,7 @@ def recommend_privileges(
     """
     with open_inputs(options, ports) as given:
         found, history, logs = given.found, given.logs, given.log_lineage
+        given.warn_of_other_logs()
         ports.progress.stage("Comparing ACLs with usage")
         objects = given.objects
         found.keep_acls()
@@ -83,7 +84,9 @@ def recommend_privileges(
         describe_jobs(found.spark, "replay the logs with the recommended ACLs")
         replayed = replay_requests(history, objects, goes, comes, is_proof=True)
         proof = found.compute(recommend.replay_proof(made, replayed, history))
-        silent = clusters_without_log(objects, given.log_sums, given.logged_clusters)
+        silent = clusters_without_log(
+            given.of_fleet(objects), given.log_sums, given.logged_clusters
+        )
         values = {
             "recommendations": recommend.recommendation_table(made, objects),
             "replay": proof,

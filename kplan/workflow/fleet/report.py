@@ -41,6 +41,7 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
     with open_inputs(options, ports) as given:
         found, logs = given.found, given.log_lineage
+        given.warn_of_other_logs()
         result = _all_tables(given)
         charts = {name: result.pop(name) for name in _CHARTS if name in result}
         ports.progress.stage("Working out the page")

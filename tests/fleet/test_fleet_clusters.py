@@ -1,0 +1,146 @@
+"""A cluster that was renamed in the fleet file, or removed from it (decision 0168)."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.config.inputs import Inputs
+from kplan.fleet.clusters import cluster_changes
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row
+from kplan.model.table import Figures
+from kplan.workflow.fleet import audit, fleet, ingest, insight
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from tests.fleet.spark_target import commands_at_work
+from tests.project_harness import SilentProgress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
+REST = """
+cluster "us" {
+  snapshot = "snapshots/prod-us.jsonl"
+}
+costs {
+  per_million_requests = 1000000
+  per_partition_month  = 30
+}
+store { path = "tables" }
+"""
+LOGGED = """
+cluster "NAME" {
+  snapshot = "snapshots/prod-eu.jsonl"
+  audit    = ["logs/*.log"]
+}
+"""
+NOTE = "Not counted, because fleet.hcl does not have them: alpha."
+Ask = Callable[[Callable[[FleetOptions, FleetPorts], Figures]], Figures]
+
+
+@pytest.fixture
+def progress() -> SilentProgress:
+    return SilentProgress()
+
+
+@pytest.fixture
+def ask(tmp_path: Path, spark: "SparkSession", progress: SilentProgress) -> Iterator[Ask]:
+    """Ask a fleet that had a run, and read the log of its cluster `alpha`."""
+    folder, days = tmp_path / "fleet", iter(range(99))
+    shutil.copytree(EXAMPLE, folder)
+    (folder / "fleet.hcl").write_text(LOGGED.replace("NAME", "alpha") + REST)
+    ports = FleetPorts(
+        lambda _: (MemoryCluster, ()),
+        lambda *_: None,
+        lambda _: {},
+        progress,
+        lambda: datetime(2026, 11, 5, tzinfo=UTC) + timedelta(days=next(days)),
+    )
+    with commands_at_work(folder, spark):
+        fleet.take_snapshot(FleetOptions(folder, Inputs(), run="r1"), ports)
+        ingest.ingest_logs(FleetOptions(folder, Inputs()), ports)
+        yield lambda work: work(FleetOptions(folder, Inputs()), ports)
+
+
+def costs(ask: Ask) -> Figures:
+    return ask(lambda o, p: insight.read_costs(o, p, 1))
+
+
+def column(found: Figures, table: str, name: str) -> list[object]:
+    (meant,) = (each for each in found.tables if each.name == table)
+    return [row[meant.columns.index(name)] for row in meant.rows]
+
+
+def declare(text: str) -> None:
+    """Write the fleet file of the working folder."""
+    Path("fleet.hcl").write_text(text)
+
+
+def test_a_renamed_cluster_counts_once_and_its_old_name_is_noted(
+    ask: Ask, progress: SilentProgress
+) -> None:
+    before = costs(ask)
+    declare(LOGGED.replace("NAME", "beta") + REST)
+    ask(fleet.take_snapshot)
+    ask(ingest.ingest_logs)
+    found = costs(ask)
+    assert column(found, "costs", "requests") == column(before, "costs", "requests")
+    assert column(found, "costs", "request_cost") == column(before, "costs", "request_cost")
+    for table in ("clusters", "coverage"):
+        assert set(column(found, table, "cluster")) == {"beta", "us"}
+    assert column(found, "unknown_requests", "cluster") == ["us"]
+    assert [each for each in found.notes if each.startswith(NOTE)]
+    assert not any("alpha" in each for each in before.notes)
+    trends = ask(lambda o, p: insight.read_trends(o, p, 30))
+    assert [each for each in trends.notes if each.startswith(NOTE)]
+
+    used = ask(audit.read_usage)
+    assert set(column(used, "used", "cluster")) == {"beta"}
+    assert used.notes == (), "they say that an answer is incomplete"
+    assert [each for each in progress.notes if each.startswith(f"Warning: {NOTE}")]
+    assert found.lineage["requests"] == before.lineage["requests"] == used.lineage["requests"]
+
+
+def test_a_removed_cluster_counts_neither_for_requests_nor_for_storage(ask: Ask) -> None:
+    declare(REST)
+    found = costs(ask)  # of the run that has it
+    for table in ("clusters", "coverage", "unknown_requests"):
+        assert set(column(found, table, "cluster")) == {"us"}
+    assert set(column(found, "costs", "requests")) == {None}
+    assert [each for each in found.notes if each.startswith(NOTE)]
+    used = ask(audit.read_usage)
+    for table in ("used", "unused_acls", "unused_topics", "unheard"):
+        assert "alpha" not in column(used, table, "cluster")
+
+
+def test_clusters_that_only_one_run_has_are_changes_since_that_run(ask: Ask) -> None:
+    declare(LOGGED.replace("NAME", "beta") + REST)
+    ask(fleet.take_snapshot)
+    found = ask(lambda o, p: fleet.compare_snapshots(o, p, "r1"))
+    assert found.tables[0].columns == ("cluster", "kind", "identity", "change", "attributes")
+    assert [(*row,) for row in found.tables[0].rows] == [
+        ("alpha", "cluster", "prod-eu-cluster-id0000", "deleted", "{}"),
+        ("beta", "cluster", "prod-eu-cluster-id0000", "created", "{}"),
+    ]
+
+
+def test_a_cluster_that_a_run_could_not_read_is_in_it(spark: "SparkSession") -> None:
+    def rows(*names: str) -> list[Row]:
+        return [Row(each, CLUSTER, "") for each in names]
+
+    before, after = (
+        create_dataframe(spark, [tuple(each) for each in given], OBJECT_SCHEMA)
+        for given in (rows("eu", "us"), [Row("eu", CLUSTER, "id"), *rows("ap")])
+    )
+    found = cluster_changes(before, after).orderBy("cluster").collect()
+    assert [(row["cluster"], row["change"]) for row in found] == [
+        ("ap", "created"),
+        ("us", "deleted"),
+    ]
