@@ -173,7 +173,7 @@ def run_record_deletion(session: Session, options: RecordDeletionOptions) -> int
         done = delete_records(project, options.request, ports, approve)
     if options.output.json:
         session.terminal.write_stdout(json_text(deletion_data(done.plan, done.outcomes)))
-    elif done.is_approved:
+    elif done.is_approved and (done.plan.allowed_deletions or done.plan.refusals):
         look = session.terminal.stdout_style
         session.terminal.write_stdout(render_text(deletion_outcome_document(done.outcomes), look))
     return _exit_code(options, done)

@@ -51,6 +51,12 @@ def test_the_plan_is_shown_then_what_became_of_it(desk: MemoryCommand) -> None:
     assert "No records will be deleted." in again
 
 
+def test_a_plan_that_deletes_nothing_is_the_last_that_is_said(desk: MemoryCommand) -> None:
+    told = desk.run("records", "delete", "a:0=10", "-auto-approve")
+    assert told.rstrip().endswith("No records will be deleted.")
+    assert "Deletion" not in told
+
+
 def test_nobody_to_ask_is_an_error_before_any_work(desk: MemoryCommand) -> None:
     assert "approval is not possible" in desk.run_failing("records", "delete", "a", "-before=end")
     told = desk.run("records", "delete", "a", "-before=end", "-json", code=1)
