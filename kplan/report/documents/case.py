@@ -117,7 +117,7 @@ def drift_cases(changes: Sequence[Change], coverage: DriftCoverage) -> tuple[Cas
     """Make a failure of each object that drifted, and an error of each kind that stayed dark."""
     dark = {
         **coverage.unread,
-        **dict.fromkeys(coverage.hidden, "the principal of kplan cannot see it"),
+        **dict.fromkeys(coverage.hidden_objects, "the principal of kplan cannot see it"),
     }
     found = [
         *map(_drift_case, changes),

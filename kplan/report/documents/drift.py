@@ -39,6 +39,7 @@ _NAMED_REASONS = frozenset({Reason.RECREATED_OUTSIDE, Reason.DELETED_OUTSIDE})
 class DriftCoverage:
     """The coverage of the drift: live objects per kind, and unread parts.
 
+    `hidden` names the objects of each kind that kplan cannot see.
     `ignored` counts objects that patterns left out. `last` is the latest apply, and `serial` that
     of the state. With `lists` what is not managed is named, and not only counted. `health` is that
     of the owned topics, None where it was not asked for.
@@ -47,7 +48,7 @@ class DriftCoverage:
     managed: Mapping[str, int] = field(default_factory=dict)
     unmanaged: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
-    hidden: tuple[str, ...] = ()
+    hidden: Mapping[str, Sequence[str]] = field(default_factory=dict)
     cluster_id: str = ""
     ignored: int = 0
     last_apply: AppliedPlan | None = None
@@ -60,6 +61,11 @@ class DriftCoverage:
     def cluster_label(self) -> str:
         """Name the cluster: as people do, or by its id."""
         return self.cluster_name or self.cluster_id
+
+    @property
+    def hidden_objects(self) -> tuple[str, ...]:
+        """Name the hidden objects with their kind: a broker config has only a number."""
+        return tuple(f"{kind}/{name}" for kind in sorted(self.hidden) for name in self.hidden[kind])
 
     @property
     def unhealthy(self) -> tuple[TopicHealth, ...]:
@@ -157,9 +163,9 @@ def _notes(coverage: DriftCoverage) -> Iterator[Block]:
         yield Paragraph(
             f"Note: {kind} objects could not be read ({reason.rstrip('.')}).", Tone.WARNING
         )
-    if coverage.hidden:
-        names_ = ", ".join(coverage.hidden[:20]) + (" ..." if len(coverage.hidden) > 20 else "")  # noqa: PLR2004 - a line's worth
-        count = count_text(len(coverage.hidden), "object")
+    if hidden := coverage.hidden_objects:
+        names_ = ", ".join(hidden[:20]) + (" ..." if len(hidden) > 20 else "")  # noqa: PLR2004 - a line's worth
+        count = count_text(len(hidden), "object")
         yield Paragraph(f"Note: kplan cannot see {count}: {names_}.", Tone.WARNING)
 
 
@@ -214,7 +220,7 @@ def drift_data(changes: Sequence[Change], coverage: DriftCoverage) -> Data:
         "missing": missing_objects(changes),
         "ignored": coverage.ignored,
         "unread": dict(sorted(coverage.unread.items())),
-        "hidden": list(coverage.hidden),
+        "hidden": sorted(name for names in coverage.hidden.values() for name in names),
         "health": None
         if coverage.health is None
         else [

@@ -32,23 +32,28 @@ TOPIC = "kafka_topic"
 class DriftResult:
     """Owned objects that differ from their last applied form, and unread parts, of all clusters.
 
-    `managed` counts live objects per kind, `unmanaged` names them; `hidden` names owned or declared
-    objects that a cluster would not show. `ignored` counts what patterns left out. `is_blind`:
-    owned objects are among what could not be read. `health` is that of the owned topics, None
-    where it was not asked for.
+    `managed` counts live objects per kind, `unmanaged` names them; `hidden_objects` names, by
+    kind, owned or declared objects that a cluster would not show. `ignored` counts what patterns
+    left out. `is_blind`: owned objects are among what could not be read. `health` is that of the
+    owned topics, None where it was not asked for.
     """
 
     changes: tuple[Change, ...]
     managed_counts: Mapping[str, int]
     unmanaged: Mapping[str, tuple[Identity, ...]]
     unread: Mapping[str, str]
-    hidden: tuple[str, ...]
+    hidden_objects: Mapping[str, tuple[str, ...]]
     has_unread_owned: bool
     configuration: Configuration
     state: State
     cluster: Mapping[str, str]
     ignored_count: int = 0
     health: tuple[TopicHealth, ...] | None = None
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Names of all hidden objects."""
+        return tuple(sorted(name for names in self.hidden_objects.values() for name in names))
 
     @property
     def is_certain(self) -> bool:
@@ -89,14 +94,7 @@ def detect_drift(
         managed_counts=dict(sorted(managed.items())),
         unmanaged=left.unmanaged,
         unread=unread_kinds(snapshots),
-        hidden=tuple(
-            sorted(
-                cluster_label(name, key)
-                for key, snapshot in snapshots.items()
-                for reading in snapshot.readings.values()
-                for name in reading.hidden
-            )
-        ),
+        hidden_objects=_hidden_objects(snapshots),
         has_unread_owned=any(
             each.address.kind in snapshots[each.provider].unread
             for each in found.state.owned.values()
@@ -109,6 +107,17 @@ def detect_drift(
     )
 
 
+def _hidden_objects(snapshots: Mapping[str, Snapshot]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for key, snapshot in snapshots.items():
+        for kind, reading in snapshot.readings.items():
+            if reading.hidden:
+                found.setdefault(kind, []).extend(
+                    cluster_label(each, key) for each in reading.hidden
+                )
+    return {kind: tuple(sorted(found[kind])) for kind in sorted(found)}
+
+
 def drift_coverage(found: DriftResult, *, lists: bool) -> DriftCoverage:
     """Return which part of the clusters was compared; with `lists` unmanaged objects by name."""
     applied = found.state.applied_plans
@@ -116,7 +125,7 @@ def drift_coverage(found: DriftResult, *, lists: bool) -> DriftCoverage:
         found.managed_counts,
         found.unmanaged,
         found.unread,
-        found.hidden,
+        found.hidden_objects,
         found.cluster["id"],
         found.ignored_count,
         applied[-1] if applied else None,

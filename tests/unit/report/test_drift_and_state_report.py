@@ -59,23 +59,32 @@ def test_no_drift_is_said_only_of_what_was_seen() -> None:
     assert views.drift_text((), DriftCoverage(), PLAIN_STYLE) == (
         "No drift. What kplan owns is as it was last applied.\n"
     )
-    dark = DriftCoverage(unread={"kafka_acl": "no right"}, hidden=("orders",))
+    dark = DriftCoverage(unread={"kafka_acl": "no right"}, hidden={"kafka_topic": ("orders",)})
     assert views.drift_text((), dark, PLAIN_STYLE) == (
         "Note: kafka_acl objects could not be read (no right).\n"
         "\n"
-        "Note: kplan cannot see 1 object: orders.\n"
+        "Note: kplan cannot see 1 object: kafka_topic/orders.\n"
         "\n"
         "No drift in what could be read.\n"
     )
 
 
 def test_many_hidden_objects_are_cut() -> None:
-    dark = DriftCoverage(hidden=tuple(f"t{number:02}" for number in range(30)))
+    dark = DriftCoverage(hidden={"kafka_topic": tuple(f"t{number:02}" for number in range(30))})
     text = views.drift_text((), dark, PLAIN_STYLE)
     assert "cannot see 30 objects" in text
     assert "t19 ..." in text.replace("\n", " ")
     assert "t20" not in text
     assert "No drift in what could be read." in text
+
+
+def test_hidden_objects_are_named_with_their_kind() -> None:
+    """A broker config is only a number without it."""
+    dark = DriftCoverage(hidden={"kafka_topic": ("a",), "kafka_broker_config": ("1", "2")})
+    text = views.drift_text((), dark, PLAIN_STYLE)
+    named = "3 objects: kafka_broker_config/1, kafka_broker_config/2, kafka_topic/a."
+    assert named in text.replace("\n", " ")
+    assert json.loads(views.drift_json((), dark))["hidden"] == ["1", "2", "a"]
 
 
 def test_drift_as_json_has_the_changes_in_the_plans_shape() -> None:
