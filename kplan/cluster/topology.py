@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from enum import IntEnum, StrEnum
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from kplan.cluster.topic import KPLAN_PREFIX
 from kplan.cluster.usage import TopicPartition
@@ -135,6 +136,11 @@ class StateBucket:
         """Name it in a sentence."""
         holder = f"{self.account}/" if self.account else ""
         return f"{self.service}://{holder}{self.bucket}/{self.key}"
+
+
+def is_loopback(endpoint: str) -> bool:
+    """Whether the server of an endpoint is on this machine."""
+    return urlsplit(endpoint).hostname in {"localhost", "127.0.0.1", "::1"}
 
 
 CURRENT_STATE = "state"

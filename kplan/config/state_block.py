@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from kplan.cluster.topic import KPLAN_PREFIX, is_own, topic_name_fault
 from kplan.cluster.topology import (
@@ -13,6 +12,7 @@ from kplan.cluster.topology import (
     ObjectService,
     StateBucket,
     StateTopic,
+    is_loopback,
 )
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.declarations.file import configuration_files
@@ -125,14 +125,10 @@ def _bucket(values: Mapping[str, Value]) -> StateBucket:
         str(values["key"]),
         str(values.get("region") or ""),
         endpoint,
-        allow_http=values.get("allow_http") is True or _is_loopback(endpoint),
+        allow_http=values.get("allow_http") is True or is_loopback(endpoint),
         service=ObjectService(str(values["backend"])),
         account=str(values.get("account") or ""),
     )
-
-
-def _is_loopback(endpoint: str) -> bool:
-    return urlsplit(endpoint).hostname in {"localhost", "127.0.0.1", "::1"}
 
 
 _SENSITIVE_DETAIL = "The value is sensitive, and it is part of messages about the state."
@@ -186,7 +182,7 @@ def _bucket_problems(
     endpoint = values.get("endpoint")
     if not isinstance(endpoint, str) or not endpoint.startswith("http://"):
         return
-    if not _is_loopback(endpoint) and values.get("allow_http") is not True:
+    if not is_loopback(endpoint) and values.get("allow_http") is not True:
         detail = "The state would be sent in clear to another machine."
         hint = "Use https://, or set allow_http = true."
         yield error("KP135", declaration.value_range("endpoint"), detail, hint=hint)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.topology import (
     CURRENT_STATE,
@@ -25,11 +25,10 @@ from kplan.model.errors import (
     StateError,
     StateLockedError,
 )
+from kplan.state.object_client import open_store
 
 if TYPE_CHECKING:
-    from obstore.store import AzureStore, GCSStore, S3Store
-
-    Store = S3Store | GCSStore | AzureStore
+    from kplan.state.object_client import Store
 
 _FORMAT = 1
 _INLINE_BYTES = 1024
@@ -37,9 +36,6 @@ _INLINE_BYTES = 1024
 _MAX_ATTEMPTS = 5
 _ORPHAN_AGE = timedelta(days=1)
 _MAX_ORPHANS = 50
-_CONNECT_TIMEOUT = "10s"
-_REQUEST_TIMEOUT = "30s"
-_RETRIES = 2
 _NO_ANSWER = "no answer came"
 
 _REFUSED_MARKS = (
@@ -287,7 +283,7 @@ class ObjectRecords:
 
     def _store(self) -> "Store":
         if self._store_ is None:
-            self._store_ = _open_store(self._place)
+            self._store_ = open_store(self._place)
         return self._store_
 
     @contextmanager
@@ -325,35 +321,6 @@ class ObjectRecords:
             f"{self.location} cannot be read or written with these credentials.",
             _CREDENTIAL_HINTS[self._place.service],
         )
-
-
-def _open_store(place: StateBucket) -> "Store":
-    from obstore.store import AzureStore, GCSStore, S3Store
-
-    opened: Any
-    match place.service:
-        case ObjectService.S3:
-            opened, options = S3Store, {"region": place.region, "endpoint": place.endpoint}
-        case ObjectService.GCS:
-            opened, options = GCSStore, {"base_url": place.endpoint}
-        case ObjectService.AZURE:
-            opened, options = (
-                AzureStore,
-                {"account_name": place.account, "endpoint": place.endpoint},
-            )
-        case _:
-            assert_never(place.service)
-    store: Store = opened(
-        place.bucket,
-        config={name: each for name, each in options.items() if each},
-        client_options={
-            "allow_http": place.allow_http,
-            "connect_timeout": _CONNECT_TIMEOUT,
-            "timeout": _REQUEST_TIMEOUT,
-        },
-        retry_config={"max_retries": _RETRIES},
-    )
-    return store
 
 
 def _version(e_tag: str | None, version: str | None) -> _Version:

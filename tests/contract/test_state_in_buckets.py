@@ -235,6 +235,34 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told.value.hint == "Install it: pip install 'kplan[objects]'"
 
 
+@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
+def test_an_endpoint_of_the_environment_is_taken_over_http_on_this_machine(
+    bucket_of_service: Callable[[str, str], StateBucket],
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+) -> None:
+    place = bucket_of_service("s3", f"team/{uuid.uuid4().hex}")
+    monkeypatch.setenv(variable, place.endpoint)
+    named = StateBucket(place.bucket, place.key, place.region)
+    assert store(named).read() is None
+
+
+def test_http_to_another_machine_is_refused_unless_the_environment_allows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://minio.invalid:9000")
+    place = StateBucket("states", "a", "us-east-1")
+    with pytest.raises(StateError, match="sent in clear") as told:
+        store(place).read()
+    assert told.value.hint == "Use https://, or set AWS_ALLOW_HTTP=true."
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    with pytest.raises(ObjectStoreUnreachableError) as away:
+        store(place).read()
+    assert "builder error" not in away.value.detail
+
+
 def test_workspaces_are_listed_and_deleted_beside_each_other(bucket: StateBucket) -> None:
     places = [replace(bucket, key=f"{bucket.key}{end}") for end in ("", "@prod", "@qa", "-2@x")]
     for number, place in enumerate(places):
