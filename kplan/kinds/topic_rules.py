@@ -84,6 +84,8 @@ def topic_problems(
             yield from _config_problems(key, value)
         elif fault := _value_fault(key, value):
             yield _value_problem(key, value, fault)
+    factor = len(assignment[0]) if assignment else counts[1]
+    yield from _in_sync_problems(name, factor, config.get(_MIN_IN_SYNC, ""))
 
 
 def _name_problems(name: str) -> Iterator[Problem]:
@@ -145,6 +147,24 @@ def _assignment_problems(
                 "broker ids must be distinct and not negative.",
                 path=path,
             )
+
+
+_MIN_IN_SYNC = "min.insync.replicas"
+
+
+def _in_sync_problems(name: str, factor: int | None, wanted: str) -> Iterator[Problem]:
+    """Warn of more in-sync replicas than there are: Kafka takes it (KAFKA-15583 caps it)."""
+    if factor and wanted.isdecimal() and int(wanted) > factor:
+        replicas = "1 replica" if factor == 1 else f"{factor:,} replicas"
+        yield Problem(
+            "KP216",
+            f'Topic "{name}" has {replicas} and {_MIN_IN_SYNC} = {wanted}. Before version 3.7 '
+            "Kafka refuses all writes with acks=all (NOT_ENOUGH_REPLICAS); later versions refuse "
+            "them as soon as one replica is not in sync.",
+            f"Set {_MIN_IN_SYNC} to less than replication_factor, or declare more replicas.",
+            ("config", _MIN_IN_SYNC),
+            is_warning=True,
+        )
 
 
 # Thousands of topics have the same few configs.

@@ -126,6 +126,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP212": "Replicas cannot be placed",
     "KP214": "Topic layout is unknown",
     "KP215": "Invalid placement",
+    "KP216": "min.insync.replicas exceeds the replication factor",
     "KP221": "Invalid ACL",
     "KP222": "ACL matches nothing",
     "KP223": "Invalid principal",

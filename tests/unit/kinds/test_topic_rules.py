@@ -71,6 +71,21 @@ def test_a_mistake_is_told_at_its_attribute(value: Topic, code: str, path: tuple
     assert codes(KIND.check(value)) == [(code, path, False)]
 
 
+@pytest.mark.parametrize(
+    ("value", "is_told"),
+    [
+        (topic(replication_factor=2, config={"min.insync.replicas": "3"}), True),
+        (topic(replication_factor=2, config={"min.insync.replicas": "2"}), False),
+        (Topic("a", config={"min.insync.replicas": "3"}), False),
+        (Topic("a", replica_assignment=((1,), (2,)), config={"min.insync.replicas": "2"}), True),
+        (Topic("a", replica_assignment=((1, 2),), config={"min.insync.replicas": "2"}), False),
+    ],
+)
+def test_more_in_sync_replicas_than_replicas_are_a_warning(value: Topic, is_told: bool) -> None:
+    found = codes(KIND.check(value))
+    assert found == ([("KP216", ("config", "min.insync.replicas"), True)] if is_told else [])
+
+
 def test_an_unknown_config_key_is_a_warning_with_the_nearest_known_key() -> None:
     (found,) = KIND.check(topic(config={"retention.mss": "1", "retention.ms": "1"}))
     assert (found.code, found.is_warning, found.hint) == (
