@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from kplan.cluster.topic import KPLAN_PREFIX
 from kplan.fleet.access import acl_rows
 from kplan.fleet.acl_pattern import OWN_NAME, name_within, pattern_reach
 from kplan.fleet.snapshot import HIDDEN
@@ -69,8 +70,15 @@ def _acls_without_topic(objects: "DataFrame", acls: "DataFrame") -> "DataFrame":
     topics = objects.where((F.col("kind") == "kafka_topic") | is_hidden).select(
         "cluster", F.col("identity").alias("resource_name")
     )
+    # Topics of kplan itself, such as that of the state, are never in a snapshot.
+    is_of_own = F.col("resource_name").startswith(KPLAN_PREFIX) | (
+        (F.col("pattern_type") == "PREFIXED")
+        & F.lit(KPLAN_PREFIX).startswith(F.col("resource_name"))
+    )
     on_topics = acls.where(
-        (F.col("resource_type") == "TOPIC") & (F.col("resource_name") != WILDCARD_RESOURCE)
+        (F.col("resource_type") == "TOPIC")
+        & (F.col("resource_name") != WILDCARD_RESOURCE)
+        & ~is_of_own
     ).select("cluster", "resource_name", "identity", "pattern_type")
     is_prefix = F.col("pattern_type") == "PREFIXED"
     prefixes = on_topics.where(is_prefix)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from kplan.cluster.request import AclBinding
+from kplan.cluster.topic import KPLAN_PREFIX, is_internal_topic, is_own
 from kplan.kinds.acl import AclKind, acl_from_binding
 from kplan.model.address import Address
 from kplan.model.codes import SUMMARIES
@@ -162,10 +163,12 @@ def _acls_without_topic(estate: AclInventory, topics: frozenset[str]) -> Iterato
             continue
         if acl.pattern_type == "PREFIXED":
             start, end = names.prefix_range(acl.resource_name)
-            has_topic = end > start or acl.operation == "CREATE"
+            is_around_own = KPLAN_PREFIX.startswith(acl.resource_name)
+            has_topic = end > start or acl.operation == "CREATE" or is_around_own
         else:
             has_topic = acl.resource_name in topics or acl.operation == "CREATE"
-        if not has_topic:
+        # Topics of kplan itself, such as that of the state, are never in a snapshot.
+        if not has_topic and not is_own(acl.resource_name):
             yield _warning(
                 estate,
                 acl,
@@ -187,6 +190,8 @@ def _topics_without_access(estate: AclInventory, topics: frozenset[str]) -> Iter
     index = AclIndex(estate.acls)
     has_acls = any(each.resource_type == "TOPIC" for each in estate.acls)
     for topic in sorted(topics):
+        if is_internal_topic(topic):
+            continue  # only brokers read and write it
         held = [each for side in index.matching("TOPIC", topic) for each in side.values()]
         bindings = [each for group in held for each in group if each.permission == "ALLOW"]
         if not bindings and not (has_acls and topic in estate.topic_declarations):

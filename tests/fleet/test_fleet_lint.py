@@ -51,6 +51,14 @@ def test_acls_that_do_nothing_are_found_with_what_covers_them(objects: Make) -> 
     }
 
 
+def test_acls_on_topics_of_kplan_itself_are_of_use(objects: Make) -> None:
+    """A snapshot has no topics of kplan, so that nothing is known of them."""
+    wrong = acl("__kafka_state")
+    around = acl("__k", "User:other", pattern="Prefixed")
+    rows = [about("eu"), topic("orders"), row(acl("__kplan_state")), row(around), row(wrong)]
+    assert told(objects(rows)) == {("eu", "matches_nothing", name_of(wrong), "")}
+
+
 def is_covered(one: Acl, other: Acl) -> bool:
     """Whether another ACL says all that one says, and more."""
     name, wider = one.resource_name, other.resource_name

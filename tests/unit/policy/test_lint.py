@@ -92,6 +92,22 @@ def test_an_acl_without_a_topic_is_told_with_a_near_one() -> None:
     assert "; there is orders" in detail
 
 
+def test_an_acl_on_a_topic_of_kplan_itself_is_of_use() -> None:
+    """A snapshot has no topics of kplan, so that nothing is known of them."""
+    on_state = binding("READ", "__kplan_state", principal="User:ci")
+    for name in ("__kplan_", "__", "__kplan_sta"):
+        around = binding("READ", name, principal="User:other", pattern_type="PREFIXED")
+        assert codes([READER, WRITER, on_state, around]) == []
+    other = binding("READ", "__kafka_state", principal="User:ci")
+    assert codes([READER, WRITER, other]) == ["KP405"]
+
+
+def test_nobody_needs_access_to_an_internal_topic() -> None:
+    described = binding("DESCRIBE", "__transaction_state")
+    topics = ["orders", "__transaction_state"]
+    assert codes([READER, WRITER, described], topics) == []
+
+
 def test_an_acl_to_create_topics_needs_none_yet() -> None:
     maker = binding("CREATE", "team.", pattern_type="PREFIXED")
     assert codes([READER, WRITER, maker]) == []
