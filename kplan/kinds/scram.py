@@ -23,6 +23,8 @@ SET = Step(39, "alter_scram_users")
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 FEWEST, MOST = 4096, 16384
+_VERSION_MARK = "version "
+"""How the mark of a password_wo begins; those of a password are hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,15 @@ class ScramCredential:
         str | None, Attribute("Change the version to set password_wo again.")
     ] = None
     password_mark: Annotated[str, InternalField(is_mark=True)] = field(default="", repr=False)
+
+    @property
+    def unset_secret(self) -> Path:
+        """Return the one of password and password_wo without a value.
+
+        By the mark, because a saved plan and the state have no password.
+        """
+        is_write_only = self.password_mark.startswith(_VERSION_MARK)
+        return ("password",) if is_write_only else ("password_wo",)
 
 
 class ScramKind:
@@ -208,7 +219,7 @@ class ScramKind:
 
 
 def _version_mark(value: ScramCredential) -> str:
-    return f"version {value.password_wo_version or ''}"
+    return f"{_VERSION_MARK}{value.password_wo_version or ''}"
 
 
 _PASSWORD_ATTRIBUTES = frozenset({"password", "password_wo", "password_wo_version"})

@@ -5,6 +5,7 @@ from typing import Any
 
 from kplan.kinds import KINDS
 from kplan.kinds.schema import to_document
+from kplan.kinds.scram import ScramCredential
 from kplan.model.address import Address
 from kplan.model.impact import Impact
 from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Reason, Replay
@@ -44,6 +45,8 @@ def terraform_attributes(
     """
     if value is None:
         return None
+    if isinstance(value, ScramCredential):
+        sensitive -= {value.unset_secret}
     found: dict[str, Data] = {"id": str(_KINDS[kind].identify(value))} if has_id else {}
     return {**found, **_redact(to_document(value), (), sensitive)}
 

@@ -4,8 +4,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from kplan.kinds.schema import secret_paths
+from kplan.kinds.scram import ScramCredential, ScramKind
 from kplan.model.plan import Action, BrokerTransfer, OutputChange, Plan
 from kplan.policy.risk import add_risks
+from kplan.report.documents.plan_data import terraform_attributes
 from kplan.report.views import plan_json
 from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
@@ -286,3 +291,26 @@ def test_moves_are_summed_up_for_each_broker() -> None:
     unread = (BrokerTransfer(1, None, None),)
     assert read(replace(created(), moves=unread))["kplan"]["moves"]["bytes"] is None
     assert "moves" not in read(created())["kplan"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "unset"),
+    [
+        (ScramCredential("a", "SCRAM-SHA-256", password="x"), "password_wo"),
+        (
+            ScramCredential("a", "SCRAM-SHA-256", password_wo="x", password_wo_version="1"),
+            "password",
+        ),
+    ],
+    ids=["password", "password_wo"],
+)
+def test_the_password_that_is_not_set_is_null(declared: ScramCredential, unset: str) -> None:
+    kind = ScramKind()
+    planned = kind.normalize(declared)
+    saved = replace(planned, password=None, password_wo=None)
+    for value in (planned, saved):
+        found = terraform_attributes(kind.name, value, secret_paths(ScramCredential))
+        assert found is not None
+        shown = {name: found[name] for name in ("password", "password_wo")}
+        assert shown.pop(unset) is None
+        assert set(shown.values()) == {"(sensitive value)"}
