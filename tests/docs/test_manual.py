@@ -54,6 +54,22 @@ def used() -> set[str]:
     return {code for file in files for code in CODE.findall(file.read_text(encoding="utf-8"))}
 
 
+def test_depends_on_is_said_to_order_reads_and_not_changes() -> None:
+    """Decisions 0133 and 0150."""
+    assert "changed first" not in help_page("attributes")
+    for topic in ("attributes", "planning", "migrating"):
+        (said,) = [each for each in help_page(topic).splitlines() if "`depends_on`" in each]
+        assert "order" in said
+        assert "data sources are read" in " ".join(help_page(topic).split())
+
+
+def test_what_is_refused_and_what_is_no_change_is_in_the_manual() -> None:
+    assert "replace_triggered_by" in help_page("migrating")
+    said = " ".join(help_page("exit-codes").split())
+    assert "no changes: 0, also with -detailed-exitcode. Run kplan apply to own them." in said
+    assert "With an import block such an object counts as a change: 2." in said
+
+
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
     """A page in kplan/cli/help/codes.md: `## CODE Title`, why it is so, `Fix: ...`."""
     assert sorted(used() ^ code_pages().keys()) == []

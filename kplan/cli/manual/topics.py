@@ -150,6 +150,10 @@ _EXIT_CODES = """# Exit codes
     1    error
     2    changes (kplan plan -detailed-exitcode) or drift (kplan drift)
 
+A plan that only adopts objects which exist with the declared values, and so takes
+them into the state, has no changes: 0, also with -detailed-exitcode. Run kplan apply
+to own them. With an import block such an object counts as a change: 2.
+
 With -detailed-exitcode each error has its own code:
 
     3    refused by a policy or a guard

@@ -13,7 +13,10 @@ SCHEMA_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 META_ARGUMENTS: Mapping[str, str] = {
     "count": "How many instances there are.",
     "for_each": "A map or a set of strings: one instance for each element.",
-    "depends_on": "Addresses of objects that are changed first.",
+    "depends_on": (
+        "Addresses of other blocks, without effect here: changes have the order that Kafka needs. "
+        "In data and module blocks it decides when data sources are read."
+    ),
     "provider": "The provider block to use, by its alias.",
     "lifecycle": "Rules for changes: prevent_destroy, ignore_changes, conditions.",
 }
