@@ -16,6 +16,9 @@ from kplan.model.errors import UsageError
 if TYPE_CHECKING:
     from kplan.model.table import Figures
 
+_FIRST_DAY = date(1970, 1, 1)
+"""Brokers write times since then; days before the first of a calendar cannot be computed."""
+
 
 @verb(
     ("kplan fleet costs", "Show usage and costs of three months by team and owner."),
@@ -119,9 +122,12 @@ def anomalies(
 def _parse_day(text: str) -> date | None:
     """Parse a day; None for "". Raises UsageError."""
     try:
-        return date.fromisoformat(text) if text else None
+        found = date.fromisoformat(text) if text else None
     except ValueError as failure:
         raise UsageError(f"-until={text} is not a day.", "Write it as 2026-11-20.") from failure
+    if found is not None and found < _FIRST_DAY:
+        raise UsageError(f"-until={text} is before {_FIRST_DAY}.", "Write it as 2026-11-20.")
+    return found
 
 
 def _completeness(figures: "Figures") -> int:

@@ -38,6 +38,10 @@ REFUSED: Mapping[tuple[str, ...], str] = {
         "anomalies",
         "-until=yesterday",
     ): "-until=yesterday is not a day. hint: Write it as 2026-11-20.",
+    (
+        "anomalies",
+        "-until=0001-01-05",
+    ): "-until=0001-01-05 is before 1970-01-01. hint: Write it as 2026-11-20.",
     ("costs", "-months=0"): "'-months': Input should be greater than or equal to 1",
     ("trends", "-days=2"): "'-days': Input should be greater than or equal to 3",
     ("maintain", "-keep="): "-keep is empty. hint: Write it as 720h.",
