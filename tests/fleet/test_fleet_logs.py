@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import zlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -180,7 +181,7 @@ def test_logs_that_are_touched_renamed_emptied_or_without_a_line_are_nothing_new
 def test_what_can_be_read_of_a_damaged_log_is_and_of_the_others_everything(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
-    """And nothing is read again the next time."""
+    """And nothing is read again the next time, which says again what was not read."""
     (tmp_path / "a.log").write_text(line("orders"))
     packed = gzip.compress("".join(line(f"t{n}") for n in range(5_000)).encode())
     (tmp_path / "b[1].log.gz").write_bytes(packed[: len(packed) // 2])
@@ -192,7 +193,7 @@ def test_what_can_be_read_of_a_damaged_log_is_and_of_the_others_everything(
     assert len(found) > 1_000
 
     (tmp_path / "c.log").write_text(line("late"))
-    assert ingest(store, every) == []
+    assert ingest(store, every) == [told]
     assert requests(store).total() == found.total() + 1
     assert {name: start for name, start, _ in parts_of(store)}.keys() == {
         *("a.log", "b%5B1%5D.log.gz", "c.log")
@@ -200,6 +201,33 @@ def test_what_can_be_read_of_a_damaged_log_is_and_of_the_others_everything(
     (tmp_path / "b[1].log.gz").write_bytes(packed)
     assert ingest(store, every) == []
     assert requests(store).total() == 5_002
+
+
+def test_a_damaged_log_is_reported_until_its_file_changes(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """Also of a form that only Spark reads, and after rows were put together."""
+    held = "".join(line(f"t{n}") for n in range(5_000)).encode()
+    whole = {"b.log.1.gz": gzip.compress(held), "c[1].log.deflate": zlib.compress(held)}
+    for name, packed in whole.items():
+        (tmp_path / name).write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "a.log").write_text(line("orders"))
+    store, every = Store(spark, str(tmp_path / "tables")), tmp_path / "*.log*"
+    told = ingest(store, every)
+    assert [each.partition(": it is damaged (")[0].rpartition("/")[2] for each in told] == [
+        "b.log.1.gz could not be read",
+        "c%5B1%5D.log.deflate could not be read",
+    ]
+    assert ingest(store, every) == told
+    (tmp_path / "a.log").write_text(line("orders") + line("stock"))
+    assert ingest(store, every) == told
+    store.logs.compact()
+    assert ingest(store, every) == told
+
+    for name, packed in whole.items():
+        (tmp_path / name).write_bytes(packed)
+    assert ingest(store, every) == []
+    assert ingest(store, every) == []
 
 
 def test_a_pattern_that_fits_nothing_is_named_and_takes_nothing_from_other_clusters(

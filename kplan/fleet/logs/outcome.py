@@ -56,7 +56,10 @@ def read_parts(new: NewLines, starts: Iterable[PartStart]) -> tuple[list[LogPart
             reasons[name] = result.removeprefix(FAILED)
             continue
         if result:
-            reasons[name] = f"it is damaged ({result.removeprefix(CUT)}); what is before is counted"
+            damage = f"it is damaged ({result.removeprefix(CUT)}); what is before is counted"
+            part = replace(part, damage=damage)  # noqa: PLW2901
+        if part.damage:
+            reasons[name] = part.damage
         kept += _with_open_line(part, found, new)
     return kept, reasons
 

@@ -35,7 +35,7 @@ class LogPart:
     read on from there; `start` is NO_ROWS where the log is only known, and nothing counts that was
     kept of its `file` before. A last line without its end `is_open`, and counts until there is
     more. `head` and `tail` are checksums of the first `head_length` bytes and of those before the
-    end.
+    end. `damage` says why not all of a file could be read, "" where it could.
     """
 
     cluster: str
@@ -53,6 +53,7 @@ class LogPart:
     attempt: str = ""
     at: str = ""
     format: int = LOG_FORMAT
+    damage: str = ""
 
     @property
     def is_topic(self) -> bool:
@@ -135,9 +136,12 @@ def live_logs(parts: Iterable[LogPart]) -> list[Log]:
 
 def known_stamps(parts: Iterable[LogPart]) -> dict[tuple[str, str], str]:
     """Return how each log was when it was read last, by cluster and source."""
-    return {
-        (each.cluster, each.source): each.stamp for each in sorted(parts, key=_age) if each.stamp
-    }
+    return {place: each.stamp for place, each in latest_parts(parts).items()}
+
+
+def latest_parts(parts: Iterable[LogPart]) -> dict[tuple[str, str], LogPart]:
+    """Return what was read last of each log with a stamp, by cluster and source."""
+    return {(each.cluster, each.source): each for each in sorted(parts, key=_age) if each.stamp}
 
 
 def topic_ends(logs: Iterable[Log]) -> dict[tuple[str, str], int]:

@@ -25,7 +25,7 @@ from kplan.fleet.logs.part import (
     NO_ROWS,
     Log,
     LogPart,
-    known_stamps,
+    latest_parts,
     live_logs,
     merge_log,
     removed_logs,
@@ -290,10 +290,13 @@ def _known_logs(
     gone = [each.last for each in logs if (each.last.cluster, each.last.file) not in kept]
     removed = [replace(each, start=NO_ROWS, lines=0) for each in gone]
     ends = [replace(each, start=each.end, lines=0) for each in gone if each.is_topic]
-    known = known_stamps(parts)
+    known = latest_parts(parts)
     for part in (*merged, *gone):
         known.pop((part.cluster, part.source), None)
-    stamps = [LogPart(*place, stamp, start=NO_ROWS) for place, stamp in sorted(known.items())]
+    stamps = [
+        LogPart(*place, each.stamp, start=NO_ROWS, damage=each.damage)
+        for place, each in sorted(known.items())
+    ]
     return [*removed_logs(parts), *removed, *ends, *stamps]
 
 

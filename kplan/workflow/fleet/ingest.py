@@ -15,6 +15,7 @@ from kplan.fleet.logs import audit_topic, requests
 from kplan.fleet.logs.files import (
     LINE_BYTES,
     LogPatterns,
+    NamedFile,
     NewLines,
     find_new_lines,
     list_log_files,
@@ -22,7 +23,7 @@ from kplan.fleet.logs.files import (
 )
 from kplan.fleet.logs.layout import nearest_layout
 from kplan.fleet.logs.lines import sum_lines
-from kplan.fleet.logs.part import LogPart, log_id
+from kplan.fleet.logs.part import LogPart, latest_parts, log_id
 from kplan.fleet.logs.store import Added, UnreadableLog
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import open_session
@@ -166,21 +167,46 @@ def ingest_files(
     """Read what is new in the files that patterns fit; raises FleetError."""
     describe_jobs(spark, "find new lines of logs")
     files, failed = list_log_files(spark, given)
-    new = find_new_lines(spark, files, store.logs.parts())
+    parts = store.logs.parts()
+    new = find_new_lines(spark, files, parts)
     zones = {each.cluster: each.time_zone for each in given if each.time_zone}
     reasons = {f"{cluster}: {source}": why for (cluster, source), why in new.failures.items()}
+    reasons |= _known_damage(files, new, parts)
     added = Added()
     if new.parts or new.native:
         describe_jobs(spark, _new_text(new))
         try:
             added = store.logs.add(read_new_lines(spark, new), new, zones)
         except UnreadableLog as failure:  # of Spark's own reader, which tells of one only
-            sums = read_new_lines(spark, new, are_cut_read=True)
-            added = store.logs.add(sums, new, zones)
-            reasons[failure.source] = f"it is damaged ({failure.detail}); some of it is counted"
+            new = _with_damage(new, failure)
+            added = store.logs.add(read_new_lines(spark, new, are_cut_read=True), new, zones)
     reasons |= added.reasons
     items = [f"{name} could not be read: {why}." for name, why in sorted(reasons.items())]
     return IngestedFiles(failed, items, added)
+
+
+def _known_damage(
+    files: Iterable[NamedFile], new: NewLines, parts: Iterable[LogPart]
+) -> dict[str, str]:
+    """Return, by `CLUSTER: SOURCE`, what was not read of files that are as they were."""
+    changed = {(each.cluster, each.source) for each in (*new.parts, *new.native)}
+    known = latest_parts(parts)
+    return {
+        f"{each.cluster}: {each.source}": known[place].damage
+        for each in files
+        if (place := (each.cluster, each.source)) in known.keys() - changed - new.failures.keys()
+        and known[place].damage
+    }
+
+
+def _with_damage(new: NewLines, failure: UnreadableLog) -> NewLines:
+    """Note which file Spark's own reader could not read."""
+    damage = f"it is damaged ({failure.detail}); some of it is counted"
+    native = (
+        replace(each, damage=damage) if each.source == failure.source else each
+        for each in new.native
+    )
+    return replace(new, native=tuple(native))
 
 
 def _new_text(new: NewLines) -> str:
