@@ -67,6 +67,11 @@ def count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def shorten(text: str, length: int) -> str:
+    """Cut a text that is longer than so many characters, and mark that with dots."""
+    return text if len(text) <= length else f"{text[:length]}..."
+
+
 def known_sum(parts: Sequence[int | None]) -> int | None:
     """Add numbers; a sum of which a part is not known is not known."""
     known = [each for each in parts if each is not None]

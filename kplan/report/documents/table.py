@@ -22,9 +22,12 @@ from kplan.report.document import (
     line,
     strong_span,
 )
+from kplan.report.documents.notation import shorten
 
 _NOTE_ONLY_TABLES = frozenset({"unread"})
 """Tables of which the notes tell all."""
+_LINE_LENGTH = 300
+"""Characters of a line of a log that are shown: one without an end may be as long as its file."""
 
 
 def figures_document(figures: Figures) -> Document:
@@ -118,6 +121,8 @@ def _cell_text(name: str, cell: Cell) -> str:
             return ""
         case str() if name == "attributes":
             return attributes_text(cell)
+        case str() if name == "line":
+            return shorten(cell, _LINE_LENGTH)
         case bool():
             return str(cell).lower()
         case tuple():

@@ -32,7 +32,7 @@ from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures
 from kplan.model.version import VERSION
-from kplan.report.documents.notation import count_text
+from kplan.report.documents.notation import count_text, shorten
 from kplan.workflow.fleet.fleet import (
     choose_engine,
     filter_clusters,
@@ -111,7 +111,7 @@ def report_malformed(
     """Warn of logs with malformed lines; returns those of which most lines are malformed."""
     errors = []
     for each in logs:
-        lines = "".join(f"\n    {line[:EXAMPLE_LENGTH]}" for line in each.examples)
+        lines = "".join(f"\n    {shorten(line, EXAMPLE_LENGTH)}" for line in each.examples)
         text = (
             f"{each.cluster}: {each.malformed:,} of {each.lines:,} lines ({each.share:.0%}) of "
             f"{each.source} are malformed"

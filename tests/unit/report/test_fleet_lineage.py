@@ -30,6 +30,19 @@ def test_answers_and_pages_do_too() -> None:
         assert not [each for each in LINEAGE.values() if each not in told]
 
 
+def test_a_long_malformed_line_is_cut_for_people_and_whole_for_programs() -> None:
+    long = "x" * 3_000_000
+    rows = (("eu", "a.log", long, 1), ("eu", "a.log", "y" * 300, 1))
+    found = Figures(
+        "Logs", (FigureTable("malformed", ("cluster", "source", "line", "count"), rows),)
+    )
+    told = figures_text(found, PLAIN_STYLE)
+    assert f" {'x' * 300}... " in told
+    assert f" {'y' * 300} " in told
+    assert len(told) < 2_000
+    assert long in figures_json(found)
+
+
 def test_markdown_names_its_tables_and_sets_numbers_to_the_right() -> None:
     told = render_report(
         figures_report(FOUND, "2026-11-22T00:00:00Z"), Format.MARKDOWN, FormatOptions()
