@@ -3,6 +3,7 @@
 PySpark 3.5 lacks what is used here of 4.0 and later. Where that exists it is used.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +22,8 @@ _SPARK_3_SETTINGS = {
     # Plans are longer than in later versions, and each is kept as a text: heaps were too small.
     "spark.sql.maxPlanStringLength": "200000",
 }
+_MAX_RETRIES, _MAX_BACKOFF_MS = 8, 5_000
+"""How often a client of Spark Connect tries again: for about 25 seconds."""
 
 
 @cache
@@ -57,10 +60,12 @@ def session_settings(spark: str) -> Mapping[str, str]:
 def silence_pyspark() -> None:
     """Keep PySpark from writing failures to stderr: some only show that a table does not exist.
 
-    Nor does it write a traceback of its own when Java ends before it.
+    Nor does it write a traceback of its own when Java ends before it, or warn of a Connect server
+    that does not answer, which is an error.
     """
     from pyspark import accumulators
 
+    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]", UserWarning)
     for name in ("AccumulatorTCPServer", "AccumulatorServer"):
         if server := getattr(accumulators, name, None):
             server.handle_error = lambda *_: None
@@ -70,6 +75,38 @@ def silence_pyspark() -> None:
         return
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
+
+
+def limit_retries(spark: "SparkSession", has_ended: Callable[[], bool]) -> None:
+    """Have a client of Spark Connect try again for seconds, where PySpark does for ten minutes.
+
+    Where the server `has_ended`, or was given up once, it does not at all: cleaning up would take
+    as long again. Before 4.0 a client knows no policies, only how often and after which time.
+    """
+    client: Any = spark.client
+    if not hasattr(client, "set_retry_policies"):
+        limits = {"max_retries": _MAX_RETRIES, "max_backoff": _MAX_BACKOFF_MS}
+        client._retry_policy.update(limits)  # noqa: SLF001 - nothing public sets it
+        return
+    from pyspark.sql.connect.client.retries import DefaultPolicy, RetryPolicyState
+
+    given_up: list[bool] = []
+
+    class Attempts(RetryPolicyState):
+        def next_attempt(self, *failure: Any) -> int | None:  # noqa: ANN401 - none in 4.0
+            found = super().next_attempt(*failure)
+            if found is None:
+                given_up.append(True)
+            return found
+
+    class Retries(DefaultPolicy):
+        def can_retry(self, e: BaseException) -> bool:
+            return super().can_retry(e) and not (given_up or has_ended())
+
+        def to_state(self) -> RetryPolicyState:
+            return Attempts(self)
+
+    client.set_retry_policies([Retries(_MAX_RETRIES, max_backoff=_MAX_BACKOFF_MS)])
 
 
 def properties_options(file: str, spark: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kplan.fleet.compat import map_groups, rows_dataframe, takes_arrow_tables
 from kplan.fleet.snapshot import CLUSTER, GROUP, NON_OBJECT_KINDS, USE, Row
-from kplan.fleet.spark.errors import failure_reason
+from kplan.fleet.spark.errors import drop_rows, failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.model.errors import FleetError, UsageError
 from kplan.model.table import Cell, FigureTable
@@ -136,7 +136,7 @@ def kept_rows() -> "Iterator[list[DataFrame]]":
         yield kept
     finally:
         for each in kept:
-            each.unpersist()
+            drop_rows(each)
 
 
 def inline_few(rows: "DataFrame") -> "DataFrame":

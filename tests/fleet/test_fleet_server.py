@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.commands import Ran, kplan
+from tests.e2e.commands import Ran, kplan, start
 from tests.e2e.places import until
 from tests.fleet.connect_server import FAST_SETTINGS, as_options
 
@@ -34,6 +34,15 @@ def command(tmp_path: Path) -> Iterator[Command]:
 
     yield run
     run("spark", "stop")
+
+
+def log_line(number: int) -> str:
+    """Return a line of an authorizer log that no other is like."""
+    return (
+        f"[2026-11-01 10:00:00,123] INFO Principal = User:a{number} is Allowed operation = READ "
+        "from host = 10.0.0.1 on resource = Topic:LITERAL:orders for request = FETCH with "
+        "resourceRefCount = 1 based on rule X (kafka.authorizer.logger)\n"
+    )
 
 
 def status(command: Command) -> dict[str, Any]:
@@ -80,6 +89,32 @@ def test_a_command_uses_the_server_and_starts_no_java(command: Command, tmp_path
     took = command("snapshot", "-run=one")
     assert took.code == 0, took.err
     assert not (tmp_path / "cache" / "spark").exists()
+
+
+@pytest.mark.timeout(900)
+def test_a_command_whose_server_ends_says_so_within_seconds(
+    command: Command, tmp_path: Path
+) -> None:
+    """PySpark would try again for ten minutes, and as long again to drop the rows that it keeps."""
+    folder = tmp_path / "fleet"
+    lines = "".join(map(log_line, range(20_000)))
+    (folder / "logs" / "prod-eu-2.log").write_text(lines, encoding="utf-8")
+    assert command("spark", "start", *START).code == 0
+    known = status(command)
+    environ = {"KPLAN_CACHE": str(tmp_path / "cache")}
+    with start(folder, "fleet", "audit", "ingest", env=environ) as ingest:
+        try:
+            until(lambda: any(folder.glob("tables/requests/*")))  # rows are in memory by then
+            os.kill(known["pid"], signal.SIGKILL)
+            _, told = ingest.communicate(timeout=60)
+        finally:
+            ingest.kill()
+    assert ingest.returncode == 1
+    assert "The Spark server of kplan fleet spark start ended" in " ".join(told.split())
+    assert "Run the command again" in told
+    assert "Warning" not in told
+    assert "Traceback" not in told
+    assert command("audit", "ingest").code == 0
 
 
 @pytest.mark.timeout(900)

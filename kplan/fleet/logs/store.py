@@ -38,7 +38,7 @@ from kplan.fleet.logs.requests import (
     malformed_lines,
     usage,
 )
-from kplan.fleet.spark.errors import failure_reason, unreadable_file
+from kplan.fleet.spark.errors import drop_rows, failure_reason, unreadable_file
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import enable_codegen
 from kplan.fleet.tables import Tables
@@ -163,7 +163,7 @@ class LogStore:
                 f"The logs could not be stored in {self._root}: {failure_reason(failure)}"
             ) from failure
         finally:
-            held.unpersist()
+            drop_rows(held)
         return Added(kept, sum(each.malformed for each in starts if each.part >= 0), reasons)
 
     def _commit(self, parts: Sequence[LogPart], attempt: str) -> None:

@@ -1,14 +1,14 @@
 """Errors of Spark as errors of kplan: what happened, in one line, without traces."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _CAUSE_PREFIX = "Caused by: "
 _TRACEBACK = "Traceback (most recent call last):"
@@ -21,6 +21,11 @@ _ENDED = "Spark ended before it had answered."
 _MEMORY_HINT = (
     "Java may have had too little memory, of which it has 1g unless you name more: "
     "-conf=spark.driver.memory=4g"
+)
+_SERVER_ENDED = "The Spark server of kplan fleet spark start ended before it had answered."
+_SERVER_HINT = (
+    "Run the command again: without a server it starts a Spark of its own. If Java had too little "
+    "memory, start the server with more: kplan fleet spark start -conf=spark.driver.memory=4g"
 )
 
 
@@ -52,6 +57,31 @@ def translate_errors(spark: "SparkSession", *, is_remote: bool) -> Iterator[None
                 "-conf=spark.pyspark.python=PATH",
             ) from failure
         raise FleetError(f"Spark ended the job: {_error_line(text)}") from failure
+
+
+@contextmanager
+def translate_server_end(has_ended: Callable[[], bool]) -> Iterator[None]:
+    """Say of whatever fails once a server on this machine has ended that this is why.
+
+    Raises:
+        FleetError: the server has ended.
+
+    """
+    try:
+        yield
+    except Exception as failure:
+        if has_ended():
+            raise FleetError(_SERVER_ENDED, _SERVER_HINT) from failure
+        raise
+
+
+def drop_rows(rows: "DataFrame") -> None:
+    """Drop rows that Spark keeps; one that has ended keeps none, and its end is another error."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
+    from pyspark.errors import PySparkException
+
+    with suppress(PySparkException, Py4JError, OSError):
+        rows.unpersist()
 
 
 def _error_line(text: str) -> str:

@@ -58,7 +58,8 @@ class SparkServer:
     def settings(self) -> SparkSettings:
         """How a session on it is opened."""
         remote = f"{self.address}/;use_ssl=false;token={self.token}"
-        return SparkSettings(remote=remote, has_package=self.package == package_stamp())
+        has_package = self.package == package_stamp()
+        return SparkSettings(remote=remote, has_package=has_package, process=self.process)
 
     def suits(self, wanted: Mapping[str, str]) -> bool:
         """Whether it has these settings, and runs this Spark and this Python."""

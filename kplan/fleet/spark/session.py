@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet import compat
 from kplan.fleet.iceberg_tables import iceberg_settings
 from kplan.fleet.spark.daemon import worker_settings
-from kplan.fleet.spark.errors import failure_reason, translate_errors
+from kplan.fleet.spark.errors import failure_reason, translate_errors, translate_server_end
 from kplan.fleet.spark.jobs import DEFAULT_COMMAND, name_jobs
 from kplan.fleet.spark.joined import JoinedSession, JoinSettings, join_spark, submitted_master
 from kplan.fleet.spark.jvm import (
@@ -32,6 +32,7 @@ from kplan.fleet.spark.progress import SessionProgress, stop_session, watch_task
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
+from kplan.sandbox.process import Process, is_alive
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame as DataFrame  # noqa: PLC0414 - for workflow, which knows no Spark
@@ -73,7 +74,7 @@ class SparkSettings:
     Connect server, which wins. `conf` holds Spark's own settings. `tables` is the form of the
     tables it works on; a Connect server must know Delta by itself. One that `has_package` imports
     this very kplan, and need not be sent it. With `is_joined` it is that of this process, whatever
-    its master.
+    its master. `process` is that of a server on this machine.
     """
 
     master: str = ""
@@ -82,6 +83,12 @@ class SparkSettings:
     table_format: str = PARQUET
     has_package: bool = False
     is_joined: bool = False
+    process: Process | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the process of the server was one of this machine and has ended."""
+        return self.process is not None and not is_alive(self.process)
 
     @property
     def is_local(self) -> bool:
@@ -113,7 +120,10 @@ def open_session(
         if progress is not None:
             stack.enter_context(watch_tasks(spark, progress.tasks, is_remote=is_remote))
         compat.silence_pyspark()
-        with translate_errors(spark, is_remote=is_remote):
+        with (
+            translate_server_end(lambda: engine.has_ended),
+            translate_errors(spark, is_remote=is_remote),
+        ):
             restore_names = name_jobs(spark, command)
             if not joined.is_ours:
                 stack.callback(restore_names)
@@ -191,12 +201,12 @@ class _SessionEnd:
     ) -> None:
         """Stop the session; after an interrupt its jobs first. A failure before counts as such."""
         from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
+        from pyspark.errors import PySparkException
 
         del failure, trace
-        if kind is None:
-            self.spark.stop()
-        elif issubclass(kind, Exception):
-            with suppress(Py4JError, OSError):  # Java may have gone, and be what failed
+        if kind is None or issubclass(kind, Exception):
+            # Java, or the server, may have gone, and be what failed.
+            with suppress(PySparkException, Py4JError, OSError):
                 self.spark.stop()
         else:
             stop_session(self.spark, is_remote=self.is_remote)
@@ -332,6 +342,7 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
         builder = builder.config(key, value)
     try:
         spark = builder.create()
+        compat.limit_retries(spark, lambda: engine.has_ended)
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
         settings = {**_PARQUET_TIMES, **compat.session_settings(compat.spark_version())}
