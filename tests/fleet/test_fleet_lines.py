@@ -45,6 +45,9 @@ BROKEN = (
     line("User:a\x01Allowed"),
     "User:a\x01Allowed\x01READ\x0110.0.0.1\x01Topic\x01orders\x01FETCH",
     line(rest="x"),
+    f"{line()}\r{line()}",
+    line() + line("User:b"),
+    f"{line()}\r{line()}".replace("[", "").replace("]", ""),  # a layout that Java reads
 )
 
 

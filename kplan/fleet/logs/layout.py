@@ -36,7 +36,9 @@ _MESSAGE = (
 """Java's; what is in (?>...) is looked for once, so that no line takes long."""
 _END = r"(?: based on rule .*|\s*[(\[][\w.$-]+[)\]])?\s*\z"
 """The rule, or the name of the logger where the pattern has it last."""
-NEWER_MESSAGE = rf"(?s)^{_MESSAGE}{_END}"
+_RULE = r"(?! based on rule .*?Principal = )"
+"""A request in the rule is one of a line whose end was lost: the two do not count as one."""
+NEWER_MESSAGE = rf"(?s)^{_MESSAGE}{_RULE}{_END}"
 OLDER_MESSAGE = (
     rf"(?s)^{_VERDICT}Operation = ){_WORD} from host = {_WORD} on resource = ([^\x01\s:]*):"
     rf"(?:(?:LITERAL|PREFIXED):)?([^\x01\s]+?|[^\x01]+?(?= for request = ))"

@@ -39,6 +39,8 @@ _REQUEST = (
 _ENDS = ((0, " operation = "), (5, " for request = "))
 """What must not be in a part, by its place: RE2 would go on behind the first one, Java does not.
 Such lines are left to Java."""
+_JOINED = r"(?s) with resourceRefCount = \d{1,18} based on rule .*Principal = "
+"""Another request in the rule, where the end of a line was lost. Java decides about these, too."""
 _QUARTER_HOUR_MS = 15 * 60_000
 """Time zones differ from UTC by multiples of this: a day in UTC begins with a quarter of theirs."""
 _TIME_LENGTH = 25
@@ -110,6 +112,7 @@ def _parse_requests(lines: "pa.Table") -> "pa.Table":
         is_longer = pc.match_substring(parts[place], end, ignore_case=True)
         is_longer = pc.coalesce(is_longer, pa.scalar(value=False))
         is_default = pc.and_not(is_default, is_longer)
+    is_default = pc.and_not(is_default, pc.match_substring_regex(said, _JOINED))
     joined = pc.binary_join_element_wise(*parts, pa.scalar(MARK.encode(), pa.binary()))
     found = pc.if_else(is_default, joined, said)
     at = lines.column_names.index("said")

@@ -197,6 +197,15 @@ def test_a_request_of_the_default_layout_is_taken_apart_and_others_are_not() -> 
     for end in ("", " based on rule X", "\r", " based on rule X\r", " (kafka.authorizer.logger)"):
         (row,) = sums(batch(f"[2026-11-01 10:00:00,123] INFO {said}{end}"))
         assert (row["is_default"], row["said"].split(MARK)) == (True, parts)
-    for line in (f"INFO {said}", f"[2026-11-01 10:00:00,123] {said} and more"):
+    joined = f"{said} based on rule X\r[2026-11-01 10:00:01,000] INFO {said} based on rule X"
+    assert not java_parts(joined), "the end of a line was lost"
+    for line in (
+        f"INFO {said}",
+        f"[2026-11-01 10:00:00,123] {said} and more",
+        f"[2026-11-01 10:00:00,123] INFO {joined}",
+    ):
         (row,) = sums(batch(line))
         assert (row["is_default"], MARK in row["said"]) == (False, False)
+    named = said.replace("User:a", "User:Principal = a").replace("my topic", "Principal = x")
+    (row,) = sums(batch(f"[2026-11-01 10:00:00,123] INFO {named} based on rule X"))
+    assert row["is_default"], "names may contain such text"
