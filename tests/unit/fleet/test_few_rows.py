@@ -50,8 +50,9 @@ def test_a_spark_with_settings_of_its_own_keeps_them() -> None:
 
 @pytest.mark.parametrize(("count", "is_many"), [(99_999, False), (100_000, True)])
 def test_many_rows_are_expected_of_many_lines_of_logs_and_of_many_runs(
-    count: int, *, is_many: bool
+    monkeypatch: pytest.MonkeyPatch, count: int, *, is_many: bool
 ) -> None:
+    monkeypatch.setattr(ReportInputs, "of_fleet", lambda _, rows: rows)
     told: list[str] = []
     store = SimpleNamespace(
         usage=lambda: "requests",
