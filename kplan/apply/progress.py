@@ -37,6 +37,7 @@ class ChangeProgress:
     uid: str = ""
     is_verified: bool = False
     pending_brokers: tuple[int, ...] = ()
+    pending_reason: str = ""
     is_under_way: bool = False
     may_be_done: bool = False
 
@@ -69,6 +70,7 @@ class ChangeProgress:
             self.is_verified,
             self.uid,
             self.pending_brokers,
+            self.pending_reason,
         )
 
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from kplan.apply.limits import ApplyContext
 from kplan.apply.progress import ApplyProgress, ChangeProgress
+from kplan.kinds.service_status import SERVICES, pending_reasons
 from kplan.model.errors import ClusterError
 from kplan.model.outcome import BrokerBacklog, OutcomeStatus, Visibility
 from kplan.model.resource import Identity
@@ -155,7 +156,14 @@ class VisibilityWait:
         for broker, lines in sorted(self.waiting.items()):
             for line in lines:
                 line.is_verified = False
+                if line.change.kind in SERVICES:
+                    continue
                 line.pending_brokers += (broker,) if broker not in _NO_BROKER else ()
+        for line in self._applied:
+            if line.is_verified or line.change.kind not in SERVICES:
+                line.pending_reason = ""
+            else:
+                line.pending_reason = line.pending_reason or "no answer yet"
 
 
 def _pause_s(waited_s: float) -> float:
@@ -186,11 +194,15 @@ def _find_unserved(
     left: list[ChangeProgress] = []
     for kind, members in _group_by_kind(lines):
         served, silent[broker] = _read_served(kind, broker, members, context)
+        late = [line for line in members if line.change.identity not in served]
         for line in members:
-            if line.change.identity in served:
-                line.uid = served[line.change.identity] or line.uid
-            else:
-                left.append(line)
+            line.uid = served.get(line.change.identity) or line.uid
+        if late and kind in SERVICES:
+            asked = [] if silent[broker] else [each.change for each in late]
+            reasons = pending_reasons(context.cluster, kind, asked)
+            for line in late:
+                line.pending_reason = reasons.get(line.change.identity, silent[broker])
+        left += late
     return left
 
 

@@ -8,6 +8,7 @@ from kplan.cli.diagnostics import timestamp
 from kplan.cli.progress import Progress
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
+from kplan.kinds.service_status import SERVICES
 from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change
 from kplan.report.format import PLAIN_STYLE, TextStyle
@@ -69,7 +70,7 @@ class ApplyWatcher:
         served = visibility.total - visibility.waiting
         self._progress.advance(served - self._settled)
         self._settled = served
-        self._progress.detail("; ".join(map(_backlog_text, visibility.backlogs)))
+        self._progress.detail("; ".join(dict.fromkeys(map(_backlog_text, visibility.backlogs))))
         for broker in visibility.fenced:
             if broker not in self._fenced:
                 self._fenced.add(broker)
@@ -93,11 +94,13 @@ def _backlog_text(backlog: BrokerBacklog) -> str:
     """Report the changes that a broker does not serve yet, or why it cannot be queried."""
     if backlog.broker < 0:
         return "no broker answers"
+    changes = [each for each in backlog.changes if each.kind not in SERVICES] or backlog.changes
+    asked = SERVICES.get(changes[0].kind, f"broker {backlog.broker}")
     if backlog.reason:
-        return f"broker {backlog.broker} cannot be asked: {backlog.reason.rstrip('.')}"
+        return f"{asked} cannot be asked: {backlog.reason.rstrip('.')}"
     others = len(backlog.changes) - 1
     more = f" and {others:,} more" if others else ""
-    return f"broker {backlog.broker} does not serve {backlog.changes[0].address}{more} yet"
+    return f"{asked} does not serve {changes[0].address}{more} yet"
 
 
 class StreamWatcher(ApplyWatcher):

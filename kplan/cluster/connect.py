@@ -22,12 +22,13 @@ class Connector:
     """A connector as its workers hold it. `config` has no entry for the name.
 
     `state` is one of the target states, FAILED, UNASSIGNED while workers take it on, or a state of
-    later versions.
+    later versions. `failure` says why one has failed, "" where no worker says it.
     """
 
     name: str
     config: Mapping[str, str] = field(repr=False)
     state: str = "RUNNING"
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)

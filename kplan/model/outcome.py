@@ -29,7 +29,8 @@ class Outcome:
 
     `note` says how a success came about when that is worth a word ("already absent"); `is_verified`
     that every broker was seen to serve the new state, and `pending_brokers` which live ones were
-    not. `uid` is the topic id after the change.
+    not; `pending_reason` says why a change of another service than the brokers, which was waited
+    for, is not in effect. `uid` is the topic id after the change.
     """
 
     change: Change
@@ -41,6 +42,7 @@ class Outcome:
     is_verified: bool = False
     uid: str = ""
     pending_brokers: tuple[int, ...] = ()
+    pending_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,6 +204,9 @@ def test_a_failed_task_is_started_again(site: ProjectHarness, connect: Connect, 
         (site.folder / "more.txt").write_text("two\n")
         connect.configure_connectors([NewConnector(name, bad)])
         soon(lambda: state(connect, name) == "FAILED")
+        failure = connect.connectors()[name].failure
+        assert failure.startswith("task 0: ")
+        assert "\n" not in failure
         assert errors(connect.restart_failed([name])) == {name: "ok"}
         connect.configure_connectors([NewConnector(name, held)])
         soon(lambda: state(connect, name) == "RUNNING")

@@ -27,10 +27,10 @@ class ConnectRequests(MemoryConnection):
         """Give access to Kafka Connect."""
         return _MemoryConnect(self._read, self._write) if self._has_connect else None
 
-    def fail_connector(self, name: str) -> None:
+    def fail_connector(self, name: str, failure: str = "") -> None:
         """Let a task of a connector fail."""
         held = self._store.contents.connectors
-        failed = {**held, name: replace(held[name], state="FAILED")}
+        failed = {**held, name: replace(held[name], state="FAILED", failure=failure)}
         self._commit(replace(self._store.contents, connectors=failed))
 
 
@@ -125,7 +125,7 @@ class _MemoryConnect:
             for name in given:
                 results[name] = None if name in held else refusal(_ABSENT)
                 if name in held:
-                    held[name] = replace(held[name], state=state(name))
+                    held[name] = replace(held[name], state=state(name), failure="")
             return Response(replace(contents, connectors=held), results)
 
         return self._write(

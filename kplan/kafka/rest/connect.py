@@ -167,7 +167,8 @@ def _full_config(spec: NewConnector) -> Mapping[str, str]:
 def _connector(name: str, found: Mapping[str, Any]) -> Connector:
     values = found.get("info", {}).get("config") or {}
     config = {str(key): str(each) for key, each in values.items() if key != "name"}
-    return Connector(name, config, _state(found.get("status") or {}))
+    status = found.get("status") or {}
+    return Connector(name, config, _state(status), _failure(status))
 
 
 def _state(status: Mapping[str, Any]) -> str:
@@ -177,6 +178,19 @@ def _state(status: Mapping[str, Any]) -> str:
     if FAILED in {own, *tasks}:
         return FAILED
     return UNASSIGNED if own == "RUNNING" and UNASSIGNED in tasks else own
+
+
+def _failure(status: Mapping[str, Any]) -> str:
+    """Return the first line of the first stack trace, of the connector or with its task."""
+    parts = [
+        ("", status.get("connector") or {}),
+        *((f"task {each.get('id')}: ", each) for each in status.get("tasks") or ()),
+    ]
+    for label, part in parts:
+        trace = str(part.get("trace") or "").strip()
+        if part.get("state") == FAILED and trace:
+            return label + trace.splitlines()[0]
+    return ""
 
 
 def _faults(body: Mapping[str, Any]) -> list[str]:

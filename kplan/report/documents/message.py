@@ -184,7 +184,7 @@ def item_data(outcome: Outcome) -> Data:
         "ms": outcome.elapsed_ms,
         "verified": outcome.is_verified,
         "pending_brokers": list(outcome.pending_brokers),
-        "note": outcome.note,
+        "note": outcome.pending_reason or outcome.note,
         "uid": outcome.uid,
         "file": change.declared_at.file if change.declared_at else None,
         "line": change.declared_at.line if change.declared_at else None,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kplan.cluster.errors import ERRORS, Handling, handling
+from kplan.kinds.service_status import SERVICES
 from kplan.model.errors import Refusal
 from kplan.model.outcome import (
     Outcome,
@@ -94,20 +95,31 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
         blocks.append(_failures_block(bad))
     if moving := [each for each in outcomes if each.status is OutcomeStatus.IN_PROGRESS]:
         blocks.append(_moves_block(moving))
-    if waiting := sum(1 for each in done if not each.is_verified):
-        blocks.append(
-            Paragraph(
-                f"Note: {count_text(waiting, 'change')} accepted by the controller but not seen on "
-                f"{_pending_text(done)} yet. kplan wait waits for that; the next plan takes it "
-                "into account.",
-                Tone.WARNING,
-            )
-        )
-    if len(done) == len(outcomes):
+    blocks += _pending_notes([each for each in done if not each.is_verified])
+    pending = sum(1 for each in done if each.pending_reason)
+    if pending and len(done) == len(outcomes):
+        said = f"Apply incomplete: {count_text(pending, 'change')} accepted, but not in effect."
+        totals = Totals((line(Span(said, Tone.ERROR)), line("To go on: ", strong_span(again))))
+    elif len(done) == len(outcomes):
         totals = Totals((line(Span(_complete_text(done, imported), Tone.ADD)),))
     else:
         totals = Totals(_incomplete_lines(outcomes, again))
     return Document((*blocks, totals), "kplan destroy" if _is_destroy(outcomes) else "kplan apply")
+
+
+def _pending_notes(pending: Sequence[Outcome]) -> Iterator[Paragraph]:
+    """Say what brokers, or the services that serve other kinds, do not have yet."""
+    for service in sorted({SERVICES.get(each.change.kind, "") for each in pending}):
+        these = [each for each in pending if SERVICES.get(each.change.kind, "") == service]
+        where = f"in {service}" if service else f"on {_pending_text(these)}"
+        yield Paragraph(
+            f"Note: {count_text(len(these), 'change')} accepted by {service or 'the controller'} "
+            f"but not seen {where} yet. kplan wait waits for that; the next plan takes it "
+            "into account.",
+            Tone.WARNING,
+        )
+        for each in [each for each in these if each.pending_reason][:MAX_FAILURES]:
+            yield Paragraph(f"{each.change.address}: {each.pending_reason}", Tone.WARNING)
 
 
 def _pending_text(outcomes: Sequence[Outcome]) -> str:
