@@ -9,6 +9,7 @@ from kplan.cli.progress import Progress
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.kinds.service_status import SERVICES
+from kplan.kinds.throttle import rate_removal_command
 from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change
 from kplan.report.format import PLAIN_STYLE, TextStyle
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
 
 MAX_CHANGE_LINES = 200
 """Up to so many changes in a batch each have a line of their own."""
-_RATES_LEFT = (
-    "If it went down while replicas moved, it still has the throttle of the move. When it is back: "
-    "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type brokers --entity-name "
-    "{broker} --delete-config "
-    "leader.replication.throttled.rate,follower.replication.throttled.rate"
-)
 
 
 class ApplyWatcher:
@@ -76,7 +71,10 @@ class ApplyWatcher:
                 self._fenced.add(broker)
                 self._progress.note(f"Broker {broker} is down: kplan does not wait for it.")
                 if self._left is not None:
-                    self._progress.note(_RATES_LEFT.format(broker=broker))
+                    self._progress.note(
+                        "If it went down while replicas moved, it still has the throttle of the "
+                        f"move. When it is back: {rate_removal_command(broker)}"
+                    )
 
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
         """Show nothing: the summary reports changes that are not visible."""

@@ -94,6 +94,14 @@ def brokers_with_rates(cluster: Cluster, brokers: Collection[int]) -> set[int]:
     }
 
 
+def rate_removal_command(broker: int) -> str:
+    """Return Kafka's command that removes the rates of a broker, which has to run for that."""
+    return (
+        "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type brokers --entity-name "
+        f"{broker} --delete-config {','.join(THROTTLE_RATES)}"
+    )
+
+
 def broker_resource(number: int) -> ConfigResource:
     """Return the config resource of a broker."""
     return ConfigResource(ConfigScope.BROKER, str(number))

@@ -1,7 +1,7 @@
 """Use cases: list, verify and cancel reassignments of a cluster, without a plan."""
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
@@ -11,7 +11,11 @@ from kplan.cluster.request import ItemResult, TopicDescription
 from kplan.cluster.topic import is_internal_topic
 from kplan.cluster.topology import Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
-from kplan.kinds.throttle import remove_leftover_throttles
+from kplan.kinds.throttle import (
+    brokers_with_rates,
+    rate_removal_command,
+    remove_leftover_throttles,
+)
 from kplan.model.errors import Refusal
 from kplan.model.table import Figures, FigureTable
 from kplan.workflow.moves.moves import bytes_left
@@ -53,8 +57,21 @@ def list_moves(cluster: Cluster) -> Figures:
         for name, number in (key,)
     )
     columns = ("topic", "partition", "from", "to", "adding", "bytes_left")
-    notes = () if rows else ("No replicas are being moved.",)
+    notes = () if rows else ("No replicas are being moved.", *_idle_rates(cluster))
     return Figures("Reassignments", (FigureTable("partitions", columns, rows),), notes=notes)
+
+
+def _idle_rates(cluster: Cluster) -> Iterator[str]:
+    """Name the brokers with throttle rates while nothing moves: one that died in a move keeps them.
+
+    They limit the next move, too.
+    """
+    brokers = [each.id for each in cluster.describe().brokers]
+    for broker in sorted(brokers_with_rates(cluster, brokers)):
+        yield (
+            f"Broker {broker} has throttle rates that no move needs. If they should not stay: "
+            f"{rate_removal_command(broker)}"
+        )
 
 
 def verify_moves(cluster: Cluster, targets: TargetAssignment) -> Figures:

@@ -160,7 +160,7 @@ def test_what_is_waited_for_is_told_with_the_broker_and_why() -> None:
     assert told.lines == ["Broker 4 is down: kplan does not wait for it."]  # once
     watcher.on_reassignment(1, 1)
     watcher.on_visibility(Visibility(0, 3, (), fenced=(5,)))
-    assert "--entity-name 5 --delete-config leader.replication" in told.lines[-1]
+    assert "--entity-name 5 --delete-config follower.replication" in told.lines[-1]
 
 
 def test_the_start_of_a_sandbox_counts_jars_and_nodes() -> None:

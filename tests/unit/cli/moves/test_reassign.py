@@ -9,7 +9,9 @@ import pytest
 from kplan.cli.moves.execution import MoveOptions
 from kplan.cli.terminal import Terminal
 from kplan.cluster.request import ConfigAlteration, ConfigSource, NewTopic, TopicDescription
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.cluster.usage import GroupDescription, PartitionUse, TopicUse
+from kplan.kinds.throttle import THROTTLE_RATES
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.errors import Refusal
 from tests.unit.cli.memory_command import MemoryCommand, memory_command, send_interrupt
@@ -91,6 +93,17 @@ def test_a_move_is_asked_for_and_a_no_moves_nothing(
     moves = file(desk, [move("a", 0, 3, 2)])
     assert "Cancelled. Nothing was changed." in desk.run_failing("reassign", "import", moves)
     assert desk.cluster.count("reassign") == 0
+
+
+def test_rates_that_no_move_needs_are_named(desk: MemoryCommand) -> None:
+    """A broker that dies in a move keeps them, and they limit the next one."""
+    assert "rates" not in desk.run("reassign", "status")
+    own = ConfigResource(ConfigScope.BROKER, "3")
+    rates = dict.fromkeys(THROTTLE_RATES, "5000000")
+    desk.cluster.seed_settings(configs=[ConfigResourceAlteration(own, rates)])
+    told = " ".join(desk.run("reassign", "status").split())
+    assert "Broker 3 has throttle rates that no move needs." in told
+    assert "--entity-name 3 --delete-config follower.replication.throttled.rate,leader" in told
 
 
 def test_what_a_killed_import_left_is_taken_away_by_the_same_command(desk: MemoryCommand) -> None:
