@@ -91,6 +91,8 @@ def _error_line(text: str) -> str:
     """
     text = text.partition("=== Streaming Query ===")[0]
     if refused := _REFUSED_CALL.search(text):  # gRPC's own error, over several lines
+        if refused[1] == "UNAVAILABLE":  # gRPC or a proxy says so, not the server
+            return f"its Connect server is unavailable: {refused[2] or 'without a reason'}"
         return f"its Connect server answered {refused[1]}, {refused[2] or 'without a reason'}"
     lines = [each.strip() for each in text.splitlines() if each.strip()]
     ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))

@@ -112,7 +112,7 @@ def open_session(
 
     """
     home = spark_home()
-    with ExitStack() as stack:
+    with translate_server_end(lambda: engine.has_ended), ExitStack() as stack:
         joined = _join(engine) if engine.is_joined else _start(engine, home, stack, progress)
         spark, is_remote = joined.spark, joined.is_remote
         if joined.is_ours:
@@ -120,10 +120,7 @@ def open_session(
         if progress is not None:
             stack.enter_context(watch_tasks(spark, progress.tasks, is_remote=is_remote))
         compat.silence_pyspark()
-        with (
-            translate_server_end(lambda: engine.has_ended),
-            translate_errors(spark, is_remote=is_remote),
-        ):
+        with translate_errors(spark, is_remote=is_remote):
             restore_names = name_jobs(spark, command)
             if not joined.is_ours:
                 stack.callback(restore_names)

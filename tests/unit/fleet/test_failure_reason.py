@@ -54,6 +54,14 @@ def test_of_a_call_that_a_connect_server_refuses_the_reason_is_told(
     assert _error_line(text) == told
 
 
+def test_a_connect_server_that_is_gone_has_answered_nothing() -> None:
+    text = (
+        "<_MultiThreadedRendezvous of RPC that terminated with:\n"
+        '\tstatus = StatusCode.UNAVAILABLE\n\tdetails = "Connection refused"\n>'
+    )
+    assert _error_line(text) == "its Connect server is unavailable: Connection refused"
+
+
 def test_the_cause_of_a_failure_comes_before_all() -> None:
     disk = "Caused by: java.io.IOException: No space left on device"
     told = f"Job aborted.\nCaused by: org.apache.spark.SparkException: x\n{disk}\n\tat y"

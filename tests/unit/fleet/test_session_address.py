@@ -1,5 +1,6 @@
 """A Spark that is not there is told at once, and without the token of its address."""
 
+import os
 import socket
 import sys
 from contextlib import closing
@@ -14,6 +15,7 @@ from kplan.fleet.spark.session import (
     server_options,
 )
 from kplan.model.errors import FleetError, UsageError
+from kplan.sandbox.process import Process
 
 
 def closed_port() -> int:
@@ -35,6 +37,13 @@ def test_an_address_at_which_nobody_listens_is_told(scheme: str) -> None:
     assert address in refused.value.detail
     assert "s3cret" not in refused.value.detail
     assert "-remote" in refused.value.hint
+
+
+def test_of_a_server_that_has_ended_its_end_is_told() -> None:
+    remote = f"sc://127.0.0.1:{closed_port()}"
+    engine = SparkSettings(remote=remote, process=Process(os.getpid(), "another time"))
+    with pytest.raises(FleetError, match="ended before it had answered"), open_session(engine):
+        pass
 
 
 def test_one_master_of_several_is_enough() -> None:
