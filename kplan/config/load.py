@@ -83,15 +83,17 @@ def load_configuration(
     reader: DataSourceReader | None = None,
     *,
     defers: bool = False,
+    shown: str = "",
 ) -> Configuration:
     """Load the configuration in a folder. What a user can fix is among the diagnostics.
 
     Without a `reader` data sources, and all that depends on them, have no values: this is for
     checking, and for finding out which connections there are. With `defers` those that depend on
-    resources are not read.
+    resources are not read. `shown` is before the names of its files in messages, where it is not
+    the folder at work.
     """
     with deep_recursion():
-        root = open_folder(folder, inputs, kinds)
+        root = open_folder(folder, inputs, kinds, shown)
         root = root if reader is None else root.with_reader(reader, defers=defers)
     return evaluate_configuration(root, inputs, kinds)
 

@@ -94,6 +94,7 @@ def restrict_configuration(
         providers=trusted.providers,
         policies=trusted.policies,
         policy_settings=replace(settings, paths=(), trusted_paths=paths),
+        sources={**found.sources, **trusted.sources},
         diagnostics=sort_diagnostics([*found.diagnostics, *problems]),
     )
 
@@ -190,4 +191,6 @@ def _load_trusted(
         return None
     if not trust.ref.is_dir() or not configuration_files(trust.ref):
         return Configuration((), (), (), {}, (), {}, "")
-    return load_configuration(trust.ref, replace(inputs, trust=None), kinds)
+    given = replace(inputs, trust=None)
+    # Its files have the same names as those of the change, which must not be quoted for them.
+    return load_configuration(trust.ref, given, kinds, shown=str(trust.ref))

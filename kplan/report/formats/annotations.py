@@ -64,8 +64,10 @@ def _github_line(finding: Finding, folder: str, docs_url: str) -> str:
 
 
 def _file_path(place: SourceRange | None, folder: str) -> str:
-    """Name a file with forward slashes on every system."""
-    return f"{folder}{PurePath(place.file).as_posix()}" if place else ""
+    """Name a file with forward slashes on every system; an absolute one is not in the folder."""
+    file = PurePath(place.file) if place else PurePath()
+    prefix = "" if file.is_absolute() else folder
+    return f"{prefix}{file.as_posix()}" if place else ""
 
 
 def _escape(text: str, also: str = "") -> str:

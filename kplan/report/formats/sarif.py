@@ -111,7 +111,7 @@ def _result(finding: Finding, rule: int, folder: str) -> Data:
             {
                 "id": number,
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(f"{folder}{_file(place)}") or "."},
+                    "artifactLocation": {"uri": _uri(place, folder)},
                     "region": _region(place),
                 },
                 "message": {"text": label},
@@ -121,8 +121,12 @@ def _result(finding: Finding, rule: int, folder: str) -> Data:
     return found
 
 
-def _file(place: SourceRange) -> str:
-    return PurePath(place.file).as_posix()
+def _uri(place: SourceRange | None, folder: str) -> str:
+    """Return the address of a file; one of a trusted checkout is outside of the folder."""
+    file = PurePath(place.file) if place else PurePath()
+    if file.is_absolute():
+        return file.as_uri()
+    return quote(f"{folder}{file.as_posix() if place else ''}") or "."
 
 
 def _location(finding: Finding, folder: str) -> Data:
@@ -130,8 +134,7 @@ def _location(finding: Finding, folder: str) -> Data:
 
     Code scanning refuses a whole file for one result without a physical location.
     """
-    file = PurePath(finding.source_range.file).as_posix() if finding.source_range else ""
-    uri = quote(f"{folder}{file}") or "."
+    uri = _uri(finding.source_range, folder)
     physical: dict[str, Data] = {"artifactLocation": {"uri": uri}}
     if finding.source_range is not None:
         physical["region"] = _region(finding.source_range)

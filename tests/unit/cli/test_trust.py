@@ -1,5 +1,6 @@
 """Plans of a change that nobody trusts yet: each attack of the review, tried (B2 to B4)."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -147,6 +148,27 @@ def test_a_policy_that_a_request_edits_is_named_and_the_trusted_one_judges(
     told = request_.plan(code=1)
     assert "by policy small" in told
     assert "whose policies check this plan: small." in told
+
+
+def test_a_trusted_policy_is_quoted_from_the_trusted_file(request_: Request) -> None:
+    """The lines of the change at the place of the policy were quoted as those of the policy."""
+    base = request_.base.resolve()
+    main = (base / "main.tf").read_text()
+    (base / "main.tf").write_text(main + SMALL)
+    line = (main + SMALL).splitlines().index("    condition = true") + 1
+    request_.propose(main + "\n" * 2 + "# planted\n" * 12)
+    told = request_.plan(code=1)
+    assert f"the policy on {base}/main.tf line {line}," in told
+    assert f'in policy "small": {line}: condition = true' in told
+    assert f"Policy small at {base}/main.tf:{line}:" in told
+    assert "planted" not in told
+    request_.plan("-report=sarif=plan.sarif", "-report=json=plan.json", code=1)
+    results = json.loads(Path("plan.sarif").read_text())["runs"][0]["results"]
+    (place,) = [place for each in results for place in each.get("relatedLocations", ())]
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == (base / "main.tf").as_uri()
+    assert place["physicalLocation"]["region"]["startLine"] == line
+    plan = json.loads(Path("plan.json").read_text())
+    assert plan["kplan"]["policies"][0]["policy_at"].startswith(f"{base}/main.tf:{line}:")
 
 
 def test_policies_in_other_folders_that_a_request_edits_are_named(request_: Request) -> None:
