@@ -91,7 +91,7 @@ def restrict_configuration(
     ]
     return replace(
         found,
-        providers=trusted.providers,
+        providers=tuple(replace(each, folder=folder) for each in trusted.providers),
         policies=trusted.policies,
         policy_settings=replace(settings, paths=(), trusted_paths=paths),
         sources={**found.sources, **trusted.sources},

@@ -86,7 +86,8 @@ def remote_state_store(
         ConfigError: the state block, or the connection, is not known.
 
     """
-    found = find_state_location(*_trusted_source(folder, inputs), KINDS)
+    source = _trusted_source(folder, inputs)
+    found = find_state_location(*source, KINDS)
     if inputs.trust is not None and inputs.trust.ref is None and (found.topic or found.bucket):
         raise UsageError(
             "With -untrusted the place of the state is not that of the configuration.",
@@ -102,7 +103,7 @@ def remote_state_store(
         return RecordStore(ObjectRecords(found.bucket))
     if found.topic is None:
         return None
-    return _open_record_store(found.topic, found.providers, (folder, inputs), environ)
+    return _open_record_store(found.topic, found.providers, source, environ)
 
 
 def _trusted_source(folder: Path, inputs: Inputs) -> tuple[Path, Inputs]:

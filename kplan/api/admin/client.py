@@ -102,6 +102,7 @@ class _ConfigBlock:
 
     arguments: Mapping[str, object] = field(repr=False)
     ranges: Mapping[str, SourceRange] = field(default_factory=dict)
+    folder: Path | None = None
 
 
 def _settings(config: Mapping[str, str], environment: Mapping[str, str]) -> "ConnectionSettings":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from pathlib import Path
 
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import evaluate
@@ -23,7 +24,7 @@ class Provider:
     """One connection: a `provider "kafka"` block, or an instance of one with for_each, evaluated.
 
     `key` is what resources name it by, "" for the block without alias; `sensitive` names arguments
-    never to be shown.
+    never to be shown. Relative paths of a trusted one start in its own `folder`.
     """
 
     key: str
@@ -31,6 +32,7 @@ class Provider:
     ranges: Mapping[str, SourceRange]
     sensitive: frozenset[str]
     declared_at: SourceRange
+    folder: Path | None = None
 
 
 def evaluate_providers(module: Module, ledger: ResultCache) -> tuple[Provider, ...]:

@@ -39,6 +39,11 @@ class ProviderBlock(Protocol):
         """The place of each argument."""
         ...
 
+    @property
+    def folder(self) -> Path | None:
+        """Where its relative paths start, None for the folder of the configuration."""
+        ...
+
 
 class Precedence(IntEnum):
     """Where a setting was given; the lowest wins."""
@@ -129,11 +134,13 @@ def read_raw_settings(
 ) -> RawSettings:
     """Gather the settings of a block, its `config`, a properties file and the environment.
 
-    `folder` is that of the configuration. The properties file is the one given here, else that of
-    the block, else that of `KPLAN_COMMAND_CONFIG`; the last two start in their own folder.
+    `folder` is that of the configuration, unless the block has its own. The properties file is the
+    one given here, else that of the block, else that of `KPLAN_COMMAND_CONFIG`; the last two start
+    in their own folder.
     """
     found = RawSettings()
     if block is not None:
+        folder = block.folder or folder
         _add_arguments(found, block, folder)
     file = properties_file or _properties_path(found, block, environ, folder)
     if file is not None:

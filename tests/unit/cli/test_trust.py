@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.run import run
+from kplan.config.inputs import Inputs, Trust
+from kplan.config.trusted import load_restricted
+from kplan.kafka.settings.resolver import resolve_settings
+from kplan.kinds import KINDS
+from kplan.workflow.connection import remote_state_store
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 Capture = pytest.CaptureFixture[str]
@@ -235,3 +240,27 @@ def test_a_trusted_checkout_is_there_and_for_untrusted_runs(request_: Request) -
     assert "there is no such folder" in request_.said()
     assert run(["plan", f"-trusted-ref={request_.base}"], {}) == 1
     assert "-trusted-ref is for -untrusted" in request_.said()
+
+
+def test_paths_of_a_trusted_connection_start_in_the_trusted_checkout(request_: Request) -> None:
+    """A file of the request said where the credentials of the job were sent to."""
+    block = """
+provider "kafka" {
+  properties_file = "client.properties"
+  sasl_password   = "hush-hush"
+}
+"""
+    state = 'state {\n  backend = "kafka"\n}\n'
+    for folder, server in ((request_.base, "kafka-1:9092"), (request_.desk.folder, "evil:9092")):
+        (folder / "main.tf").write_text(block + state + TOPIC)
+        (folder / "client.properties").write_text(
+            f"bootstrap.servers={server}\nsecurity.protocol=SASL_SSL\n"
+            "sasl.mechanism=SCRAM-SHA-512\nsasl.username=ci\n"
+        )
+    inputs = Inputs(trust=Trust(request_.desk.folder, request_.base))
+    (provider,) = load_restricted(request_.desk.folder, inputs, KINDS).providers
+    found = resolve_settings(provider, {}, folder=request_.desk.folder).settings
+    assert found is not None
+    assert [str(each) for each in found.bootstrap_servers] == ["kafka-1:9092"]
+    (request_.desk.folder / "client.properties").unlink()
+    assert remote_state_store(request_.desk.folder, inputs, {}) is not None

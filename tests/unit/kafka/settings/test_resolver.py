@@ -35,6 +35,7 @@ class Block:
 
     arguments: Mapping[str, object]
     ranges: Mapping[str, SourceRange] = field(default_factory=dict)
+    folder: Path | None = None
 
 
 def resolved(
