@@ -144,16 +144,19 @@ def load_trusted_fleet(ref: Path, inputs: Inputs) -> FleetConfiguration:
     Connections, states, logs, the store and Spark are those of the checkout.
     """
     found = load_fleet(ref, replace(inputs, trust=None))
-    clusters = [
-        replace(each, configuration=_path_in_change(each.configuration, ref))
-        for each in found.clusters
-    ]
-    return replace(found, clusters=tuple(clusters))
+    return replace(
+        found, clusters=tuple(_configure_by_change(each, ref) for each in found.clusters)
+    )
 
 
-def _path_in_change(configuration: Path | None, ref: Path) -> Path | None:
-    """Return where a folder of the checkout is in the change."""
-    return None if configuration is None else Path(os.path.relpath(configuration, ref))
+def _configure_by_change(cluster: FleetCluster, ref: Path) -> FleetCluster:
+    """Let a folder of the change configure a cluster, whose other paths are of the checkout."""
+    folder, provider = cluster.configuration, cluster.provider
+    return replace(
+        cluster,
+        configuration=folder and Path(os.path.relpath(folder, ref)),
+        provider=provider and replace(provider, folder=ref),
+    )
 
 
 class _FleetFolder(ModuleFolders):

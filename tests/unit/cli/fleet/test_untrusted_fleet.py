@@ -11,6 +11,7 @@ from kplan.cli.run import run
 from kplan.config.inputs import Inputs, Trust
 from kplan.fleet.dataframe import unpack
 from kplan.fleet.plan import FleetPlanRequest
+from kplan.kafka.settings.resolver import resolve_settings
 from kplan.model.errors import UsageError
 from kplan.workflow.connection import remote_state_store
 from kplan.workflow.fleet.desired import load_desired, read_owned
@@ -170,3 +171,15 @@ def test_what_is_owned_is_read_where_the_checkout_keeps_it(change: Path, base: P
         lambda _: (None, ()), lambda *_: None, lambda _: {}, _Silence(), lambda: datetime.now(UTC)
     )
     assert not read_owned(cluster, given, ports).owned
+
+
+def test_paths_of_connections_start_in_the_trusted_checkout(base: Path, change: Path) -> None:
+    """A file of the change said where the credentials of the job were sent to."""
+    named = FLEET.replace('bootstrap_servers = ["eu.example:9093"]', 'properties_file = "eu.conf"')
+    for folder, server in ((base, "eu.example:9093"), (change, "evil.example:9093")):
+        write(folder, fleet_hcl=named)
+        (folder / "eu.conf").write_text(f"bootstrap.servers={server}\nsecurity.protocol=SSL\n")
+    (cluster,) = read_fleet(options(change, base)).clusters
+    found = resolve_settings(cluster.provider, {}, folder=change).settings
+    assert found is not None
+    assert [str(each) for each in found.bootstrap_servers] == ["eu.example:9093"]
