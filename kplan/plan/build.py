@@ -182,7 +182,7 @@ def plan_changes(
             *unread_diagnostics(unread),
             *check_deletes(request, changes, whole),
             *check_replacements(request, changes),
-            *_unmatched_targets(request, findings),
+            *_unmatched_targets(request, findings, unread),
             *(problem for each in batches.values() for problem in check_acl_order(each)),
         ]
     )
@@ -371,10 +371,17 @@ def _is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:
     return any(address in each and is_any_targeted(each, request.targets) for each in shared)
 
 
-def _unmatched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:
+def _unmatched_targets(
+    request: PlanRequest, findings: Findings, unread: Mapping[str, str]
+) -> Iterator[Diagnostic]:
     """Warn about targets that fit nothing: most often a typing mistake."""
     found = [each.addresses for each in findings.changes]
     found += [(each.address,) for each in findings.diagnostics if each.address is not None]
+    found += [
+        each.addresses
+        for each in request.state.owned.values()
+        if cluster_label(f"{each.address.kind}/{each.identity}", each.provider) in unread
+    ]
     for target in request.targets:
         if not any(is_any_targeted(each, (target,)) for each in found):
             yield Diagnostic(

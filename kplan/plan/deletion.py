@@ -13,7 +13,7 @@ from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
 from kplan.plan.desired import Findings, hidden_problem, is_unanswered
 from kplan.plan.move import Ownership
-from kplan.plan.request import PlanRequest, RequestSize, address_names
+from kplan.plan.request import PlanRequest, RequestSize, address_names, is_removed
 
 
 def plan_deletes(
@@ -31,7 +31,7 @@ def plan_deletes(
         if owned.identity in owners.declared or owned.identity in replaced:
             continue
         hidden = reading.hidden.get(owned.identity)
-        is_kept = hidden is not None and _is_removed(request, (address, *owned.others))
+        is_kept = hidden is not None and is_removed(request, (address, *owned.others))
         if hidden is not None and not is_kept:
             if is_unanswered(hidden):
                 continue
@@ -83,14 +83,9 @@ def _delete_action(
         return Action.FORGET, Reason.ALREADY_DELETED
     if owned.uid and live.uid and live.uid != owned.uid:
         return Action.FORGET, Reason.RECREATED_OUTSIDE
-    if _is_removed(request, addresses):
+    if is_removed(request, addresses):
         return Action.FORGET, Reason.REMOVED
     return Action.DELETE, Reason.DESTROY if request.is_destroy else Reason.NOT_DECLARED
-
-
-def _is_removed(request: PlanRequest, addresses: Sequence[Address]) -> bool:
-    """Whether a `removed` block names one of the addresses."""
-    return any(address_names(each) & set(request.removed) for each in addresses)
 
 
 def check_deletes(

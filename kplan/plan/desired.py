@@ -17,7 +17,7 @@ from kplan.model.resource import Identity, Resource, unread_words
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject, Snapshot
 from kplan.plan.diff import attribute_changes
 from kplan.plan.move import Ownership
-from kplan.plan.request import PlanRequest, is_any_targeted
+from kplan.plan.request import PlanRequest, is_any_targeted, is_removed
 
 
 def object_to_replace(
@@ -194,8 +194,10 @@ def hidden_problem(kind: ResourceKind, identity: Identity, refused: Refusal) -> 
 def unanswered_objects(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
     """Name the owned objects that no one answered for, as KIND/NAME: nothing is planned for them.
 
-    A broker that is down must not stop the plan of everything else.
+    A broker that is down must not stop the plan of everything else. What a `removed` block names is
+    planned: kplan only forgets it.
     """
+    declared = {(each.address.kind, each.identity) for each in request.resources}
     return {
         f"{owned.address.kind}/{owned.identity}": str(refusal)
         for owned in request.state.owned.values()
@@ -203,6 +205,11 @@ def unanswered_objects(request: PlanRequest, snapshot: Snapshot) -> dict[str, st
         and (refusal := reading.hidden.get(owned.identity)) is not None
         and is_unanswered(refusal)
         and is_any_targeted(owned.addresses, request.targets)
+        and (request.only is None or owned.key in request.only)
+        and (
+            (owned.address.kind, owned.identity) in declared
+            or not is_removed(request, owned.addresses)
+        )
     }
 
 
@@ -230,8 +237,17 @@ def _resource_problems(
     kind: ResourceKind, resource: Resource, owners: Ownership, reading: KindSnapshot
 ) -> Iterator[Problem]:
     """Say why nothing can be planned for the resource."""
+    held = owners.by_address.get(resource.address)
+    if held is not None and held.identity in owners.declared:
+        held = None
     if (refusal := reading.hidden.get(resource.identity)) is not None:
         yield hidden_problem(kind, resource.identity, refusal)
+    elif (
+        held is not None
+        and (refusal := reading.hidden.get(held.identity)) is not None
+        and is_unanswered(refusal)
+    ):  # the address would own another object, and no one the unseen one any more
+        yield hidden_problem(kind, held.identity, refusal)
     elif (old := object_to_replace(resource, owners, reading)) is not None:
         yield from check_replacement(kind, resource, owners, reading, old)
     elif (before := owners.renamed.get(resource.address)) and not kind.is_replaceable:

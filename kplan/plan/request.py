@@ -1,6 +1,6 @@
 """The request to the planner: configuration, state, targets and limits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -87,6 +87,11 @@ def is_targeted(address: Address, targets: tuple[str, ...]) -> bool:
 def is_any_targeted(addresses: Iterable[Address], targets: tuple[str, ...]) -> bool:
     """Whether the targets let one of the addresses of an object through."""
     return any(is_targeted(each, targets) for each in addresses)
+
+
+def is_removed(request: PlanRequest, addresses: Sequence[Address]) -> bool:
+    """Whether a `removed` block names one of the addresses."""
+    return any(address_names(each) & set(request.removed) for each in addresses)
 
 
 def address_names(address: Address) -> frozenset[str]:

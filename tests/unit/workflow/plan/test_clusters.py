@@ -419,3 +419,53 @@ def test_a_broker_that_is_down_does_not_hold_up_what_others_serve(tmp_path: Path
     assert not site.plan(targets=("kafka_topic.t",)).plan.unread
     site.cluster.start_brokers()
     assert not site.plan(is_destroy=True).plan.unread
+
+
+def test_what_a_broker_that_is_down_has_is_not_lost_with_its_address(tmp_path: Path) -> None:
+    """The address would own the config of another broker, and no one that of this one."""
+    site = ProjectHarness(tmp_path, MemoryCluster(3))
+    text = BROKERS.replace("COUNT", "1")
+    site.write(text)
+    site.apply()
+    site.cluster.stop_brokers(1)
+    site.write(text.replace("broker_id = 1", "broker_id = 2"))
+    plan = site.plan().plan
+    assert [each.code for each in plan.diagnostics if each.is_error] == ["KP233"]
+    assert not plan.is_applyable
+    narrow = site.plan(targets=("kafka_broker_config.one",)).plan
+    assert [each.code for each in narrow.diagnostics if each.is_error] == ["KP233"]
+    site.write(text)
+    narrow = site.plan(targets=("kafka_broker_config.one",)).plan
+    assert [each.code for each in narrow.diagnostics] == ["KP234"]
+
+
+REMOVED = """
+removed {
+  from = kafka_broker_config.one
+  lifecycle { destroy = false }
+}
+resource "kafka_topic" "t" {
+  name               = "t"
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+
+
+def test_what_a_broker_that_is_down_has_can_be_forgotten(tmp_path: Path) -> None:
+    site = ProjectHarness(tmp_path, MemoryCluster(3))
+    text = BROKERS.replace("COUNT", "1")
+    site.write(text)
+    site.apply()
+    site.cluster.stop_brokers(1)
+    site.write(text.partition("resource")[0] + REMOVED)
+    plan = site.plan().plan
+    actions = {str(each.address): each.action for each in plan.changes}
+    assert actions["kafka_broker_config.one"] is Action.FORGET
+    assert plan.is_complete
+    assert not plan.diagnostics
+    topic = next(each.key for each in plan.changes if each.kind == "kafka_topic")
+    site.write(text)
+    narrow = site.plan(only=frozenset({topic})).plan
+    assert not narrow.unread
+    assert not narrow.diagnostics
