@@ -220,15 +220,16 @@ def absorb_journal(
 ) -> PlanResult:
     """Record the results of an interrupted apply, so that its journal can be removed.
 
-    A saved plan that it was carrying out counts as applied: it is not begun a second time.
+    The plan that it was carrying out counts as applied: a saved one is not begun a second time.
     """
     if found.journal is None:
         return result
     remove_stale_throttles(found.journal, found.clusters, ports)
     state = replace(result.state, serial=result.state.serial + 1)
     begun = journal_plan_metadata(found.journal)
-    if begun is not None and begun.nonce not in {each.nonce for each in state.applied_plans}:
-        plans = _applied_plans(replace(result, meta=begun), ports)
+    if begun is None or begun.nonce not in {each.nonce for each in state.applied_plans}:
+        planned = replace(result.plan, checksum=found.journal.header.plan)
+        plans = _applied_plans(replace(result, meta=begun, plan=planned), ports)
         state = replace(state, applied_plans=plans)
     project.store.write(state)
     project.store.discard_journal()

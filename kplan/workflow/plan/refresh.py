@@ -30,7 +30,8 @@ def read_settled_snapshots(
     """
     wanted = desired_identities(project.configuration, project.state, project.journal)
     until = ports.clock.now()
-    if not _is_old(project.state, ports.now()):
+    # An apply that was killed is in no entry of the state.
+    if project.journal is not None or not _is_old(project.state, ports.now()):
         until += options.limits.settle_s
     told = 0
     while True:

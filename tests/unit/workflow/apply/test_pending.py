@@ -49,7 +49,9 @@ def test_it_stays_pending_until_somebody_has_looked_at_every_broker(site: Projec
 
 
 def test_a_plan_right_after_it_proposes_nothing_of_it(site: ProjectHarness) -> None:
-    site.cluster.delay_reads(3)
+    site.cluster.delay_reads(3)  # of what is written from now on
+    site.write(declared("a", "b"))
+    site.apply(limits=Limits(waits_for_visibility=False))
     assert not site.plan().plan.has_changes
 
 
@@ -87,3 +89,31 @@ def test_it_stays_pending_where_it_moves(site: ProjectHarness) -> None:
     site.apply()
     (entry,) = owned(site).values()
     assert (str(entry.address), entry.is_pending) == ('kafka_topic.u["a"]', True)
+
+
+class Killed(BaseException):
+    """Ends a run as SIGKILL does."""
+
+
+def test_what_a_killed_apply_made_is_waited_for_however_old_the_apply_before_is(
+    site: ProjectHarness,
+) -> None:
+    """Trap 2: no entry of the state tells of the one that was killed."""
+
+    def strike() -> None:
+        raise Killed
+
+    site.now += timedelta(hours=1)
+    site.write(declared("a", "b"))
+    site.cluster.delay_reads(6)
+    site.cluster.run_before("create_topics", lambda: site.cluster.run_before("topics", strike))
+    with pytest.raises(Killed):
+        site.apply()
+    site.cluster.clear_faults()
+    assert not site.plan().plan.has_changes
+    site.apply()  # it takes the outcomes of the other over, and changes nothing
+    site.cluster.delay_reads(0)
+    site.cluster.delete_topics([TopicRef("b")])
+    site.cluster.calls.clear()
+    assert site.plan().plan.has_changes
+    assert site.cluster.count("topics") > 5, "that was a moment ago"
