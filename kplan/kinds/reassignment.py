@@ -108,8 +108,9 @@ class Reassigner:
     `vanished` counts the reads in a row in which such a move was neither going on nor done, and
     `arrived` those in which it seemed done without its replicas being in sync: a broker may still
     show the replicas of a move that was cancelled.
-    `limited_brokers` have a rate of ours, `foreign_brokers` one of someone else. `inspected` are
-    the topics that were searched for what a former run left on them.
+    `limited_brokers` have a rate of ours, `foreign_brokers` one of someone else, and
+    `former_brokers`, which were down, may have one of a former run. `inspected` are the topics that
+    were searched for what a former run left on them.
     """
 
     limits: ReassignmentLimits
@@ -118,6 +119,7 @@ class Reassigner:
     arrived: Counter[TopicPartition] = field(default_factory=Counter)
     limited_brokers: set[int] = field(default_factory=set)
     foreign_brokers: set[int] = field(default_factory=set)
+    former_brokers: set[int] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
     missed_reads: int = 0
 
@@ -219,6 +221,7 @@ class Reassigner:
         self.inspected |= set(topics)
         brokers = throttled_brokers(topic_throttles(cluster, topics)) if topics else set()
         self._set_rates(cluster, brokers - self.limited_brokers)
+        self.former_brokers |= brokers - self.limited_brokers
 
     def _set_rates(self, cluster: Cluster, brokers: Collection[int]) -> ItemResult:
         """Set the rates of brokers, or with a pace without limit take them away."""
@@ -278,7 +281,7 @@ class Reassigner:
         lists = {name: tuple(found.values()) for name, found in pairs.items()}
         new = throttled_brokers(lists) - self.limited_brokers - self.foreign_brokers
         new = _running_brokers(cluster, new)
-        self.foreign_brokers |= brokers_with_rates(cluster, new)
+        self.foreign_brokers |= brokers_with_rates(cluster, new - self.former_brokers)
         fault = self._set_rates(cluster, new - self.foreign_brokers)
         found = {name: fault or answers.get(name) for name in pairs}
         return {Identity(name): each for name, each in found.items() if each is not None}
@@ -295,8 +298,10 @@ class Reassigner:
         """Take throttles away where nothing moves, and let the first replicas lead."""
         topics = [each.topic for each in done] + [str(name) for name in refused]
         if topics:
-            remove_throttles(cluster, topics, self.limited_brokers if is_last else (), declared)
-            self.limited_brokers -= self.limited_brokers if is_last else set()
+            brokers = self.limited_brokers | self.former_brokers if is_last else set()
+            remove_throttles(cluster, topics, _running_brokers(cluster, brokers), declared)
+            self.limited_brokers -= brokers
+            self.former_brokers -= brokers
         if done:
             keys = [key for each in done for key in each.keys]
             cluster.elect_leaders(keys, ElectionType.PREFERRED)

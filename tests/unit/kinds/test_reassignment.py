@@ -504,6 +504,30 @@ def test_replicas_leave_a_broker_that_is_down_with_a_throttle_for_the_others() -
     assert throttles(held) == []
 
 
+def test_rates_of_a_killed_run_go_from_a_broker_that_was_down_when_it_was_taken_over() -> None:
+    held = cluster((1,))
+    held.seed_settings(
+        configs=[
+            ConfigResourceAlteration(
+                ConfigResource(ConfigScope.BROKER, str(each)), dict.fromkeys(THROTTLE_RATES, "1")
+            )
+            for each in (1, 2, 4)
+        ]
+    )
+    held.alter_topic_configs(
+        [ConfigAlteration("orders", dict.fromkeys(THROTTLED_REPLICAS, "0:1,0:2,0:4"))]
+    )
+    held.slow_reassignments(3)
+    held.stop_brokers(4)
+    mover = Reassigner(ReassignmentLimits())
+    wish = [TopicTargets("orders", "", {0: (1, 2)})]
+    mover.advance(held, wish)
+    held.start_brokers()
+    while isinstance(mover.advance(held, wish)["orders"], InProgress):  # type: ignore[index] # a name
+        pass
+    assert throttles(held) == []
+
+
 def test_fewer_replicas_leave_the_broker_that_is_down_first() -> None:
     """Kafka does not finish a move to replicas that are not there."""
     held = cluster((3, 1, 2), (1, 3, 2), (2, 1, 3))
