@@ -68,7 +68,7 @@ class DrainRequest:
             ClusterError: the cluster does not answer, or refuses the request.
 
         """
-        layout, moving = read_layout(at, configuration, key)
+        layout, moving = read_layout(at, configuration, key, self.brokers)
         known = {*layout.racks, *replica_counts(layout)}
         if strange := sorted(self.brokers - known):
             raise UsageError(
@@ -150,11 +150,12 @@ class BalanceRequest:
 
 
 def read_layout(
-    at: Connection, configuration: Configuration, key: str
+    at: Connection, configuration: Configuration, key: str, drained: Collection[int] = ()
 ) -> tuple[ReplicaLayout, Mapping[TopicPartition, Replicas]]:
     """Read where replicas are and how large they are, and the targets of those that are moving.
 
-    Partitions of topics with a declared placement are pinned: the next plan would move them back.
+    Partitions of topics with a declared placement are pinned: the next plan would move them back,
+    unless a strategy leaves them on a `drained` broker that is down.
 
     Raises:
         UnreadableError: no right to describe the cluster.
@@ -174,7 +175,8 @@ def read_layout(
     sizes = cluster.replica_sizes(topics) if topics else {}
     weights = {each: max(found.values(), default=0) for each, found in sizes.items()}
     racks = {each.id: each.rack for each in at.description.brokers}
-    whole = {each: found for each, found in assignment.items() if set(found) <= racks.keys()}
+    lost = set(drained) - racks.keys()
+    whole = {each for each, found in assignment.items() if lost.isdisjoint(found)}
     pinned = _pinned_partitions(assignment, whole, configuration, key)
     return ReplicaLayout(racks, assignment | moving, weights, pinned), moving
 
