@@ -153,17 +153,20 @@ class VisibilityWait:
         """Mark the changes that every live broker serves, and note the brokers that lag."""
         for line in self._applied:
             line.is_verified = True
+            line.pending_reason = ""
         for broker, lines in sorted(self.waiting.items()):
             for line in lines:
                 line.is_verified = False
                 if line.change.kind in SERVICES:
+                    line.pending_reason = self._silent.get(broker, "")
                     continue
                 line.pending_brokers += (broker,) if broker not in _NO_BROKER else ()
-        for line in self._applied:
-            if line.is_verified or line.change.kind not in SERVICES:
-                line.pending_reason = ""
-            else:
-                line.pending_reason = line.pending_reason or "no answer yet"
+        late = [each for each in self._applied if not each.is_verified and not each.pending_reason]
+        for kind, members in _group_by_kind([x for x in late if x.change.kind in SERVICES]):
+            changes = [each.change for each in members]
+            reasons = pending_reasons(self._context.cluster, kind, changes)
+            for line in members:
+                line.pending_reason = reasons[line.change.identity]
 
 
 def _pause_s(waited_s: float) -> float:
@@ -194,15 +197,11 @@ def _find_unserved(
     left: list[ChangeProgress] = []
     for kind, members in _group_by_kind(lines):
         served, silent[broker] = _read_served(kind, broker, members, context)
-        late = [line for line in members if line.change.identity not in served]
         for line in members:
-            line.uid = served.get(line.change.identity) or line.uid
-        if late and kind in SERVICES:
-            asked = [] if silent[broker] else [each.change for each in late]
-            reasons = pending_reasons(context.cluster, kind, asked)
-            for line in late:
-                line.pending_reason = reasons.get(line.change.identity, silent[broker])
-        left += late
+            if line.change.identity in served:
+                line.uid = served[line.change.identity] or line.uid
+            else:
+                left.append(line)
     return left
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from kplan.cluster.connect import FAILED
 from kplan.cluster.port import Cluster
 from kplan.kinds.base import redact_refusal
-from kplan.model.errors import Refusal, UnreadableError
+from kplan.model.errors import ClusterError, Refusal
 from kplan.model.plan import Change
 from kplan.model.resource import Identity
 
@@ -17,20 +17,24 @@ SERVICES: Mapping[str, str] = {_CONNECTOR: "Kafka Connect", "kafka_schema": "the
 def pending_reasons(
     cluster: Cluster, kind: str, changes: Sequence[Change]
 ) -> Mapping[Identity, str]:
-    """Say why applied changes of a service are not in effect yet; {} for kinds of brokers."""
-    if kind not in SERVICES:
-        return {}
-    found = {each.identity: f"{SERVICES[kind]} does not show it yet" for each in changes}
+    """Say why each of the applied changes of a service is not in effect yet."""
+    service = SERVICES[kind]
+    found = {
+        each.identity: f"{service} still shows it"
+        if each.after is None
+        else f"{service} does not show it yet"
+        for each in changes
+    }
     connect = cluster.kafka_connect() if kind == _CONNECTOR else None
     if connect is None:
         return found
     try:
         live = connect.connectors()
-    except UnreadableError:
+    except ClusterError:
         return found
     for each in changes:
         held = live.get(str(each.identity))
-        if held is not None and held.state == FAILED:
+        if held is not None and held.state == FAILED and each.after is not None:
             why = f": {held.failure}" if held.failure else ""
             text = Refusal("", 0, f"connector {held.name} is failed{why}")
             found[each.identity] = redact_refusal(text, each).message

@@ -223,12 +223,23 @@ class RestRegistry:
         if isinstance(answer, Refusal):
             return answer
         if not answer.is_ok and not answer.is_absent:
-            is_used = answer.error_code == _REFERENCE_EXISTS
-            if is_used and self._check_delete(frozenset({subject}))(subject) is None:
+            if answer.error_code == _REFERENCE_EXISTS and self._has_deleted_users_only(subject):
                 return _refuse(SCHEMA_REFERENCED, f"{answer.message} {_DELETED_USERS}")
             return _schema_refusal(answer)
         self._session.write("DELETE", f"/config/{_quote(subject)}")  # it may have none
         return None
+
+    def _has_deleted_users_only(self, subject: str) -> bool:
+        """Whether schemas refer to it, and no subject has any of them."""
+        try:
+            versions = self._session.read(f"/subjects/{_quote(subject)}/versions").body
+            path = f"/subjects/{_quote(subject)}/versions/{{}}/referencedby"
+            listed = versions if isinstance(versions, list) else []
+            ids = [self._session.read(path.format(each)).body for each in listed]
+            is_listed = any(isinstance(each, list) and each for each in ids)
+            return is_listed and self._check_delete(frozenset({subject}))(subject) is None
+        except ClusterError:
+            return False
 
     def _write(self, method: str, path: str, body: object) -> ItemResult:
         answer = self._session.write(method, path, body)

@@ -71,6 +71,11 @@ def test_a_mistake_is_told_at_its_attribute(value: Topic, code: str, path: tuple
     assert codes(KIND.check(value)) == [(code, path, False)]
 
 
+def test_a_number_that_is_none_of_kafkas_is_a_mistake_and_no_crash() -> None:
+    long = topic(replication_factor=1, config={"min.insync.replicas": "9" * 5_000})
+    assert [code for code, _, _ in codes(KIND.check(long))] == ["KP208"]
+
+
 @pytest.mark.parametrize(
     ("value", "is_told"),
     [
