@@ -150,11 +150,14 @@ def _assignment_problems(
 
 
 _MIN_IN_SYNC = "min.insync.replicas"
+_MAX_DIGITS = 10
+"""Those of an int of Kafka's; longer numbers are another problem."""
 
 
 def _in_sync_problems(name: str, factor: int | None, wanted: str) -> Iterator[Problem]:
     """Warn of more in-sync replicas than there are: Kafka takes it (KAFKA-15583 caps it)."""
-    if factor and wanted.isdecimal() and int(wanted) > factor:
+    is_number = wanted.isdecimal() and len(wanted) <= _MAX_DIGITS
+    if factor and is_number and int(wanted) > factor:
         replicas = "1 replica" if factor == 1 else f"{factor:,} replicas"
         yield Problem(
             "KP216",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from kplan.model.errors import FleetError
+from kplan.model.errors import FleetError, KplanError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,7 +70,8 @@ def translate_server_end(has_ended: Callable[[], bool]) -> Iterator[None]:
     try:
         yield
     except Exception as failure:
-        if has_ended():
+        is_of_spark = isinstance(failure, FleetError) or not isinstance(failure, KplanError)
+        if is_of_spark and has_ended():
             raise FleetError(_SERVER_ENDED, _SERVER_HINT) from failure
         raise
 

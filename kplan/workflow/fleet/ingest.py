@@ -190,12 +190,15 @@ def _known_damage(
 ) -> dict[str, str]:
     """Return, by `CLUSTER: SOURCE`, what was not read of files that are as they were."""
     changed = {(each.cluster, each.source) for each in (*new.parts, *new.native)}
-    known = latest_parts(parts)
+    damages = {
+        place: each.damage
+        for place, each in latest_parts(parts).items()
+        if each.damage and place not in changed and place not in new.failures
+    }
     return {
-        f"{each.cluster}: {each.source}": known[place].damage
+        f"{each.cluster}: {each.source}": damages[place]
         for each in files
-        if (place := (each.cluster, each.source)) in known.keys() - changed - new.failures.keys()
-        and known[place].damage
+        if (place := (each.cluster, each.source)) in damages
     }
 
 
