@@ -97,7 +97,13 @@ def layout_findings(change: Change, attribute: AttributeChange) -> Iterator[Find
     if attribute.path == ("replication_factor",) and _is_less(attribute):
         yield Risk.REVIEW, "KP2212 fewer replicas: less is left when a broker is lost"
         if _is_below_min_isr(change):
-            yield Risk.DANGEROUS, "KP2213 fewer replicas than min.insync.replicas: writes stop"
+            yield Risk.DANGEROUS, _TOO_FEW_IN_SYNC
+
+
+_TOO_FEW_IN_SYNC = (
+    "KP2213 fewer replicas than min.insync.replicas: writes with acks=all stop, since Kafka 3.7 as "
+    "soon as one replica is not in sync"
+)
 
 
 def _adds_replica(change: Change) -> bool:
