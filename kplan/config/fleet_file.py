@@ -144,9 +144,8 @@ def load_trusted_fleet(ref: Path, inputs: Inputs) -> FleetConfiguration:
     Connections, states, logs, the store and Spark are those of the checkout.
     """
     found = load_fleet(ref, replace(inputs, trust=None))
-    return replace(
-        found, clusters=tuple(_configure_by_change(each, ref) for each in found.clusters)
-    )
+    clusters = tuple(_configure_by_change(each, ref) for each in found.clusters)
+    return replace(found, clusters=clusters)
 
 
 def _configure_by_change(cluster: FleetCluster, ref: Path) -> FleetCluster:
