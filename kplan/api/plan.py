@@ -27,7 +27,7 @@ from kplan.workflow.plan.plan import (
     DEFAULT_TTL,
     PlanResult,
     make_plan,
-    plain_variables,
+    plan_variables,
     save_plan_at,
 )
 from kplan.workflow.ports import PlanOptions, PolicyOptions
@@ -291,7 +291,7 @@ def public_plan(
     """Return a result of the planner as a public value, good for one apply."""
     made = result.plan
     meta = plan_metadata(
-        made, expires_at="", nonce=uuid.uuid4().hex, variables=plain_variables(result.configuration)
+        made, expires_at="", nonce=uuid.uuid4().hex, variables=plan_variables(result.configuration)
     )
     return Plan(
         project,

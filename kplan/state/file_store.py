@@ -1,9 +1,8 @@
 """A state in a file, with its lock, journal and backups beside it: the default."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Plan
@@ -11,7 +10,14 @@ from kplan.model.state import State, StateVersion
 from kplan.model.workspace import base_path, is_workspace_name
 from kplan.state import file, history, lock
 from kplan.state.codec import decode_header
-from kplan.state.journal import Journal, discard_journal, journal_path, read_journal
+from kplan.state.journal import (
+    NO_VARIABLES,
+    Journal,
+    PlanVariables,
+    discard_journal,
+    journal_path,
+    read_journal,
+)
 from kplan.state.journal_writer import JournalWriter, open_journal
 from kplan.state.lock import LockStatus
 from kplan.state.lock_holder import LockHolder
@@ -90,7 +96,7 @@ class FileStore:
         plan: Plan,
         nonce: str = "",
         holder: LockHolder | None = None,
-        variables: Mapping[str, Any] | None = None,
+        variables: PlanVariables = NO_VARIABLES,
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal beside the file, as long as the lock is ours."""
         return open_journal(self.path, plan, nonce, holder, variables)

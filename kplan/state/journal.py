@@ -61,12 +61,23 @@ FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
+class PlanVariables:
+    """What a plan was made with: values of variables as JSON, and names of sensitive ones given."""
+
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = ()
+
+
+NO_VARIABLES = PlanVariables()
+
+
+@dataclass(frozen=True, slots=True)
 class JournalHeader:
     """What an apply is about. `plan` is the checksum of its plan, `at` ISO 8601 in UTC.
 
     `cluster_id` and `clusters` are those of the plan's `BasedOn`. `nonce` is that of the saved
     plan, "" where it was made on the spot. `variables` are the values of the variables, as JSON,
-    without sensitive ones.
+    without sensitive ones, and `secret_variables` names those that were given.
     """
 
     plan: str
@@ -78,6 +89,7 @@ class JournalHeader:
     clusters: Mapping[str, str] = field(default_factory=dict)
     nonce: str = ""
     variables: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    secret_variables: tuple[str, ...] = ()
 
 
 _UNSETTLED = frozenset({OutcomeStatus.UNKNOWN, OutcomeStatus.IN_PROGRESS})

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
@@ -16,8 +16,10 @@ from kplan.model.plan import Batch, Change, ObjectKey, Plan
 from kplan.model.version import VERSION
 from kplan.state.atomic_file import make_private_folder, write_atomically
 from kplan.state.journal import (
+    NO_VARIABLES,
     ChecksumChain,
     JournalHeader,
+    PlanVariables,
     change_line,
     header_line,
     journal_path,
@@ -119,11 +121,11 @@ class JournalStart:
 
 
 def journal_start(
-    plan: Plan, nonce: str = "", variables: Mapping[str, Any] | None = None
+    plan: Plan, nonce: str = "", variables: PlanVariables = NO_VARIABLES
 ) -> JournalStart:
     """Write down every change of the plan's batches, for a journal to begin with.
 
-    `nonce` is that of a saved plan; `variables` as in `JournalHeader`.
+    `nonce` is that of a saved plan.
     """
     changes = {each.key: each for batch in plan.batches for each in batch.changes}
     chain = ChecksumChain()
@@ -186,7 +188,7 @@ def open_journal(
     plan: Plan,
     nonce: str = "",
     holder: LockHolder | None = None,
-    variables: Mapping[str, Any] | None = None,
+    variables: PlanVariables = NO_VARIABLES,
 ) -> Iterator[JournalWriter]:
     """Keep a journal of the plan beside the state at `path`; the file stays when this ends.
 
@@ -223,7 +225,7 @@ def open_journal(
         os.close(descriptor)
 
 
-def _journal_header(plan: Plan, nonce: str, variables: Mapping[str, Any] | None) -> JournalHeader:
+def _journal_header(plan: Plan, nonce: str, variables: PlanVariables) -> JournalHeader:
     return JournalHeader(
         plan=plan.checksum,
         lineage=plan.based_on.lineage,
@@ -233,5 +235,6 @@ def _journal_header(plan: Plan, nonce: str, variables: Mapping[str, Any] | None)
         at=utc_now(),
         clusters=plan.based_on.clusters,
         nonce=nonce,
-        variables=variables or {},
+        variables=variables.values,
+        secret_variables=variables.secrets,
     )

@@ -18,7 +18,7 @@ from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Batch, Change, ObjectKey, Plan, Step
 from kplan.model.version import VERSION
 from kplan.state.atomic_file import real_path, write_atomically
-from kplan.state.journal import Journal
+from kplan.state.journal import NO_VARIABLES, Journal, PlanVariables
 from kplan.state.json_document import compact_json, encode_fields, from_plain, to_plain
 from kplan.state.ssh_signature import find_signer
 
@@ -171,8 +171,7 @@ def plan_metadata(
     *,
     expires_at: str,
     nonce: str,
-    variables: Mapping[str, Any] | None = None,
-    secret_variables: tuple[str, ...] = (),
+    variables: PlanVariables = NO_VARIABLES,
     state_file: str = "",
 ) -> PlanMetadata:
     """Describe a plan that is about to be saved."""
@@ -185,9 +184,9 @@ def plan_metadata(
         nonce=nonce,
         checksum=plan.checksum,
         kplan_version=VERSION,
-        variables=variables or {},
+        variables=variables.values,
         clusters=plan.based_on.clusters,
-        secret_variables=secret_variables,
+        secret_variables=variables.secrets,
         state_file=state_file,
     )
 

@@ -1,9 +1,8 @@
 """A state, its lock and its journal kept as records of a Kafka topic."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from kplan.cluster.topology import Records
 from kplan.model.errors import ClusterError, StateCorruptError, StateError
@@ -14,7 +13,7 @@ from kplan.model.workspace import workspaces_of_keys
 from kplan.state import record_document as documents
 from kplan.state.codec import StateHeader, decode_header, decode_state, encode_state, state_header
 from kplan.state.file import check_successor, save_emergency_copy
-from kplan.state.journal import Journal, decode_journal
+from kplan.state.journal import NO_VARIABLES, Journal, PlanVariables, decode_journal
 from kplan.state.journal_writer import JournalWriter, interrupted_apply_error, journal_start
 from kplan.state.lock import LockStatus
 from kplan.state.lock_holder import LockHolder, utc_now
@@ -213,7 +212,7 @@ class RecordStore:
         plan: Plan,
         nonce: str = "",
         holder: LockHolder | None = None,  # noqa: ARG002 - every record is written under the lock
-        variables: Mapping[str, Any] | None = None,
+        variables: PlanVariables = NO_VARIABLES,
     ) -> Iterator[JournalWriter]:
         """Keep a journal."""
         first = journal_start(plan, nonce, variables)

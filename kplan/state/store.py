@@ -1,12 +1,12 @@
 """The store of a state, as the use cases see it: state, lock, journal, earlier versions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
 from kplan.model.plan import Plan
 from kplan.model.state import State, StateVersion
-from kplan.state.journal import Journal
+from kplan.state.journal import NO_VARIABLES, Journal, PlanVariables
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.lock import LockStatus
 from kplan.state.lock_holder import LockHolder
@@ -85,12 +85,11 @@ class StateStore(Protocol):
         plan: Plan,
         nonce: str = "",
         holder: LockHolder | None = None,
-        variables: Mapping[str, Any] | None = None,
+        variables: PlanVariables = NO_VARIABLES,
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal of the plan, with a nonce for a saved one; it remains when this ends.
 
-        `variables` are the values that the plan was made with, without sensitive ones. Nothing is
-        written any more once `holder` has lost the lock. Raises StateLocked.
+        Nothing is written any more once `holder` has lost the lock. Raises StateLocked.
         """
         ...
 

@@ -21,8 +21,8 @@ from kplan.workflow.plan.deferred_data import late_outputs
 from kplan.workflow.plan.plan import (
     PlanResult,
     output_values,
-    plain_variables,
     plan_open_project,
+    plan_variables,
 )
 from kplan.workflow.plan.saved import check_plan_is_saved
 from kplan.workflow.platform import refusal_notes
@@ -200,7 +200,7 @@ def _open_journal(
     project: Project, result: PlanResult, ports: Ports
 ) -> AbstractContextManager[JournalWriter]:
     nonce = result.meta.nonce if result.meta else ""
-    variables = plain_variables(result.configuration)
+    variables = plan_variables(result.configuration)
     return project.store.open_journal(result.plan, nonce, ports.holder, variables)
 
 

@@ -21,6 +21,7 @@ from kplan.workflow.apply.wait import pending_change
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.plan import PlanResult, plan_open_project
+from kplan.workflow.plan.saved import check_secrets_given
 from kplan.workflow.policy.policy import check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
 
@@ -39,6 +40,7 @@ def resume_apply(
 
     Raises:
         UsageError: no apply was interrupted.
+        KplanError: a sensitive variable that had a value has its default now.
         StalePlanError: what is left would do something else than what was approved.
 
     """
@@ -52,6 +54,8 @@ def resume_apply(
             raise UsageError(_NOTHING_TO_RESUME)
         check_policy_principal(opened.configuration, options.policies)
         journal = opened.journal
+        secrets = journal.header.secret_variables
+        check_secrets_given("The interrupted apply", secrets, opened.configuration)
         found = settle_data(opened, journal.changes, is_narrow=True)
         resources = tuple(_approved_resources(found.configuration, journal.changes))
         found = replace(found, configuration=replace(found.configuration, resources=resources))

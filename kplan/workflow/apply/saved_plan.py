@@ -12,7 +12,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
 from kplan.model.diagnostic import sort_diagnostics
-from kplan.model.errors import KplanError, PolicyDeniedError, StalePlanError, WrongClusterError
+from kplan.model.errors import PolicyDeniedError, StalePlanError, WrongClusterError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.model.policy import ViolationStatus
@@ -41,6 +41,7 @@ from kplan.workflow.plan.saved import (
     check_approval,
     check_derived,
     check_plan_is_saved,
+    check_secrets_given,
     check_signature_required,
     read_saved_plan,
 )
@@ -154,7 +155,7 @@ def apply_reviewed(
         options = replace(options, policies=_planned_policies(saved.plan, options.policies))
         check_policy_principal(found.configuration, options.policies)
         _check_policy_sources(saved.plan, found.configuration, options.policies, ports)
-        _check_secrets_given(saved, found.configuration)
+        check_secrets_given("The plan", saved.metadata.secret_variables, found.configuration)
         _check_applicable(saved, found, options)
         try:
             made, stale = _rebase_plan(saved, found, on_stale, (options, ports))
@@ -182,28 +183,6 @@ def _check_not_applied(saved: SavedPlan, state: State) -> None:
             raise StalePlanError(
                 f"The plan was applied already, at {each.at}{by}.", _PLAN_AGAIN_HINT
             )
-
-
-def _check_secrets_given(saved: SavedPlan, configuration: Configuration) -> None:
-    """Check that no sensitive variable has its default where the plan was made with a value.
-
-    Raises:
-        KplanError: one has; nothing was changed.
-
-    """
-    missing = [
-        name
-        for name in saved.metadata.secret_variables
-        if (found := configuration.variables.get(name)) is not None and not found.is_given
-    ]
-    if missing:
-        names, first = ", ".join(missing), missing[0]
-        raise KplanError(
-            f"The plan was made with values for sensitive variables: {names}. A saved plan does "
-            "not contain such values, and none is given now.",
-            f"Give the same again with -var '{first}=...', in a .tfvars file or as "
-            f"KPLAN_VAR_{first}.",
-        )
 
 
 def _check_applicable(saved: SavedPlan, project: OpenProject, options: PlanOptions) -> None:

@@ -29,6 +29,7 @@ from kplan.policy.risk import (
     topic_impact,
 )
 from kplan.policy.thresholds import check_thresholds
+from kplan.state.journal import PlanVariables
 from kplan.state.plan_file import (
     NO_SIGNATURE,
     PlanMetadata,
@@ -256,16 +257,13 @@ def output_values(configuration: Configuration) -> dict[str, OutputValue]:
     }
 
 
-def plain_variables(configuration: Configuration) -> dict[str, object]:
-    """Return the values of the variables as JSON, without sensitive ones."""
+def plan_variables(configuration: Configuration) -> PlanVariables:
+    """Return the values of the variables; of sensitive ones the names of those not defaulted."""
     given = configuration.variables
-    return {name: each.value for name, each in given.items() if not each.is_sensitive}
-
-
-def secret_variables(configuration: Configuration) -> tuple[str, ...]:
-    """Name the sensitive variables that have a value of their own, not their default."""
-    given = configuration.variables
-    return tuple(name for name, each in given.items() if each.is_sensitive and each.is_given)
+    return PlanVariables(
+        {name: each.value for name, each in given.items() if not each.is_sensitive},
+        tuple(name for name, each in given.items() if each.is_sensitive and each.is_given),
+    )
 
 
 def _node_address(description: ClusterDescription) -> str:
@@ -358,8 +356,7 @@ def save_plan_at(
         planned.plan,
         expires_at=expires,
         nonce=uuid.uuid4().hex,
-        variables=plain_variables(planned.configuration),
-        secret_variables=secret_variables(planned.configuration),
+        variables=plan_variables(planned.configuration),
         state_file=planned.state_file,
     )
     write_plan(path, planned.plan, meta, show, signature.key)

@@ -165,3 +165,22 @@ def _follows(change: Change, derived: Mapping[ObjectKey, Change]) -> bool:
     if own is None or own.after is None or change.after is None:
         return (own is None or own.after is None) and change.after is None
     return to_reviewed_document(own.after) == to_reviewed_document(change.after)
+
+
+def check_secrets_given(what: str, names: Sequence[str], configuration: Configuration) -> None:
+    """Check that no sensitive variable has its default where `what` was made with a value.
+
+    Raises:
+        KplanError: one has; nothing was changed.
+
+    """
+    given = configuration.variables
+    missing = [each for each in names if each in given and not given[each].is_given]
+    if missing:
+        first = missing[0]
+        raise KplanError(
+            f"{what} was made with values for sensitive variables: {', '.join(missing)}. Such "
+            "values are not stored, and none is given now.",
+            f"Give the same again with -var '{first}=...', in a .tfvars file or as "
+            f"KPLAN_VAR_{first}.",
+        )

@@ -9,7 +9,7 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic, TopicDescription
 from kplan.config.inputs import VariableText
-from kplan.model.errors import StalePlanError, StateError, UsageError
+from kplan.model.errors import KplanError, StalePlanError, StateError, UsageError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.model.state import State
@@ -298,6 +298,24 @@ def test_resume_takes_the_values_of_the_variables_from_the_journal(site: Project
     orders = site.cluster.topics()["orders"]
     assert isinstance(orders, TopicDescription)
     assert len(orders.assignment) == 5
+
+
+def test_resume_does_not_take_a_default_for_a_secret_that_the_journal_does_not_have(
+    site: ProjectHarness,
+) -> None:
+    """Another password than the approved one would be set."""
+    secret = 'variable "password" {\n  default   = "none"\n  sensitive = true\n}\n'
+    site.write(MAIN_TF + secret)
+    given = replace(site.project.inputs, variables=(VariableText("password", "hush", "-var"),))
+    with_secret = replace(site.project, inputs=given)
+    site.cluster.run_before("create_topics", lambda: (_ for _ in ()).throw(Killed()))
+    hands = ApplyHandlers(lambda _: True, site.watcher)
+    with pytest.raises(Killed):
+        apply(with_secret, PlanOptions(), site.ports, hands)
+    with pytest.raises(KplanError, match="sensitive variables: password"):
+        resume_apply(site.project, PlanOptions(), site.ports, hands)
+    resume_apply(with_secret, PlanOptions(), site.ports, hands)
+    assert "orders" in site.cluster.topics()
 
 
 @pytest.mark.parametrize("after", [False, True])
