@@ -340,15 +340,22 @@ def _is_visible(change: Change, answers: Mapping[str, TopicDescription | Refusal
         described.assignment
     )  # controllers do not return, and are not asked to change it
     enough = not is_told or len(described.assignment) >= (_partitions(after) or 1)
-    # Configs are served whether each partition has a leader or not.
-    return enough and (described.leaderless == 0 or _alters_configs_only(change))
+    return enough and (described.leaderless == 0 or _has_new_leaders(change, described))
 
 
-def _alters_configs_only(change: Change) -> bool:
+def _has_new_leaders(change: Change, described: TopicDescription) -> bool:
+    """Whether each partition that the change adds has a leader, and it moves none.
+
+    Configs and new partitions are served while an old partition waits for its broker.
+    """
     if change.action is not Action.UPDATE:
         return False
     before, after = _pair(change)
-    return not replica_moves(before, after) and _partitions(before) == _partitions(after)
+    new = described.leaders[_partitions(before) or 0 :]
+    return not replica_moves(before, after) and _NO_LEADER not in new
+
+
+_NO_LEADER = -1
 
 
 def _is_deleted(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:

@@ -164,7 +164,9 @@ def _in_sync_problems(name: str, factor: int | None, wanted: str) -> Iterator[Pr
             f'Topic "{name}" has {replicas} and {_MIN_IN_SYNC} = {wanted}. Before version 3.7 '
             "Kafka refuses all writes with acks=all (NOT_ENOUGH_REPLICAS); later versions refuse "
             "them as soon as one replica is not in sync.",
-            f"Set {_MIN_IN_SYNC} to less than replication_factor, or declare more replicas.",
+            f"Leave {_MIN_IN_SYNC} out, or declare more replicas."
+            if factor == 1
+            else f"Set {_MIN_IN_SYNC} to less than replication_factor, or declare more replicas.",
             ("config", _MIN_IN_SYNC),
             is_warning=True,
         )

@@ -323,6 +323,18 @@ def test_a_grown_topic_is_served_when_it_is_large_enough() -> None:
     assert cluster.count("topic_configs") == 0
 
 
+def test_a_grown_topic_is_served_though_an_old_partition_waits_for_its_broker() -> None:
+    """Every apply during an outage waited as long as it could."""
+    cluster = holding(NewTopic("orders", assignment=((1,), (2,))))
+    cluster.stop_brokers(1)
+    grown = change(Topic("orders", 2), Topic("orders", 3))
+    KIND.apply(cluster, GROW, [grown])
+    assert KIND.find_visible(cluster, 2, [grown]) == {ORDERS: uid(cluster)}
+    cluster.start_brokers()
+    cluster.stop_brokers(2, 3)
+    assert KIND.find_visible(cluster, 1, [grown]) == {}, "the new partition has no leader"
+
+
 def test_altered_configs_are_served_when_the_keys_that_were_sent_show() -> None:
     cluster = holding(NewTopic("orders", 3, config={"flush.ms": "1"}))
     altered = change(topic(config={"flush.ms": "1"}), topic(config={"segment.ms": "8"}))
