@@ -220,12 +220,12 @@ class Reassigner:
         """Take over the rates of a run that was interrupted: its marks are on the topics."""
         self.inspected |= set(topics)
         brokers = throttled_brokers(topic_throttles(cluster, topics)) if topics else set()
-        self._set_rates(cluster, brokers - self.limited_brokers)
-        self.former_brokers |= brokers - self.limited_brokers
+        new = brokers - self.limited_brokers
+        self._set_rates(cluster, _running_brokers(cluster, new))
+        self.former_brokers |= new - self.limited_brokers
 
     def _set_rates(self, cluster: Cluster, brokers: Collection[int]) -> ItemResult:
-        """Set the rates of brokers, or with a pace without limit take them away."""
-        brokers = _running_brokers(cluster, brokers)
+        """Set the rates of running brokers, or with a pace without limit take them away."""
         if not brokers:
             return None
         rate = (
