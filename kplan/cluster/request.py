@@ -70,11 +70,15 @@ class AuthorizedOperations:
     topics: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
+NO_LEADER = -1
+"""What brokers name as the leader of a partition that has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
     """A topic as brokers serve it. `leaderless` counts partitions without a leader.
 
-    `leaders` (-1 where there is none), `in_sync` and `offline` replicas are in order of partition,
+    `leaders` (or NO_LEADER), `in_sync` and `offline` replicas are in order of partition,
     as `assignment` is.
     """
 

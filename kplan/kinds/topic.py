@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import (
+    NO_LEADER,
     ConfigAlteration,
     ConfigEntry,
     ConfigSource,
@@ -352,10 +353,7 @@ def _has_new_leaders(change: Change, described: TopicDescription) -> bool:
         return False
     before, after = _pair(change)
     new = described.leaders[_partitions(before) or 0 :]
-    return not replica_moves(before, after) and _NO_LEADER not in new
-
-
-_NO_LEADER = -1
+    return not replica_moves(before, after) and NO_LEADER not in new
 
 
 def _is_deleted(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:

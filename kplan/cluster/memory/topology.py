@@ -14,7 +14,7 @@ from kplan.cluster.memory.store import (
     StoredTopic,
 )
 from kplan.cluster.memory.usage import UsageRequests
-from kplan.cluster.request import ItemResult
+from kplan.cluster.request import NO_LEADER, ItemResult
 from kplan.cluster.topology import (
     ElectionType,
     Quorum,
@@ -27,7 +27,6 @@ from kplan.cluster.topology import (
 from kplan.cluster.usage import PartitionUse, TopicPartition, TopicUse
 from kplan.model.errors import Refusal, UnreadableError
 
-NO_LEADER = -1
 _TOPOLOGY_METHODS = frozenset(("reassignments", "reassign", "replica_sizes", "elect_leaders"))
 """What is served here; a cluster without authorizer lets everybody do it."""
 

@@ -6,13 +6,12 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.request import ConfigEntry, ConfigSource, TopicDescription
+from kplan.cluster.request import NO_LEADER, ConfigEntry, ConfigSource, TopicDescription
 from kplan.cluster.topic import is_internal_topic, topic_name_fault
 from kplan.model.errors import ClusterError, Refusal, UsageError
 from kplan.model.table import Cell, Figures, FigureTable
 
 _T = TypeVar("_T")
-_NO_LEADER = -1
 Configs = Mapping[str, Mapping[str, ConfigEntry] | Refusal]
 
 
@@ -208,7 +207,7 @@ def _partition_table(topics: Sequence[TopicDescription]) -> FigureTable:
 
 def _item(found: Sequence[_T], at: int, absent: _T) -> _T:
     """Return the offset at a position; `absent` if it is unknown or there is no leader."""
-    if at >= len(found) or found[at] == _NO_LEADER:
+    if at >= len(found) or found[at] == NO_LEADER:
         return absent
     return found[at]
 
