@@ -21,6 +21,7 @@ from kplan.model.table import Cell, FigureTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 _OFFSET_CODE, _LONG_CODE = "i", "q"
 
@@ -97,10 +98,6 @@ def _validity_buffer(values: Sequence[object]) -> "pa.Buffer | None":
     return pa.py_buffer(int(bits, 2).to_bytes((len(bits) + 7) // 8, "little"))
 
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-
 def create_dataframe(
     spark: "SparkSession", rows: Sequence[Sequence[object]], schema: str
 ) -> "DataFrame":
@@ -119,10 +116,6 @@ def create_dataframe(
     columns = zip(*rows, strict=True)
     arrays = [pa.array(found, each.type) for found, each in zip(columns, fields, strict=True)]
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=fields), meant)
-
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 @contextmanager
@@ -243,9 +236,6 @@ def _row_tuples(given: Any) -> Iterable[tuple[Any, ...]]:  # noqa: ANN401
     columns[-1] = [dict(each or ()) for each in columns[-1]]
     return zip(*columns, strict=True)
 
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 MAX_ROWS = 1_000
 MAX_INLINE_ROWS = 1_000

@@ -220,9 +220,6 @@ def clusters_without_log(
     )
 
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
 _OBJECT_COLUMNS = ("cluster", "kind", "identity")
 _ATTRIBUTE_COLUMNS = (*_OBJECT_COLUMNS, "uid", "attribute")
 
