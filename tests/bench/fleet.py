@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet import dataframe, inventory
+from kplan.fleet import figures, history, inventory
 from kplan.fleet.access import acl_rows, matching_acls, topic_access, who_can
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.lint import acl_findings
@@ -351,7 +351,7 @@ def _questions(bench: Bench, clusters: int, each: int) -> "dict[str, DataFrame]"
         "largest": inventory.largest_topics(now, 10),
         "who-can": who_can(now, "READ", "TOPIC", "team7.topic.7"),
         "of": topic_access(now, "User:7"),
-        "changes": inventory.changes(before, now),
+        "changes": history.changes(before, now),
         "lint": acl_findings(now),
         "last usage": last_usage(used),
         "unused ACLs": unused_acls(now, used, log_sums(used)),
@@ -385,7 +385,7 @@ def _memory(bench: Bench, size: Size) -> None:
             "access": topic_access(held, "User:7"),
         }
         for name, table in tables.items():
-            dataframe.collect_table(name, table)
+            figures.collect_table(name, table)
         _java(bench.spark).java.lang.System.gc()
         told = f"{lines:,} lines, {10 * each:,} topics, {10 * each:,} ACLs"
         kept = most_mb(bench.driver), most_mb(os.getpid())

@@ -329,7 +329,7 @@ def test_spark_drops_what_it_keeps_for_an_answer_that_fails(
     if at_work.name == CONNECT:
         pytest.skip("Connect does not show the plans of Spark")
     spark.catalog.clearCache()  # of the tests before
-    monkeypatch.setattr("kplan.fleet.dataframe.collect_tables", None)
+    monkeypatch.setattr("kplan.fleet.figures.collect_tables", None)
     with pytest.raises(TypeError):
         ingest.ingest_logs(options, ports)
     assert spark._jsparkSession.sharedState().cacheManager().isEmpty()

@@ -10,8 +10,8 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
-from kplan.fleet.clusters import cluster_changes
 from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.history import cluster_changes
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row
 from kplan.model.table import Figures
 from kplan.workflow.fleet import audit, fleet, ingest, insight

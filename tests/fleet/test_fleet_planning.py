@@ -13,7 +13,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
-from kplan.fleet import dataframe, inventory
+from kplan.fleet import dataframe, figures, inventory
 from kplan.fleet.compat import takes_arrow_tables
 from kplan.fleet.plan import (
     FINDING_ORDER,
@@ -169,10 +169,10 @@ def test_the_same_rows_give_the_same_bytes_however_they_lie(objects: Make) -> No
 
     def told(found: "DataFrame") -> str:
         tables = (
-            dataframe.collect_table("inventory", inventory.inventory(found, "team")),
-            dataframe.collect_table("largest", inventory.largest_topics(found, 3)),
-            dataframe.collect_table("plan", plan_clusters(found, wanted).orderBy(*FINDING_ORDER)),
-            dataframe.collect_table("unread", inventory.unread_kinds(found)),
+            figures.collect_table("inventory", inventory.inventory(found, "team")),
+            figures.collect_table("largest", inventory.largest_topics(found, 3)),
+            figures.collect_table("plan", plan_clusters(found, wanted).orderBy(*FINDING_ORDER)),
+            figures.collect_table("unread", inventory.unread_kinds(found)),
         )
         return figures_json(Figures("Fleet", tables))
 
@@ -208,7 +208,7 @@ def test_few_rows_are_values_of_the_next_query_and_many_are_not(
         few = dataframe.inline_few(each)
         assert few.collect() == each.collect()
         assert few.dtypes == each.dtypes
-        assert "Range" not in dataframe.explain_table("few", few).query_plan
+        assert "Range" not in figures.explain_table("few", few).query_plan
     monkeypatch.setattr(dataframe, "MAX_INLINE_ROWS", 4)
     assert dataframe.inline_few(rows) is rows
 
@@ -224,7 +224,7 @@ def test_many_rows_that_tables_are_made_of_are_a_leaf_of_their_plans(
     if not takes_arrow_tables():
         assert leaf is rows
         return
-    assert "Range" not in dataframe.explain_table("leaf", leaf.where("rest > 1")).query_plan
+    assert "Range" not in figures.explain_table("leaf", leaf.where("rest > 1")).query_plan
     assert not rows.is_cached
 
 
@@ -243,7 +243,7 @@ def test_some_thousand_rows_are_joined_and_grouped_by_one_task(
         if not at_work.engine.is_local or not takes_arrow_tables():
             assert read is rows
             return
-        plan = dataframe.explain_table("joined", joined).query_plan
+        plan = figures.explain_table("joined", joined).query_plan
         assert "hashpartitioning" not in plan
         assert "Range" not in plan
     finally:
@@ -269,7 +269,7 @@ def test_quotes_in_csv_are_doubled_as_other_programs_expect(
 ) -> None:
     value = '{"retention.ms": "1, 2"}'
     rows = dataframe.create_dataframe(spark, [(value, "b")], "a string, b string")
-    dataframe.write_table(rows, str(tmp_path / "out.csv"), {"run": "one"})
+    figures.write_table(rows, str(tmp_path / "out.csv"), {"run": "one"})
     (part,) = (tmp_path / "out.csv").glob("part-*")
     with part.open(newline="") as file:
         assert [*csv.DictReader(file)] == [{"a": value, "b": "b", "run": "one"}]

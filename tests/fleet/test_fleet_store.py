@@ -9,10 +9,9 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from kplan.fleet import tables
+from kplan.fleet.history import changes, history
 from kplan.fleet.inventory import (
     OWNER_SCHEMA,
-    changes,
-    history,
     inventory,
     label_names,
     largest_topics,

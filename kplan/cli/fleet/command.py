@@ -277,7 +277,7 @@ def _check_explain(run: RunOptions, places: Mapping[str, str]) -> None:
 
 def _check_paths(output: str, folders: Mapping[str, str]) -> None:
     """Raise ConfigError before any work for outputs that cannot be written."""
-    from kplan.fleet.dataframe import check_output  # noqa: PLC0415 - see above
+    from kplan.fleet.figures import check_output  # noqa: PLC0415 - see above
 
     problems: list[Diagnostic] = []
     checks = [partial(check_output, output)]

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from kplan.fleet.dataframe import create_dataframe, open_query_pool
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.figures import open_query_pool
 from kplan.fleet.logs.content import (
     LINE_SCHEMA,
     STATE_SCHEMA,

@@ -15,9 +15,7 @@ from kplan.config.fleet_file import (
     load_fleet,
     load_trusted_fleet,
 )
-from kplan.fleet import dataframe, inventory, plan
-from kplan.fleet.clusters import cluster_changes
-from kplan.fleet.dataframe import MAX_ROWS
+from kplan.fleet import dataframe, figures, history, inventory, plan
 from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource, read_clusters
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, save_snapshots
@@ -158,12 +156,14 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
         is_read = objects is not stored
         is_small = is_read and run.rows <= dataframe.MAX_INLINE_ROWS
         expect_many = expect_few_rows(spark) if is_read else lambda: None
-        with dataframe.open_query_pool() as pool, dataframe.kept_rows() as kept:
+        with figures.open_query_pool() as pool, dataframe.kept_rows() as kept:
             begin: Callable[..., Callable[[], Any]] = (
                 partial if options.is_explain else lambda *work: pool.submit(*work).result
             )
-            unread = begin(options.make_table, "unread", inventory.unread_kinds(objects), MAX_ROWS)
-            taken = begin(dataframe.snapshot_times, objects)
+            unread = begin(
+                options.make_table, "unread", inventory.unread_kinds(objects), figures.MAX_ROWS
+            )
+            taken = begin(figures.snapshot_times, objects)
             try:
                 yield OpenSnapshot(
                     fleet, spark, store, run, objects, unread, taken, options.is_explain, kept,
@@ -211,7 +211,7 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
         objects = store.objects(run)
         if save is not None:
             save_snapshots(objects, [each.name for each in sources], save)
-        lineage = run_lineage(run, dataframe.snapshot_times(objects), store.name)
+        lineage = run_lineage(run, figures.snapshot_times(objects), store.name)
         values = {
             "inventory": inventory.inventory(objects),
             "unread": inventory.unread_kinds(objects),
@@ -307,7 +307,7 @@ def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> F
         earlier = found.store.run(since)
         before = filter_clusters(options, found.store.objects(earlier))
         both = before, found.objects
-        differences = inventory.changes(*both).unionByName(cluster_changes(*both))
+        differences = history.changes(*both).unionByName(history.cluster_changes(*both))
         ordered = differences.orderBy("cluster", "kind", "identity")
         title = f"Changes since run {earlier.run}"
         more = {"since": earlier.run}
@@ -319,7 +319,7 @@ def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures
     with open_snapshot(options, ports) as found:
         every = filter_clusters(options, found.store.objects_of_runs(found.store.runs()))
         meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)
-        spans = inventory.history(every.where(meant))
+        spans = history.history(every.where(meant))
         ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from", "uid", "value")
         return render_figures(f"History of {what}", {"history": ordered}, (options, found))
 
@@ -341,12 +341,12 @@ def render_figures(
     """
     options, found = at
     if options.is_explain:
-        return Figures(title, dataframe.explain_tables(tables, options.limit))
+        return Figures(title, figures.explain_tables(tables, options.limit))
     lineage = {**found.lineage, **(more or {})}
     begun: dict[str, FigureTable] = {}
     if first_tables is not None and asks_first_clusters(*at):
         made = first_tables(_first_clusters(*at)[-1])
-        begun = {each.name: each for each in dataframe.collect_tables(made, options.limit)}
+        begun = {each.name: each for each in figures.collect_tables(made, options.limit)}
     known = {name: each for name, each in begun.items() if each.is_truncated}
     rest = {name: rows for name, rows in tables.items() if name not in known}
     before_whole(rest.keys())
@@ -386,8 +386,8 @@ def _write_tables(
 ) -> tuple[FigureTable, ...]:
     """Show and write out; the first table has the name that was given, further ones their own."""
     for place, (name, rows) in enumerate(tables.items()):
-        dataframe.write_table(rows, options.output, lineage, name if place else "")
-    return dataframe.collect_tables(tables, options.limit)
+        figures.write_table(rows, options.output, lineage, name if place else "")
+    return figures.collect_tables(tables, options.limit)
 
 
 def _unread_notes(unread: FigureTable) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
-from kplan.fleet import dataframe
+from kplan.fleet import dataframe, figures
 from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.logs import audit_topic, requests
 from kplan.fleet.logs.files import (
@@ -82,14 +82,14 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         )
         if options.output:
             history = filter_clusters(options, store.usage())
-            dataframe.write_table(history, options.output, lineage)
-            dataframe.write_table(malformed, options.output, lineage, "malformed")
+            figures.write_table(history, options.output, lineage)
+            figures.write_table(malformed, options.output, lineage, "malformed")
         values = {
             "requests": requests.request_counts(counted),
             "malformed_lines": requests.malformed_counts(uncounted),
             "malformed": malformed,
         }
-        tables = dataframe.collect_tables(values, options.limit)
+        tables = figures.collect_tables(values, options.limit)
         return Figures("Authorizer logs", tables, lineage, tuple(notes))
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kplan.fleet.clusters import cluster_names
-from kplan.fleet.dataframe import MAX_ROWS, collect_table
+from kplan.fleet.figures import MAX_ROWS, collect_table
 from kplan.fleet.insight import anomalies, costs, trends
 from kplan.fleet.insight.ownership import Ownership
 from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
+from kplan.fleet.inventory import cluster_names
 from kplan.fleet.store import Run
 from kplan.model.dataclass import dataclass
 from kplan.model.fleet import AnomalyRow, CostRow, CostRules, TrendRow

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs
-from kplan.fleet.dataframe import MAX_ROWS, collect_table, explain_table
+from kplan.fleet.figures import MAX_ROWS, collect_table, explain_table
 from kplan.fleet.spark.session import SparkSettings
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kplan.fleet import inventory, lint, page, plan, policy, recommend
-from kplan.fleet.dataframe import open_query_pool
+from kplan.fleet.figures import open_query_pool
 from kplan.fleet.insight import trends
 from kplan.fleet.logs import requests
 from kplan.fleet.spark.jobs import describe_jobs

@@ -22,7 +22,7 @@ KNOWN = {
     "logs.store.read": "the same",
     "logs.store.topic_ends": "a row for each partition of the topics with audit records",
     "dataframe.inline_few": "MAX_INLINE_ROWS and one more",
-    "dataframe.snapshot_times": "one row",
+    "figures.snapshot_times": "one row",
     "store.attempts": "a row for each attempt at a run",
     "server._warm_up": "one row",
     "store.old": "a row for each log",

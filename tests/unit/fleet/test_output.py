@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from kplan.fleet.dataframe import check_output, write_table
+from kplan.fleet.figures import check_output, write_table
 from kplan.model.errors import FleetError, UsageError
 
 
