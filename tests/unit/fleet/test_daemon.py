@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has this process")
 
-IDLE_S = 0.3
+IDLE_S = 1.0
 PROGRAM = (
     "from kplan.fleet.spark import daemon; "
     f"daemon.IDLE_S = {IDLE_S}; daemon._IMPORTS = (); daemon.main()"
@@ -47,7 +47,7 @@ def test_it_stays_with_a_worker_and_ends_without(daemon: subprocess.Popen[bytes]
     with socket.create_connection(("127.0.0.1", port)) as line, line.makefile("rb") as said:
         worker = read_number(said)
         assert worker != daemon.pid
-        time.sleep(6 * IDLE_S)
+        time.sleep(3 * IDLE_S)
         assert daemon.poll() is None
 
         daemon.stdin.write(struct.pack("!i", worker))  # Spark ends a worker without a task
