@@ -9,6 +9,9 @@ import typer
 from kplan.cli.arguments import OptionSpec, OptionSpecs
 from kplan.cli.verb import Verb
 
+STREAM_VERBS = frozenset(("plan", "apply", "destroy", "test", "policy test", "console"))
+"""Verbs whose -json is one message a line; that of others is one document, also of an error."""
+
 VERBS: Mapping[str, tuple[str, str]] = {
     "init": ("project.init:init", "Write the files of a new project, or check an existing one."),
     "get": ("project.get:get", "Fetch the modules that the configuration calls."),

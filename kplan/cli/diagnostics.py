@@ -34,6 +34,15 @@ def show_diagnostics(
         terminal.write_stderr(views.diagnostics_text(found, files, terminal.stderr_style))
 
 
+def show_document(
+    diagnostics: Iterable[Diagnostic], terminal: Terminal, sources: Mapping[str, str]
+) -> None:
+    """Write every problem, or that there is none, as one JSON document on stdout."""
+    from kplan.report.views import validation_json  # noqa: PLC0415 - slow to load
+
+    terminal.write_stdout(validation_json(diagnostics, sources, docs_url(terminal.environ)))
+
+
 def timestamp() -> str:
     """Return the time as messages carry it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -12,7 +12,14 @@ import typer
 from typer.main import get_command
 
 from kplan.cli import exit_code, logs
-from kplan.cli.app import GLOBAL_OPTIONS, GROUPS, TERRAFORM_VERBS, VERBS, build_app
+from kplan.cli.app import (
+    GLOBAL_OPTIONS,
+    GROUPS,
+    STREAM_VERBS,
+    TERRAFORM_VERBS,
+    VERBS,
+    build_app,
+)
 from kplan.cli.arguments import (
     OptionSpec,
     OptionSpecs,
@@ -20,7 +27,7 @@ from kplan.cli.arguments import (
     rewrite_arguments,
     split_at_verb,
 )
-from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.diagnostics import show_diagnostics, show_document
 from kplan.cli.environment import unknown_variable_warnings
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.help_text import closest, style_help, with_one_dash
@@ -141,14 +148,18 @@ def run_line(args: Sequence[str], session: Session) -> int:
     try:
         return _execute(line, session)
     except KplanError as error:
-        sources = error.sources if isinstance(error, ConfigError) else {}
-        show_diagnostics(
-            error.diagnostics,
-            session.terminal,
-            is_stream=line.has_option("--json"),
-            sources=sources,
-        )
+        _show_error(error, line, session.terminal)
         return exit_code.error_exit(error, detailed=line.has_option("--detailed-exitcode"))
+
+
+def _show_error(error: KplanError, line: CommandLine, terminal: Terminal) -> None:
+    """Show why a command came to no result; with -json in the form that the result would have."""
+    sources = error.sources if isinstance(error, ConfigError) else {}
+    is_json = line.has_option("--json")
+    if is_json and line.name not in STREAM_VERBS:
+        show_document(error.diagnostics, terminal, sources)
+    else:
+        show_diagnostics(error.diagnostics, terminal, is_stream=is_json, sources=sources)
 
 
 def _complete(text: str, session: Session) -> int:

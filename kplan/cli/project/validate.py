@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kplan.cli.diagnostics import show_diagnostics, timestamp
-from kplan.cli.environment import docs_url
+from kplan.cli.diagnostics import show_diagnostics, show_document, timestamp
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.report.option import prepare_reports
@@ -58,11 +57,7 @@ def validate(
     found = validate_project(build_project(session, StateOptions(), inputs, trust), version)
     has_failed = has_errors(found.diagnostics)
     if answer.json:
-        from kplan.report.views import validation_json  # noqa: PLC0415
-
-        session.terminal.write_stdout(
-            validation_json(found.diagnostics, found.sources, docs_url(session.environ))
-        )
+        show_document(found.diagnostics, session.terminal, found.sources)
     else:
         show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
         is_silent = has_failed or reports.takes_stdout

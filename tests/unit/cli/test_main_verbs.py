@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.request import ConfigAlteration, NewTopic
+from tests.document_schemas import faults
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 Capture = pytest.CaptureFixture[str]
@@ -101,6 +102,18 @@ def test_validate_tells_success_on_stdout_and_problems_on_stderr(desk: MemoryCom
     assert "broken.tf line 1" in desk.run_failing("validate")
     assert "broken.tf line 1" in desk.run_failing("init")
     assert json.loads(desk.run("validate", "-json", code=1))["valid"] is False
+
+
+@pytest.mark.parametrize("verb", ["validate", "drift", "lint", "acl list", "reassign status"])
+def test_json_of_an_error_is_one_document_unless_the_verb_writes_a_stream(
+    desk: MemoryCommand, verb: str
+) -> None:
+    desk.write("".join(f'resource "kafka_topic" "{n}" {{\n name = "{n} x"\n}}\n' for n in "ab"))
+    document = json.loads(desk.run(*verb.split(), "-json", code=1))
+    assert document["error_count"] == 2
+    assert not faults("diagnostics", document)
+    lines = [json.loads(each) for each in desk.run("plan", "-json", code=1).splitlines()]
+    assert [each["type"] for each in lines] == ["diagnostic", "diagnostic"]
 
 
 def test_a_variable_must_have_a_name_and_a_value(desk: MemoryCommand) -> None:
