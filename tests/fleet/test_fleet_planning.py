@@ -214,14 +214,14 @@ def test_few_rows_are_values_of_the_next_query_and_many_are_not(
 
 
 def test_many_rows_that_tables_are_made_of_are_a_leaf_of_their_plans(
-    spark: "SparkSession",
+    spark: "SparkSession", at_work: SparkTarget
 ) -> None:
     rows = spark.range(3000).selectExpr("id", "id % 7 as rest").groupBy("rest").count().cache()
     found = sorted(rows.collect())
     leaf = dataframe.cut_lineage(rows)
     assert sorted(leaf.collect()) == found
     assert leaf.dtypes == rows.dtypes
-    if not takes_arrow_tables():
+    if not takes_arrow_tables() or not at_work.engine.is_local:  # executors may be lost
         assert leaf is rows
         return
     assert "Range" not in figures.explain_table("leaf", leaf.where("rest > 1")).query_plan
