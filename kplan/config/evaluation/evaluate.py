@@ -226,15 +226,20 @@ def _convert_to_common_type(
     node: ast.Conditional, value: Value, other: ast.Node, scope: Scope
 ) -> Value:
     """Bring the chosen result to the type that both results have in common."""
+    marked = False
     try:
         unchosen = evaluate(other, scope)
+        if type(value) is type(unchosen) and type(value) in PLAIN_TYPES:
+            return value
+        foreign, marked = type_of(unchosen), unmark(unchosen)[1]
     except EvaluationError:
-        return value  # its type is not known, so it does not constrain
-    if type(value) is type(unchosen) and type(value) in PLAIN_TYPES:
-        return value
-    own, foreign = type_of(value), type_of(unchosen)
+        known = _failed_type(other, scope)
+        if known is None:
+            return value  # its type is not known, so it does not constrain
+        foreign = known
+    own = type_of(value)
     if own == foreign or _has_open_element_type(own, foreign):
-        return mark(value, sensitive=unmark(unchosen)[1])
+        return mark(value, sensitive=marked)
     common = unify((own, foreign))
     if common is None:
         names = type_name(own), type_name(foreign)
@@ -242,7 +247,20 @@ def _convert_to_common_type(
         detail = f"The results are of different types: {first} if true, {second} if false."
         at = node.then.start, node.otherwise.end
         raise evaluation_error(OperandError("KP155", detail), node, scope, evaluate, at) from None
-    return mark(convert(value, common), sensitive=unmark(unchosen)[1])
+    return mark(convert(value, common), sensitive=marked)
+
+
+def _failed_type(node: ast.Node, scope: Scope) -> Type | None:
+    """Return the type of what has no value, if it shows: that of a conditional does."""
+    while isinstance(node, ast.Wrapped):
+        node = node.inner
+    if not isinstance(node, ast.Conditional):
+        return None
+    try:
+        results = [type_of(evaluate(each, scope)) for each in (node.then, node.otherwise)]
+    except EvaluationError:
+        return None
+    return unify(results)
 
 
 def _has_open_element_type(own: Type, foreign: Type) -> bool:
