@@ -1,6 +1,5 @@
 """What is wrong with the declarations of a module before anything is evaluated."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kplan.config.declarations.body_schema import (
@@ -17,13 +16,13 @@ from kplan.config.modules.connection import misplaced_providers
 from kplan.config.modules.resource_block import resource_problems
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
+from kplan.config.syntax.tree_walk import QUOTED_REFERENCE
 from kplan.kinds.base import ResourceKind
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic
 
 _DEPENDS_ON_SUMMARY = SUMMARIES["KP101"]
 _DEPENDS_ON_HINT = "Name resources and modules: depends_on = [kafka_topic.NAME, module.NAME]."
-_REFERENCE = re.compile(r"\s*[^\W\d][\w-]*(?:\s*\.\s*[^\W\d][\w-]*|\s*\[[^\]]*\])*\s*").match
 _VALUE_BLOCKS = ("lifecycle", "provisioner", "connection")
 VALUE_BLOCK_SCHEMAS: Mapping[tuple[str, str], BodySchema] = {
     ("resource", "terraform_data"): BodySchema(
@@ -127,7 +126,7 @@ def _is_reference(node: ast.Node) -> bool:
 
 def _quoted_problems(node: ast.Literal, text: str, origin: Origin) -> Iterator[Diagnostic]:
     """Find what is no reference in one that is quoted, as before Terraform 0.12."""
-    read = _REFERENCE(text)
+    read = QUOTED_REFERENCE.match(text)
     end = read.end() if read else 0
     if end < len(text):
         start = node.start + 1 + end

@@ -16,7 +16,7 @@ from kplan.config.syntax.parse import (
     parse_template,
 )
 from kplan.config.syntax.source import MAX_DEPTH, Origin, Source
-from kplan.config.syntax.tree_walk import map_offsets, references
+from kplan.config.syntax.tree_walk import argument_references, map_offsets
 from kplan.config.values.number import NumberError, parse_number
 from kplan.model.diagnostic import Diagnostic
 
@@ -262,7 +262,7 @@ class _BodyReader:
         )
         node = node or self._node(value)
         attributes[name] = ast.Attribute(
-            member.start, value.end, name, member.end, node, references(node)
+            member.start, value.end, name, member.end, node, argument_references(name, node)
         )
 
     # ---- expressions

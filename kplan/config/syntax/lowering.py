@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeAlias
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.grammar import ParserText, SyntaxProblem
 from kplan.config.syntax.template import assemble_template
-from kplan.config.syntax.tree_walk import references
+from kplan.config.syntax.tree_walk import argument_references
 from kplan.config.values.number import NumberError, clean_text, parse_number
 
 # lark's Tree and Token; the module that imports lark is the parser's wall, and lark is untyped here
@@ -54,7 +54,7 @@ class Lowering:
     def _attribute(self, found: Tree) -> ast.Attribute:
         start, end, name = self._span(found.children[0].children[0])
         value = self.node(found.children[2])
-        return ast.Attribute(start, value.end, name, end, value, references(value))
+        return ast.Attribute(start, value.end, name, end, value, argument_references(name, value))
 
     def _block(self, found: Tree) -> ast.Block:
         start, _, word = self._span(found.children[0].children[0])

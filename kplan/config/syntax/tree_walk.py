@@ -1,6 +1,7 @@
 """Going over syntax trees without evaluating them."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from kplan.config.syntax import tree as ast
@@ -88,6 +89,30 @@ def references(node: ast.Node) -> tuple[ast.Reference, ...]:
         else:
             pending.extend((child, bound) for child in children(each))
     return tuple(sorted(found))
+
+
+_DEPENDS_ON = "depends_on"
+QUOTED_REFERENCE = re.compile(
+    r"\s*([^\W\d][\w-]*(?:\s*\.\s*[^\W\d][\w-]*)*)(?:\s*\.\s*[^\W\d][\w-]*|\s*\[[^\]]*\])*\s*"
+)
+"""A reference as text: as before Terraform 0.12, and in JSON. The group ends at the first index."""
+
+
+def argument_references(name: str, value: ast.Node) -> tuple[ast.Reference, ...]:
+    """List the references of an argument; those of `depends_on` may be quoted."""
+    found = references(value)
+    if name != _DEPENDS_ON or not isinstance(value, ast.Tuple):
+        return found
+    return tuple(sorted((*found, *_quoted_references(value.items))))
+
+
+def _quoted_references(nodes: Iterable[ast.Node]) -> Iterator[ast.Reference]:
+    for each in nodes:
+        text = each.value if isinstance(each, ast.Literal) else None
+        if isinstance(text, str) and (read := QUOTED_REFERENCE.fullmatch(text)):
+            root, *steps = map(str.strip, read[1].split("."))
+            start = each.start + 1  # behind the quote
+            yield ast.Reference(start + read.start(1), start + read.end(1), root, tuple(steps))
 
 
 def _reference(node: ast.Node) -> tuple[ast.Reference | None, ast.Node]:

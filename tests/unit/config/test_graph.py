@@ -122,6 +122,35 @@ output "o" {{ value = {value} }}
     assert [each for each in targets if each != "output.o -> local.k"] == wanted
 
 
+@pytest.mark.parametrize("name", ["main.tf", "main.tf.json"])
+def test_references_of_depends_on_may_be_quoted_and_count_as_others(
+    tmp_path: Path, name: str
+) -> None:
+    """As before Terraform 0.12, and in JSON: `terraform validate` refuses what is not declared."""
+    quoted = '["kafka_topic.t", "kafka_topic.t[0]", "module.gone", "kafka_topic.gone[each.key]"]'
+    text = f"""
+resource "kafka_topic" "t" {{
+  name = "t"
+}}
+resource "kafka_topic" "u" {{
+  name       = "u"
+  depends_on = {quoted}
+}}
+"""
+    if name.endswith(".json"):
+        topics = f'{{"t": {{"name": "t"}}, "u": {{"name": "u", "depends_on": {quoted}}}}}'
+        text = f'{{"resource": {{"kafka_topic": {topics}}}}}'
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    found = build_graph(tmp_path, Inputs(), KINDS)
+    told = [
+        (each.code, text.splitlines()[at.line - 1][at.column - 1 : at.end_column - 1])
+        for each in found.diagnostics
+        if (at := each.subject) is not None
+    ]
+    assert sorted(told) == [("KP142", "kafka_topic.gone"), ("KP143", "module.gone")]
+    assert ("kafka_topic.u", "kafka_topic.t") in [(start, end) for start, end in found.graph.edges]
+
+
 def test_what_is_handed_to_a_module_depends_on_the_block_where_it_differs_per_instance(
     tmp_path: Path,
 ) -> None:
