@@ -105,17 +105,20 @@ def _topic_owner(name: str) -> str:
     return "kplan" if is_own(name) else "Kafka"
 
 
+_MAX_INT16, _MAX_INT32 = 2**15 - 1, 2**31 - 1
+"""The largest replication factor, and the largest number of partitions or broker id, that Kafka's
+protocol has room for (CreateTopicsRequest)."""
+
+
 def _count_problems(name: str, partitions: int | None, factor: int | None) -> Iterator[Problem]:
-    if partitions is not None and partitions < 1:
-        yield Problem(
-            "KP204", f'Topic "{name}" needs at least 1 partition, got {partitions}.',
-            path=("partitions",),
-        )  # fmt: skip
-    if factor is not None and not 1 <= factor <= 32_767:  # noqa: PLR2004 - an int16 in the protocol
-        yield Problem(
-            "KP205", f'Topic "{name}" needs at least 1 replica, got {factor}.',
-            path=("replication_factor",),
-        )  # fmt: skip
+    counts = (
+        ("KP204", "partition", partitions, _MAX_INT32, "partitions"),
+        ("KP205", "replica", factor, _MAX_INT16, "replication_factor"),
+    )
+    for code, what, count, most, attribute in counts:
+        if count is not None and not 1 <= count <= most:
+            limit = f"needs at least 1 {what}" if count < 1 else f"takes at most {most:,} {what}s"
+            yield Problem(code, f'Topic "{name}" {limit}, got {count}.', path=(attribute,))
 
 
 def _assignment_problems(
@@ -140,11 +143,12 @@ def _assignment_problems(
             path,
         )
     for partition, replicas in enumerate(assignment):
-        if not replicas or len(set(replicas)) < len(replicas) or min(replicas) < 0:
+        is_distinct = 0 < len(set(replicas)) == len(replicas)
+        if not is_distinct or not 0 <= min(replicas) <= max(replicas) <= _MAX_INT32:
             yield Problem(
                 "KP206",
                 f'Partition {partition} of topic "{name}" is assigned to {list(replicas)}; '
-                "broker ids must be distinct and not negative.",
+                f"broker ids must be distinct, and from 0 to {_MAX_INT32:,}.",
                 path=path,
             )
 

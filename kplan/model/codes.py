@@ -200,7 +200,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP405": "ACL matches no topic",
     "KP406": "No principal can read the topic",
     "KP407": "No principal can write to the topic",
-    "KP408": "Name ends in * but pattern is literal",
+    "KP408": "Star in a name stands for itself",
     "KP409": "Principal matches no login format",
     "KP410": "Lint is incomplete",
     # access

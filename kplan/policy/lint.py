@@ -60,14 +60,15 @@ def _lint_acl(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
         for problem in AclKind().check(acl_from_binding(acl)):
             yield _warning(estate, acl, "KP401", problem.detail, problem.hint)
     if acl.resource_name.endswith("*") and acl.resource_name != "*":
-        kind = "prefix" if acl.pattern_type == "PREFIXED" else "literal name"
+        is_prefix, begin = acl.pattern_type == "PREFIXED", acl.resource_name.rstrip("*")
+        what = "a prefix that ends in a star" if is_prefix else "a literal name with a star"
+        pattern = "" if is_prefix else ' and resource_pattern_type_filter = "Prefixed"'
         yield _warning(
             estate,
             acl,
             "KP408",
-            f'"{acl.resource_name}" is a literal name with a star, as a {kind}.',
-            f'For all names that begin so: resource_name = "{acl.resource_name.rstrip("*")}" and '
-            'resource_pattern_type_filter = "Prefixed".',
+            f'"{acl.resource_name}" is {what}: it matches only names that have the star, too.',
+            f'For all names that begin so: resource_name = "{begin}"{pattern}.',
         )
     yield from _lint_principal(estate, acl)
 

@@ -45,6 +45,7 @@ def test_a_good_topic_has_no_problem(value: Topic) -> None:
         (topic("__consumer_offsets"), "KP207", ("name",)),
         (topic("__kplan_state"), "KP207", ("name",)),
         (topic(partitions=0), "KP204", ("partitions",)),
+        (topic(partitions=2**31), "KP204", ("partitions",)),
         (topic(replication_factor=0), "KP205", ("replication_factor",)),
         (topic(replication_factor=40_000), "KP205", ("replication_factor",)),
         (
@@ -56,6 +57,7 @@ def test_a_good_topic_has_no_problem(value: Topic) -> None:
         (topic(replica_assignment=((1, 2), (1,))), "KP206", ("replica_assignment",)),
         (topic(replica_assignment=((1, 1),)), "KP206", ("replica_assignment",)),
         (topic(replica_assignment=((-1,),)), "KP206", ("replica_assignment",)),
+        (topic(replica_assignment=((1, 2**31),)), "KP206", ("replica_assignment",)),
         (topic(replica_assignment=((),)), "KP206", ("replica_assignment",)),
         (topic(config={"retention.ms": "1" * 40_000}), "KP208", ("config", "retention.ms")),
         (topic(config={"retention.ms": "1" * 10_000}), "KP208", ("config", "retention.ms")),
@@ -69,6 +71,11 @@ def test_a_good_topic_has_no_problem(value: Topic) -> None:
 def test_a_mistake_is_told_at_its_attribute(value: Topic, code: str, path: tuple[str, ...]) -> None:
     """K4-17, K4-18, K4-29, K4-30."""
     assert codes(KIND.check(value)) == [(code, path, False)]
+
+
+def test_a_count_that_is_too_large_is_told_with_the_largest() -> None:
+    (problem,) = KIND.check(topic(replication_factor=40_000))
+    assert "takes at most 32,767 replicas, got 40000" in problem.detail
 
 
 def test_a_number_that_is_none_of_kafkas_is_a_mistake_and_no_crash() -> None:

@@ -134,6 +134,18 @@ def test_a_star_at_the_end_of_a_name_is_no_wildcard() -> None:
     assert "KP408" in codes([READER, WRITER, binding("READ", "pay.*")])
 
 
+def test_the_way_out_of_a_star_names_what_is_to_be_changed() -> None:
+    literal, prefix = (
+        next(
+            each for each in lint_acls(AclInventory(frozenset({acl}), None)) if each.code == "KP408"
+        )
+        for acl in (binding("READ", "pay.*"), binding("READ", "pay.*", pattern_type="PREFIXED"))
+    )
+    assert 'resource_name = "pay." and resource_pattern_type_filter = "Prefixed"' in literal.hint
+    assert '"pay.*" is a prefix that ends in a star' in prefix.detail
+    assert 'resource_name = "pay.".' in prefix.hint
+
+
 def test_a_principal_of_another_shape_than_logins_get_is_told() -> None:
     certificate = binding("READ", principal="User:CN=app,O=shop")
     assert codes([READER, WRITER, certificate], principal="User:kplan") == ["KP409"]
