@@ -252,7 +252,7 @@ def _convert_to_common_type(
 
 def _failed_type(node: ast.Node, scope: Scope) -> Type | None:
     """Return the type of what has no value, if it shows: that of a conditional does."""
-    while isinstance(node, ast.Wrapped):
+    while isinstance(node, ast.Group):
         node = node.inner
     if not isinstance(node, ast.Conditional):
         return None
