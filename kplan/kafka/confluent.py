@@ -150,6 +150,11 @@ MIN_TIMEOUT_S = 0.001
 
 _POLL_S = 0.2
 
+_REFRESH = {"topic.metadata.refresh.interval.ms": "1000"}
+"""For some seconds brokers name one that has died as the controller, and librdkafka waits for it
+until it asks again: by default after five minutes, and never twice within ten seconds.
+"""
+
 
 class _NamedItem(Protocol):
     @property
@@ -180,7 +185,10 @@ class ConfluentCluster:
         """
         try:
             bearer = {"oauth_cb": _token_callback(tokens, timeouts)} if tokens else {}
-            self._admin: AdminClient | None = AdminClient({**settings, **bearer}, logger=LOGGER)  # type: ignore[dict-item] # it takes functions too
+            self._admin: AdminClient | None = AdminClient(
+                {**settings, **bearer, **_REFRESH},  # type: ignore[dict-item] # it takes functions too
+                logger=LOGGER,
+            )
         except KafkaException as failure:
             raise ClusterError(
                 f"librdkafka does not take the settings: {_kafka_error(failure).str()}.",

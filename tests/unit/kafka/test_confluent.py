@@ -1,9 +1,11 @@
 """The confluent driver without a broker: what it sends, and what it makes of answers."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,10 @@ from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic
 from kplan.kafka import confluent
 from kplan.kafka.confluent import ConfluentCluster
 from kplan.kafka.settings.connection import Seconds, Timeouts
+from kplan.kafka.wire import messages
+from kplan.kafka.wire.messages import Message
 from kplan.model.errors import ClusterError, Refusal, RefusalOrigin
+from tests.unit.kafka.wire.fake_broker import fake_broker
 
 Answer = Callable[[str], object]
 
@@ -172,6 +177,39 @@ def test_an_error_is_told_by_kafkas_name_and_doubt_is_doubt(
     admin.answer = failing(code, "so it is")
     found = only(cluster().create_topics([NewTopic("a")]))
     assert (found.error, found.origin, found.message) == (wanted, origin, "so it is")
+
+
+def test_a_controller_that_has_died_is_not_waited_for() -> None:
+    """Brokers name it until its session has ended; librdkafka would ask after five minutes."""
+    with fake_broker() as broker, closing(socket.create_server(("127.0.0.1", 0))) as dead:
+        port = dead.getsockname()[1]
+        dead.close()
+        controllers = [2]
+
+        def nodes(_: Message) -> Message:
+            answer = messages.METADATA.response
+            brokers = [
+                answer.MetadataResponseBroker(node_id=number, host="127.0.0.1", port=at)
+                for number, at in ((1, broker.port), (2, port))
+            ]
+            return answer(
+                cluster_id="fake", brokers=brokers, controller_id=controllers[-1], topics=[]
+            )
+
+        broker.on(messages.METADATA, nodes)
+        made = messages.CREATE_TOPICS.response
+        broker.on(
+            messages.CREATE_TOPICS,
+            made(topics=[made.CreatableTopicResult(name="a", error_code=0)]),
+        )
+        found = ConfluentCluster(
+            {"bootstrap.servers": str(broker.endpoint)}, Timeouts(request_s=Seconds(20))
+        )
+        timer = threading.Timer(0.5, controllers.append, [1])
+        timer.start()
+        assert found.create_topics([NewTopic("a")]) == {"a": None}
+        timer.join()
+        found.close()
 
 
 def test_words_of_librdkafkas_own_give_way_to_the_meaning_of_the_code(admin: Admin) -> None:
