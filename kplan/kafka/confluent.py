@@ -338,6 +338,8 @@ def _refusal(error: KafkaError) -> Refusal:
         return broker_refusal(code, text if has_own_words else None)
     if code in _UNSENT_CODES:
         return client_refusal(CLIENT_INVALID, text)
+    if any(each in text for each in _UNSENT_STATES):
+        return client_refusal(CLIENT_NOT_SENT, f"Nothing was sent: {text}.")
     is_timeout = code in {KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE}  # noqa: SLF001 - public names
     return client_refusal(CLIENT_TIMED_OUT if is_timeout else CLIENT_DISCONNECTED, text)
 
@@ -345,6 +347,10 @@ def _refusal(error: KafkaError) -> Refusal:
 _UNSENT_CODES = frozenset(
     (KafkaError._INVALID_ARG, KafkaError._CONFLICT, KafkaError._UNSUPPORTED_FEATURE)  # noqa: SLF001
 )
+
+
+_UNSENT_STATES = ("waiting for controller", "waiting for broker")
+"""How librdkafka names the states of a request before it is sent; its codes do not tell them."""
 
 
 def _kafka_error(failure: KafkaException) -> KafkaError:

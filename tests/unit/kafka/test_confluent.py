@@ -179,6 +179,18 @@ def test_an_error_is_told_by_kafkas_name_and_doubt_is_doubt(
     assert (found.error, found.origin, found.message) == (wanted, origin, "so it is")
 
 
+@pytest.mark.parametrize("state", ["waiting for controller", "waiting for broker"])
+def test_what_librdkafka_did_not_send_is_not_in_doubt(admin: Admin, state: str) -> None:
+    admin.answer = failing(-185, f"Timed out {state}")
+    found = only(cluster().create_topics([NewTopic("a")]))
+    assert (found.error, found.message) == (
+        "CLIENT_NOT_SENT",
+        f"Nothing was sent: Timed out {state}.",
+    )
+    admin.answer = failing(-185, "Timed out waiting for response from broker")
+    assert only(cluster().create_topics([NewTopic("a")])).error == "CLIENT_TIMED_OUT"
+
+
 def test_a_controller_that_has_died_is_not_waited_for() -> None:
     """Brokers name it until its session has ended; librdkafka would ask after five minutes."""
     with fake_broker() as broker, closing(socket.create_server(("127.0.0.1", 0))) as dead:
@@ -262,7 +274,8 @@ def test_a_cluster_that_does_not_answer_is_in_doubt_in_time_and_nothing_is_print
     assert _threads() > before
     start = time.monotonic()
     found = only(nobody.create_topics([NewTopic("a")]))
-    assert found.error == "CLIENT_TIMED_OUT"
+    assert found.error == "CLIENT_NOT_SENT"
+    assert "Nothing was sent: " in found.message
     assert time.monotonic() - start < 5
     nobody.close()
     assert _threads() == before, "librdkafka's threads are gone (K117-06)"
