@@ -89,11 +89,13 @@ def open_project(
     also: frozenset[str] = frozenset(),
     *,
     defers: bool = False,
+    check: Callable[[Configuration], None] | None = None,
 ) -> Iterator[OpenProject]:
     """Load, lock, read the state and connect: checks without network come first.
 
     `also` are keys of connections that are opened if declared, even where nothing uses them. With
-    `defers` data sources that depend on resources are left for later.
+    `defers` data sources that depend on resources are left for later. `check` is one more check
+    before anything is connected.
 
     Raises:
         ConfigError: the configuration has errors.
@@ -103,7 +105,7 @@ def open_project(
 
     """
     ports.progress.stage("Reading configuration")
-    configuration = load_with_data(project, ports, defers=defers)
+    configuration = load_with_data(project, ports, defers=defers, check=check)
     with lock_state(project, ports):
         journal = project.store.read_journal()
         state = read_or_create_state(project)
@@ -116,7 +118,13 @@ def open_project(
             yield OpenProject(configuration, state, clusters, journal, later)
 
 
-def load_with_data(project: Project, ports: Ports, *, defers: bool = False) -> Configuration:
+def load_with_data(
+    project: Project,
+    ports: Ports,
+    *,
+    defers: bool = False,
+    check: Callable[[Configuration], None] | None = None,
+) -> Configuration:
     """Load the configuration with its data sources, read over connections of their own.
 
     Raises:
@@ -125,6 +133,8 @@ def load_with_data(project: Project, ports: Ports, *, defers: bool = False) -> C
 
     """
     configuration = load_checked(project)
+    if check is not None:
+        check(configuration)
     if not configuration.lacks_data:
         return configuration
     ports.progress.stage("Reading data sources")

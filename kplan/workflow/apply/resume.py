@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from kplan.apply.progress import ApplyProgress, ChangeProgress
 from kplan.apply.visibility import wait_until_visible
@@ -49,13 +50,13 @@ def resume_apply(
         raise UsageError(_NOTHING_TO_RESUME)
     values = {**journal.header.variables, **project.inputs.values}
     project = replace(project, inputs=replace(project.inputs, values=values))
-    with open_project(project, ports, defers=True) as opened:
+    secrets = journal.header.secret_variables
+    check = partial(check_secrets_given, "The interrupted apply", secrets)
+    with open_project(project, ports, defers=True, check=check) as opened:
         if opened.journal is None:  # another run has finished it meanwhile
             raise UsageError(_NOTHING_TO_RESUME)
         check_policy_principal(opened.configuration, options.policies)
         journal = opened.journal
-        secrets = journal.header.secret_variables
-        check_secrets_given("The interrupted apply", secrets, opened.configuration)
         found = settle_data(opened, journal.changes, is_narrow=True)
         resources = tuple(_approved_resources(found.configuration, journal.changes))
         found = replace(found, configuration=replace(found.configuration, resources=resources))

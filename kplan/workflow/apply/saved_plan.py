@@ -149,13 +149,13 @@ def apply_reviewed(
     check_not_expired(saved.metadata, ports.now())
     inputs = replace(project.inputs, values=saved.metadata.variables)
     project = replace(project, inputs=inputs)
-    with open_project(project, ports, defers=True) as opened:
+    check = partial(check_secrets_given, "The plan", saved.metadata.secret_variables)
+    with open_project(project, ports, defers=True, check=check) as opened:
         found = settle_data(opened, saved.plan.changes, is_narrow=not saved.plan.is_complete)
         check_signature_required(found.configuration, approval.signature)
         options = replace(options, policies=_planned_policies(saved.plan, options.policies))
         check_policy_principal(found.configuration, options.policies)
         _check_policy_sources(saved.plan, found.configuration, options.policies, ports)
-        check_secrets_given("The plan", saved.metadata.secret_variables, found.configuration)
         _check_applicable(saved, found, options)
         try:
             made, stale = _rebase_plan(saved, found, on_stale, (options, ports))

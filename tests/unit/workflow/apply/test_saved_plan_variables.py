@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.port import Cluster
 from kplan.config.inputs import Inputs, VariableText
-from kplan.model.errors import ConfigError, KplanError, StalePlanError
+from kplan.config.load import Configuration
+from kplan.model.errors import AuthError, ConfigError, KplanError, StalePlanError
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import make_plan, save_plan
@@ -128,6 +130,24 @@ def test_the_default_does_not_take_the_place_of_a_value_that_is_not_in_the_file(
     assert site.cluster.topics()
     site.write(MAIN.replace("4 }", "5 }"))
     assert applied(site, saved(site, variants(site.folder)["options"]), Inputs()).is_approved
+
+
+def test_a_password_that_is_not_given_again_is_named_before_the_login(site: ProjectHarness) -> None:
+    """The login with its default fails, and says nothing of the variable."""
+    secret = Inputs(environ={"KPLAN_VAR_password": "hush-hush"})
+    path = saved(site, replace(variants(site.folder)["options"], environ=secret.environ))
+
+    def log_in(configuration: Configuration, _: str) -> Cluster:
+        if not configuration.variables["password"].is_given:
+            raise AuthError("User name or password is wrong.")
+        return site.cluster
+
+    hands = ApplyHandlers(lambda _: False, site.watcher)
+    outside = (replace(site.ports, connect=log_in), hands)
+    with pytest.raises(KplanError, match="sensitive variables: password"):
+        apply_saved(site.project, path, PlanOptions(), outside)
+    apply_saved(replace(site.project, inputs=secret), path, PlanOptions(), outside)
+    assert site.cluster.topics()
 
 
 def test_a_plan_for_a_named_state_is_not_recorded_in_another(site: ProjectHarness) -> None:
