@@ -111,10 +111,12 @@ def apply_saved(
 def _check_state_file(saved: SavedPlan, project: Project) -> None:
     """Check that a plan for a named state file is not recorded in another one.
 
-    A state that no apply has written has no lineage that would tell.
+    A state that no apply has written has no lineage that would tell. One that KPLAN_STATE names for
+    every command is not meant for this plan.
     """
     named = saved.metadata.state_file
-    if named and not project.is_state_named and Path(named) != project.state_path.absolute():
+    is_known = project.is_state_exact or (project.is_state_named and saved.plan.based_on.serial)
+    if named and not is_known and Path(named) != project.state_path.absolute():
         raise StalePlanError(
             f"The plan was made for the state in {named}; this apply would write to "
             f"{project.store.location}.",

@@ -169,8 +169,9 @@ def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResul
         if found.journal is not None:
             ports.progress.note("To finish it: kplan apply -resume")
         made = plan_open_project(found, options, ports)
-    state_file = str(project.state_path.absolute()) if project.is_state_named else ""
-    return replace(made, state_file=state_file)
+    # KPLAN_STATE says nothing where a state block names another place.
+    is_used = project.is_state_named and project.store.location == project.file_store.location
+    return replace(made, state_file=str(project.state_path.absolute()) if is_used else "")
 
 
 def _build_with_data(

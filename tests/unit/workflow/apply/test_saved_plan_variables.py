@@ -10,6 +10,7 @@ from kplan.cluster.port import Cluster
 from kplan.config.inputs import Inputs, VariableText
 from kplan.config.load import Configuration
 from kplan.model.errors import AuthError, ConfigError, KplanError, StalePlanError
+from kplan.state.file_store import FileStore
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import make_plan, save_plan
@@ -162,8 +163,26 @@ def test_a_plan_for_a_named_state_is_not_recorded_in_another(site: ProjectHarnes
     with pytest.raises(StalePlanError, match=r"made for the state in .*elsewhere.json") as told:
         applied(site, path, inputs)
     assert f"-state={elsewhere}" in told.value.hint
+    by_environment = replace(site.project, inputs=inputs, is_state_named=True)
+    hands = ApplyHandlers(lambda _: False, site.watcher)
+    with pytest.raises(StalePlanError, match=r"made for the state in .*elsewhere.json"):
+        apply_saved(by_environment, path, PlanOptions(), (site.ports, hands))
     assert not site.cluster.topics()
     hands = ApplyHandlers(lambda _: False, site.watcher)
     apply_saved(named, path, PlanOptions(), (site.ports, hands))
     assert site.cluster.topics()
     assert elsewhere.exists()
+
+
+def test_a_state_file_that_the_environment_names_is_nothing_to_a_state_block(
+    site: ProjectHarness,
+) -> None:
+    inputs = variants(site.folder)["options"]
+    remote = FileStore(site.folder / "remote.json")
+    project = replace(site.project, inputs=inputs, is_state_named=True, remote_store=lambda: remote)
+    path = site.folder / "p.kplan"
+    save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports)
+    hands = ApplyHandlers(lambda _: False, site.watcher)
+    moved = replace(project, state_path=site.folder / "other.json")
+    apply_saved(moved, path, PlanOptions(), (site.ports, hands))
+    assert (site.folder / "remote.json").exists()
