@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hmac import compare_digest
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
@@ -147,6 +147,15 @@ class ResourceKind(Protocol):
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
         """Return which of the applied changes this broker serves, with the uid of each object."""
+        ...
+
+
+@runtime_checkable
+class SecretKind(Protocol):
+    """A kind with secrets: a plan from a file, and a journal, hold only their marks."""
+
+    def has_secrets(self, step: Step, change: Change) -> bool:
+        """Whether the secrets that the step sends are the planned ones."""
         ...
 
 

@@ -167,7 +167,7 @@ class BrokerConfigKind(NamedConfigKind):
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
     ) -> Mapping[Identity, ItemResult]:
         """Set and reset; a secret that is not the planned one is not sent."""
-        odd = {each.identity for each in changes if not self._has_secrets(step, each)}
+        odd = {each.identity for each in changes if not self.has_secrets(step, each)}
         other = client_refusal(CLIENT_SECRET_DIFFERS, "A secret is not the planned one.")
         fine = [each for each in changes if each.identity not in odd]
         return dict.fromkeys(odd, other) | dict(super().apply(cluster, step, fine))
@@ -267,8 +267,8 @@ class BrokerConfigKind(NamedConfigKind):
             resource, {**changed, **secrets}, _sort_keys({*gone, *forgotten})
         )
 
-    def _has_secrets(self, step: Step, change: Change) -> bool:
-        """Whether the secrets that are sent are the planned ones: a file has their marks only."""
+    def has_secrets(self, step: Step, change: Change) -> bool:
+        """Compare the secrets that are sent with their marks."""
         after: BrokerConfig | None = change.after  # type: ignore[assignment] # a change of this kind
         if after is None or self.is_removal(step, change):
             return True

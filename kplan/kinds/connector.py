@@ -203,7 +203,7 @@ class ConnectorKind:
             return _by_identity(connect.delete_connectors([str(each.identity) for each in changes]))
         missing = client_refusal(CLIENT_SECRET_DIFFERS, "A secret is not the planned one.")
         unknown: dict[Identity, ItemResult] = {
-            each.identity: missing for each in changes if not _has_secrets(each)
+            each.identity: missing for each in changes if not self.has_secrets(step, each)
         }
         known = [each for each in changes if each.identity not in unknown]
         if step == RENAME:
@@ -223,6 +223,14 @@ class ConnectorKind:
         specs = [_spec(each) for each in changes if _is_configured(each)]
         answers = _by_identity(connect.validate_connectors(specs)) if specs else {}
         return {name: each or {} for name, each in answers.items()}
+
+    def has_secrets(self, step: Step, change: Change) -> bool:
+        """Compare all secrets, which are sent together; a worker may return a mask for one."""
+        return step == DELETE or all(
+            (value := _after(change).config_sensitive.get(key)) is not None
+            and (is_marked(mark, value, "") if mark else not _MASK.fullmatch(value))
+            for key, mark in _after(change).marks.items()
+        )
 
     def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         """Look at config and state."""
@@ -351,16 +359,6 @@ def _name(value: object) -> str:
 def _after(change: Change) -> KafkaConnector:
     assert isinstance(change.after, KafkaConnector)  # noqa: S101 - not a deletion
     return change.after
-
-
-def _has_secrets(change: Change) -> bool:
-    """Whether the secrets are the planned ones: a file has only marks, and a service a mask."""
-    after = _after(change)
-    return all(
-        (value := after.config_sensitive.get(key)) is not None
-        and (is_marked(mark, value, "") if mark else not _MASK.fullmatch(value))
-        for key, mark in after.marks.items()
-    )
 
 
 def _spec(change: Change) -> NewConnector:

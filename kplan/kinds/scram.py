@@ -20,6 +20,7 @@ REMOVE = Step(8, "alter_scram_users")
 REPLACE_REMOVE = Step(33, "alter_scram_users")
 REPLACE_SET = Step(34, "alter_scram_users")
 SET = Step(39, "alter_scram_users")
+_REMOVALS = (REMOVE, REPLACE_REMOVE)
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 FEWEST, MOST = 4096, 16384
@@ -156,12 +157,10 @@ class ScramKind:
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
     ) -> Mapping[Identity, ItemResult]:
         """Set or delete."""
-        is_removal = step in {REPLACE_REMOVE, REMOVE}
+        is_removal = step in _REMOVALS
         specs = {each.identity: _alteration(each, is_removal=is_removal) for each in changes}
         # A deletion has no password, so one that is unknown must never be sent as if it were one.
-        unknown = {
-            each.identity for each in changes if not is_removal and not self._has_password(each)
-        }
+        unknown = {each.identity for each in changes if not self.has_secrets(step, each)}
         answers = cluster.alter_scram_users(
             [spec for name, spec in specs.items() if name not in unknown]
         )
@@ -183,7 +182,7 @@ class ScramKind:
 
     def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         """Check the iterations; a new password is visible only if they changed."""
-        if step in {REPLACE_REMOVE, REMOVE}:
+        if step in _REMOVALS:
             return self.identify(change.before) not in reading.objects  # type: ignore[arg-type] # deletes have one
         live = reading.objects.get(change.identity)
         after: ScramCredential = change.after  # type: ignore[assignment] # only deletes have none
@@ -200,8 +199,10 @@ class ScramKind:
         held = self._kind_snapshot(cluster.scram_users(broker=broker)).objects
         return {change.identity: "" for change in changes if _is_visible(self, change, held)}
 
-    def _has_password(self, change: Change) -> bool:
-        """Whether the password is the planned one: a plan from a file has its mark only."""
+    def has_secrets(self, step: Step, change: Change) -> bool:
+        """Compare the password with its mark."""
+        if step in _REMOVALS:
+            return True
         after: ScramCredential = change.after  # type: ignore[assignment] # not a deletion
         is_given = after.password is not None or after.password_wo is not None
         return is_given and self._has_marked_password(after.password_mark, after)

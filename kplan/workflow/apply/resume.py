@@ -22,7 +22,7 @@ from kplan.workflow.apply.wait import pending_change
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.plan import PlanResult, plan_open_project
-from kplan.workflow.plan.saved import check_secrets_given
+from kplan.workflow.plan.saved import check_planned_secrets, check_secrets_given
 from kplan.workflow.policy.policy import check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
 
@@ -41,7 +41,7 @@ def resume_apply(
 
     Raises:
         UsageError: no apply was interrupted.
-        KplanError: a sensitive variable that had a value has its default now.
+        KplanError: a sensitive variable that had a value has its default now, or another value.
         StalePlanError: what is left would do something else than what was approved.
 
     """
@@ -73,6 +73,7 @@ def resume_apply(
                 f"Not what the interrupted apply was approved for: {', '.join(others)}.",
                 "kplan apply plans the current configuration and asks for approval.",
             )
+        check_planned_secrets("The interrupted apply", made.plan)
         before = tuple(_outcomes_before(journal, made))
         hands.watcher.on_outcomes(before)
         done = execute_plan(project, found, made, options, (ports, hands))

@@ -41,6 +41,7 @@ from kplan.workflow.plan.saved import (
     check_approval,
     check_derived,
     check_plan_is_saved,
+    check_planned_secrets,
     check_secrets_given,
     check_signature_required,
     read_saved_plan,
@@ -169,6 +170,7 @@ def apply_reviewed(
         made = replace(made, plan=check_plan_controller_access(made.plan, found.clusters))
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
+        check_planned_secrets("The plan", made.plan)
         hands.show(made)
         done = execute_plan(project, found, made, options, outside)
         refused = tuple(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.kinds.base import SecretKind
 from kplan.kinds.schema import to_reviewed_document
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, StalePlanError
@@ -14,6 +15,7 @@ from kplan.model.state import Snapshot
 from kplan.plan.build import build_plans
 from kplan.plan.digest import is_effective, with_checksum
 from kplan.plan.request import PlanRequest
+from kplan.report.documents.plan import names_text
 from kplan.state.plan_file import NO_SIGNATURE, SavedPlan, SignatureCheck, read_plan
 
 _PLAN_AGAIN_HINT = "Make the plan again: kplan plan -out FILE"
@@ -165,6 +167,27 @@ def _follows(change: Change, derived: Mapping[ObjectKey, Change]) -> bool:
     if own is None or own.after is None or change.after is None:
         return (own is None or own.after is None) and change.after is None
     return to_reviewed_document(own.after) == to_reviewed_document(change.after)
+
+
+def check_planned_secrets(what: str, plan: Plan) -> None:
+    """Check that no secret that is to be sent differs from the one that `what` was made with.
+
+    Raises:
+        KplanError: one does; nothing was changed.
+
+    """
+    kinds = {each.name: each for each in KINDS}
+    odd = [
+        str(change.address)
+        for change in plan.allowed_changes
+        if isinstance(kind := kinds[change.kind], SecretKind)
+        and not all(kind.has_secrets(step, change) for step in kind.steps(change))
+    ]
+    if odd:
+        raise KplanError(
+            f"{what} was made with other secrets for: {names_text(odd)}. Nothing was changed.",
+            "Give the same secrets again, or plan the current configuration: kplan apply",
+        )
 
 
 def check_secrets_given(what: str, names: Sequence[str], configuration: Configuration) -> None:

@@ -1,24 +1,33 @@
 """Passwords of users: on the way from the configuration to the cluster, and nowhere else."""
 
 import zipfile
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import ScramAlteration, ScramUser
-from kplan.config.inputs import Inputs
+from kplan.config.inputs import Inputs, VariableText
+from kplan.model.errors import KplanError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.report import views
 from kplan.report.format import PLAIN_STYLE
 from kplan.workflow.apply.apply import ApplyHandlers
+from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.drift import detect_drift
-from kplan.workflow.plan.plan import save_plan
+from kplan.workflow.plan.plan import make_plan, save_plan
 from kplan.workflow.ports import PlanOptions, Project
 from tests.project_harness import ProjectHarness
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
 
 ALICE = ScramUser("alice", "SCRAM-SHA-256")
 BOB = ScramUser("bob", "SCRAM-SHA-512")
@@ -106,6 +115,35 @@ def test_a_saved_plan_takes_the_passwords_from_the_configuration(
         "hunter-2",
     )
     assert set(actions(site).values()) == {Action.NO_OP}
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_another_secret_than_the_planned_one_stops_an_apply_before_its_first_request(
+    site: ProjectHarness, tmp_path: Path, is_killed: bool
+) -> None:
+    """Each of its items would be refused, all others sent, and plan or journal be used up."""
+    topic = 'resource "kafka_topic" "a" { name = "a" }\n'
+    text = users(alice="${var.word}") + topic + 'variable "word" { sensitive = true }\n'
+    site.write(text)
+    right, wrong = (
+        replace(site.project, inputs=Inputs((VariableText("word", each, "-var"),)))
+        for each in ("hunter-1", "hunter-9")
+    )
+    path = tmp_path / "users.kplan"
+    save_plan(make_plan(right, PlanOptions(), site.ports), path, site.ports)
+    hands = ApplyHandlers(lambda _: True, site.watcher)
+    finish = partial(apply_saved, path=path, options=PlanOptions(), outside=(site.ports, hands))
+    if is_killed:
+        site.cluster.run_before("alter_scram_users", lambda: (_ for _ in ()).throw(Killed()))
+        with pytest.raises(Killed):
+            finish(right)
+        finish = partial(resume_apply, options=PlanOptions(), ports=site.ports, hands=hands)
+    with pytest.raises(KplanError, match=r"other secrets for: kafka_user_scram_credential\.alice"):
+        finish(wrong)
+    assert not site.cluster.topics()
+    assert not site.cluster.scram_users()
+    assert {each.status for each in finish(right).outcomes} == {OutcomeStatus.APPLIED}
+    assert site.cluster.stored_password(ALICE) == "hunter-1"
 
 
 def test_a_user_of_somebody_else_is_adopted_with_the_declared_password(
