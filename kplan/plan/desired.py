@@ -187,7 +187,7 @@ def hidden_problem(kind: ResourceKind, identity: Identity, refused: Refusal) -> 
         "whether it exists is unknown.",
         "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as."
         if handling(refused) is Handling.DENIED
-        else "",
+        else "Plan again when it can be read, or leave the block out.",
     )
 
 
@@ -247,7 +247,11 @@ def _resource_problems(
         and (refusal := reading.hidden.get(held.identity)) is not None
         and is_unanswered(refusal)
     ):  # the address would own another object, and no one the unseen one any more
-        yield hidden_problem(kind, held.identity, refusal)
+        hint = (
+            f"Give the new {kind.noun} another address, or where the old one does not come back: "
+            f"kplan state rm '{held.address}'"
+        )
+        yield replace(hidden_problem(kind, held.identity, refusal), hint=hint)
     elif (old := object_to_replace(resource, owners, reading)) is not None:
         yield from check_replacement(kind, resource, owners, reading, old)
     elif (before := owners.renamed.get(resource.address)) and not kind.is_replaceable:

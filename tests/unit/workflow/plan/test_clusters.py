@@ -430,7 +430,10 @@ def test_what_a_broker_that_is_down_has_is_not_lost_with_its_address(tmp_path: P
     site.cluster.stop_brokers(1)
     site.write(text.replace("broker_id = 1", "broker_id = 2"))
     plan = site.plan().plan
-    assert [each.code for each in plan.diagnostics if each.is_error] == ["KP233"]
+    (problem,) = (each for each in plan.diagnostics if each.is_error)
+    assert problem.code == "KP233"
+    assert "another address" in problem.hint
+    assert "kplan state rm 'kafka_broker_config.one'" in problem.hint
     assert not plan.is_applyable
     narrow = site.plan(targets=("kafka_broker_config.one",)).plan
     assert [each.code for each in narrow.diagnostics if each.is_error] == ["KP233"]
