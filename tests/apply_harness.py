@@ -8,6 +8,7 @@ from kplan.apply.limits import ApplyContext, Limits
 from kplan.apply.progress import state_after
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.kinds import KINDS
+from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, Visibility
 from kplan.model.plan import Batch, Change, Plan
 from kplan.model.resource import Resource
@@ -60,9 +61,9 @@ class RecordingWatcher:
         """Remember what every broker serves."""
         self.verified += outcomes
 
-    def on_reassignment(self, left: int, total: int) -> None:
+    def on_reassignment(self, progress: InProgress) -> None:
         """Remember how much is left."""
-        self.reassignments.append((left, total))
+        self.reassignments.append((progress.left, progress.total))
 
 
 @dataclass(slots=True)

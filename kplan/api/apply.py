@@ -14,7 +14,7 @@ from kplan.api.plan import Plan
 from kplan.api.project import Project
 from kplan.apply.limits import Limits
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import PlanRefusedError, UsageError
+from kplan.model.errors import InProgress, PlanRefusedError, UsageError
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change
 from kplan.state.plan_file import SignatureCheck
@@ -240,13 +240,14 @@ class OutcomeWatcher:
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
         """Do nothing: the result has it."""
 
-    def on_reassignment(self, left: int, total: int) -> None:
+    def on_reassignment(self, progress: InProgress) -> None:
         """Report how many partitions are where they are to be."""
         if self._moved < 0:
-            self._call.stage("Moving replicas", total)
+            self._call.stage("Moving replicas", progress.total)
             self._moved = 0
-        self._call.advance(total - left - self._moved)
-        self._moved = total - left
+        moved = progress.total - progress.left
+        self._call.advance(moved - self._moved)
+        self._moved = moved
 
 
 def _handlers(call: LibraryCall, on_outcome: OutcomeHandler | None) -> ApplyHandlers:

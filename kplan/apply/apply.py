@@ -14,6 +14,7 @@ from kplan.apply.batch import send_batch
 from kplan.apply.limits import ApplyContext, Watcher, never_stop
 from kplan.apply.progress import ApplyProgress
 from kplan.apply.visibility import wait_until_visible
+from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change, Plan
 
@@ -55,11 +56,11 @@ class SerializedWatcher:
             if not self._is_over:
                 self._watcher.on_verified(outcomes)
 
-    def on_reassignment(self, left: int, total: int) -> None:
+    def on_reassignment(self, progress: InProgress) -> None:
         """Report how many partitions are not where they are to be yet."""
         with self._lock:
             if not self._is_over:
-                self._watcher.on_reassignment(left, total)
+                self._watcher.on_reassignment(progress)
 
     def close(self) -> None:
         """Be silent from now on."""

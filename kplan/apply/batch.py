@@ -215,7 +215,7 @@ def _send_request(
     found = RequestResult()
     verdicts = _request_verdicts(batch, changes, context)
     if ways := [each for each in verdicts.values() if isinstance(each, InProgress) and each.total]:
-        context.watcher.on_reassignment(ways[0].left, ways[0].total)
+        context.watcher.on_reassignment(ways[0])
     if (alike := _common_refusal(changes, verdicts)) is not None:
         found.split = [(change, alike) for change in changes]
         for change in changes:

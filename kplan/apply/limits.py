@@ -8,6 +8,7 @@ from typing import Protocol
 from kplan.cluster.port import Cluster
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, Visibility
 from kplan.model.plan import Batch, Change
 
@@ -84,7 +85,7 @@ class Watcher(Protocol):
         """Hear which applied changes every broker serves, once the wait is over."""
         ...
 
-    def on_reassignment(self, left: int, total: int) -> None:
+    def on_reassignment(self, progress: InProgress) -> None:
         """Hear how many partitions are not where they are to be yet."""
         ...
 

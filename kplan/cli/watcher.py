@@ -9,7 +9,8 @@ from kplan.cli.progress import Progress
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.kinds.service_status import SERVICES
-from kplan.kinds.throttle import rate_removal_command
+from kplan.kinds.throttle import CANCEL_MOVES, awaited_broker_text, rate_removal_command
+from kplan.model.errors import InProgress
 from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change
 from kplan.report.format import PLAIN_STYLE, TextStyle
@@ -37,6 +38,8 @@ class ApplyWatcher:
         self._settled: int | None = None
         self._left: int | None = None
         self._fenced: set[int] = set()
+        self._awaited: frozenset[int] = frozenset()
+        self._limited: frozenset[int] = frozenset()
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Show the changes that are about to be sent."""
@@ -70,22 +73,25 @@ class ApplyWatcher:
             if broker not in self._fenced:
                 self._fenced.add(broker)
                 self._progress.note(f"Broker {broker} is down: kplan does not wait for it.")
-                if self._left is not None:
+                if broker in self._limited:
                     self._progress.note(
-                        "If it went down while replicas moved, it still has the throttle of the "
+                        "It went down while replicas moved, and still has the throttle of the "
                         f"move. When it is back: {rate_removal_command(broker)}"
                     )
 
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
         """Show nothing: the summary reports changes that are not visible."""
 
-    def on_reassignment(self, left: int, total: int) -> None:
-        """Show how many partitions are still being reassigned."""
+    def on_reassignment(self, progress: InProgress) -> None:
+        """Show how many partitions are still being reassigned, and the brokers they wait for."""
         if self._left is None:
-            self._progress.stage("Moving replicas", total)
-            self._left = total
-        self._progress.advance(max(0, self._left - left))
-        self._left = min(self._left, left)
+            self._progress.stage("Moving replicas", progress.total)
+            self._left = progress.total
+        self._progress.advance(max(0, self._left - progress.left))
+        self._left = min(self._left, progress.left)
+        for broker in sorted(progress.awaited - self._awaited):
+            self._progress.note(f"{awaited_broker_text(broker)} {CANCEL_MOVES}")
+        self._awaited, self._limited = progress.awaited, progress.limited
 
 
 def _backlog_text(backlog: BrokerBacklog) -> str:

@@ -4,6 +4,7 @@ Names and numbers are those of the Kafka protocol. Codes below -1 are kplan's ow
 never came from a broker.
 """
 
+from collections.abc import Collection
 from difflib import get_close_matches
 from enum import StrEnum
 
@@ -326,10 +327,19 @@ def refusal(
     return Refusal(known, code, message or (row.meaning if row else ""), throttle_ms)
 
 
-def in_progress_refusal(message: str, left: int, total: int, look_ms: int = 1000) -> InProgress:
-    """Say that replicas are being moved, and when to look again."""
+def in_progress_refusal(
+    message: str,
+    counts: tuple[int, int] = (0, 0),
+    down: tuple[Collection[int], Collection[int]] = ((), ()),
+    look_ms: int = 1000,
+) -> InProgress:
+    """Say that replicas are being moved, and when to look again; see `InProgress`."""
     row = ERRORS["REASSIGNMENT_IN_PROGRESS"]
-    return InProgress(row.name, row.code, message, look_ms, left=left, total=total)
+    awaited, limited = map(frozenset, down)
+    return InProgress(
+        row.name, row.code, message, look_ms,
+        left=counts[0], total=counts[1], awaited=awaited, limited=limited,
+    )  # fmt: skip
 
 
 def client_refusal(name: str, message: str = "") -> Refusal:

@@ -22,6 +22,7 @@ from kplan.kinds.throttle import (
     broker_resource,
     brokers_with_rates,
     remove_throttles,
+    running_brokers,
     throttled_brokers,
     topic_throttles,
 )
@@ -136,9 +137,7 @@ class Reassigner:
             self.missed_reads += 1
             if self.missed_reads > _MAX_MISSED_READS:
                 raise
-            return {
-                Identity(each.topic): in_progress_refusal(failure.detail, 0, 0) for each in wanted
-            }
+            return {Identity(each.topic): in_progress_refusal(failure.detail) for each in wanted}
         self.missed_reads = 0
         return found
 
@@ -172,7 +171,7 @@ class Reassigner:
         busy = {name for name, _ in cluster.reassignments()} if lost else set()
         declared = {each.topic: each.throttles for each in wanted}
         self._finish(cluster, done, lost - busy, declared, is_last=is_last and not busy)
-        return verdicts | refused | self._progress(going, done, seen)
+        return verdicts | refused | self._progress(cluster, going, done, seen)
 
     def _is_settled(
         self, wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot
@@ -221,7 +220,7 @@ class Reassigner:
         self.inspected |= set(topics)
         brokers = throttled_brokers(topic_throttles(cluster, topics)) if topics else set()
         new = brokers - self.limited_brokers
-        self._set_rates(cluster, _running_brokers(cluster, new))
+        self._set_rates(cluster, running_brokers(cluster, new))
         self.former_brokers |= new - self.limited_brokers
 
     def _set_rates(self, cluster: Cluster, brokers: Collection[int]) -> ItemResult:
@@ -280,7 +279,7 @@ class Reassigner:
         )
         lists = {name: tuple(found.values()) for name, found in pairs.items()}
         new = throttled_brokers(lists) - self.limited_brokers - self.foreign_brokers
-        new = _running_brokers(cluster, new)
+        new = running_brokers(cluster, new)
         self.foreign_brokers |= brokers_with_rates(cluster, new - self.former_brokers)
         fault = self._set_rates(cluster, new - self.foreign_brokers)
         found = {name: fault or answers.get(name) for name in pairs}
@@ -299,7 +298,8 @@ class Reassigner:
         topics = [each.topic for each in done] + [str(name) for name in refused]
         if topics:
             brokers = self.limited_brokers | self.former_brokers if is_last else set()
-            remove_throttles(cluster, topics, _running_brokers(cluster, brokers), declared)
+            brokers = running_brokers(cluster, brokers)
+            remove_throttles(cluster, topics, brokers, declared)
             self.limited_brokers -= brokers
             self.former_brokers -= brokers
         if done:
@@ -308,6 +308,7 @@ class Reassigner:
 
     def _progress(
         self,
+        cluster: Cluster,
         going: Sequence[TopicTargets],
         done: Sequence[TopicTargets],
         seen: ReassignmentSnapshot,
@@ -317,14 +318,17 @@ class Reassigner:
             each.topic: sum(not self._is_settled(each, key, seen) for key in each.keys)
             for each in going
         }
-        all_left = sum(left.values())
+        moves = (seen.reassignments.get(key) for each in going for key in each.keys)
+        adding = {broker for move in moves if move is not None for broker in move.adding}
+        adding_or_limited = adding | self.limited_brokers
+        down = adding_or_limited - running_brokers(cluster, adding_or_limited)
         return {
             Identity(each.topic): None
             if each in done
             else in_progress_refusal(
                 f"{left[each.topic]:,} of {len(each.targets):,} partitions are to move still.",
-                all_left,
-                total,
+                (sum(left.values()), total),
+                (down & adding, down & self.limited_brokers),
                 self.limits.poll_ms,
             )
             for each in going
@@ -335,11 +339,6 @@ _RETRIED_LATER = frozenset(
     (Handling.RETRY, Handling.THROTTLED, Handling.IN_DOUBT, Handling.CONVERGED)
 )
 """Answers after which the next look decides."""
-
-
-def _running_brokers(cluster: Cluster, brokers: Collection[int]) -> set[int]:
-    """Leave out brokers that are down: they copy nothing, and only they take their own rates."""
-    return {each.id for each in cluster.describe().brokers} & set(brokers) if brokers else set()
 
 
 def _find_refusal(wanted: TopicTargets, seen: ReassignmentSnapshot) -> ItemResult:

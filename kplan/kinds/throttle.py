@@ -102,6 +102,19 @@ def rate_removal_command(broker: int) -> str:
     )
 
 
+CANCEL_MOVES = "To take the replicas back: kplan reassign cancel -all"
+
+
+def awaited_broker_text(broker: int) -> str:
+    """Say why a move does not end."""
+    return f"Broker {broker} is down, and the replicas that are to move to it wait for it."
+
+
+def running_brokers(cluster: Cluster, brokers: Collection[int]) -> set[int]:
+    """Leave out brokers that are down: they copy nothing, and only they take their own rates."""
+    return {each.id for each in cluster.describe().brokers} & set(brokers) if brokers else set()
+
+
 def broker_resource(number: int) -> ConfigResource:
     """Return the config resource of a broker."""
     return ConfigResource(ConfigScope.BROKER, str(number))

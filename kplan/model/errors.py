@@ -234,10 +234,15 @@ class RefusedError(ClusterError):
 
 @dataclass(frozen=True, slots=True)
 class InProgress(Refusal):
-    """A requested action is still in progress: `left` of `total` items remain."""
+    """A requested action is still in progress: `left` of `total` items remain.
+
+    Of the brokers that are down `awaited` are to get replicas, and `limited` have a throttle.
+    """
 
     left: int = 0
     total: int = 0
+    awaited: frozenset[int] = frozenset()
+    limited: frozenset[int] = frozenset()
 
     def without_progress(self) -> Refusal:
         """Return the refusal alone."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateError
+from kplan.model.errors import InProgress, StateError
 from kplan.model.outcome import Outcome, Visibility
 from kplan.model.plan import Batch, Change, ObjectKey, Plan
 from kplan.model.version import VERSION
@@ -90,7 +90,7 @@ class JournalWriter:
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
         """Note nothing: it is marked in the state."""
 
-    def on_reassignment(self, left: int, total: int) -> None:
+    def on_reassignment(self, progress: InProgress) -> None:
         """Record nothing: the cluster shows the moves."""
 
     def on_state_write(self, serial: int) -> None:

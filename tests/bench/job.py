@@ -24,6 +24,7 @@ from kplan.config.load import Configuration
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.transport import Deadline, FrameStream
+from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change, Plan
 from kplan.state.file_store import FileStore
@@ -72,7 +73,7 @@ class Stages:
             if each.status is not OutcomeStatus.APPLIED:
                 raise AssertionError(each)
 
-    def on_reassignment(self, left: int, total: int) -> None:
+    def on_reassignment(self, progress: InProgress) -> None:
         """Hear it."""
 
     def on_visibility(self, visibility: Visibility) -> None:

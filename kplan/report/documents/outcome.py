@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kplan.cluster.errors import ERRORS, Handling, handling
 from kplan.kinds.service_status import SERVICES
+from kplan.kinds.throttle import CANCEL_MOVES
 from kplan.model.errors import Refusal
 from kplan.model.outcome import (
     Outcome,
@@ -164,7 +165,7 @@ def _moves_block(moving: Sequence[Outcome]) -> Rows:
     rows = [Row(outcome_words(each), ACTION_MARKS[each.change.action]) for each in moving]
     hints = (
         "To see how far it is: kplan reassign status",
-        "To take the replicas back: kplan reassign cancel -all",
+        CANCEL_MOVES,
     )
     rows += [Row(line(each), column=2) for each in hints]
     return Rows(tuple(rows), title=line(strong_span("The cluster still moves replicas:")))

@@ -8,7 +8,7 @@ from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Clock, Watcher
 from kplan.apply.progress import state_after
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateError
+from kplan.model.errors import InProgress, StateError
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
@@ -56,7 +56,7 @@ class CheckpointWatcher:
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
         """Hear it."""
 
-    def on_reassignment(self, left: int, total: int) -> None:
+    def on_reassignment(self, progress: InProgress) -> None:
         """Hear it."""
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
@@ -103,10 +103,10 @@ class TeeWatcher:
         self.first.on_verified(outcomes)
         self.second.on_verified(outcomes)
 
-    def on_reassignment(self, left: int, total: int) -> None:
+    def on_reassignment(self, progress: InProgress) -> None:
         """Notify both how many partitions are to move still."""
-        self.first.on_reassignment(left, total)
-        self.second.on_reassignment(left, total)
+        self.first.on_reassignment(progress)
+        self.second.on_reassignment(progress)
 
 
 _MAX_APPLIED_PLANS = 100

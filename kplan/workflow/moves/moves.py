@@ -10,8 +10,8 @@ from kplan.cluster.topology import Reassignment
 from kplan.cluster.usage import GroupDescription, TopicPartition
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.reassignment import ReassignmentLimits
-from kplan.kinds.throttle import remove_leftover_throttles
+from kplan.kinds.reassignment import ReassignmentLimits, read_reassignments
+from kplan.kinds.throttle import CANCEL_MOVES, remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_rules import Topic
@@ -148,7 +148,8 @@ def check_move_targets(plan: Plan, clusters: Clusters) -> Plan:
         brokers = live.get(change.provider)
         if not brokers or not isinstance(change.after, Topic):
             return change
-        problems.extend(_dead_target_diagnostics(change, brokers))
+        cluster = clusters.connections[change.provider].cluster
+        problems.extend(_dead_target_diagnostics(change, brokers, cluster))
         notes = tuple(_dead_replica_notes(change, brokers))
         if not notes:
             return change
@@ -158,7 +159,9 @@ def check_move_targets(plan: Plan, clusters: Clusters) -> Plan:
     return replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *problems]))
 
 
-def _dead_target_diagnostics(change: Change, live: frozenset[int]) -> Iterator[Diagnostic]:
+def _dead_target_diagnostics(
+    change: Change, live: frozenset[int], cluster: Cluster
+) -> Iterator[Diagnostic]:
     """Report brokers that are to get a replica, and are dead, fenced or unknown."""
     after: Topic = change.after  # type: ignore[assignment] # checked by the caller
     targets: Mapping[int, Collection[int]] = {}
@@ -170,13 +173,14 @@ def _dead_target_diagnostics(change: Change, live: frozenset[int]) -> Iterator[D
     if dead:
         first = min(number for number, brokers in targets.items() if set(brokers) & set(dead))
         named = ", ".join(map(str, dead))
+        moves = read_reassignments(cluster, [(str(change.identity), each) for each in targets])
         yield Diagnostic(
             "KP212",
             Severity.ERROR,
             SUMMARIES["KP212"],
             f"Partition {first} of {change.identity} is to have a replica on broker {dead[0]}; "
             f"brokers that are not alive: {named}.",
-            "Choose running brokers, or start these first.",
+            "Choose running brokers, or start these first." + (f" {CANCEL_MOVES}" if moves else ""),
             change.address,
             change.declared_at,
         )

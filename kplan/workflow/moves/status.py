@@ -12,9 +12,12 @@ from kplan.cluster.topic import is_internal_topic
 from kplan.cluster.topology import Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.throttle import (
+    CANCEL_MOVES,
+    awaited_broker_text,
     brokers_with_rates,
     rate_removal_command,
     remove_leftover_throttles,
+    running_brokers,
 )
 from kplan.model.errors import Refusal
 from kplan.model.table import Figures, FigureTable
@@ -57,8 +60,19 @@ def list_moves(cluster: Cluster) -> Figures:
         for name, number in (key,)
     )
     columns = ("topic", "partition", "from", "to", "adding", "bytes_left")
-    notes = () if rows else ("No replicas are being moved.", *_idle_rates(cluster))
+    notes = tuple(_awaited_brokers(cluster, moving) if rows else _idle_rates(cluster))
     return Figures("Reassignments", (FigureTable("partitions", columns, rows),), notes=notes)
+
+
+def _awaited_brokers(
+    cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
+) -> Iterator[str]:
+    """Name the brokers that are down and are to get replicas."""
+    adding = {broker for each in moving.values() for broker in each.adding}
+    down = sorted(adding - running_brokers(cluster, adding))
+    yield from map(awaited_broker_text, down)
+    if down:
+        yield CANCEL_MOVES
 
 
 def _idle_rates(cluster: Cluster) -> Iterator[str]:
@@ -66,6 +80,7 @@ def _idle_rates(cluster: Cluster) -> Iterator[str]:
 
     They limit the next move, too.
     """
+    yield "No replicas are being moved."
     brokers = [each.id for each in cluster.describe().brokers]
     for broker in sorted(brokers_with_rates(cluster, brokers)):
         yield (

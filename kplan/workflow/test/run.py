@@ -28,7 +28,7 @@ from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import to_document
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
-from kplan.model.errors import KplanError
+from kplan.model.errors import InProgress, KplanError
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.resource import connection_name
@@ -69,7 +69,7 @@ class SilentWatcher:
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
         """Ignore visible changes."""
 
-    def on_reassignment(self, left: int, total: int) -> None:
+    def on_reassignment(self, progress: InProgress) -> None:
         """Ignore unfinished moves."""
 
 

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.cli.watcher import MAX_CHANGE_LINES, ApplyWatcher, SandboxWatcher, StreamWatcher
+from kplan.cluster.errors import in_progress_refusal
+from kplan.kinds.throttle import awaited_broker_text
 from kplan.model.address import Address
 from kplan.model.errors import Refusal
 from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
@@ -158,8 +160,14 @@ def test_what_is_waited_for_is_told_with_the_broker_and_why() -> None:
     )
     assert told.details == [waits, ""]
     assert told.lines == ["Broker 4 is down: kplan does not wait for it."]  # once
-    watcher.on_reassignment(1, 1)
-    watcher.on_visibility(Visibility(0, 3, (), fenced=(5,)))
+    moving = in_progress_refusal("", (1, 1), ((6,), (5,)))
+    for _ in range(2):
+        watcher.on_reassignment(moving)
+    assert told.lines[1:] == [
+        f"{awaited_broker_text(6)} To take the replicas back: kplan reassign cancel -all"
+    ]
+    watcher.on_visibility(Visibility(0, 3, (), fenced=(5, 7)))
+    assert told.lines.pop() == "Broker 7 is down: kplan does not wait for it."
     assert "--entity-name 5 --delete-config follower.replication" in told.lines[-1]
 
 
@@ -187,6 +195,6 @@ def test_a_bar_shows_how_many_partitions_stand_where_they_should() -> None:
     told = Told()
     watcher = ApplyWatcher(told, Signals(), PLAIN_STYLE)
     for left in (5, 5, 3, 4, 0):
-        watcher.on_reassignment(left, 5)
+        watcher.on_reassignment(in_progress_refusal("", (left, 5)))
     assert told.stages == [("Moving replicas", 5)]
     assert told.done == 5

@@ -504,6 +504,36 @@ def test_replicas_leave_a_broker_that_is_down_with_a_throttle_for_the_others() -
     assert throttles(held) == []
 
 
+def test_a_broker_that_dies_in_a_move_is_named_while_it_is_waited_for() -> None:
+    held = cluster((1, 3))
+    held.slow_reassignments(9)
+    mover = Reassigner(ReassignmentLimits())
+    wish = [TopicTargets("orders", "", {0: (1, 2)})]
+    found = mover.advance(held, wish)["orders"]  # type: ignore[index] # a name
+    assert isinstance(found, InProgress)
+    assert not found.awaited | found.limited
+    held.stop_brokers(2, 3)
+    found = mover.advance(held, wish)["orders"]  # type: ignore[index] # a name
+    assert isinstance(found, InProgress)
+    assert (sorted(found.awaited), sorted(found.limited)) == ([2], [2, 3])
+
+
+def test_a_rate_goes_with_a_later_move_from_a_broker_that_was_down_at_the_end() -> None:
+    held = cluster((1, 3))
+    held.slow_reassignments(2)
+    mover = Reassigner(ReassignmentLimits())
+    for target, stopped in (((1, 2), 3), ((1, 4), None)):
+        wish = [TopicTargets("orders", "", {0: target})]
+        mover.advance(held, wish)
+        if stopped is not None:
+            held.stop_brokers(stopped)
+        while isinstance(mover.advance(held, wish)["orders"], InProgress):  # type: ignore[index] # a name
+            pass
+        assert mover.limited_brokers == ({stopped} if stopped else set())
+        held.start_brokers()
+    assert throttles(held) == []
+
+
 def test_rates_of_a_killed_run_go_from_a_broker_that_was_down_when_it_was_taken_over() -> None:
     held = cluster((1,))
     held.seed_settings(

@@ -325,3 +325,19 @@ def test_throttles_go_also_where_the_move_ended_without_us(
     assert own_keys(desk) == set(THROTTLED_REPLICAS)
     desk.run(*again)
     assert own_keys(desk) == set()
+
+
+def test_a_broker_that_a_move_waits_for_is_named_with_the_way_out(desk: MemoryCommand) -> None:
+    desk.cluster.slow_reassignments(99)
+    desk.cluster.run_before("reassign", send_interrupt)
+    placed = "replica_assignment = [[1, 2], [2, 1]]"
+    desk.write(f'resource "kafka_topic" "a" {{\n  name = "a"\n  {placed}\n}}\n')
+    desk.run("apply", "-auto-approve", code=130)
+    assert "is down" not in desk.run("reassign", "status")
+    desk.cluster.stop_brokers(1)
+    told = " ".join(desk.run("reassign", "status").split())
+    assert "Broker 1 is down, and the replicas that are to move to it wait for it." in told
+    assert "kplan reassign cancel -all" in told
+    refused = desk.run_failing("apply", "-resume")
+    assert "brokers that are not alive: 1." in refused
+    assert "kplan reassign cancel -all" in refused
