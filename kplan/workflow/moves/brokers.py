@@ -276,6 +276,6 @@ def _notes(layout: ReplicaLayout, targets: Mapping[TopicPartition, Replicas]) ->
         for key, row in targets.items()
     )
     yield f"Reassigned partitions: {len(targets):,}. Copied bytes: {copied:,}."
-    names = sorted({name for name, _ in layout.pinned})
+    names = sorted({name for name, _ in layout.pinned} - {name for name, _ in targets})
     if names:
         yield f"Topics with a declared placement stay where they are: {names_text(names)}."

@@ -96,7 +96,9 @@ def test_a_broker_that_never_returns_is_drained_of_placed_topics_too(
     command.cluster.stop_brokers(3)
     pinned = command.run_failing("reassign", "drain", "1", "-auto-approve", "-match=p")
     assert "p:0: kafka_topic.p declares placement" in pinned, "broker 3 may be back soon"
-    command.run("reassign", "drain", "3", "-auto-approve", "-match=p")
+    command.write(PLACED + DECLARED)
+    shown = command.run("reassign", "drain", "3", "-auto-approve", "-match=p")
+    assert "Topics with a declared placement stay where they are: a." in shown
     assert assignment(command, "p") == ((1, 2), (2, 1))
 
 
