@@ -178,7 +178,7 @@ def plan_changes(
     }
     diagnostics = sort_diagnostics(
         [
-            *(each for each in findings.diagnostics if _is_asked_for(request, each)),
+            *(each for each in findings.diagnostics if is_asked_for(request, each)),
             *unread_diagnostics(unread),
             *check_deletes(request, changes, whole),
             *check_replacements(request, changes),
@@ -362,8 +362,8 @@ def _unsupported_diagnostics(request: PlanRequest, snapshot: Snapshot) -> Iterat
             )
 
 
-def _is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:
-    """Whether a problem concerns the targets: others must not stop a break-glass plan."""
+def is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:
+    """Whether a problem concerns the targets: others are not for a break-glass plan."""
     address = problem.address
     if address is None or is_targeted(address, request.targets):
         return True

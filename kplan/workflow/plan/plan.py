@@ -19,7 +19,7 @@ from kplan.model.impact import Impact
 from kplan.model.plan import Change, Plan, Replay
 from kplan.model.resource import connection_name
 from kplan.model.state import OutputValue, Snapshot, State
-from kplan.plan.build import build_plans
+from kplan.plan.build import build_plans, is_asked_for
 from kplan.plan.digest import with_checksum
 from kplan.plan.request import PlanRequest
 from kplan.policy.risk import (
@@ -200,8 +200,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     ports.progress.stage("Planning")
     project, made = _build_with_data(project, options, ports, snapshots)
     made = add_risks(made, read_fallbacks(made, project.clusters))
-    warnings = project.configuration.diagnostics
-    made = replace(made, diagnostics=sort_diagnostics([*warnings, *made.diagnostics]))
+    made = _add_warnings(made, project.configuration, plan_request(project, options, ports))
     made = check_move_targets(made, project.clusters)
     for key, connection in project.clusters.connections.items():
         context = AccessContext(connection.cluster, snapshots[key], project.configuration, key)
@@ -227,6 +226,12 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         odd = lint_plan(made, ground)
         made = replace(made, diagnostics=sort_diagnostics([*made.diagnostics, *odd]))
     return PlanResult(with_checksum(made), configuration, project.state, snapshots)
+
+
+def _add_warnings(plan: Plan, configuration: Configuration, request: PlanRequest) -> Plan:
+    """Add the warnings of the configuration that concern the targets."""
+    found = (each for each in configuration.diagnostics if is_asked_for(request, each))
+    return replace(plan, diagnostics=sort_diagnostics([*found, *plan.diagnostics]))
 
 
 def add_replay(
