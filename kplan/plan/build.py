@@ -10,7 +10,7 @@ from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.plan import Action, Batch, Change, OutputChange, Plan, PlanBasis, Reason, Step
 from kplan.model.resource import cluster_label
-from kplan.model.state import KindSnapshot, OutputValue, Snapshot
+from kplan.model.state import KindSnapshot, OutputValue, OwnedObject, Snapshot
 from kplan.plan.acl_order import check_acl_order, related_replacements
 from kplan.plan.deletion import check_deletes, plan_deletes
 from kplan.plan.desired import (
@@ -19,7 +19,6 @@ from kplan.plan.desired import (
     object_to_replace,
     plan_resources,
     problem_diagnostic,
-    unanswered_objects,
     unread_diagnostics,
 )
 from kplan.plan.digest import with_checksum
@@ -164,7 +163,11 @@ def plan_changes(
         seen = fill_snapshot_from_state(kinds, snapshot, part.state)
         findings += _set_provider(_plan_kinds(part, seen, kinds), provider)
         findings += Findings((), tuple(_unsupported_diagnostics(part, snapshot)))
-    unread = _all_unread_kinds(request, snapshots)
+    unanswered = [each for each in findings.unanswered if _is_wanted(request, each[0])]
+    unread = _all_unread_kinds(request, snapshots) | {
+        cluster_label(f"{owned.address.kind}/{owned.identity}", owned.provider): str(refusal)
+        for owned, refusal in unanswered
+    }
     chosen = [
         kept for each in findings.changes if (kept := _select_change(request, each)) is not None
     ]
@@ -182,7 +185,7 @@ def plan_changes(
             *unread_diagnostics(unread),
             *check_deletes(request, changes, whole),
             *check_replacements(request, changes),
-            *_unmatched_targets(request, findings, unread),
+            *_unmatched_targets(request, findings),
             *(problem for each in batches.values() for problem in check_acl_order(each)),
         ]
     )
@@ -215,7 +218,7 @@ def _set_provider(findings: Findings, provider: str) -> Findings:
     if not provider:
         return findings
     changes = tuple(replace(each, provider=provider) for each in findings.changes)
-    return Findings(changes, findings.diagnostics)
+    return replace(findings, changes=changes)
 
 
 def _is_selected(request: PlanRequest, change: Change) -> bool:
@@ -268,6 +271,11 @@ def _keep_untargeted_declarations(request: PlanRequest, change: Change) -> Chang
         adds_first=False,
         others=tuple(kept[1:]),
     )
+
+
+def _is_wanted(request: PlanRequest, owned: OwnedObject) -> bool:
+    named = request.only is None or owned.key in request.only
+    return named and is_any_targeted(owned.addresses, request.targets)
 
 
 def _is_only_moved(change: Change) -> bool:
@@ -334,8 +342,7 @@ def _unread_kinds(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
     asked = {each.kind for each in addresses if is_targeted(each, request.targets)}
     if request.only is not None:
         asked &= {kind for kind, *_ in request.only}
-    unread = {kind: reason for kind, reason in sorted(snapshot.unread.items()) if kind in asked}
-    return unread | unanswered_objects(request, snapshot)
+    return {kind: reason for kind, reason in sorted(snapshot.unread.items()) if kind in asked}
 
 
 def _all_unread_kinds(request: PlanRequest, snapshots: Snapshots) -> dict[str, str]:
@@ -371,17 +378,11 @@ def is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:
     return any(address in each and is_any_targeted(each, request.targets) for each in shared)
 
 
-def _unmatched_targets(
-    request: PlanRequest, findings: Findings, unread: Mapping[str, str]
-) -> Iterator[Diagnostic]:
+def _unmatched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:
     """Warn about targets that fit nothing: most often a typing mistake."""
     found = [each.addresses for each in findings.changes]
     found += [(each.address,) for each in findings.diagnostics if each.address is not None]
-    found += [
-        each.addresses
-        for each in request.state.owned.values()
-        if cluster_label(f"{each.address.kind}/{each.identity}", each.provider) in unread
-    ]
+    found += [owned.addresses for owned, _ in findings.unanswered]
     for target in request.targets:
         if not any(is_any_targeted(each, (target,)) for each in found):
             yield Diagnostic(

@@ -9,6 +9,7 @@ from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
 from kplan.plan.desired import Findings, hidden_problem, is_unanswered
@@ -27,6 +28,7 @@ def plan_deletes(
     replaced = {each.identity for each in owners.renamed.values()}
     changes: list[Change] = []
     problems: list[Diagnostic] = []
+    unanswered: list[tuple[OwnedObject, Refusal]] = []
     for address, owned in owners.by_address.items():
         if owned.identity in owners.declared or owned.identity in replaced:
             continue
@@ -34,6 +36,7 @@ def plan_deletes(
         is_kept = hidden is not None and is_removed(request, (address, *owned.others))
         if hidden is not None and not is_kept:
             if is_unanswered(hidden):
+                unanswered.append((owned, hidden))
                 continue
             problem = hidden_problem(kind, owned.identity, hidden)
             problems.append(_error(problem.code, problem.detail, problem.hint, address=address))
@@ -41,7 +44,7 @@ def plan_deletes(
         live = reading.objects.get(owned.identity)
         change = _delete_change(kind, request, address, owned, live)
         changes.append(replace(change, reason=Reason.REMOVED) if is_kept else change)
-    return Findings(tuple(changes), tuple(problems))
+    return Findings(tuple(changes), tuple(problems), tuple(unanswered))
 
 
 def _delete_change(

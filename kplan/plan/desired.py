@@ -14,10 +14,10 @@ from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Identity, Resource, unread_words
-from kplan.model.state import KindSnapshot, LiveObject, OwnedObject, Snapshot
+from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
 from kplan.plan.diff import attribute_changes
 from kplan.plan.move import Ownership
-from kplan.plan.request import PlanRequest, is_any_targeted, is_removed
+from kplan.plan.request import PlanRequest
 
 
 def object_to_replace(
@@ -130,23 +130,34 @@ def check_import(
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Changes, and problems that are in their way."""
+    """Changes, and problems that are in their way.
+
+    Nothing is planned for the owned objects that are `unanswered`, each with the reason: a broker
+    that is down must not stop the plan of everything else.
+    """
 
     changes: tuple[Change, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    unanswered: tuple[tuple[OwnedObject, Refusal], ...] = ()
 
     def __add__(self, other: Self) -> Self:
         """Put two findings together."""
-        return type(self)(self.changes + other.changes, self.diagnostics + other.diagnostics)
+        return type(self)(
+            self.changes + other.changes,
+            self.diagnostics + other.diagnostics,
+            self.unanswered + other.unanswered,
+        )
 
 
 def plan_resources(kind: ResourceKind, owners: Ownership, reading: KindSnapshot) -> Findings:
     """Compare every declared resource of the kind with the owned and live objects."""
     changes: list[Change] = []
     problems: list[Diagnostic] = []
+    unanswered: list[tuple[OwnedObject, Refusal]] = []
     for identity, resource in owners.declared.items():
-        hidden = reading.hidden.get(identity)
-        if hidden is not None and is_unanswered(hidden) and identity in owners.by_identity:
+        hidden, owned = reading.hidden.get(identity), owners.by_identity.get(identity)
+        if hidden is not None and owned is not None and is_unanswered(hidden):
+            unanswered.append((owned, hidden))
             continue
         faults = list(_resource_problems(kind, resource, owners, reading))
         problems += [problem_diagnostic(resource, fault) for fault in faults]
@@ -160,7 +171,9 @@ def plan_resources(kind: ResourceKind, owners: Ownership, reading: KindSnapshot)
         problem_diagnostic(owners.declared[each], fault) for each, fault in colliding.items()
     ]
     return Findings(
-        tuple(each for each in changes if each.identity not in colliding), tuple(problems)
+        tuple(each for each in changes if each.identity not in colliding),
+        tuple(problems),
+        tuple(unanswered),
     )
 
 
@@ -189,28 +202,6 @@ def hidden_problem(kind: ResourceKind, identity: Identity, refused: Refusal) -> 
         if handling(refused) is Handling.DENIED
         else "Plan again when it can be read, or leave the block out.",
     )
-
-
-def unanswered_objects(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
-    """Name the owned objects that no one answered for, as KIND/NAME: nothing is planned for them.
-
-    A broker that is down must not stop the plan of everything else. What a `removed` block names is
-    planned: kplan only forgets it.
-    """
-    declared = {(each.address.kind, each.identity) for each in request.resources}
-    return {
-        f"{owned.address.kind}/{owned.identity}": str(refusal)
-        for owned in request.state.owned.values()
-        if (reading := snapshot.readings.get(owned.address.kind)) is not None
-        and (refusal := reading.hidden.get(owned.identity)) is not None
-        and is_unanswered(refusal)
-        and is_any_targeted(owned.addresses, request.targets)
-        and (request.only is None or owned.key in request.only)
-        and (
-            (owned.address.kind, owned.identity) in declared
-            or not is_removed(request, owned.addresses)
-        )
-    }
 
 
 def unread_diagnostics(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
