@@ -175,19 +175,17 @@ def read_layout(
     sizes = cluster.replica_sizes(topics) if topics else {}
     weights = {each: max(found.values(), default=0) for each, found in sizes.items()}
     racks = {each.id: each.rack for each in at.description.brokers}
-    lost = set(drained) - racks.keys()
-    whole = {each for each, found in assignment.items() if lost.isdisjoint(found)}
-    pinned = _pinned_partitions(assignment, whole, configuration, key)
+    pinned = _pinned_partitions(assignment, set(drained) - racks.keys(), configuration, key)
     return ReplicaLayout(racks, assignment | moving, weights, pinned), moving
 
 
 def _pinned_partitions(
-    partitions: Collection[TopicPartition],
-    whole: Collection[TopicPartition],
+    assignment: Mapping[TopicPartition, Replicas],
+    lost: Collection[int],
     configuration: Configuration,
     key: str,
 ) -> dict[TopicPartition, str]:
-    """Say which declaration holds a partition; a strategy lets go of those that are not `whole`.
+    """Say which declaration holds a partition; a strategy lets go of those on `lost` brokers.
 
     It leaves replicas on a broker that is down where they are, so someone has to move them.
     """
@@ -204,8 +202,8 @@ def _pinned_partitions(
             free |= {topic.name} if topic.replica_assignment is None else set()
     return {
         each: declared[each[0]]
-        for each in partitions
-        if each[0] in declared and (each in whole or each[0] not in free)
+        for each, replicas in assignment.items()
+        if each[0] in declared and not (each[0] in free and set(lost) & set(replicas))
     }
 
 
