@@ -40,6 +40,14 @@ class Reassignment:
         """Where replicas stood; which of them came first, Kafka does not keep."""
         return tuple(each for each in self.replicas if each not in self.adding)
 
+    def can_turn_to(self, target: Replicas) -> bool:
+        """Whether a move to another target may take the place of this one without cancelling it.
+
+        With no other replica than these Kafka keeps the list of the adding ones: it waits for them
+        even where it removes them, or ends where this move was to end.
+        """
+        return not {*target} <= {*self.replicas}
+
 
 @dataclass(frozen=True, slots=True)
 class QuorumReplica:

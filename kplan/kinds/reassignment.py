@@ -253,9 +253,15 @@ class Reassigner:
         if not chosen:
             return {}
         refused = self._throttle(cluster, chosen, seen)
-        targets = {key: each.targets[key[1]] for each, key in chosen if each.topic not in refused}
+        targets: dict[TopicPartition, Replicas | None] = {}
+        for each, key in chosen:
+            if each.topic not in refused:
+                held, target = seen.reassignments.get(key), each.targets[key[1]]
+                targets[key] = target if held is None or held.can_turn_to(target) else None
         answers = cluster.reassign(targets) if targets else {}
-        self.begun |= {key: targets[key] for key, answer in answers.items() if answer is None}
+        for key, goal in targets.items():
+            if goal is not None and key in answers and answers[key] is None:
+                self.begun[key] = goal
         for (name, number), answer in answers.items():
             if answer is not None and handling(answer) not in _RETRIED_LATER:
                 detail = f"Partition {number}: {answer.message}"

@@ -124,6 +124,26 @@ def test_a_move_that_is_killed_is_taken_up_and_no_throttle_is_left(moving: Place
         moving.run("plan", "-detailed-exitcode")
 
 
+def test_a_move_turns_back_before_it_has_ended(moving: Place) -> None:
+    filled(moving)
+    with closing(moving.cluster()) as cluster:
+        before = described(cluster, moving).assignment
+        moving.edit("  partitions         = 3\n", "")
+        goal = [[each[0] % 3 + 1] for each in before]
+        moving.edit("replication_factor = 1", f"replica_assignment = {goal}")
+        with Path(os.devnull).open("w") as nowhere:
+            args = ("apply", "-auto-approve", "-throttle=200k")
+            process = start(moving.folder, *args, env=moving.env, stdout=nowhere)
+        until(lambda: len(cluster.reassignments()) == len(goal))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        moving.edit(f"{goal}", f"{[list(each) for each in before]}")
+        moving.run("apply", "-auto-approve")
+        assert described(cluster, moving).assignment == before
+        assert throttles(cluster, moving) == set()
+        moving.run("plan", "-detailed-exitcode")
+
+
 def test_an_imported_move_is_killed_told_and_taken_back(moving: Place) -> None:
     """K4o-08, K4o-10, K4o-11: the JSON of Kafka's own tool, and its way back."""
     filled(moving)

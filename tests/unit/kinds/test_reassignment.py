@@ -12,6 +12,7 @@ from kplan.cluster.request import (
     Assignment,
     ConfigAlteration,
     ConfigSource,
+    ItemResult,
     NewTopic,
     TopicDescription,
 )
@@ -21,6 +22,8 @@ from kplan.cluster.settings import (
     ConfigResourceAlteration,
     ConfigScope,
 )
+from kplan.cluster.topology import TargetReplicas
+from kplan.cluster.usage import TopicPartition
 from kplan.kinds.reassignment import Reassigner, ReassignmentLimits, TopicTargets
 from kplan.kinds.throttle import THROTTLE_RATES, remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
@@ -287,6 +290,32 @@ def test_a_cancelled_move_is_not_done_because_a_broker_still_shows_its_replicas(
     assert None not in found
     assert isinstance(found[-1], Refusal)
     assert found[-1].error == "CLIENT_CANCELLED"
+
+
+@pytest.mark.parametrize(
+    ("target", "sent"), [((1, 3), [None, (1, 3)]), ((1,), [None]), ((1, 4), [(1, 4)])]
+)
+def test_a_move_is_taken_back_before_one_that_copies_to_no_other_broker(
+    target: tuple[int, ...], sent: list[tuple[int, ...] | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kafka would wait for the former target for ever."""
+    held = cluster((1,))
+    held.slow_reassignments(2)
+    held.reassign({("orders", 0): (3, 2)})
+    told: list[tuple[int, ...] | None] = []
+    reassign = held.reassign
+
+    def note(targets: TargetReplicas) -> Mapping[TopicPartition, ItemResult]:
+        told.extend(targets.values())
+        return reassign(targets)
+
+    monkeypatch.setattr(held, "reassign", note)
+    mover = Reassigner(ReassignmentLimits())
+    wish = [TopicTargets("orders", "", {0: target})]
+    while isinstance(mover.advance(held, wish)["orders"], InProgress):  # type: ignore[index] # a name
+        pass
+    assert told == sent
+    assert standing(held) == (target,)
 
 
 def test_a_move_that_another_client_sends_elsewhere_is_left_to_it() -> None:
