@@ -47,12 +47,7 @@ def _read_platform(name: str, part: YamlNode, conversion: Conversion) -> None:
                 conversion.add_quota(Quota("user", user, None, rates), quota.source_range)
         case "schema_registry":
             for each in _registry_instances(part):
-                topic = each.get("topic").text("_schemas")
-                to = _grant(each)
-                for operation in ("DescribeConfigs", "Write", "Read"):
-                    conversion.add_acl(to, "Topic", topic, operation)
-                text = "julie gives no ACL on it; declare one where the registry needs it"
-                conversion.skip_members(each, {"group": text}, f"the registry of {to.principal}")
+                _read_registry(each, conversion)
         case _:
             conversion.skip(part, f"platform {name}", "declare the ACLs that it needs")
 
@@ -65,6 +60,17 @@ def _grant(part: YamlNode) -> AclGrant:
 def _registry_instances(part: YamlNode) -> Sequence[YamlNode]:
     """Return the instances of a platform; older files list them without the word."""
     return part.items() if isinstance(part.content, tuple) else part.get("instances").items()
+
+
+def _read_registry(part: YamlNode, conversion: Conversion) -> None:
+    """Read a schema registry; its ACLs are those of julie 4, older versions gave fewer."""
+    to = _grant(part)
+    topic = part.get("topic").text("_schemas")
+    for operation in ("Create", "DescribeConfigs", "Describe", "Write", "Read"):
+        conversion.add_acl(to, "Topic", topic, operation)
+    offsets = part.get("consumer_offsets_topic").text("__consumer_offsets")
+    conversion.add_acl(to, "Topic", offsets, "Describe")
+    conversion.add_acl(to, "Group", part.get("group").text("schema-registry"), "Read")
 
 
 def _read_project(prefix: Sequence[str], project: YamlNode, conversion: Conversion) -> None:

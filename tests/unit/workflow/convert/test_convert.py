@@ -628,14 +628,17 @@ def test_julie_names_topics_by_their_place_and_unfolds_roles(tmp_path: Path) -> 
     assert left_out(found) == [
         (17, "rbac of project shop"),
         (23, "plan of topic acme.web.shop.plain"),
-        (34, "group of the registry of User:registry"),
         (36, "platform control_center"),
     ]
     assert {each for each in given if each.startswith("User:registry|")} == {
         f"User:registry|*|{each}|Allow|Topic|_shop_schemas|Literal"
-        for each in ("DescribeConfigs", "Write", "Read")
+        for each in ("Create", "Describe", "DescribeConfigs", "Read", "Write")
+    } | {
+        "User:registry|*|Describe|Allow|Topic|__consumer_offsets|Literal",
+        "User:registry|*|Read|Allow|Group|sr|Literal",
     }
     assert "User:registry2|*|Read|Allow|Topic|_schemas|Literal" in given
+    assert "User:registry2|*|Read|Allow|Group|schema-registry|Literal" in given
     rates = {"consumer_byte_rate": "1024", "request_percentage": "50"}
     quotas = [each.value for each in of.resources if isinstance(each.value, Quota)]
     assert quotas == [Quota("user", "reader", None, rates)]
