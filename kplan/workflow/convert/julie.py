@@ -167,5 +167,7 @@ def _read_connector(part: YamlNode, conversion: Conversion) -> None:
         default = "connect-offsets" if sort == "offset" else f"connect-{sort}"
         for operation in ("Read", "Write"):
             conversion.add_acl(to, "Topic", part.get(f"{sort}_topic").text(default), operation)
+    # Unless topology.connector.allow.topic.create is false, which is in no topology.
+    conversion.add_acl(to, "Cluster", "kafka-cluster", "Create")
     conversion.add_acl(to, "Group", part.get("group").text("connect-cluster"), "Read")
     _add_topic_acls(to, part, conversion)

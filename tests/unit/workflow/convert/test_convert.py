@@ -624,7 +624,8 @@ def test_julie_names_topics_by_their_place_and_unfolds_roles(tmp_path: Path) -> 
     assert "User:writer|*|Write|Allow|TransactionalID|tx|Literal" in given
     assert "User:writer|*|IdempotentWrite|Allow|Cluster|kafka-cluster|Literal" in given
     assert "User:sums|*|All|Allow|Topic|acme.web.shop|Prefixed" in given
-    assert len([each for each in given if each.startswith("User:connect|")]) == 6 + 1 + 1
+    assert len([each for each in given if each.startswith("User:connect|")]) == 6 + 1 + 1 + 1
+    assert "User:connect|*|Create|Allow|Cluster|kafka-cluster|Literal" in given
     assert left_out(found) == [
         (17, "rbac of project shop"),
         (23, "plan of topic acme.web.shop.plain"),
