@@ -148,6 +148,10 @@ def _read_streams(prefix: str, part: YamlNode, conversion: Conversion) -> None:
     _add_topic_acls(to, part, conversion)
     conversion.add_acl(to, "Topic", application, "All", "Prefixed")
     conversion.add_acl(to, "Group", application, "Read", "Prefixed")
+    is_exactly_once = part.get("exactlyOnce").text("false").casefold() == "true"
+    transactions = ("Write", "Describe") if is_exactly_once else ()
+    for operation in transactions:
+        conversion.add_acl(to, "TransactionalID", application, operation, "Prefixed")
 
 
 def _project_connectors(project: YamlNode, conversion: Conversion) -> Iterator[YamlNode]:

@@ -645,6 +645,25 @@ def test_julie_names_topics_by_their_place_and_unfolds_roles(tmp_path: Path) -> 
     assert quotas == [Quota("user", "reader", None, rates)]
 
 
+@pytest.mark.parametrize("is_exactly_once", [True, False])
+def test_streams_of_julie_that_write_exactly_once_get_their_transactions(
+    *, is_exactly_once: bool, tmp_path: Path
+) -> None:
+    text = f"""context: c
+projects:
+  - name: p
+    streams: [ {{ principal: "User:s", exactlyOnce: {is_exactly_once} }} ]
+"""
+    found = from_text(tmp_path, text)
+    assert left_out(found) == []
+    given = {each for each in acls(declared(tmp_path, found)) if "|TransactionalID|" in each}
+    assert given == {
+        f"User:s|*|{operation}|Allow|TransactionalID|c.p|Prefixed"
+        for operation in ("Write", "Describe")
+        if is_exactly_once
+    }
+
+
 def test_strimzi_users_are_named_as_kafka_knows_them(tmp_path: Path) -> None:
     found = from_text(tmp_path, STRIMZI)
     of = declared(tmp_path, found)
