@@ -83,9 +83,14 @@ def _read_project(prefix: Sequence[str], project: YamlNode, conversion: Conversi
     for each in project.get("streams").items():
         with conversion.collect_problems():
             _read_streams(".".join(prefix), each, conversion)
-    for each in _project_connectors(project, conversion):
+    text = "connectors themselves run in Connect, and kplan manages none"
+    for each in _access_rules(project, "connectors", text, conversion):
         with conversion.collect_problems():
             _read_connector(each, conversion)
+    text = "queries run in ksqlDB, and kplan manages none"
+    for each in _access_rules(project, "ksql", text, conversion):
+        with conversion.collect_problems():
+            _read_ksql(".".join(prefix), each, conversion)
     text = "kplan manages ACLs, not role bindings of Confluent Platform"
     conversion.skip_members(project, {"rbac": text}, f"project {prefix[-1]}")
 
@@ -154,15 +159,24 @@ def _read_streams(prefix: str, part: YamlNode, conversion: Conversion) -> None:
         conversion.add_acl(to, "TransactionalID", application, operation, "Prefixed")
 
 
-def _project_connectors(project: YamlNode, conversion: Conversion) -> Iterator[YamlNode]:
-    """Return the connectors that ACLs are for; newer files keep them beside the artifacts."""
-    connectors = project.get("connectors")
-    if isinstance(connectors.content, tuple):
-        yield from connectors.content
+def _access_rules(
+    project: YamlNode, name: str, reason: str, conversion: Conversion
+) -> Iterator[YamlNode]:
+    """Return the principals that ACLs are for; newer files have artifacts beside them."""
+    part = project.get(name)
+    if isinstance(part.content, tuple):
+        yield from part.content
         return
-    yield from connectors.get("access_control").items()
-    text = "connectors themselves run in Connect, and kplan manages none"
-    conversion.skip_members(connectors, {"artifacts": text, "artefacts": text}, "the connectors")
+    yield from part.get("access_control").items()
+    conversion.skip_members(part, {"artifacts": reason, "artefacts": reason}, name)
+
+
+def _read_ksql(prefix: str, part: YamlNode, conversion: Conversion) -> None:
+    to = _grant(part)
+    application = part.get("applicationId").text(prefix)
+    _add_topic_acls(to, part, conversion)
+    for sort in ("Topic", "Group"):
+        conversion.add_acl(to, sort, application, "All", "Prefixed")
 
 
 def _read_connector(part: YamlNode, conversion: Conversion) -> None:

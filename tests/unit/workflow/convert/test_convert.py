@@ -664,6 +664,28 @@ projects:
     }
 
 
+def test_queries_of_julie_get_the_acls_of_their_topics_and_groups(tmp_path: Path) -> None:
+    text = """context: c
+projects:
+  - name: p
+    ksql:
+      artefacts: { streams: [ { path: a.sql, name: a } ] }
+      access_control:
+        - { principal: "User:q", topics: { read: [ r ], write: [ w ] } }
+        - { principal: "User:own", applicationId: own }
+"""
+    found = from_text(tmp_path, text)
+    assert left_out(found) == [(5, "artefacts of ksql")]
+    assert acls(declared(tmp_path, found)) == {
+        "User:q|*|Read|Allow|Topic|r|Literal",
+        "User:q|*|Write|Allow|Topic|w|Literal",
+        "User:q|*|All|Allow|Topic|c.p|Prefixed",
+        "User:q|*|All|Allow|Group|c.p|Prefixed",
+        "User:own|*|All|Allow|Topic|own|Prefixed",
+        "User:own|*|All|Allow|Group|own|Prefixed",
+    }
+
+
 def test_strimzi_users_are_named_as_kafka_knows_them(tmp_path: Path) -> None:
     found = from_text(tmp_path, STRIMZI)
     of = declared(tmp_path, found)
