@@ -123,14 +123,14 @@ def _read_topic(
 
 def _read_producer(topic: str, part: YamlNode, conversion: Conversion) -> None:
     to = _grant(part)
-    transaction = part.get("transactionId")
+    transaction, idempotence = part.get("transactionId"), part.get("idempotence")
     for operation in ("Describe", "Write"):
         conversion.add_acl(to, "Topic", topic, operation)
         if transaction.content is not None:
             conversion.add_acl(
                 to, "TransactionalID", *_parse_pattern(transaction.text(), operation)
             )
-    if transaction.content is not None or part.get("idempotence").content is not None:
+    if transaction.content is not None or idempotence.content is not None:
         conversion.add_acl(to, "Cluster", "kafka-cluster", "IdempotentWrite")
 
 

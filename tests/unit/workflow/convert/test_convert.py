@@ -664,6 +664,19 @@ projects:
     }
 
 
+def test_a_transactional_producer_of_julie_may_be_idempotent_too(tmp_path: Path) -> None:
+    text = """context: c
+projects:
+  - name: p
+    topics:
+      - name: t
+        producers: [ { principal: "User:p", transactionId: x, idempotence: true } ]
+"""
+    found = from_text(tmp_path, text)
+    assert left_out(found) == []
+    assert found.counts == {"topic": 1, "ACL": 5}
+
+
 def test_queries_of_julie_get_the_acls_of_their_topics_and_groups(tmp_path: Path) -> None:
     text = """context: c
 projects:
