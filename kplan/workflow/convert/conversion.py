@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
 
-from kplan.config.diagnostic import EvaluationError
+from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.yaml_document import YamlNode
 from kplan.kinds import KINDS
 from kplan.kinds.acl import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES, Acl
@@ -94,23 +94,26 @@ class Conversion:
         if text not in self.blocks:
             self.blocks.append(text)
 
-    def read_config(self, name: str, config: Mapping[str, YamlNode]) -> Mapping[str, str]:
-        """Return the configs of a topic as texts, lists joined as Kafka writes them."""
-        found: dict[str, str] = {}
+    def add_topic(
+        self,
+        topic: Topic,
+        config: Mapping[str, YamlNode],
+        at: SourceRange,
+        notes: Iterable[str] = (),
+    ) -> None:
+        """Add a topic with configs, lists in them joined as Kafka writes them."""
+        texts = dict(topic.config)
         for key, part in config.items():
             if part.content is None:
-                self.skip(part, f"{key} of topic {name}", "it has no value")
-            else:
-                found[key] = (
-                    ",".join(part.texts()) if isinstance(part.content, tuple) else part.text()
-                )
-        return found
-
-    def add_topic(self, topic: Topic, at: SourceRange, notes: Iterable[str] = ()) -> None:
-        """Add a topic; counts below 1 are left to the broker."""
+                self.skip(part, f"{key} of topic {topic.name}", "it has no value")
+                continue
+            with self.collect_problems():
+                is_list = isinstance(part.content, tuple)
+                texts[key] = ",".join(part.texts()) if is_list else part.text()
         counts = (topic.partitions, topic.replication_factor)
         partitions, factor = (each if each is None or each > 0 else None for each in counts)
-        value = replace(topic, partitions=partitions, replication_factor=factor)
+        value = replace(topic, partitions=partitions, replication_factor=factor, config=texts)
+        self._check_config(value, config, at)
         self._add(value, f"topic {topic.name}", at, notes)
 
     def add_acl(
@@ -130,10 +133,33 @@ class Conversion:
         what = f"ACL {acl.acl_operation} on {type_} {name} for {to.principal}"
         self._add(acl, what, to.source_range, to.notes)
 
-    def add_quota(self, quota: Quota, at: SourceRange, notes: Iterable[str] = ()) -> None:
-        """Add a quota."""
+    def add_quota(
+        self,
+        quota: Quota,
+        limits: Mapping[str, YamlNode],
+        at: SourceRange,
+        notes: Iterable[str] = (),
+    ) -> None:
+        """Add a quota with limits by Kafka's keys."""
+        texts: dict[str, str] = {}
+        for key, part in limits.items():
+            with self.collect_problems():
+                texts[key] = part.text()
+        value = replace(quota, config=texts)
+        self._check_config(value, limits, at)
         what = f"quota of {quota.entity_type} {quota.entity_name or 'default'}"
-        self._add(quota, what, at, notes)
+        self._add(value, what, at, notes)
+
+    def _check_config(
+        self, value: Topic | Quota, config: Mapping[str, YamlNode], at: SourceRange
+    ) -> None:
+        """Note each key and value that Kafka refuses, where it is written."""
+        kind = _KINDS[type(value)]
+        for each in kind.check(kind.normalize(value)):
+            match each.path:
+                case ("config", str(key)) if not each.is_warning:
+                    place = config[key].source_range if key in config else at
+                    self.problems.append(error(each.code, place, each.detail, hint=each.hint))
 
     def _add(
         self, value: Acl | Topic | Quota, what: str, at: SourceRange, notes: Iterable[str]
@@ -177,10 +203,10 @@ def _note_lines(name: str, part: YamlNode) -> Iterator[str]:
                 yield from _note_lines(f"{name}.{key_text(key)}", each)
 
 
-def quota_limits(part: YamlNode) -> Mapping[str, str]:
+def quota_limits(part: YamlNode) -> Mapping[str, YamlNode]:
     """Return quotas by Kafka's keys, from keys in camel case."""
     return {
-        "".join(f"_{each.lower()}" if each.isupper() else each for each in key): value.text()
+        "".join(f"_{each.lower()}" if each.isupper() else each for each in key): value
         for key, value in part.members().items()
     }
 

@@ -131,8 +131,8 @@ def _read_jikkou_topic(
             conversion.skip(at, f"ConfigMap {each} of topic {name}", "it is in none of the files")
     config |= spec.get("configs").members()
     counts = (spec.get("partitions").number(), spec.get("replicas").number())
-    topic = Topic(name, *counts, None, conversion.read_config(name, config))
-    conversion.add_topic(topic, spec.source_range, _metadata_notes(part))
+    topic = Topic(name, *counts)
+    conversion.add_topic(topic, config, spec.source_range, _metadata_notes(part))
 
 
 def _metadata_notes(part: YamlNode) -> tuple[str, ...]:
@@ -197,8 +197,9 @@ def _read_client_quota(name: str, part: YamlNode, conversion: Conversion) -> Non
     entity = spec.get("entity", key).text() if is_named else None
     client = spec.get("entity", "clientId").text() if has_client else None
     client = "<default>" if sort == "USER_ALL_CLIENTS" else client
-    quota = Quota(type_, entity, client, quota_limits(spec.get("configs")))
-    conversion.add_quota(quota, spec.source_range, _metadata_notes(part))
+    quota = Quota(type_, entity, client)
+    limits = quota_limits(spec.get("configs"))
+    conversion.add_quota(quota, limits, spec.source_range, _metadata_notes(part))
 
 
 def _read_strimzi_resource(kind: str, part: YamlNode, conversion: Conversion) -> None:
@@ -210,9 +211,9 @@ def _read_strimzi_resource(kind: str, part: YamlNode, conversion: Conversion) ->
     elif kind == "KafkaTopic":
         topic = spec.get("topicName").text(name)
         counts = (spec.get("partitions").number(), spec.get("replicas").number())
-        config = conversion.read_config(topic, spec.get("config").members())
-        value = Topic(topic, *counts, None, config)
-        conversion.add_topic(value, spec.source_range, _metadata_notes(part))
+        value = Topic(topic, *counts)
+        config = spec.get("config").members()
+        conversion.add_topic(value, config, spec.source_range, _metadata_notes(part))
         _report_kubernetes_parts(part, conversion)
     elif kind == "KafkaUser":
         _read_strimzi_user(name, part, conversion)
@@ -252,7 +253,7 @@ def _read_strimzi_user(name: str, part: YamlNode, conversion: Conversion) -> Non
         conversion.skip(authorization, f"authorization of {name}", "it is not by Kafka's ACLs")
     quotas = spec.get("quotas")
     if quotas.content is not None:
-        quota = Quota("user", user, None, quota_limits(quotas))
-        conversion.add_quota(quota, quotas.source_range, notes)
+        quota = Quota("user", user)
+        conversion.add_quota(quota, quota_limits(quotas), quotas.source_range, notes)
     if notes and quotas.content is None and not authorization.get("acls").items():
         _report_unused_notes(part, f"{name}, who has no ACL and no quota", conversion)

@@ -41,10 +41,8 @@ def _read_platform(name: str, part: YamlNode, conversion: Conversion) -> None:
         case "kafka":
             for quota in part.get("quotas").items():
                 user = quota.get("principal").text().removeprefix("User:")
-                rates = {
-                    key: each.text() for key, each in quota.members().items() if key != "principal"
-                }
-                conversion.add_quota(Quota("user", user, None, rates), quota.source_range)
+                limits = {key: each for key, each in quota.members().items() if key != "principal"}
+                conversion.add_quota(Quota("user", user), limits, quota.source_range)
         case "schema_registry":
             for each in _registry_instances(part):
                 _read_registry(each, conversion)
@@ -107,8 +105,8 @@ def _read_topic(
         config.pop(key).number() if key in config else None
         for key in ("num.partitions", "replication.factor")
     )
-    value = Topic(name, partitions, factor, None, conversion.read_config(name, config))
-    conversion.add_topic(value, topic.source_range, read_notes(topic, *_NOTES))
+    value = Topic(name, partitions, factor)
+    conversion.add_topic(value, config, topic.source_range, read_notes(topic, *_NOTES))
     for each in (*consumers, *topic.get("consumers").items()):
         to = _grant(each)
         for operation in ("Describe", "Read"):

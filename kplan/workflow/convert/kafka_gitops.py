@@ -97,10 +97,10 @@ def _read_document(document: YamlNode, shared: YamlNode | None, conversion: Conv
     for name, topic in document.get("topics").members().items():
         with conversion.collect_problems():
             own = topic.get("replication").number()
-            config = conversion.read_config(name, topic.get("configs").members())
+            config = topic.get("configs").members()
             partitions = topic.get("partitions").number()
-            value = Topic(name, partitions, factor if own is None else own, None, config)
-            conversion.add_topic(value, topic.source_range, read_notes(topic, *_NOTES))
+            value = Topic(name, partitions, factor if own is None else own)
+            conversion.add_topic(value, config, topic.source_range, read_notes(topic, *_NOTES))
     for name, service in document.get("services").members().items():
         with conversion.collect_problems():
             _read_service(name, service, conversion, describes=describes)

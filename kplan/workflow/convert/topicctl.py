@@ -77,22 +77,23 @@ def _report_cluster_of(
 def _read_topic(document: YamlNode, conversion: Conversion) -> None:
     meta, spec = document.get("meta"), document.get("spec")
     name = meta.get("name").text()
-    config = dict(conversion.read_config(name, spec.get("settings").members()))
+    settings = spec.get("settings").members()
+    own = {}
     minutes = spec.get("retentionMinutes").number()
-    if minutes and _RETENTION in config:
+    if minutes and _RETENTION in settings and settings[_RETENTION].content is not None:
         text = "retention.ms of the settings is kept; topicctl refuses a topic with both"
         conversion.skip(spec.get("retentionMinutes"), f"retentionMinutes of topic {name}", text)
     elif minutes:
-        config[_RETENTION] = str(minutes * _MS_PER_MINUTE)
+        own[_RETENTION] = str(minutes * _MS_PER_MINUTE)
     partitions, factor = spec.get("partitions").number(), spec.get("replicationFactor").number()
     strategy = _read_strategy(name, spec.get("placement"), conversion)
     placement = {"strategy": strategy} if strategy else None
-    topic = Topic(name, partitions, factor, None, config, placement)
+    topic = Topic(name, partitions, factor, None, own, placement)
     if strategy == STATIC:
         rows = spec.get("placement", "staticAssignments").items()
         brokers = tuple(tuple(_broker_id(each) for each in row.items()) for row in rows)
-        topic = Topic(name, None, None, brokers, config, placement)
-    conversion.add_topic(topic, document.source_range, read_notes(meta, *_NOTES))
+        topic = Topic(name, None, None, brokers, own, placement)
+    conversion.add_topic(topic, settings, document.source_range, read_notes(meta, *_NOTES))
     reasons = dict.fromkeys(_MIGRATION_KEYS, _MIGRATION_REASON)
     conversion.skip_members(spec.get("migration"), reasons, f"topic {name}")
 

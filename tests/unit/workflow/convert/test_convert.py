@@ -824,6 +824,74 @@ def test_what_kafka_would_refuse_is_left_out(tmp_path: Path) -> None:
     assert left_out(found) == [(1, "topic a/b")]
 
 
+BAD_CONFIGS = "{ retention.ms: 7d,\n      cleanup.policy: compacted, segment.ms: [ a, {} ] }"
+BAD_LIMITS = "{ producerByteRate: x,\n      consumerByteRat: 1 }"
+KUBERNETES = "apiVersion: {group}/v1beta2\nkind: {kind}\nmetadata: {{ name: t }}\nspec:\n"
+
+
+def resource(group: str, kind: str, spec: str) -> str:
+    return KUBERNETES.format(group=group, kind=kind) + spec
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "codes"),
+    [
+        (
+            resource("kafka.jikkou.io", "KafkaTopic", f"  configs: {BAD_CONFIGS}"),
+            5,
+            ["KP208", "KP208", "KP181"],
+        ),
+        (
+            resource("kafka.strimzi.io", "KafkaTopic", f"  config: {BAD_CONFIGS}"),
+            5,
+            ["KP208", "KP208", "KP181"],
+        ),
+        (f"topics:\n  t:\n    configs: {BAD_CONFIGS}", 3, ["KP208", "KP208", "KP181"]),
+        (
+            (
+                "context: c\nprojects:\n  - name: p\n    topics:\n"
+                f"    - name: t\n      config: {BAD_CONFIGS}"
+            ),
+            6,
+            ["KP208", "KP208", "KP181"],
+        ),
+        (
+            f"meta: {{ name: t }}\nspec:\n  settings: {BAD_CONFIGS}",
+            3,
+            ["KP208", "KP208", "KP181"],
+        ),
+        (
+            resource(
+                "kafka.jikkou.io",
+                "KafkaClientQuota",
+                f"  type: CLIENTS_DEFAULT\n  configs: {BAD_LIMITS}",
+            ),
+            6,
+            ["KP224", "KP224"],
+        ),
+        (
+            resource("kafka.strimzi.io", "KafkaUser", f"  quotas: {BAD_LIMITS}"),
+            5,
+            ["KP224", "KP224"],
+        ),
+        (
+            (
+                "context: c\nprojects: []\nplatform:\n  kafka:\n    quotas:\n"
+                '    - { principal: "User:a", producer_byte_rate: x,\n      consumer_byte_rat: 1 }'
+            ),
+            6,
+            ["KP224", "KP224"],
+        ),
+    ],
+)
+def test_each_value_that_kafka_refuses_is_a_mistake_where_it_is_written(
+    text: str, line: int, codes: list[str], tmp_path: Path
+) -> None:
+    told = mistakes(tmp_path, text)
+    assert [at for _, at, _ in told] == [line, *[line + 1] * (len(codes) - 1)]
+    assert [code for code, _, _ in told] == codes
+
+
 @pytest.mark.parametrize(
     ("text", "code", "line", "told"),
     [
