@@ -94,6 +94,16 @@ class Conversion:
         if text not in self.blocks:
             self.blocks.append(text)
 
+    def read_count(self, part: YamlNode) -> int | None:
+        """Return a number of partitions or replicas; -1 leaves it to the broker (KIP-464)."""
+        found: int | None = None
+        with self.collect_problems():
+            found = part.number()
+        if found is not None and found < 1 and found != -1:
+            detail = f"Here belongs a number above 0, and there is {found}."
+            self.problems.append(error("KP181", part.source_range, detail))
+        return found
+
     def add_topic(
         self,
         topic: Topic,
@@ -110,9 +120,7 @@ class Conversion:
             with self.collect_problems():
                 is_list = isinstance(part.content, tuple)
                 texts[key] = ",".join(part.texts()) if is_list else part.text()
-        counts = (topic.partitions, topic.replication_factor)
-        partitions, factor = (each if each is None or each > 0 else None for each in counts)
-        value = replace(topic, partitions=partitions, replication_factor=factor, config=texts)
+        value = replace(topic, config=texts)
         self._check_config(value, config, at)
         self._add(value, f"topic {topic.name}", at, notes)
 

@@ -130,8 +130,10 @@ def _read_jikkou_topic(
             at = spec.get("configMapRefs").source_range
             conversion.skip(at, f"ConfigMap {each} of topic {name}", "it is in none of the files")
     config |= spec.get("configs").members()
-    counts = (spec.get("partitions").number(), spec.get("replicas").number())
-    topic = Topic(name, *counts)
+    partitions, replicas = (
+        conversion.read_count(spec.get(each)) for each in ("partitions", "replicas")
+    )
+    topic = Topic(name, partitions, replicas)
     conversion.add_topic(topic, config, spec.source_range, _metadata_notes(part))
 
 
@@ -210,8 +212,10 @@ def _read_strimzi_resource(kind: str, part: YamlNode, conversion: Conversion) ->
         conversion.skip(part, f"{kind} {name}", "Strimzi does not manage it either")
     elif kind == "KafkaTopic":
         topic = spec.get("topicName").text(name)
-        counts = (spec.get("partitions").number(), spec.get("replicas").number())
-        value = Topic(topic, *counts)
+        partitions, replicas = (
+            conversion.read_count(spec.get(each)) for each in ("partitions", "replicas")
+        )
+        value = Topic(topic, partitions, replicas)
         config = spec.get("config").members()
         conversion.add_topic(value, config, spec.source_range, _metadata_notes(part))
         _report_kubernetes_parts(part, conversion)

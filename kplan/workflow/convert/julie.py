@@ -102,7 +102,7 @@ def _read_topic(
 ) -> None:
     config = dict(topic.get("config").members())
     partitions, factor = (
-        config.pop(key).number() if key in config else None
+        conversion.read_count(config.pop(key)) if key in config else None
         for key in ("num.partitions", "replication.factor")
     )
     value = Topic(name, partitions, factor)

@@ -92,13 +92,13 @@ def _read_document(document: YamlNode, shared: YamlNode | None, conversion: Conv
     settings = document.get("settings")
     if settings.content is None and shared is not None:
         settings = shared
-    factor = settings.get("topics", "defaults", "replication").number()
+    factor = conversion.read_count(settings.get("topics", "defaults", "replication"))
     describes = settings.get("services", "acls", "describeTopicEnabled").text("") == "true"
     for name, topic in document.get("topics").members().items():
         with conversion.collect_problems():
-            own = topic.get("replication").number()
+            own = conversion.read_count(topic.get("replication"))
             config = topic.get("configs").members()
-            partitions = topic.get("partitions").number()
+            partitions = conversion.read_count(topic.get("partitions"))
             value = Topic(name, partitions, factor if own is None else own)
             conversion.add_topic(value, config, topic.source_range, read_notes(topic, *_NOTES))
     for name, service in document.get("services").members().items():

@@ -85,7 +85,9 @@ def _read_topic(document: YamlNode, conversion: Conversion) -> None:
         conversion.skip(spec.get("retentionMinutes"), f"retentionMinutes of topic {name}", text)
     elif minutes:
         own[_RETENTION] = str(minutes * _MS_PER_MINUTE)
-    partitions, factor = spec.get("partitions").number(), spec.get("replicationFactor").number()
+    partitions, factor = (
+        conversion.read_count(spec.get(each)) for each in ("partitions", "replicationFactor")
+    )
     strategy = _read_strategy(name, spec.get("placement"), conversion)
     placement = {"strategy": strategy} if strategy else None
     topic = Topic(name, partitions, factor, None, own, placement)

@@ -936,5 +936,33 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
     assert [line for _, line, _ in mistakes(tmp_path, text)] == [2, 3, 5]
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (resource("kafka.jikkou.io", "KafkaTopic", "  partitions: 0\n  replicas: 0"), [5, 6]),
+        (resource("kafka.strimzi.io", "KafkaTopic", "  partitions: 0\n  replicas: -2"), [5, 6]),
+        (
+            (
+                "settings: { topics: { defaults: { replication: 0 } } }\ntopics:\n  t:\n"
+                "    partitions: 0\n    replication: 0\n"
+            ),
+            [1, 4, 5],
+        ),
+        (
+            (
+                "context: c\nprojects: []\nspecial_topics:\n  - name: t\n    config:\n"
+                "      num.partitions: 0\n      replication.factor: 0\n"
+            ),
+            [6, 7],
+        ),
+        ("meta: { name: t }\nspec:\n  partitions: 0\n  replicationFactor: 0\n", [3, 4]),
+    ],
+)
+def test_no_topic_has_0_partitions_or_replicas(text: str, lines: list[int], tmp_path: Path) -> None:
+    told = mistakes(tmp_path, text)
+    assert [(code, line) for code, line, _ in told] == [("KP181", line) for line in lines]
+    assert all("Here belongs a number above 0" in detail for _, _, detail in told)
+
+
 def test_deep_nesting_is_a_mistake_and_no_crash(tmp_path: Path) -> None:
     assert mistakes(tmp_path, "[" * 100_000)[0][0] == "KP149"
