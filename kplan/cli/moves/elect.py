@@ -109,7 +109,12 @@ def _selected_partitions(
     from kplan.workflow.moves.reassign import read_partitions  # noqa: PLC0415
 
     file, is_all = which
-    if bool(file) is is_all:
+    if file and is_all:
+        raise UsageError(
+            "kplan elect takes FILE or -all, and both are given.",
+            hint="Remove -all to elect leaders for the partitions of the file only.",
+        )
+    if not file and not is_all:
         raise UsageError(
             "kplan elect requires either FILE or -all.",
             hint="Use -all for all partitions that need an election.",

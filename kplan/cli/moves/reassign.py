@@ -76,7 +76,12 @@ def cancel(
     from kplan.workflow.moves.reassign import read_partitions  # noqa: PLC0415
     from kplan.workflow.moves.status import cancel_moves  # noqa: PLC0415
 
-    if bool(file) is all_:
+    if file and all_:
+        raise UsageError(
+            "kplan reassign cancel takes FILE or -all, and both are given.",
+            hint="Remove -all to cancel the reassignments of the file only.",
+        )
+    if not file and not all_:
         raise UsageError(
             "kplan reassign cancel requires either FILE or -all.",
             hint="Use -all to cancel every reassignment in progress.",

@@ -220,6 +220,15 @@ def test_first_replicas_lead_again(desk: MemoryCommand) -> None:
     assert "requires either FILE or -all" in desk.run_failing("elect", "preferred")
 
 
+@pytest.mark.parametrize("verb", [("elect", "preferred"), ("reassign", "cancel")])
+def test_a_file_and_all_are_told_apart_from_neither(
+    desk: MemoryCommand, verb: tuple[str, str]
+) -> None:
+    told = desk.run_failing(*verb, "-all", file(desk, [move("a", 0)]))
+    assert "takes FILE or -all, and both are given" in told
+    assert "Remove -all" in told
+
+
 def test_an_unclean_election_takes_an_option_and_a_yes(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
