@@ -113,8 +113,10 @@ def _read_list(path: Path) -> list[object]:
     except (ValueError, RecursionError) as failure:
         raise UsageError(f"{path} is not valid JSON: {failure}.") from None
     rows = document.get("partitions") if isinstance(document, dict) else None
-    if not isinstance(rows, list) or not rows:
+    if not isinstance(rows, list):
         raise UsageError(f'{path} has no list "partitions".', hint=_EXPORT_HINT)
+    if not rows:
+        raise UsageError(f'The list "partitions" of {path} is empty.', hint=_EXPORT_HINT)
     return rows
 
 

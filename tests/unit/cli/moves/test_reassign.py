@@ -169,7 +169,7 @@ def test_what_moves_is_taken_back(desk: MemoryCommand) -> None:
         ("nothing", "is not valid JSON"),
         ("[" * 100_000, "is not valid JSON"),
         ("[]", 'has no list "partitions"'),
-        ('{"partitions": []}', 'has no list "partitions"'),
+        ('{"partitions": []}', 'The list "partitions" of moves.json is empty'),
         ('{"partitions": [3]}', "is not an object"),
         ('{"partitions": [{"topic": "a", "partition": -1}]}', "has no topic, or no number"),
         ('{"partitions": [{"topic": "a", "partition": 0}]}', "has no list of broker ids"),
