@@ -155,6 +155,13 @@ def _read_streams(prefix: str, part: YamlNode, conversion: Conversion) -> None:
     transactions = ("Write", "Describe") if is_exactly_once else ()
     for operation in transactions:
         conversion.add_acl(to, "TransactionalID", application, operation, "Prefixed")
+    for each in part.get("observerPrincipals").items():
+        observer = _grant(each)
+        for operation in ("Read", "Describe"):
+            conversion.add_acl(observer, "Topic", application, operation, "Prefixed")
+            if is_exactly_once:
+                conversion.add_acl(observer, "TransactionalID", application, operation, "Prefixed")
+        conversion.add_acl(observer, "Group", application, "Read", "Prefixed")
 
 
 def _access_rules(

@@ -664,6 +664,22 @@ projects:
     }
 
 
+def test_observers_of_streams_of_julie_read_what_the_application_writes(tmp_path: Path) -> None:
+    text = """context: c
+projects:
+  - name: p
+    streams: [ { principal: "User:s", observerPrincipals: [ { principal: "User:o" } ] } ]
+"""
+    found = from_text(tmp_path, text)
+    assert left_out(found) == []
+    given = acls(declared(tmp_path, found))
+    assert {each for each in given if each.startswith("User:o|")} == {
+        "User:o|*|Read|Allow|Topic|c.p|Prefixed",
+        "User:o|*|Describe|Allow|Topic|c.p|Prefixed",
+        "User:o|*|Read|Allow|Group|c.p|Prefixed",
+    }
+
+
 def test_a_transactional_producer_of_julie_may_be_idempotent_too(tmp_path: Path) -> None:
     text = """context: c
 projects:
