@@ -215,7 +215,7 @@ policy "partitions" {
 }
 check "names" {
   assert {
-    condition     = can(regex("^o", "orders"))
+    condition     = can(regex("^o", kafka_topic.t["orders"].name))
     error_message = "No."
   }
 }
