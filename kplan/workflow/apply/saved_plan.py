@@ -113,11 +113,14 @@ def _check_state_file(saved: SavedPlan, project: Project) -> None:
     """Check that a plan for a named state file is not recorded in another one.
 
     A state that no apply has written has no lineage that would tell. One that KPLAN_STATE names for
-    every command is not meant for this plan.
+    every command is not meant for this plan, unless it is the same path in another checkout.
     """
-    named = saved.metadata.state_file
-    is_known = project.is_state_exact or (project.is_state_named and saved.plan.based_on.serial)
-    if named and not is_known and Path(named) != project.state_path.absolute():
+    named, path = saved.metadata.state_file, project.state_path
+    is_alike = Path(named).parts[-len(path.parts) :] == path.parts
+    is_known = project.is_state_exact or (
+        project.is_state_named and (is_alike or saved.plan.based_on.serial)
+    )
+    if named and not is_known and Path(named) != path.absolute():
         raise StalePlanError(
             f"The plan was made for the state in {named}; this apply would write to "
             f"{project.store.location}.",

@@ -174,6 +174,25 @@ def test_a_plan_for_a_named_state_is_not_recorded_in_another(site: ProjectHarnes
     assert elsewhere.exists()
 
 
+def test_a_state_that_kplan_state_names_alike_in_two_checkouts_is_the_same_one(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = variants(site.folder)["options"]
+    project = replace(site.project, inputs=inputs, state_path=Path("s/x.json"), is_state_named=True)
+    path, hands = site.folder / "p.kplan", ApplyHandlers(lambda _: False, site.watcher)
+    for each in ("one", "two"):
+        (site.folder / each).mkdir()
+        monkeypatch.chdir(site.folder / each)
+        if each == "one":
+            save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports)
+            continue
+        other = replace(project, state_path=Path("s/y.json"))
+        with pytest.raises(StalePlanError, match=r"made for the state in .*one/s/x.json"):
+            apply_saved(other, path, PlanOptions(), (site.ports, hands))
+        apply_saved(project, path, PlanOptions(), (site.ports, hands))
+    assert (site.folder / "two" / "s" / "x.json").exists()
+
+
 def test_a_state_file_that_the_environment_names_is_nothing_to_a_state_block(
     site: ProjectHarness,
 ) -> None:
