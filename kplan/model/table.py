@@ -37,6 +37,7 @@ class Figures:
 
     `lineage` names what every figure was made of: run, time of reading, version of the code.
     `notes` say what a reader must know beside the figures, such as clusters that could not be read.
+    `remarks` are notes with which an answer is complete nonetheless.
     `findings` are the sorts of findings there are, also among rows that are not shown.
     """
 
@@ -45,6 +46,12 @@ class Figures:
     lineage: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     findings: frozenset[str] = frozenset()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """What every form of the answer tells its reader."""
+        return (*self.notes, *self.remarks)
 
 
 @dataclass(frozen=True, slots=True)

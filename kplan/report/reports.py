@@ -93,7 +93,7 @@ def figures_report(figures: Figures, at: str) -> Report:
         for each in figures.tables
         for row in each.rows
     ]
-    about: dict[str, Data] = {"lineage": dict(figures.lineage), "notes": list(figures.notes)}
+    about: dict[str, Data] = {"lineage": dict(figures.lineage), "notes": list(figures.all_notes)}
 
     def messages() -> tuple[Data, ...]:
         version, *found = _stream("answer", "Found", rows, at)

@@ -14,7 +14,7 @@ from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.history import cluster_changes
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row
 from kplan.model.table import Figures
-from kplan.workflow.fleet import audit, fleet, ingest, insight
+from kplan.workflow.fleet import audit, fleet, ingest, insight, recommend, report
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from tests.fleet.spark_target import commands_at_work
 from tests.project_harness import SilentProgress
@@ -41,6 +41,7 @@ cluster "NAME" {
   audit    = ["logs/*.log"]
 }
 """
+ADVICE = recommend.RecommendOptions(timedelta(days=30))
 NOTE = "Not counted, because fleet.hcl does not have them: alpha."
 Ask = Callable[[Callable[[FleetOptions, FleetPorts], Figures]], Figures]
 
@@ -104,7 +105,12 @@ def test_a_renamed_cluster_counts_once_and_its_old_name_is_noted(
     used = ask(audit.read_usage)
     assert set(column(used, "used", "cluster")) == {"beta"}
     assert used.notes == (), "they say that an answer is incomplete"
+    advised = ask(lambda o, p: recommend.recommend_privileges(o, p, ADVICE))
+    assert not [each for each in progress.notes if NOTE in each], "they are in the answer"
+    page = ask(report.build_report)
     assert [each for each in progress.notes if each.startswith(f"Warning: {NOTE}")]
+    for each in (used, advised, page):
+        assert [told for told in each.remarks if told.startswith(NOTE)]
     assert found.lineage["requests"] == before.lineage["requests"] == used.lineage["requests"]
 
 

@@ -41,7 +41,7 @@ def figures_document(figures: Figures) -> Document:
         blocks.append(Paragraph("Nothing was found."))
     elif nothing := [each for each in empty if each not in _NOTE_ONLY_TABLES]:
         blocks.append(Paragraph(f"Nothing found: {', '.join(nothing)}.", Tone.FAINT))
-    blocks += [Paragraph(f"Note: {each}", Tone.WARNING) for each in figures.notes]
+    blocks += [Paragraph(f"Note: {each}", Tone.WARNING) for each in figures.all_notes]
     if figures.lineage:
         detail = ", ".join(f"{name} {value}" for name, value in figures.lineage.items())
         blocks.append(Paragraph(f"From: {detail}", Tone.FAINT))
@@ -136,7 +136,7 @@ def figures_data(figures: Figures) -> Data:
     return {
         "title": figures.title,
         "lineage": dict(figures.lineage),
-        "notes": list(figures.notes),
+        "notes": list(figures.all_notes),
         "tables": {
             each.name: {
                 "is_cut": each.is_truncated,

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,7 +82,6 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
         found = given.found
         given.keeps_logs = removed is not None or not asks_first_clusters(options, found)
         history, lineage = given.logs, given.log_lineage
-        given.warn_of_other_logs()
         idle = unused_objects(given)
         if removed is not None:
             found.keep_acls()
@@ -92,8 +92,9 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
             _write_removals(found, rows, removed, (options, ports))
         title, at = "Use of the fleet", (options, found)
         values = {"used": requests.last_usage(history), **idle}
+        others = given.other_logs()
         if removed is not None:
-            return render_figures(title, values, at, lineage)
+            return replace(render_figures(title, values, at, lineage), remarks=others)
 
         def first_tables(last: str) -> "Mapping[str, DataFrame]":
             objects, used = (until_cluster(each, last) for each in (given.objects, history))
@@ -105,9 +106,10 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
             if len(names - {"unheard"}) > 1 and not given.keeps_logs:
                 found.keep(history)
 
-        return render_figures(
+        made = render_figures(
             title, values, at, lineage, first_tables=first_tables, before_whole=keep
         )
+        return replace(made, remarks=others)
 
 
 def unused_objects(given: ReportInputs) -> "dict[str, DataFrame]":

@@ -67,11 +67,6 @@ class ReportInputs:
         """Say which clusters with logs are not in the fleet file; raises FleetError."""
         return self.other_clusters(self.found.store.logs.clusters)
 
-    def warn_of_other_logs(self) -> None:
-        """Warn of them where a note would say that the answer is incomplete. Raises FleetError."""
-        for note in self.other_logs():
-            self.ports.progress.note(f"Warning: {note}")
-
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """The runs that are whole, oldest first."""

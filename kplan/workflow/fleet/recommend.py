@@ -74,7 +74,6 @@ def recommend_privileges(
     """
     with open_inputs(options, ports) as given:
         found, history, logs = given.found, given.logs, given.log_lineage
-        given.warn_of_other_logs()
         ports.progress.stage("Comparing ACLs with usage")
         objects = given.objects
         found.keep_acls()
@@ -108,6 +107,7 @@ def recommend_privileges(
             figures,
             notes=(*figures.notes, *notes),
             findings=frozenset({"denied"} if denied else ()),
+            remarks=given.other_logs(),
         )
 
 

@@ -41,7 +41,6 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
     with open_inputs(options, ports) as given:
         found, logs = given.found, given.log_lineage
-        given.warn_of_other_logs()
         result = _all_tables(given)
         charts = {name: result.pop(name) for name in _CHARTS if name in result}
         ports.progress.stage("Working out the page")
@@ -52,7 +51,10 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
             most = page.MAX_DAYS * (page.MAX_LINES + 1)
             tables = (*tables, options.make_table(name, rows, most))
         notes = (*made.notes, *given.declarations.policies[1], *given.owned.unknown)
-        return replace(made, tables=tables, notes=notes)
+        others = given.other_logs()
+        for each in others:  # of the page only its summary is printed
+            ports.progress.note(f"Warning: {each}")
+        return replace(made, tables=tables, notes=notes, remarks=others)
 
 
 def _all_tables(given: ReportInputs) -> "dict[str, DataFrame]":

@@ -1,5 +1,7 @@
 """Issue 6, lineage of every number: whatever the form, it says what its figures are of."""
 
+from dataclasses import replace
+
 import pytest
 
 from kplan.model.table import Figures, FigureTable
@@ -28,6 +30,20 @@ def test_every_format_of_a_report_names_what_its_figures_are_of(format_: Format)
 def test_answers_and_pages_do_too() -> None:
     for told in (figures_json(FOUND), figures_text(FOUND, PLAIN_STYLE), figures_html(FOUND)):
         assert not [each for each in LINEAGE.values() if each not in told]
+
+
+def test_every_form_of_an_answer_tells_notes_and_remarks() -> None:
+    found = replace(FOUND, notes=("no-answer",), remarks=("not-counted",))
+    report = figures_report(found, "2026-11-22T00:00:00Z")
+    forms = [render_report(report, each, FormatOptions()) for each in ANSWER_FORMATS]
+    for told in (
+        *forms,
+        figures_json(found),
+        figures_text(found, PLAIN_STYLE),
+        figures_html(found),
+    ):
+        assert "no-answer" in told
+        assert "not-counted" in told
 
 
 def test_a_long_malformed_line_is_cut_for_people_and_whole_for_programs() -> None:

@@ -44,7 +44,7 @@ def fleet_page(figures: Figures, kinds: Sequence[SectionKind] = SECTIONS) -> Fle
         figures.title,
         ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.lineage.items()),
         tuple(_verdict(found)),
-        figures.notes,
+        figures.all_notes,
         tuple(_next_steps(kinds, found)),
         tuple(sections),
     )
