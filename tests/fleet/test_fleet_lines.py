@@ -26,6 +26,11 @@ def line(
     return LINE.format(who=who, what=what, rest=rest)
 
 
+CUT_PRINCIPAL, CUT_WHO, CUT_WHAT = (
+    line().index(each) + 3 for each in ("Principal", "User:a", "orders")
+)
+"""Where a broker may die while it writes; its next line follows what is there."""
+OLDER = line(rest=" (log)").replace("operation = READ", "Operation = Read")
 WHOLE = {
     line(rest=""): ("User:a", "TOPIC", "orders"),
     line("User:CN=this is it, O=x"): ("User:CN=this is it, O=x", "TOPIC", "orders"),
@@ -34,6 +39,7 @@ WHOLE = {
     line(what="TransactionalId:LITERAL:é"): ("User:a", "TRANSACTIONAL_ID", "é"),
     line(rest=" based on rule X\nand more"): ("User:a", "TOPIC", "orders"),
     line().replace("INFO", "DEBUG kafka"): ("User:a", "TOPIC", "orders"),
+    line()[:CUT_PRINCIPAL] + line("User:b"): ("User:b", "TOPIC", "orders"),
 }
 BROKEN = (
     "",
@@ -48,6 +54,8 @@ BROKEN = (
     f"{line()}\r{line()}",
     line() + line("User:b"),
     f"{line()}\r{line()}".replace("[", "").replace("]", ""),  # a layout that Java reads
+    *(f"{line()[:cut]}{line('User:b')}" for cut in (CUT_WHO, CUT_WHAT)),
+    *(f"{OLDER[:cut]}{OLDER}" for cut in (CUT_WHO, CUT_WHAT, len(OLDER))),
 )
 
 

@@ -36,11 +36,12 @@ _MESSAGE = (
 """Java's; what is in (?>...) is looked for once, so that no line takes long."""
 _END = r"(?: based on rule .*|\s*[(\[][\w.$-]+[)\]])?\s*\z"
 """The rule, or the name of the logger where the pattern has it last."""
-_RULE = r"(?! based on rule .*?Principal = )"
-"""A request in the rule is one of a line whose end was lost: the two do not count as one."""
-NEWER_MESSAGE = rf"(?s)^{_MESSAGE}{_RULE}{_END}"
+_ONE = r"(?!(?>.*?(?:\d\d:\d\d:\d\d| based on rule )).*?Principal = )"
+"""A request behind a time or in the rule is that of the next line, where the end of one was lost:
+the two do not count as one, with names that are made of both."""
+NEWER_MESSAGE = rf"(?s)^{_ONE}{_MESSAGE}{_END}"
 OLDER_MESSAGE = (
-    rf"(?s)^{_VERDICT}Operation = ){_WORD} from host = {_WORD} on resource = ([^\x01\s:]*):"
+    rf"(?s)^{_ONE}{_VERDICT}Operation = ){_WORD} from host = {_WORD} on resource = ([^\x01\s:]*):"
     rf"(?:(?:LITERAL|PREFIXED):)?([^\x01\s]+?|[^\x01]+?(?= for request = ))"
     rf"(?: for request = {_WORD} with resourceRefCount = \d{{1,18}})?{_END}"
 )

@@ -39,8 +39,8 @@ _REQUEST = (
 _ENDS = ((0, " operation = "), (5, " for request = "))
 """What must not be in a part, by its place: RE2 would go on behind the first one, Java does not.
 Such lines are left to Java."""
-_JOINED = r"(?s) with resourceRefCount = \d{1,18} based on rule .*Principal = "
-"""Another request in the rule, where the end of a line was lost. Java decides about these, too."""
+_JOINED = r"(?s)\d\d:\d\d:\d\d.*Principal = |Principal = .* based on rule .*Principal = "
+"""Perhaps the request of the next line, where the end of one was lost. Java decides about it."""
 _QUARTER_HOUR_MS = 15 * 60_000
 """Time zones differ from UTC by multiples of this: a day in UTC begins with a quarter of theirs."""
 _TIME_LENGTH = 25

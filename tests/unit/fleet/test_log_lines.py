@@ -209,3 +209,28 @@ def test_a_request_of_the_default_layout_is_taken_apart_and_others_are_not() -> 
     named = said.replace("User:a", "User:Principal = a").replace("my topic", "Principal = x")
     (row,) = sums(batch(f"[2026-11-01 10:00:00,123] INFO {named} based on rule X"))
     assert row["is_default"], "names may contain such text"
+
+
+SAID = (
+    " INFO Principal = User:{who} is Allowed operation = READ from host = 10.0.0.1 on resource = "
+    "Topic:LITERAL:{who}-orders for request = FETCH with resourceRefCount = 1 based on rule X (log)"
+)
+OLDER_SAID = SAID.replace("operation = READ", "Operation = Read").replace(" based on rule X", "")
+OLDEST_SAID = OLDER_SAID.partition(" for request")[0].replace("LITERAL:", "")
+
+
+@pytest.mark.parametrize("said", [SAID, OLDER_SAID, OLDEST_SAID])
+@pytest.mark.parametrize("end", ["", "\r"])
+def test_a_line_that_was_cut_and_joined_to_the_next_one_is_no_request_of_another(
+    said: str, end: str
+) -> None:
+    """As where a broker died while it wrote: its next line follows what is there."""
+    lost, whole = said.format(who="alice"), said.format(who="bob")
+    own = java_parts(whole)
+    assert own[0] == "User:bob"
+    for cut in range(len(lost) + 1):
+        told = f"[2026-11-01 10:00:00,123]{lost[:cut]}{end}[2026-11-02 11:00:00,000]{whole}"
+        (row,) = sums(batch(told))
+        parts = row["said"].split(MARK) if row["is_default"] else java_parts(row["said"])
+        assert parts in ([], own), told
+        assert not row["is_default"], "Java finds the time of the second one"
