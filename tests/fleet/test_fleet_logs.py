@@ -1,6 +1,7 @@
 """The files of authorizer logs: each request counts once, whatever becomes of its file."""
 
 import gzip
+import json
 import os
 import zlib
 from collections import Counter
@@ -228,6 +229,38 @@ def test_a_damaged_log_is_reported_until_its_file_changes(
         (tmp_path / name).write_bytes(packed)
     assert ingest(store, every) == []
     assert ingest(store, every) == []
+
+
+def forget_damage(tables: Path) -> None:
+    """Make rows of logs those of a version that did not keep the damage of files."""
+    for file in tables.glob("logs/*/*.json"):
+        rows = map(json.loads, file.read_text().splitlines())
+        kept = ({k: v for k, v in row.items() if k != "damage"} for row in rows)
+        file.write_text("".join(f"{json.dumps(each)}\n" for each in kept))
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
+def test_damage_of_logs_that_an_earlier_version_read_is_told(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """It is not stored: compressed logs are read again, once, and count once."""
+    held = "".join(line(f"t{n}") for n in range(5_000)).encode()
+    cut = {"b.log.1.gz": gzip.compress(held), "c.log.deflate": zlib.compress(held)}
+    for name, packed in cut.items():
+        (tmp_path / name).write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "a.log").write_text(line("orders"))
+    (tmp_path / "d.log.1.gz").write_bytes(gzip.compress(line("stock").encode()))
+    store, every = Store(spark, str(tmp_path / "tables")), tmp_path / "*.log*"
+    told = ingest(store, every)
+    assert len(told) == len(cut)
+    found, before = requests(store), len(store.logs.parts())
+    forget_damage(tmp_path / "tables")
+    assert ingest(store, every) == told
+    assert requests(store) == found
+    after = store.logs.parts()
+    assert len(after) == before + 3, "the three that are compressed"
+    assert ingest(store, every) == told
+    assert len(store.logs.parts()) == len(after), "and only once"
 
 
 def test_a_pattern_that_fits_nothing_is_named_and_takes_nothing_from_other_clusters(

@@ -150,7 +150,7 @@ _PAGES: Mapping[str, TablePage] = {
             "attempt": "Id of the attempt whose rows in `requests` count.",
             "at": "When it was stored, ISO 8601 in UTC.",
             "format": "Format of the rows.",
-            "damage": "Why not all of the file could be read.",
+            "damage": "Why not all of the file could be read, empty if it could.",
         },
     ),
     "requests": TablePage(

@@ -35,7 +35,8 @@ class LogPart:
     read on from there; `start` is NO_ROWS where the log is only known, and nothing counts that was
     kept of its `file` before. A last line without its end `is_open`, and counts until there is
     more. `head` and `tail` are checksums of the first `head_length` bytes and of those before the
-    end. `damage` says why not all of a file could be read, "" where it could.
+    end. `damage` says why not all of a file could be read, "" where it could; None is that a
+    version of kplan read it that did not keep this.
     """
 
     cluster: str
@@ -53,7 +54,7 @@ class LogPart:
     attempt: str = ""
     at: str = ""
     format: int = LOG_FORMAT
-    damage: str = ""
+    damage: str | None = ""
 
     @property
     def is_topic(self) -> bool:
@@ -135,8 +136,18 @@ def live_logs(parts: Iterable[LogPart]) -> list[Log]:
 
 
 def known_stamps(parts: Iterable[LogPart]) -> dict[tuple[str, str], str]:
-    """Return how each log was when it was read last, by cluster and source."""
-    return {place: each.stamp for place, each in latest_parts(parts).items()}
+    """Return how each log was when it was read last, by cluster and source.
+
+    Compressed ones of which it is not known whether they are damaged are left out: they are to be
+    read again, once, unless they were removed.
+    """
+    return {
+        place: each.stamp
+        for place, each in latest_parts(parts).items()
+        if each.damage is not None
+        or each.start == NO_ROWS
+        or not _COMPRESSED_SUFFIX.search(each.source)
+    }
 
 
 def latest_parts(parts: Iterable[LogPart]) -> dict[tuple[str, str], LogPart]:

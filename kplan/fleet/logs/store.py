@@ -116,7 +116,7 @@ class LogStore:
         """List what was read of logs; raises FleetError where a later version wrote it."""
         rows = read_if_exists(self._spark, lambda: self._tables.lines("logs", LOG_SCHEMA).collect())
         found = [
-            LogPart(**{k: v for k, v in row.asDict().items() if v is not None})
+            LogPart(**{k: v for k, v in row.asDict().items() if v is not None or k == "damage"})
             for row in rows or ()
         ]
         if any(each.format > LOG_FORMAT for each in found):
@@ -233,7 +233,7 @@ class LogStore:
             logs = self._tables.read("audit", AUDIT_SCHEMA)
             counted = logs.groupBy("cluster", "source", "stamp", "file").agg(F.sum("count"))
             return [
-                LogPart(cluster, source, stamp or "", file, lines=lines)
+                LogPart(cluster, source, stamp or "", file, lines=lines, damage=None)
                 for cluster, source, stamp, file, lines in counted.collect()
             ]
 

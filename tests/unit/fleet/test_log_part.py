@@ -133,3 +133,16 @@ def test_what_was_removed_stays_so_until_it_is_read_again() -> None:
     assert removed_logs([gone]) == []
     assert counted(old, gone, part("3", 0, 20)) == ["3"]
     assert known_stamps([old, gone]) == {("eu", "file:/x.log"): gone.stamp}
+
+
+def test_a_compressed_log_of_unknown_damage_is_read_again_unless_it_was_removed() -> None:
+    packed = part("1", source="file:/x.log.1.gz")
+    place = ("eu", packed.source)
+    assert known_stamps([packed]) == {place: packed.stamp}
+    unknown = replace(packed, damage=None)
+    assert known_stamps([unknown]) == {}
+    assert known_stamps([unknown, replace(packed, attempt="2", at="2")]) == {place: packed.stamp}
+    gone = replace(unknown, start=NO_ROWS, attempt="2", at="2")
+    assert known_stamps([unknown, gone]) == {place: packed.stamp}
+    plain = replace(part("1"), damage=None)
+    assert known_stamps([plain]) == {("eu", plain.source): plain.stamp}
