@@ -321,8 +321,10 @@ def _wait_for_gateway(process: "subprocess.Popen[bytes]", path: Path, log: Path)
     if missing := sorted({m[1] for each in said if (m := _IVY_FAILURE.search(each))}):
         raise FleetError(
             f"What Spark needs could not be fetched from Maven: {', '.join(missing)}.",
-            "It takes the network once; KPLAN_MAVEN_REPOSITORY names another repository. Or name "
-            "what you have: -conf=spark.jars=FILE,... or -conf=spark.jars.packages=...",
+            "It takes the network once; KPLAN_MAVEN_REPOSITORY names another repository. If that "
+            "lacks a version, name one that it has: -conf=spark.jars.packages="
+            f"{missing[0].partition(';')[0].replace('#', ':')}:VERSION. Or name jars that you "
+            "have: -conf=spark.jars=FILE,...",
         )
     raise FleetError("Spark did not start. Its last words:\n" + "\n".join(said[-_LOG_TAIL_LINES:]))
 

@@ -34,6 +34,7 @@ def test_jars_that_cannot_be_fetched_are_told_by_name(tmp_path: Path) -> None:
     assert "spark-sql-kafka-0-10_2.13;4.3.0" in missing.value.detail
     assert "kafka-clients;3.9.2" in missing.value.detail
     assert "KPLAN_MAVEN_REPOSITORY" in missing.value.hint
+    assert "packages=org.apache.kafka:kafka-clients:VERSION. " in missing.value.hint
 
 
 def test_the_command_line_wins_over_the_settings_of_the_fleet_file() -> None:
