@@ -142,7 +142,7 @@ def inline_few(rows: "DataFrame") -> "DataFrame":
 
 
 def cut_lineage(rows: "DataFrame") -> "DataFrame":
-    """Compute rows that are kept in memory, and return them as a leaf of the plans to come.
+    """Compute rows, kept in memory or not, and return them as a leaf of the plans to come.
 
     Spark would go through all that they are made of in each step of these plans, which takes longer
     than the answers. Where executors may be lost, it has to know how to compute the rows again.
@@ -151,7 +151,8 @@ def cut_lineage(rows: "DataFrame") -> "DataFrame":
     if not takes_arrow_tables() or master != "local":  # local-cluster has executors
         return rows
     leaf = rows.localCheckpoint()
-    rows.unpersist()
+    if rows.is_cached:
+        rows.unpersist()
     return leaf
 
 

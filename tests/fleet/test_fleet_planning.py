@@ -214,7 +214,7 @@ def test_few_rows_are_values_of_the_next_query_and_many_are_not(
 
 
 def test_many_rows_that_tables_are_made_of_are_a_leaf_of_their_plans(
-    spark: "SparkSession", at_work: SparkTarget
+    spark: "SparkSession", at_work: SparkTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = spark.range(3000).selectExpr("id", "id % 7 as rest").groupBy("rest").count().cache()
     found = sorted(rows.collect())
@@ -226,6 +226,8 @@ def test_many_rows_that_tables_are_made_of_are_a_leaf_of_their_plans(
         return
     assert "Range" not in figures.explain_table("leaf", leaf.where("rest > 1")).query_plan
     assert not rows.is_cached
+    monkeypatch.setattr(type(rows), "unpersist", lambda _: pytest.fail("it was never kept"))
+    assert dataframe.cut_lineage(spark.range(3)).count() == 3
 
 
 def test_some_thousand_rows_are_joined_and_grouped_by_one_task(
