@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from kplan.config.inputs import Inputs
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.history import cluster_changes
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row
+from kplan.model.errors import UsageError
 from kplan.model.table import Figures
 from kplan.workflow.fleet import audit, fleet, ingest, insight, recommend, report
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
@@ -135,6 +137,34 @@ def test_clusters_that_only_one_run_has_are_changes_since_that_run(ask: Ask) -> 
         ("alpha", "cluster", "prod-eu-cluster-id0000", "deleted", "{}"),
         ("beta", "cluster", "prod-eu-cluster-id0000", "created", "{}"),
     ]
+
+
+def test_a_cluster_that_left_the_fleet_file_is_not_selected_and_the_hint_says_where_it_is(
+    ask: Ask,
+) -> None:
+    declare(LOGGED.replace("NAME", "beta") + REST)
+    ask(fleet.take_snapshot)
+    with pytest.raises(UsageError, match="has no cluster alpha") as refused:
+        ask(
+            lambda o, p: fleet.compare_snapshots(replace(o, cluster_names=("alpha",)), p, "r1"),
+        )
+    assert "drift -since" in refused.value.hint
+    assert "without -cluster" in refused.value.hint
+
+
+def test_a_cluster_that_no_run_has_is_noted(ask: Ask) -> None:
+    added = LOGGED.replace("NAME", "ap").replace('audit    = ["logs/*.log"]', "")
+    declare(LOGGED.replace("NAME", "alpha") + REST + added)
+    told = "Topics are not counted, because no run of this time has the clusters: ap. "
+
+    def noted(work: Callable[[FleetOptions, FleetPorts], Figures]) -> bool:
+        return any(each.startswith(told) for each in ask(work).notes)
+
+    assert noted(lambda o, p: insight.read_costs(o, p, 1))
+    assert noted(lambda o, p: insight.read_trends(o, p, 30))
+    assert not noted(lambda o, p: insight.read_costs(replace(o, cluster_names=("us",)), p, 1))
+    ask(fleet.take_snapshot)
+    assert not noted(lambda o, p: insight.read_costs(o, p, 1))
 
 
 def test_a_cluster_that_a_run_could_not_read_is_in_it(spark: "SparkSession") -> None:

@@ -72,7 +72,8 @@ def read_fleet(options: FleetOptions) -> FleetConfiguration:
     if strange := [name for name in options.cluster_names if name not in known]:
         raise UsageError(
             f"The fleet has no cluster {', '.join(strange)}.",
-            f"It has: {', '.join(sorted(known))}.",
+            f"It has: {', '.join(sorted(known))}. Clusters that left it are in drift -since, "
+            "history and inventory of runs that have them, without -cluster.",
         )
     return found
 

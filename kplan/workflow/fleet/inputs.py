@@ -55,17 +55,26 @@ class ReportInputs:
         others = sorted({*names} - {each.name for each in self.found.fleet.clusters})
         if not others or self.options.cluster_names:
             return ()
-        more = len(others) - _MAX_NAMES
-        told = ", ".join(others[:_MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
         note = (
-            f"Not counted, because fleet.hcl does not have them: {told}. A renamed cluster is "
-            "another cluster, whose logs are read again under its new name."
+            f"Not counted, because fleet.hcl does not have them: {_names(others)}. A renamed "
+            "cluster is another cluster, whose logs are read again under its new name."
         )
         return (note,)
 
     def other_logs(self) -> tuple[str, ...]:
         """Say which clusters with logs are not in the fleet file; raises FleetError."""
         return self.other_clusters(self.found.store.logs.clusters)
+
+    def clusters_without_run(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Say which of the selected clusters are not in the runs whose clusters are given."""
+        selected = {each.name for each in self.options.selected_clusters(self.found.fleet)}
+        if not (missing := sorted(selected - {*names})):
+            return ()
+        note = (
+            "Topics are not counted, because no run of this time has the clusters: "
+            f"{_names(missing)}. Take a run of all clusters: kplan fleet snapshot"
+        )
+        return (note,)
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -143,6 +152,11 @@ class ReportInputs:
         if self.history is None or self.options.is_explain:
             return {}
         return log_lineage(self.log_sums)
+
+
+def _names(clusters: Sequence[str]) -> str:
+    more = len(clusters) - _MAX_NAMES
+    return ", ".join(clusters[:_MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
 @contextmanager

@@ -88,8 +88,10 @@ def cost_tables(given: ReportInputs, months: int, compute: Compute = _ask_once) 
     }
 
     def said() -> tuple[str, ...]:
-        others = given.other_clusters(cluster_names(notes.rows) | found.store.logs.clusters)
-        return (*notes.said, *_partial_notes(coverage), *_price_notes(found), *others)
+        names = cluster_names(notes.rows)
+        missing = given.clusters_without_run(names)
+        others = given.other_clusters(names | found.store.logs.clusters)
+        return (*notes.said, *_partial_notes(coverage), *_price_notes(found), *missing, *others)
 
     return InsightTables(values, said, notes.is_incomplete, lineage)
 
@@ -141,7 +143,9 @@ def trend_tables(given: ReportInputs, days: int) -> InsightTables:
 
     def said() -> tuple[str, ...]:
         idle = _idle_limits(table, rules.limits.keys(), options.cluster_names)
-        return (*notes.said, *idle, *given.other_clusters(cluster_names(notes.rows)))
+        names = cluster_names(notes.rows)
+        missing = given.clusters_without_run(names)
+        return (*notes.said, *idle, *missing, *given.other_clusters(names))
 
     return InsightTables({"trends": table}, said, notes.is_incomplete)
 
