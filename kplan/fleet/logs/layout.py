@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet.access import request_sums
 from kplan.fleet.compat import valid_utf8
 from kplan.fleet.logs.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
-from kplan.fleet.logs.lines import MARK, PART_COUNT, SUM_COLUMNS
+from kplan.fleet.logs.lines import LAST_YEAR, MARK, PART_COUNT, SUM_COLUMNS
 from kplan.model.log_layout import LogLayout
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ _EXPLANATION = (
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
 _BEGINS = "Principal = "
 _ANY_LENGTH = 1 << 30
+_FIRST_DAY = "1970-01-01"
+"""Brokers write times since then; the first day of the year 1 may be in no year in UTC."""
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 _LEVEL = r"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)"
 _TIME = (
@@ -165,7 +167,9 @@ def parse_lines(sums: "DataFrame", zone: "Column | None" = None) -> "DataFrame":
     is_default, line = F.col("is_default"), F.call_function("rtrim", F.lit("\r\n"), F.col("said"))
     text = F.when(is_default, F.col("said")).otherwise(line)
     found = _parse_others(sums.withColumn("text", valid_utf8(text)))
-    is_other = F.col("other").isNotNull() & F.coalesce("other_at", "first_at").isNotNull()
+    at = F.coalesce("other_at", "first_at")
+    is_timely = (at >= F.lit(_FIRST_DAY)) & (at < F.lit(f"{LAST_YEAR + 1}-01-01"))
+    is_other = F.col("other").isNotNull() & F.coalesce(is_timely, F.lit(col=False))
     is_line = is_default | is_other
     first, last = (
         F.when(is_other, F.coalesce("other_at", each)).otherwise(F.col(each))

@@ -43,6 +43,8 @@ _JOINED = r"(?s)\d\d:\d\d:\d\d.*Principal = |Principal = .* based on rule .*Prin
 """Perhaps the request of the next line, where the end of one was lost. Java decides about it."""
 _QUARTER_HOUR_MS = 15 * 60_000
 """Time zones differ from UTC by multiples of this: a day in UTC begins with a quarter of theirs."""
+LAST_YEAR = 9998
+"""Of the times that count: the last day of the next one may be in a year of five digits in UTC."""
 _TIME_LENGTH = 25
 _ANY_LENGTH = 1 << 30
 _DIGITS = (1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19, 21, 22, 23)
@@ -194,7 +196,7 @@ def _times(text: "np.ndarray[Any, Any]", offsets: "np.ndarray[Any, Any]") -> Any
     )
     months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
     days = months.astype("M8[D]") + (day - 1).astype("m8[D]")
-    found &= (month >= 1) & (day >= 1) & (days.astype("M8[M]") == months)
+    found &= (year <= LAST_YEAR) & (month >= 1) & (day >= 1) & (days.astype("M8[M]") == months)
     for each, most in ((month, 12), (hour, 23), (minute, 59), (second, 59)):
         found &= each <= most
     number = days.astype(np.int64)
