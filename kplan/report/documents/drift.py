@@ -73,8 +73,18 @@ class DriftCoverage:
         return tuple(each for each in self.health or () if not each.is_healthy)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all of the cluster was read."""
+        return not self.unread and not self.hidden
+
+    @property
     def managed_share(self) -> float | None:
-        """Return the part of the live objects that is managed; None where there are none."""
+        """Return the part of the live objects that is managed.
+
+        None where there are none, or it is unknown because some could not be read.
+        """
+        if not self.is_complete:
+            return None
         managed = sum(self.managed.values())
         whole = managed + sum(len(each) for each in self.unmanaged.values())
         return managed / whole if whole else None
@@ -138,14 +148,16 @@ def _verdict(changes: Sequence[Change], coverage: DriftCoverage) -> str:
     if changes:
         gone = sum(1 for each in changes if each.action is Action.DELETE)
         return f"Drift: {len(changes) - gone:,} changed, {gone:,} deleted."
-    if coverage.unread or coverage.hidden:
+    if not coverage.is_complete:
         return "No drift in what could be read."
     return "No drift. What kplan owns is as it was last applied."
 
 
 def _notes(coverage: DriftCoverage) -> Iterator[Block]:
     if text := ", ".join(_managed_counts(coverage)):
-        yield Paragraph(f"Managed by kplan: {text} ({coverage.managed_share or 0:.0%} of all).")
+        share = coverage.managed_share
+        whole = "of what could be read" if share is None else f"{share:.0%} of all"
+        yield Paragraph(f"Managed by kplan: {text} ({whole}).")
     if coverage.lists_unmanaged and any(coverage.unmanaged.values()):
         names = [f"{kind}/{each}" for kind, found in coverage.unmanaged.items() for each in found]
         rows_ = tuple(Row(line(each)) for each in sorted(names))
@@ -207,7 +219,7 @@ def drift_data(changes: Sequence[Change], coverage: DriftCoverage) -> Data:
     return {
         "format_version": "1.1",
         "drifted": bool(changes),
-        "complete": not coverage.unread and not coverage.hidden,
+        "complete": coverage.is_complete,
         "cluster_id": coverage.cluster_id,
         **({"cluster_name": coverage.cluster_name} if coverage.cluster_name else {}),
         "resource_drift": [change_data(each, frozenset()) for each in changes],

@@ -113,7 +113,7 @@ def drift_gauges(changes: Sequence[Change], coverage: DriftCoverage, at: str) ->
             "drift",
             coverage.cluster_label,
             at,
-            is_whole=not coverage.unread and not coverage.hidden,
+            is_whole=coverage.is_complete,
         ),
     )
 

@@ -69,6 +69,25 @@ def test_no_drift_is_said_only_of_what_was_seen() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "held",
+    [
+        DriftCoverage({"kafka_topic": 10}, unread={"kafka_acl": "no right"}),
+        DriftCoverage({"kafka_topic": 10}, hidden={"kafka_topic": ("orders",)}),
+    ],
+    ids=["unread", "hidden"],
+)
+def test_how_much_is_managed_is_unknown_where_something_was_not_read(
+    held: DriftCoverage,
+) -> None:
+    """Design law 13: all that was read may be managed, and what was not read may not."""
+    text = views.drift_text((), held, PLAIN_STYLE)
+    assert "Managed by kplan: kafka_topic 10 of 10 (of what could be read)." in text
+    found = json.loads(views.drift_json((), held))
+    assert (found["coverage"], found["managed"]) == (None, {"kafka_topic": 10})
+    assert json.loads(views.drift_json((), replace(held, unread={}, hidden={})))["coverage"] == 1
+
+
 def test_many_hidden_objects_are_cut() -> None:
     dark = DriftCoverage(hidden={"kafka_topic": tuple(f"t{number:02}" for number in range(30))})
     text = views.drift_text((), dark, PLAIN_STYLE)
