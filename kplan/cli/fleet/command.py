@@ -91,7 +91,8 @@ Since = Annotated[
     typer.Option(
         "--since",
         metavar="SPAN",
-        help="Include only requests of this period until now, for example 720h, in whole days.",
+        help="Include only requests of this period, for example 720h, in whole days, and those "
+        "with a time ahead of now.",
     ),
 ]
 
