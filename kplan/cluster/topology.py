@@ -44,9 +44,10 @@ class Reassignment:
         """Whether a move to another target may take the place of this one without cancelling it.
 
         With no other replica than these Kafka keeps the list of the adding ones: it waits for them
-        even where it removes them, or ends where this move was to end.
+        even where it removes them, or ends where this move was to end. Another order of the target
+        is none.
         """
-        return not {*target} <= {*self.replicas}
+        return {*target} == {*self.target} or not {*target} <= {*self.replicas}
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,13 +153,11 @@ class Reassigner:
         verdicts |= self._find_cancelled(wanted, seen)
         sound = [each for each in wanted if each.topic not in verdicts]
         self._adopt_throttles(cluster, {each.topic for each in sound} - self.inspected)
-        running = [key for each in sound for key in each.keys if key in seen.reassignments]
-        waiting = [
-            (each, key)
-            for each in sound
-            for key in each.keys
-            if key not in self.begun and _is_waiting(each, key, seen)
-        ]
+        keys = [(each, key) for each in sound for key in each.keys]
+        behind = [(each, key) for each, key in keys if _is_waiting(each, key, seen)]
+        waiting = [(each, key) for each, key in behind if key not in self.begun]
+        # What goes elsewhere takes no room: it may never end, and makes way for its own turn.
+        running = {key for _, key in keys} & seen.reassignments.keys() - {key for _, key in behind}
         room = max(0, self.limits.max_partitions - len(running))
         refused = self._start(cluster, waiting[:room], seen)
         going = [each for each in sound if each.topic not in refused]

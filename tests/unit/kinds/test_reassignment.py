@@ -613,6 +613,29 @@ def test_each_topic_says_how_many_of_its_own_partitions_are_left() -> None:
     }
 
 
+def test_moves_that_go_elsewhere_leave_room_for_those_that_turn_them_back() -> None:
+    """A broker that is down gets no replica: such a move ends only if it is taken back."""
+    held = cluster((1,), (1,), (1,))
+    held.slow_reassignments(10**6)
+    held.reassign({("orders", number): (2,) for number in range(2)})
+    held.stop_brokers(2)
+    mover = Reassigner(ReassignmentLimits(max_partitions=2))
+    wish = [TopicTargets("orders", "", dict.fromkeys(range(3), (1,)))]
+    looks = [mover.advance(held, wish)["orders"] for _ in range(3)]
+    assert looks[-1] is None
+    assert held.reassignments() == {}
+
+
+def test_another_order_of_a_running_target_is_no_move_that_is_taken_back() -> None:
+    """Seen on Kafka 4.3: it goes on to the same brokers, and ends in the new order."""
+    held = cluster((1,))
+    held.slow_reassignments(10**6)
+    held.reassign({("orders", 0): (2, 3)})
+    wish = [TopicTargets("orders", "", {0: (3, 2)})]
+    Reassigner(ReassignmentLimits()).advance(held, wish)
+    assert held.reassignments()["orders", 0].target == (3, 2)
+
+
 def test_a_cluster_that_stays_away_ends_the_wait() -> None:
     held = cluster((1,))
     held.time_out(call="reassignments", times=None)
