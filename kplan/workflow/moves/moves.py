@@ -173,17 +173,28 @@ def _dead_target_diagnostics(
     if dead:
         first = min(number for number, brokers in targets.items() if set(brokers) & set(dead))
         named = ", ".join(map(str, dead))
-        moves = read_reassignments(cluster, [(str(change.identity), each) for each in targets])
+        is_moving = change.action is Action.UPDATE and _is_awaited(
+            cluster, [(str(change.identity), each) for each in targets], dead
+        )
         yield Diagnostic(
             "KP212",
             Severity.ERROR,
             SUMMARIES["KP212"],
             f"Partition {first} of {change.identity} is to have a replica on broker {dead[0]}; "
             f"brokers that are not alive: {named}.",
-            "Choose running brokers, or start these first." + (f" {CANCEL_MOVES}" if moves else ""),
+            "Choose running brokers, or start these first."
+            + (f" {CANCEL_MOVES}" if is_moving else ""),
             change.address,
             change.declared_at,
         )
+
+
+def _is_awaited(
+    cluster: Cluster, partitions: Collection[TopicPartition], dead: Collection[int]
+) -> bool:
+    """Whether a move of a partition to one of the brokers has begun."""
+    moves = read_reassignments(cluster, partitions)
+    return any(not {*dead}.isdisjoint(each.adding) for each in moves.values())
 
 
 def _dead_replica_notes(change: Change, live: frozenset[int]) -> Iterator[str]:

@@ -350,3 +350,16 @@ def test_a_broker_that_a_move_waits_for_is_named_with_the_way_out(desk: MemoryCo
     refused = desk.run_failing("apply", "-resume")
     assert "brokers that are not alive: 1." in refused
     assert "kplan reassign cancel -all" in refused
+
+
+def test_a_move_to_a_broker_that_runs_is_not_told_to_be_taken_back(desk: MemoryCommand) -> None:
+    block = 'resource "kafka_topic" "a" {\n  name = "a"\n  replica_assignment = [[1], [1]]\n}\n'
+    desk.write(block)
+    desk.run("apply", "-auto-approve")
+    desk.cluster.slow_reassignments(99)
+    desk.cluster.reassign({("a", 0): (2,)})
+    desk.cluster.stop_brokers(3)
+    desk.write(block.replace("[[1], [1]]", "[[1], [3]]"))
+    refused = desk.run_failing("plan")
+    assert "brokers that are not alive: 3." in refused
+    assert "reassign cancel" not in refused
