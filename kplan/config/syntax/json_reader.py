@@ -262,7 +262,7 @@ class _BodyReader:
         )
         node = node or self._node(value)
         attributes[name] = ast.Attribute(
-            member.start, value.end, name, member.end, node, argument_references(name, node)
+            member.start, value.end, name, member.end, node, argument_references(of, name, node)
         )
 
     # ---- expressions

@@ -34,27 +34,28 @@ class Lowering:
             Broken: the parser accepts what HCL does not.
 
         """
-        attributes, blocks = self._body(start.children[0])
+        attributes, blocks = self._body("", start.children[0])
         return attributes[0] if attributes else blocks[0]
 
-    def _body(self, body: Tree) -> tuple[tuple[ast.Attribute, ...], tuple[ast.Block, ...]]:
+    def _body(self, of: str, body: Tree) -> tuple[tuple[ast.Attribute, ...], tuple[ast.Block, ...]]:
         attributes: dict[str, ast.Attribute] = {}
         blocks: list[ast.Block] = []
         for child in body.children:
             if child.data == "new_line_or_comment":
                 continue
             if child.data == "attribute":
-                attribute = self._attribute(child)
+                attribute = self._attribute(of, child)
                 self._refuse_redefined(attributes.get(attribute.name), attribute)
                 attributes[attribute.name] = attribute
             else:
                 blocks.append(self._block(child))
         return tuple(attributes.values()), tuple(blocks)
 
-    def _attribute(self, found: Tree) -> ast.Attribute:
+    def _attribute(self, of: str, found: Tree) -> ast.Attribute:
         start, end, name = self._span(found.children[0].children[0])
         value = self.node(found.children[2])
-        return ast.Attribute(start, value.end, name, end, value, argument_references(name, value))
+        referred = argument_references(of, name, value)
+        return ast.Attribute(start, value.end, name, end, value, referred)
 
     def _block(self, found: Tree) -> ast.Block:
         start, _, word = self._span(found.children[0].children[0])
@@ -63,7 +64,7 @@ class Lowering:
             for each in found.children[1:]
             if getattr(each, "data", "") != "new_line_or_comment"
         ]
-        attributes, blocks = self._body(body)
+        attributes, blocks = self._body(word, body)
         return ast.Block(
             start,
             self._end(closing),

@@ -91,17 +91,17 @@ def references(node: ast.Node) -> tuple[ast.Reference, ...]:
     return tuple(sorted(found))
 
 
-_DEPENDS_ON = "depends_on"
+_QUOTING = {(each, "depends_on") for each in ("resource", "data", "module", "output")}
 QUOTED_REFERENCE = re.compile(
     r"\s*([^\W\d][\w-]*(?:\s*\.\s*[^\W\d][\w-]*)*)(?:\s*\.\s*[^\W\d][\w-]*|\s*\[[^\]]*\])*\s*"
 )
 """A reference as text: as before Terraform 0.12, and in JSON. The group ends at the first index."""
 
 
-def argument_references(name: str, value: ast.Node) -> tuple[ast.Reference, ...]:
-    """List the references of an argument; those of `depends_on` may be quoted."""
+def argument_references(of: str, name: str, value: ast.Node) -> tuple[ast.Reference, ...]:
+    """List the references of an argument in a block of type `of`; of `depends_on` also quoted."""
     found = references(value)
-    if name != _DEPENDS_ON or not isinstance(value, ast.Tuple):
+    if (of, name) not in _QUOTING or not isinstance(value, ast.Tuple):
         return found
     return tuple(sorted((*found, *_quoted_references(value.items))))
 

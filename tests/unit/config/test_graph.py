@@ -151,6 +151,11 @@ resource "kafka_topic" "u" {{
     assert ("kafka_topic.u", "kafka_topic.t") in [(start, end) for start, end in found.graph.edges]
 
 
+def test_a_local_value_may_have_the_name_of_an_argument(tmp_path: Path) -> None:
+    found = draw(tmp_path, 'locals {\n  depends_on = ["x", "kafka_topic.gone"]\n}\n')
+    assert found.diagnostics == ()
+
+
 def test_what_is_handed_to_a_module_depends_on_the_block_where_it_differs_per_instance(
     tmp_path: Path,
 ) -> None:
