@@ -151,7 +151,7 @@ class ResourceKind(Protocol):
 
 
 @runtime_checkable
-class SecretKind(Protocol):
+class SecretKind(ResourceKind, Protocol):
     """A kind with secrets: a plan from a file, and a journal, hold only their marks."""
 
     def has_secrets(self, step: Step, change: Change) -> bool:

@@ -22,7 +22,7 @@ from kplan.workflow.apply.wait import pending_change
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.plan import PlanResult, plan_open_project
-from kplan.workflow.plan.saved import check_planned_secrets, check_secrets_given
+from kplan.workflow.plan.saved import check_planned_secrets, check_secrets_given, take_secrets
 from kplan.workflow.policy.policy import check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
 
@@ -58,6 +58,7 @@ def resume_apply(
         check_policy_principal(opened.configuration, options.policies)
         journal = opened.journal
         found = settle_data(opened, journal.changes, is_narrow=True)
+        declared = {each.key for each in found.configuration.resources}
         resources = tuple(_approved_resources(found.configuration, journal.changes))
         found = replace(found, configuration=replace(found.configuration, resources=resources))
         options = replace(
@@ -68,12 +69,14 @@ def resume_apply(
         made = plan_open_project(found, options, ports)
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
+        # What is not declared any more has no secret to compare: its item is refused.
+        sent = [each for each in made.plan.allowed_changes if each.key in declared]
+        check_planned_secrets("The interrupted apply", sent)
         if others := tuple(_unapproved_changes(made.plan, journal.changes)):
             raise StalePlanError(
                 f"Not what the interrupted apply was approved for: {', '.join(others)}.",
                 "kplan apply plans the current configuration and asks for approval.",
             )
-        check_planned_secrets("The interrupted apply", made.plan)
         before = tuple(_outcomes_before(journal, made))
         hands.watcher.on_outcomes(before)
         done = execute_plan(project, found, made, options, (ports, hands))
@@ -99,7 +102,7 @@ def _approved_resources(
             made = Resource(
                 change.address,
                 change.identity,
-                change.after,
+                change.after if same is None else take_secrets(change.after, same.value),
                 change.declared_at or _NOWHERE,
                 provider=change.provider,
             )

@@ -9,7 +9,6 @@ from pathlib import Path
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
 from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import PolicyDeniedError, StalePlanError, WrongClusterError
@@ -45,6 +44,7 @@ from kplan.workflow.plan.saved import (
     check_secrets_given,
     check_signature_required,
     read_saved_plan,
+    take_secrets,
 )
 from kplan.workflow.policy.policy import (
     PolicyInput,
@@ -65,10 +65,7 @@ def _restore_change_secrets(change: Change, declared: Mapping[Address, Resource]
     resource = declared.get(change.address)
     if change.after is None or resource is None or not change.touches_cluster:
         return change
-    secrets = {name: getattr(resource.value, name) for (name,) in secret_paths(type(change.after))}
-    if not secrets:
-        return change
-    return replace(change, after=replace(change.after, **secrets))  # type: ignore[type-var] # a kind's dataclass
+    return replace(change, after=take_secrets(change.after, resource.value))
 
 
 _PLAN_AGAIN_HINT = "Plan again."
@@ -173,7 +170,7 @@ def apply_reviewed(
         made = replace(made, plan=check_plan_controller_access(made.plan, found.clusters))
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
-        check_planned_secrets("The plan", made.plan)
+        check_planned_secrets("The plan", made.plan.allowed_changes)
         hands.show(made)
         done = execute_plan(project, found, made, options, outside)
         refused = tuple(
@@ -358,7 +355,10 @@ def _replan(
     options = _same_options(former, options)
     made = replace(plan_open_project(found, options, ports), meta=saved.metadata)
     is_same = has_same_actions(made.plan, former)
-    if not is_same:
+    if is_same:
+        planned = restore_secrets(former, found.configuration)
+        check_planned_secrets("The plan", planned.allowed_changes)
+    else:
         check_plan_is_saved(found.configuration)
     if not made.plan.is_applyable or not (is_same or hands.approve(made)):
         return ApplyResult(made, (), made.state, is_approved=False)

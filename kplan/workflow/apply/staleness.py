@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
+from kplan.kinds.schema import to_reviewed_document
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.resource import Identity
@@ -68,7 +69,9 @@ def _staleness(
     if before is None:
         return None if change.action is Action.DELETE else Staleness.DELETED
     live, _ = kind.align(before.value, change.after or change.before)
-    return None if live == change.before else Staleness.CHANGED
+    # A file holds no secrets, and the cluster may show some.
+    planned = to_reviewed_document(change.before)
+    return None if to_reviewed_document(live) == planned else Staleness.CHANGED
 
 
 def _planned_identity(kind: ResourceKind, change: Change) -> Identity:

@@ -1,13 +1,13 @@
 """Read saved plans: their approval is computed from their contents."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.base import SecretKind
-from kplan.kinds.schema import to_reviewed_document
+from kplan.kinds.schema import secret_paths, to_reviewed_document
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Change, ObjectKey, Plan
@@ -169,23 +169,31 @@ def _follows(change: Change, derived: Mapping[ObjectKey, Change]) -> bool:
     return to_reviewed_document(own.after) == to_reviewed_document(change.after)
 
 
-def check_planned_secrets(what: str, plan: Plan) -> None:
+def take_secrets(value: object, declared: object) -> object:
+    """Take the secrets of a value, which no file holds, from the declared one."""
+    secrets = {name: getattr(declared, name) for (name,) in secret_paths(type(value))}
+    return replace(value, **secrets) if secrets else value  # type: ignore[type-var] # a kind's dataclass
+
+
+_SECRET_KINDS = {each.name: each for each in KINDS if isinstance(each, SecretKind)}
+
+
+def check_planned_secrets(what: str, changes: Iterable[Change]) -> None:
     """Check that no secret that is to be sent differs from the one that `what` was made with.
 
     Raises:
         KplanError: one does; nothing was changed.
 
     """
-    kinds = {each.name: each for each in KINDS}
     odd = [
         str(change.address)
-        for change in plan.allowed_changes
-        if isinstance(kind := kinds[change.kind], SecretKind)
+        for change in changes
+        if (kind := _SECRET_KINDS.get(change.kind)) is not None
         and not all(kind.has_secrets(step, change) for step in kind.steps(change))
     ]
     if odd:
         raise KplanError(
-            f"{what} was made with other secrets for: {names_text(odd)}. Nothing was changed.",
+            f"{what} was made with other secrets for: {names_text(odd)}. This run changed nothing.",
             "Give the same secrets again, or plan the current configuration: kplan apply",
         )
 

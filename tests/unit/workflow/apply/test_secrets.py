@@ -18,7 +18,7 @@ from kplan.report import views
 from kplan.report.format import PLAIN_STYLE
 from kplan.workflow.apply.apply import ApplyHandlers
 from kplan.workflow.apply.resume import resume_apply
-from kplan.workflow.apply.saved_plan import apply_saved
+from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import make_plan, save_plan
 from kplan.workflow.ports import PlanOptions, Project
@@ -192,3 +192,85 @@ def test_a_password_from_an_ephemeral_variable_reaches_the_cluster_and_no_file(
     files = [each for each in (site.folder / "state").rglob("*") if each.is_file()]
     assert not [each for each in files if b"hunter-9" in each.read_bytes()]
     assert set(actions(site).values()) == {Action.NO_OP}
+
+
+TOPIC = 'resource "kafka_topic" "a" {\n  name = "a"\n}\n'
+WORD = 'variable "word" {\n  sensitive = true\n}\n'
+
+
+def save(project: Project, site: ProjectHarness) -> Path:
+    path = site.folder / "p.kplan"
+    path.unlink(missing_ok=True)
+    save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports)
+    return path
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        """
+resource "kafka_broker_config" "b" {{
+  broker_id        = 1
+  config           = {{ "log.cleaner.threads" = "{value}" }}
+  sensitive_config = {{ "listener.name.a.ssl.key.password" = "hunter-3" }}
+}}
+""",
+        """
+resource "kafka_connector" "c" {{
+  name             = "c"
+  config           = {{ "connector.class" = "FileStreamSource", "file" = "{value}", "topic" = "t" }}
+  config_sensitive = {{ "x" = "hunter-3" }}
+}}
+""",
+    ],
+    ids=["broker config", "connector"],
+)
+def test_an_object_with_secrets_is_updated_by_a_saved_plan(
+    site: ProjectHarness, block: str
+) -> None:
+    """The file has no secrets of the object that it was planned for, and the cluster shows some."""
+    hands = ApplyHandlers(lambda _: True, site.watcher)
+    for value in "23":
+        site.write(block.format(value=value))
+        done = apply_saved(
+            site.project, save(site.project, site), PlanOptions(), (site.ports, hands)
+        )
+        assert [each.status for each in done.outcomes] == [OutcomeStatus.APPLIED]
+
+
+def test_a_plan_that_is_made_anew_keeps_to_the_secrets_of_the_one_that_was_approved(
+    site: ProjectHarness,
+) -> None:
+    given = (Inputs((VariableText("word", each, "-var"),)) for each in ("hunter-1", "hunter-9"))
+    right, wrong = (replace(site.project, inputs=each) for each in given)
+    hands = ApplyHandlers(lambda _: False, site.watcher)
+    site.write(users(alice="${var.word}") + WORD)
+    path = save(right, site).rename(site.folder / "approved.kplan")
+    site.write(TOPIC + WORD)
+    apply_saved(right, save(right, site), PlanOptions(), (site.ports, hands))
+    site.write(users(alice="${var.word}") + WORD + TOPIC)
+    with pytest.raises(KplanError, match=r"other secrets for: kafka_user_scram_credential\.alice"):
+        apply_saved(wrong, path, PlanOptions(), (site.ports, hands), StaleAction.REPLAN)
+    assert not site.cluster.scram_users()
+
+
+@pytest.mark.parametrize(("left", "is_set"), [(users() + TOPIC, True), (TOPIC, False)])
+def test_resume_sends_what_else_was_approved_if_the_block_of_a_secret_is_another(
+    site: ProjectHarness, left: str, *, is_set: bool
+) -> None:
+    more = '  scram_iterations = 8192\n  password        = "hunter-1"'
+    site.write(users().replace('  password        = "hunter-1"', more) + TOPIC)
+    hands = ApplyHandlers(lambda _: True, site.watcher)
+    path = save(site.project, site)
+
+    def die() -> None:
+        raise Killed
+
+    site.cluster.run_before("alter_scram_users", die)
+    with pytest.raises(Killed):
+        apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
+    site.write(left)
+    done = resume_apply(site.project, PlanOptions(), site.ports, hands)
+    found = {each.change.address.name: each.status for each in done.outcomes}
+    assert found["a"] is OutcomeStatus.APPLIED
+    assert found["alice"] is (OutcomeStatus.APPLIED if is_set else OutcomeStatus.FAILED)
