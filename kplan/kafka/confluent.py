@@ -186,7 +186,7 @@ class ConfluentCluster:
         try:
             bearer = {"oauth_cb": _token_callback(tokens, timeouts)} if tokens else {}
             self._admin: AdminClient | None = AdminClient(
-                {**settings, **bearer, **_REFRESH},  # type: ignore[dict-item] # it takes functions too
+                {**_REFRESH, **settings, **bearer},  # type: ignore[dict-item] # it takes functions too
                 logger=LOGGER,
             )
         except KafkaException as failure:
