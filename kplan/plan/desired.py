@@ -200,7 +200,7 @@ def hidden_problem(kind: ResourceKind, identity: Identity, refused: Refusal) -> 
         "whether it exists is unknown.",
         "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as."
         if handling(refused) is Handling.DENIED
-        else "Plan again when it can be read, or leave the block out.",
+        else "Plan again when it can be read.",
     )
 
 

@@ -12,6 +12,7 @@ from kplan.cli.terminal import Session
 from kplan.cli.trust_option import AllowPython, Policies, TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kplan.workflow.test.policy import PolicySuite
@@ -115,11 +116,10 @@ def test(
     places = tuple(map(Path, path or ()))
     with open_policy_suite(project, options, cases.filter, places) as suite:
         if not suite.test_files:
-            session.terminal.write_stderr(
-                "Error: found no *.policytest.hcl files here or in tests/.\n"
-                "hint: Use -chdir=DIR for the policies of another folder."
+            raise UsageError(  # a pipeline that tests nothing must not pass
+                "kplan found no *.policytest.hcl files here or in tests/.",
+                "Use -chdir=DIR for the policies of another folder.",
             )
-            return ExitCode.ERROR  # a pipeline that tests nothing must not pass
         results = TestRunner(session.terminal, paths.json, is_verbose=False).run(suite)
         if cases.coverage:
             _show_coverage(session, suite, is_json=paths.json)
