@@ -621,7 +621,7 @@ def test_moves_that_go_elsewhere_leave_room_for_those_that_turn_them_back() -> N
     held.stop_brokers(2)
     mover = Reassigner(ReassignmentLimits(max_partitions=2))
     wish = [TopicTargets("orders", "", dict.fromkeys(range(3), (1,)))]
-    looks = [mover.advance(held, wish)["orders"] for _ in range(3)]
+    looks = [mover.advance(held, wish)[Identity("orders")] for _ in range(3)]
     assert looks[-1] is None
     assert held.reassignments() == {}
 
