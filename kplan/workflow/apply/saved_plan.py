@@ -1,6 +1,5 @@
 """Use case: apply a saved plan, if it still fits the cluster and the state."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
@@ -9,13 +8,12 @@ from pathlib import Path
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.model.address import Address
 from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import PolicyDeniedError, StalePlanError, WrongClusterError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.model.policy import ViolationStatus
-from kplan.model.resource import Resource, connection_name
+from kplan.model.resource import connection_name
 from kplan.model.state import State
 from kplan.plan.digest import has_same_actions
 from kplan.policy.thresholds import check_thresholds
@@ -44,7 +42,7 @@ from kplan.workflow.plan.saved import (
     check_secrets_given,
     check_signature_required,
     read_saved_plan,
-    take_secrets,
+    restore_secrets,
 )
 from kplan.workflow.policy.policy import (
     PolicyInput,
@@ -53,20 +51,6 @@ from kplan.workflow.policy.policy import (
     policy_sources,
 )
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project, keep_replacements
-
-
-def restore_secrets(plan: Plan, configuration: Configuration) -> Plan:
-    """Take the secrets that apply has to send from the configuration the plan was made from."""
-    declared = {each.address: each for each in configuration.resources}
-    return plan.map_changes(lambda change: _restore_change_secrets(change, declared))
-
-
-def _restore_change_secrets(change: Change, declared: Mapping[Address, Resource]) -> Change:
-    resource = declared.get(change.address)
-    if change.after is None or resource is None or not change.touches_cluster:
-        return change
-    return replace(change, after=take_secrets(change.after, resource.value))
-
 
 _PLAN_AGAIN_HINT = "Plan again."
 _CONFIGURATION_HINT = (
@@ -239,8 +223,8 @@ def _rebase_plan(
     options, ports = given
     request = plan_request(replace(project, state=state), _same_options(rest, options), ports)
     fill = partial(fill_defaults, clusters=project.clusters, kinds=KINDS, ports=ports)
-    check_derived(rest, request, snapshots, fill)
-    plan = restore_secrets(rest, project.configuration)
+    derived = check_derived(rest, request, snapshots, fill)
+    plan = restore_secrets(rest, derived)
     return PlanResult(plan, project.configuration, state, snapshots, saved.metadata), stale
 
 
@@ -356,7 +340,7 @@ def _replan(
     made = replace(plan_open_project(found, options, ports), meta=saved.metadata)
     is_same = has_same_actions(made.plan, former)
     if is_same:
-        planned = restore_secrets(former, found.configuration)
+        planned = restore_secrets(former, made.plan)
         check_planned_secrets("The plan", planned.allowed_changes)
     else:
         check_plan_is_saved(found.configuration)

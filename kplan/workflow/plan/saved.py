@@ -117,11 +117,12 @@ def check_derived(
     request: PlanRequest,
     snapshots: Mapping[str, Snapshot],
     fill: Callable[[Plan], Plan],
-) -> None:
+) -> Plan:
     """Check that the changes of a saved plan follow from configuration, state and cluster.
 
-    `fill` asks brokers for the values that the configuration leaves to them, such as the
-    replication factor of a new topic; that is done only where one is open.
+    Returns the plan that follows, which has the secrets. `fill` asks brokers for the values that
+    the configuration leaves to them, such as the replication factor of a new topic; that is done
+    only where one is open.
 
     Raises:
         StalePlanError: one does not.
@@ -137,6 +138,7 @@ def check_derived(
             f"The plan has changes that the configuration does not ask for: {names}.",
             _PLAN_AGAIN_HINT,
         )
+    return derived
 
 
 def _odd_changes(changes: Sequence[Change], derived: Plan) -> Sequence[Change]:
@@ -167,6 +169,22 @@ def _follows(change: Change, derived: Mapping[ObjectKey, Change]) -> bool:
     if own is None or own.after is None or change.after is None:
         return (own is None or own.after is None) and change.after is None
     return to_reviewed_document(own.after) == to_reviewed_document(change.after)
+
+
+def restore_secrets(plan: Plan, derived: Plan) -> Plan:
+    """Take the secrets that apply has to send from the plan that follows from the configuration.
+
+    That has the live ones where the block ignores changes of them.
+    """
+    found = {each.key: each.after for each in derived.changes}
+
+    def restore(change: Change) -> Change:
+        own = found.get(change.key)
+        if change.after is None or own is None or not change.touches_cluster:
+            return change
+        return replace(change, after=take_secrets(change.after, own))
+
+    return plan.map_changes(restore)
 
 
 def take_secrets(value: object, declared: object) -> object:

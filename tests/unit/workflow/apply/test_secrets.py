@@ -222,8 +222,18 @@ resource "kafka_connector" "c" {{
   config_sensitive = {{ "x" = "hunter-3" }}
 }}
 """,
+        """
+resource "kafka_connector" "c" {{
+  name             = "c"
+  config           = {{ "connector.class" = "FileStreamSource", "file" = "{value}", "topic" = "t" }}
+  config_sensitive = {{ "x" = "hunter-{value}" }}
+  lifecycle {{
+    ignore_changes = [config_sensitive["x"]]
+  }}
+}}
+""",
     ],
-    ids=["broker config", "connector"],
+    ids=["broker config", "connector", "connector with a secret that is ignored"],
 )
 def test_an_object_with_secrets_is_updated_by_a_saved_plan(
     site: ProjectHarness, block: str
