@@ -23,6 +23,7 @@ from kplan.plan.drift import (
 from kplan.report.documents.drift import DriftCoverage
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters, unread_kinds
 from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.refresh import leave_out_sent, settle_state
 from kplan.workflow.ports import Ports, Project
 
 TOPIC = "kafka_topic"
@@ -81,14 +82,16 @@ def detect_drift(
         StateError: there is no state, so nothing could ever have drifted.
 
     """
-    with open_project(project, ports) as found:
-        _check_has_state(project, found)
+    with open_project(project, ports) as opened:
+        _check_has_state(project, opened)
         ports.progress.stage("Reading the cluster")
-        wanted = desired_identities(found.configuration, found.state)
-        snapshots = read_clusters(found.clusters, wanted)
+        wanted = desired_identities(opened.configuration, opened.state, opened.journal)
+        snapshots = read_clusters(opened.clusters, wanted)
+        found = replace(opened, state=settle_state(opened, snapshots))
         health = tuple(_topic_health(found)) if with_health else None
     managed, others = _count_objects(found.state, snapshots)
-    left = filter_drift(find_all_drift(found.state, snapshots, KINDS), others, ignored)
+    drift = leave_out_sent(find_all_drift(found.state, snapshots, KINDS), found.journal)
+    left = filter_drift(drift, others, ignored)
     return DriftResult(
         tuple(_add_locations(left.changes, found.configuration)),
         managed_counts=dict(sorted(managed.items())),

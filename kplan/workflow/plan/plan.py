@@ -52,7 +52,7 @@ from kplan.workflow.plan.api_check import check_plan_apis
 from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.deferred_data import known_objects, settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
-from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
+from kplan.workflow.plan.refresh import leave_out_sent, read_settled_snapshots, settle_state
 from kplan.workflow.plan.saved import check_signature_required
 from kplan.workflow.plan.schema_use import check_schema_use
 from kplan.workflow.platform import check_plan_platforms, explain_refusals
@@ -199,6 +199,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     project = replace(project, state=settle_state(project, snapshots))
     ports.progress.stage("Planning")
     project, made = _build_with_data(project, options, ports, snapshots)
+    made = replace(made, drift=leave_out_sent(made.drift, project.journal))
     made = add_risks(made, read_fallbacks(made, project.clusters))
     made = _add_warnings(made, project.configuration, plan_request(project, options, ports))
     made = check_move_targets(made, project.clusters)

@@ -1,6 +1,6 @@
 """Read the clusters until pending changes are visible; settle those of an interrupted apply."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -10,6 +10,7 @@ from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change
 from kplan.model.state import OwnedObject, Snapshot, State, owned_after
 from kplan.plan.request import is_targeted
+from kplan.state.journal import Journal
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.ports import PlanOptions, Ports
@@ -74,6 +75,12 @@ def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> Sta
         and (outcome := _visible_outcome(change, project.state, snapshot)) is not None
     ]
     return replace(project.state, owned=owned_after(project.state.owned, done))
+
+
+def leave_out_sent(drift: Iterable[Change], journal: Journal | None) -> tuple[Change, ...]:
+    """Leave out what an interrupted apply sent, and is not done: kplan itself has changed it."""
+    sent = frozenset() if journal is None else journal.unsettled_keys
+    return tuple(each for each in drift if each.key not in sent)
 
 
 def _visible_outcome(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.memory.store import make_brokers
 from kplan.cluster.request import NewTopic, TopicDescription
 from kplan.config.inputs import VariableText
 from kplan.model.errors import KplanError, StalePlanError, StateError, UsageError
@@ -20,6 +21,7 @@ from kplan.workflow.adopt.import_ import import_object
 from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import apply_saved
+from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
 from kplan.workflow.state.state import forget_objects, list_owned_objects, move_object
@@ -91,6 +93,22 @@ def test_an_apply_killed_at_any_request_is_resumed_to_the_goal(
     assert not journal_path(site.project.state_path).exists()
     live = set(site.cluster.topics())
     assert {each.identity for each in list_owned_objects(site.project)} >= live
+
+
+@pytest.mark.parametrize("is_moving", [False, True])
+def test_what_an_interrupted_apply_did_is_no_change_of_somebody_else(
+    tmp_path: Path, *, is_moving: bool
+) -> None:
+    brokers = make_brokers(3)
+    site = ProjectHarness(tmp_path, MemoryCluster(brokers))
+    topic = 'resource "kafka_topic" "a" {{\n  name = "a"\n  replica_assignment = [[{}]]\n}}\n'
+    site.write(topic.format(1) if is_moving else MAIN_TF)
+    site.apply()
+    site.write(topic.format(2) if is_moving else NEXT)
+    site.cluster.slow_reassignments(99)
+    assert killed(site, "reassign" if is_moving else "alter_topic_configs", after=True)
+    assert site.plan().plan.drift == ()
+    assert detect_drift(site.project, site.ports).changes == ()
 
 
 def test_an_apply_after_a_killed_one_takes_its_outcomes_over(site: ProjectHarness) -> None:
