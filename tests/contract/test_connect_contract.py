@@ -1,7 +1,7 @@
 """Connectors planned, applied, changed outside and destroyed: in memory and on a real worker."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -90,12 +90,19 @@ def applied(site: ProjectHarness, connect: Connect) -> None:
     outcomes = site.apply().outcomes
     assert outcomes
     assert {each.status for each in outcomes} == {OutcomeStatus.APPLIED}, outcomes
-    await_workers(connect)
+    await_workers(connect, {str(each.change.identity) for each in outcomes if each.change.after})
 
 
-def await_workers(connect: Connect) -> None:
-    """Wait until workers have taken on what was changed."""
-    soon(lambda: "UNASSIGNED" not in {each.state for each in connect.connectors().values()})
+def await_workers(connect: Connect, names: Collection[str] = ()) -> None:
+    """Wait until workers have taken on what was changed: the list lacks what is new until then."""
+
+    def is_settled() -> bool:
+        found = connect.connectors()
+        return {*names} <= found.keys() and "UNASSIGNED" not in {
+            each.state for each in found.values()
+        }
+
+    soon(is_settled)
 
 
 def test_a_connector_is_planned_applied_changed_and_destroyed(
