@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MAX_ROWS = 1_000
-"""Rows of a table, where nobody asks for another limit."""
+"""Rows of a table without another limit."""
 MAX_QUERIES = 3
 """Answers that are computed together: while Spark plans one, its tasks work on another."""
 OUTPUT_FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", "": "parquet"}
