@@ -365,5 +365,6 @@ def _check_shape(sandbox: Sandbox, spec: SandboxSpec) -> None:
         held = "is kept" if sandbox.is_kept else "runs"
         raise SandboxError(
             f"A sandbox of another shape {held} in {sandbox.folder}.",
-            hint="Run `kplan sandbox stop` first, or name another folder.",
+            hint="Repeat the options of its start, run `kplan sandbox stop` first, or name another "
+            "folder.",
         )

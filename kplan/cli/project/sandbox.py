@@ -84,7 +84,8 @@ def start(
     """Start a real Apache Kafka on this machine.
 
     The first start of a Kafka version downloads its jars from Maven Central; later ones need no
-    network. The sandbox runs until kplan sandbox stop. If it is already running, nothing changes.
+    network. The sandbox runs until kplan sandbox stop. If it already runs with the same options,
+    nothing changes.
     """
     from kplan.cli.watcher import SandboxWatcher  # noqa: PLC0415 - help needs none of these
     from kplan.sandbox.lifecycle import start_sandbox  # noqa: PLC0415

@@ -9,6 +9,7 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.request import AuthorizedOperations
 from kplan.kinds.base import ResolvedAttributes, ResourceKind, redact_refusal
 from kplan.kinds.named_config import GROUP_CONFIG
+from kplan.kinds.service_status import SERVICES
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, sort_diagnostics
 from kplan.model.errors import ClusterError, Refusal, RefusalOrigin
@@ -291,6 +292,8 @@ def _add_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
     asked = ((change, answers.get(change.key)) for change in plan.changes)
     refused = [(change, answer) for change, answer in asked if isinstance(answer, Refusal)]
     by_policy = tuple(_broker_violation(*each) for each in refused if is_policy_violation(each[1]))
+    by_brokers = [kind for kind, *_ in answers if kind not in SERVICES]
+    refused_by_brokers = [change for change, _ in refused if change.kind not in SERVICES]
     return replace(
         plan.map_changes(lambda change: _fill_defaults(change, answers.get(change.key))),
         diagnostics=sort_diagnostics(
@@ -302,7 +305,11 @@ def _add_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
             ]
         ),
         violations=(*plan.violations, *by_policy),
-        cluster={**plan.cluster, "asked": str(len(answers)), "refused": str(len(refused))},
+        cluster={
+            **plan.cluster,
+            "asked": str(len(by_brokers)),
+            "refused": str(len(refused_by_brokers)),
+        },
     )
 
 
