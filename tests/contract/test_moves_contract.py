@@ -1,13 +1,21 @@
 """Replicas on their way, their sizes, and elections (KIP-455, KIP-460; K4o-08, K4o-11, K4o-12)."""
 
+from collections.abc import Iterator
+
 import pytest
+from confluent_kafka import Producer
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import NewTopic, TopicDescription
-from kplan.cluster.topology import ElectionType, Replicas
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
+from kplan.cluster.topology import ElectionType, Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
+from kplan.kinds.throttle import THROTTLE_RATES
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.errors import Refusal, UnreadableError
+from kplan.sandbox.sandbox import Sandbox
+from tests.brokers import is_default_version
 from tests.contract.clusters import described, errors, made, soon
 from tests.contract.conftest import Lacking
 
@@ -122,6 +130,61 @@ def test_who_lacks_the_right_is_refused(lacking: Lacking, prefix: str) -> None:
         assert "User:alice needs ALTER on CLUSTER" in told.message
 
 
+@pytest.fixture
+def endless(wide: Cluster, topic: str, request: pytest.FixtureRequest) -> Iterator[TopicPartition]:
+    """Give a partition on brokers 1 and 2 whose moves do not end: their rate is a byte a second."""
+    if isinstance(wide, MemoryCluster):
+        wide.slow_reassignments(10**6)
+        yield topic, 0
+        return
+    if not is_default_version():
+        pytest.skip("how earlier controllers turn moves was not measured")
+    name = f"{topic}-slowly"
+    followers, leaders = THROTTLED_REPLICAS
+    throttles = {followers: "0:3", leaders: "0:1"}
+    made(wide, NewTopic(name, assignment=((1, 2),), config=throttles))
+    brokers = [ConfigResource(ConfigScope.BROKER, each) for each in "123"]
+    slow = dict.fromkeys(THROTTLE_RATES, "1")
+    sandbox: Sandbox = request.getfixturevalue("cluster3")
+    try:
+        wide.alter_configs([ConfigResourceAlteration(each, slow) for each in brokers])
+        producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers})
+        for _ in range(20):  # a follower fetches 1 MiB before the rate first holds it back
+            producer.produce(name, bytes(200_000))
+        producer.flush()
+        yield name, 0
+    finally:
+        wide.alter_configs([ConfigResourceAlteration(each, {}, THROTTLE_RATES) for each in brokers])
+
+
+@pytest.mark.parametrize(
+    ("target", "turned", "is_turned"),
+    [
+        ((2, 1), Reassignment((2, 1, 3), (3,), (3,)), False),
+        ((1,), Reassignment((1, 2, 3), (3,), (2, 3)), False),
+        ((1, 2, 3), Reassignment((1, 2, 3), (3,), (2,)), False),
+        ((1, 3), Reassignment((1, 3, 2), (3,), (2,)), True),
+    ],
+    ids=["the former replicas", "one of them", "all replicas", "another order"],
+)
+def test_a_move_that_is_sent_back_waits_until_it_is_cancelled(
+    wide: Cluster, endless: TopicPartition, target: Replicas, turned: Reassignment, is_turned: bool
+) -> None:
+    """Kafka keeps the adding replicas where it gets no new ones, and waits for what it removes."""
+    first = (3, 1)
+    assert wide.reassign({endless: first}) == {endless: None}
+    soon(lambda: endless in wide.reassignments([endless]))
+    moving = wide.reassignments([endless])[endless]
+    assert moving == Reassignment((3, 1, 2), (3,), (2,))
+    assert wide.reassign({endless: target}) == {endless: None}
+    soon(lambda: wide.reassignments([endless]) == {endless: turned})
+    assert moving.can_turn_to(target) is is_turned
+    assert wide.reassign({endless: None}) == {endless: None}
+    soon(lambda: wide.reassignments([endless]) == {})
+    back = tuple(each for each in turned.replicas if each != 3)
+    soon(lambda: described(wide, endless[0]).assignment[0] == back)
+
+
 def test_a_move_in_memory_is_under_way_until_it_was_listed_often_enough() -> None:
     cluster = MemoryCluster()
     cluster.seed([NewTopic("t", assignment=((1, 2),))])
@@ -132,6 +195,9 @@ def test_a_move_in_memory_is_under_way_until_it_was_listed_often_enough() -> Non
     assert described(cluster, "t").in_sync == ((2, 1),)
     assert cluster.reassign({("t", 0): None}) == {("t", 0): None}
     assert described(cluster, "t").assignment == ((2, 1),)
+    cluster.reassign({("t", 0): (3, 2)})
+    cluster.reassign({("t", 0): (2, 1)})
+    assert [len(cluster.reassignments()) for _ in range(3)] == [1, 1, 1]
     cluster.reassign({("t", 0): (3, 2)})
     assert [len(cluster.reassignments()) for _ in range(3)] == [1, 1, 0]
 

@@ -35,7 +35,8 @@ class ReassignmentRequests(UsageRequests):
     """Serves reassignments and elections.
 
     A move makes progress whenever someone lists reassignments, and is done after as many lists as
-    `move_slowly` says; replicas that only go, or change places, do so at once.
+    `slow_reassignments` says; replicas that only go, or change places, do so at once. One that is
+    sent back to where it came from has to be cancelled, as on Kafka (`Reassignment.can_turn_to`).
     """
 
     def slow_reassignments(self, lists: int) -> None:
@@ -222,14 +223,26 @@ def _start_reassignment(
         contents, leaders={**contents.leaders, key: partition_leader(contents, key, ())}
     )
     before, _ = contents.reassignments.get(key, (Reassignment(held), 0))
-    origin = before.origin
-    adding = tuple(each for each in target if each not in origin)
-    removing = tuple(each for each in origin if each not in target)
-    if not adding or lists == 0:
-        return _set_replicas(contents, key, target)
-    moving = Reassignment((*target, *removing), adding, removing)
+    moving = _next_reassignment(before, target)
+    if not _is_held_up(moving) and (not moving.adding or lists == 0):
+        return _set_replicas(contents, key, moving.target)
     contents = _set_replicas(contents, key, moving.replicas)
     return replace(contents, reassignments={**contents.reassignments, key: (moving, lists)})
+
+
+def _next_reassignment(before: Reassignment, target: Replicas) -> Reassignment:
+    """Return the reassignment that a request makes of one that is going on, as Kafka 4.3 does.
+
+    Both lists are computed from all replicas there are; one that would be empty stays as it was.
+    """
+    adding = tuple(sorted({*target} - {*before.replicas}))
+    removing = tuple(sorted({*before.replicas} - {*target}))
+    return Reassignment((*target, *removing), adding or before.adding, removing or before.removing)
+
+
+def _is_held_up(moving: Reassignment) -> bool:
+    """Whether it waits for a replica that it removes, which ends only when it is cancelled."""
+    return not {*moving.adding}.isdisjoint(moving.removing)
 
 
 def _cancel_reassignment(contents: Contents, key: TopicPartition) -> Contents | Refusal:
@@ -244,7 +257,7 @@ def _cancel_reassignment(contents: Contents, key: TopicPartition) -> Contents | 
 def _advance_reassignments(contents: Contents, keys: Collection[TopicPartition]) -> Contents:
     for key in keys:
         moving, lists = contents.reassignments.get(key, (None, 0))
-        if moving is None:
+        if moving is None or _is_held_up(moving):
             continue
         if lists > 1:
             contents = replace(
