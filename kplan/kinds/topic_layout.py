@@ -53,12 +53,14 @@ def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple
         live.name,
         live.partitions,
         _deviating_factor(live, after.replication_factor),
-        None if target is None else _current_or_target(live, target),
+        live.replica_assignment if target is not None else None,
         stands,
         desired.placement,
         after.is_generated,
         retention_step=desired.retention_step,
     )
+    if target is not None and _is_moving_elsewhere(live, target):
+        before = replace(before, replica_assignment=live.moving_to, origin=live.replica_assignment)
     return before, after
 
 
@@ -79,6 +81,35 @@ def replica_moves(before: Topic, after: Topic) -> Mapping[int, Replicas]:
     if target and len(target[0]) != factor:
         found |= {number: target[number] for number in range(len(stands), len(target))}
     return found
+
+
+def added_replicas(before: object, after: object) -> Mapping[int, Sequence[int]]:
+    """Return which brokers get a copy of which partitions, beside those of a move in progress."""
+    if not isinstance(before, Topic) or not isinstance(after, Topic):
+        return {}
+    found = {
+        number: [each for each in replicas if each not in _kept_replicas(before, number, replicas)]
+        for number, replicas in replica_moves(before, after).items()
+    }
+    return {number: each for number, each in found.items() if each}
+
+
+def held_replicas(topic: Topic, number: int) -> Replicas:
+    """Return the replicas of a partition; of one that is moving those from before the move."""
+    held = topic.replica_assignment if topic.origin is None else topic.origin
+    return held[number] if held is not None and number < len(held) else ()
+
+
+def _kept_replicas(before: Topic, number: int, target: Replicas) -> Replicas:
+    """Return the replicas that a move may keep: copies in progress are lost if it is cancelled."""
+    held = held_replicas(before, number)
+    goes = before.replica_assignment or ()
+    if before.origin is None or number >= len(goes):
+        return held
+    adding = tuple(each for each in goes[number] if each not in held)
+    removing = tuple(each for each in held if each not in goes[number])
+    moving = Reassignment((*goes[number], *removing), adding, removing)
+    return moving.replicas if moving.can_turn_to(target) else held
 
 
 def new_partitions(before: Topic, after: Topic) -> NewPartitions:
@@ -198,10 +229,9 @@ def _deviating_factor(live: Topic, wanted: int | None) -> int | None:
     return next((each for each in sizes if each != wanted), live.replication_factor)
 
 
-def _current_or_target(live: Topic, target: Assignment) -> Assignment | None:
-    """Return the replicas; those moving elsewhere than desired count at their destination."""
-    is_elsewhere = live.moving_to is not None and live.moving_to != target[: len(live.moving_to)]
-    return live.moving_to if is_elsewhere else live.replica_assignment
+def _is_moving_elsewhere(live: Topic, target: Assignment) -> bool:
+    """Whether replicas move elsewhere than desired: they count at their destination."""
+    return live.moving_to is not None and live.moving_to != target[: len(live.moving_to)]
 
 
 def _without_throttles(live: Topic, desired: Topic) -> Mapping[str, str]:

@@ -219,7 +219,9 @@ class Topic:
     A live topic has all of them, `config` then holds only the keys the topic itself overrides.
     `is_generated` says that kplan worked the assignment out: it is planned, and no one declared it.
     A live topic whose replicas are being moved is where it was before, and `moving_to` says
-    where it goes. `retention_target` is the declared retention.ms, where this is a step to it.
+    where it goes. The topic before a change that takes such a move back is where it goes, and
+    `origin` says where it was. `retention_target` is the declared retention.ms, where this is a
+    step to it.
     """
 
     name: Annotated[str, Attribute("Name of the topic.", forces_replacement=True)]
@@ -250,6 +252,7 @@ class Topic:
     ] = None
     is_generated: Annotated[bool, InternalField()] = False
     moving_to: Annotated[Assignment | None, InternalField()] = None
+    origin: Annotated[Assignment | None, InternalField()] = None
     retention_step: Annotated[
         str | None,
         Attribute(

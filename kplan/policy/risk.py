@@ -12,7 +12,7 @@ from kplan.kinds.feature import Feature
 from kplan.kinds.quota import Quota
 from kplan.kinds.schema_subject import SchemaSubject
 from kplan.kinds.scram import ScramCredential
-from kplan.kinds.topic_layout import replica_moves
+from kplan.kinds.topic_layout import added_replicas
 from kplan.kinds.topic_retention import RETENTION, retention_step_note
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.model.impact import GroupImpact, Impact
@@ -90,7 +90,7 @@ def _tightens(attribute: AttributeChange) -> bool:
 
 def layout_findings(change: Change, attribute: AttributeChange) -> Iterator[Finding]:
     """Judge a change of the replication factor or of where replicas are."""
-    if attribute.path == ("replica_assignment",) and _adds_replica(change):
+    if attribute.path == ("replica_assignment",) and added_replicas(change.before, change.after):
         yield Risk.REVIEW, "KP2211 replicas of partitions move between brokers"
         for key in _declared_throttles(change):
             yield Risk.REVIEW, f"KP2216 {key} is the move's own until it is done"
@@ -104,18 +104,6 @@ _TOO_FEW_IN_SYNC = (
     "KP2213 fewer replicas than min.insync.replicas: writes with acks=all stop, since Kafka 3.7 as "
     "soon as one replica is not in sync"
 )
-
-
-def _adds_replica(change: Change) -> bool:
-    """Whether a broker gets a copy that it does not have."""
-    before, after = change.before, change.after
-    if not isinstance(before, Topic) or not isinstance(after, Topic):
-        return False
-    stands = dict(enumerate(before.replica_assignment or ()))
-    return any(
-        set(replicas) - set(stands.get(number, ()))
-        for number, replicas in replica_moves(before, after).items()
-    )
 
 
 def _declared_throttles(change: Change) -> list[str]:

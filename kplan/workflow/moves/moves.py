@@ -13,7 +13,7 @@ from kplan.kinds.base import ResourceKind
 from kplan.kinds.reassignment import ReassignmentLimits, read_reassignments
 from kplan.kinds.throttle import CANCEL_MOVES, remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
-from kplan.kinds.topic_layout import replica_moves
+from kplan.kinds.topic_layout import added_replicas, held_replicas, replica_moves
 from kplan.kinds.topic_rules import Topic
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
@@ -89,7 +89,7 @@ def _read_sizes(cluster: Cluster, changes: Sequence[Change]) -> Sizes | None:
 def _move_note(change: Change, sizes: Sizes | None) -> str:
     added = added_replicas(change.before, change.after)
     if not added:
-        return "KP2214 nothing is copied: replicas only go, or change places"
+        return f"KP2214 {_uncopied_note(change)}"
     if sizes is None:
         return "KP2214 copies UNKNOWN bytes: sizes of replicas could not be read"
     copied = _copied_bytes(change, sizes)
@@ -98,6 +98,17 @@ def _move_note(change: Change, sizes: Sizes | None) -> str:
     return f"KP2214 copies {', '.join(shown[:_MAX_BROKERS])}" + (
         f" and more to {more} others" if more > 0 else ""
     )
+
+
+def _uncopied_note(change: Change) -> str:
+    """Say why nothing is copied; a reassignment in progress may be reverted, or go on."""
+    before = change.before
+    if not isinstance(before, Topic) or before.origin is None:
+        return "nothing is copied: replicas only go, or change places"
+    moves = _replica_moves_of(change).items()
+    if all({*replicas} <= {*held_replicas(before, number)} for number, replicas in moves):
+        return "nothing is copied: the reassignment in progress is reverted"
+    return "nothing is copied beside what the reassignment in progress copies"
 
 
 def _copied_bytes(change: Change, sizes: Sizes) -> Counter[int]:
@@ -112,10 +123,12 @@ def _copied_bytes(change: Change, sizes: Sizes) -> Counter[int]:
 def _freed_bytes(change: Change, sizes: Sizes) -> Counter[int]:
     """Count the bytes that leave each broker; for one that is down, those of other replicas."""
     freed: Counter[int] = Counter()
-    stands = getattr(change.before, "replica_assignment", None) or ()
+    before = change.before
     for number, replicas in _replica_moves_of(change).items():
+        assert isinstance(before, Topic)  # noqa: S101 - only topics move
         held = sizes.get((str(change.identity), number), {})
-        for each in set(stands[number] if number < len(stands) else ()) - set(replicas):
+        goes = dict(enumerate(before.replica_assignment or ())).get(number, ())
+        for each in {*held_replicas(before, number), *goes} - set(replicas):
             freed[each] += held.get(each, max(held.values(), default=0))
     return freed
 
@@ -201,31 +214,14 @@ def _dead_replica_notes(change: Change, live: frozenset[int]) -> Iterator[str]:
     """Name partitions that lose a live replica and keep one on a broker that is not alive."""
     if change.action is not Action.UPDATE or not isinstance(change.before, Topic):
         return
-    held = change.before.replica_assignment or ()
     for number, replicas in sorted(_replica_moves_of(change).items()):
-        before = set(held[number]) if number < len(held) else set()
+        before = set(held_replicas(change.before, number))
         dropped, dead = sorted((before - set(replicas)) & live), sorted(set(replicas) - live)
         if dropped and dead and before & set(dead):
             yield (
                 f"KP2215 partition {number} drops its replica on broker {dropped[0]}, which is "
                 f"alive, and keeps the one on broker {dead[0]}, which is not"
             )
-
-
-def added_replicas(before: object, after: object) -> Mapping[int, Collection[int]]:
-    """Return which brokers get a copy of which partitions."""
-    if not isinstance(before, Topic) or not isinstance(after, Topic):
-        return {}
-    stands = before.replica_assignment or ()
-    held = {
-        number: set(stands[number]) if number < len(stands) else set()
-        for number in replica_moves(before, after)
-    }
-    found = {
-        number: [each for each in replicas if each not in held[number]]
-        for number, replicas in replica_moves(before, after).items()
-    }
-    return {number: each for number, each in found.items() if each}
 
 
 _MAX_PARTITIONS = 20

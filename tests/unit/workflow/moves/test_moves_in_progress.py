@@ -1,0 +1,74 @@
+"""Plans that change where replicas go while they are on their way."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.memory.store import make_brokers
+from kplan.cluster.topology import Replicas
+from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.model.plan import BrokerTransfer, Change, Plan, Risk
+from tests.project_harness import ProjectHarness
+
+TOPIC = 'resource "kafka_topic" "a" {{\n  name = "a"\n  replica_assignment = [{}]\n}}\n'
+
+
+@pytest.fixture
+def turned(tmp_path: Path) -> Callable[..., Plan]:
+    """Plan other replicas while those of a partition on brokers 1 and 2 move."""
+
+    def plan(first: Replicas, then: Replicas, *stopped: int) -> Plan:
+        site.cluster.reassign({("a", 0): first})
+        if stopped:
+            site.cluster.stop_brokers(*stopped)
+        site.write(TOPIC.format(list(then)))
+        return site.plan().plan
+
+    site = ProjectHarness(tmp_path, MemoryCluster(make_brokers(4)))
+    site.write(TOPIC.format([1, 2]))
+    site.apply()
+    site.cluster.set_topic_use("a", TopicUse({0: PartitionUse(0, 10, 0, 2048, 0)}, groups=()))
+    site.cluster.slow_reassignments(10**6)
+    return plan
+
+
+def notes(change: Change) -> list[str]:
+    return [each for each in change.notes if each.startswith(("KP2211", "KP2214"))]
+
+
+def test_a_plan_that_reverts_a_move_announces_no_copies(
+    turned: Callable[..., Plan],
+) -> None:
+    plan = turned((3, 1), (1, 2))
+    (change,) = plan.changes
+    assert change.action.value == "update"
+    assert notes(change) == ["KP2214 nothing is copied: the reassignment in progress is reverted"]
+    assert change.risk is Risk.SAFE
+    assert plan.moves == (BrokerTransfer(3, 0, 0, ""),)
+
+
+@pytest.mark.parametrize(
+    ("then", "copied"),
+    [
+        ((1, 3), "nothing is copied beside what the reassignment in progress copies"),
+        ((1, 2, 3), "copies 2,048 bytes to broker 3"),
+        ((3, 4), "copies 2,048 bytes to broker 4"),
+    ],
+    ids=["another order", "cancelled and begun again", "elsewhere"],
+)
+def test_a_plan_that_turns_a_move_announces_what_is_copied_anew(
+    turned: Callable[..., Plan], then: Replicas, copied: str
+) -> None:
+    (change,) = turned((3, 1), then).changes
+    assert notes(change)[-1] == f"KP2214 {copied}"
+    assert len(notes(change)) == (1 if copied.startswith("nothing") else 2)
+
+
+def test_a_revert_to_a_broker_that_is_down_is_no_move_to_it(
+    turned: Callable[..., Plan],
+) -> None:
+    plan = turned((3, 1), (1, 2), 2)
+    assert plan.diagnostics == ()
+    assert plan.is_applyable
