@@ -245,10 +245,10 @@ class Plan:
     """What apply will do, and in which order: `batches` *are* the order.
 
     `changes` holds every owned or declared object once, NO_OP included, in display order.
-    `is_complete` is False when targets or unread kinds narrowed the plan. `digest` identifies
-    the plan for its approval, and `checksum` is its short form. `cluster` says what the cluster is;
-    where there are others than that of the connection without alias, `clusters` says so of each by
-    key.
+    `is_complete` is False when targets or unread kinds narrowed the plan, or with `is_resumed`,
+    which finishes an interrupted apply. `digest` identifies the plan for its approval, `checksum`
+    is its short form. `cluster` says what the cluster is; where there are others than that of the
+    connection without alias, `clusters` says so of each by key.
     `violations` is what policies said; what they refuse is among the changes and not in the
     batches. `access` says who gains and loses what, None where no ACL changes.
     `moves` sums up what moves of replicas mean for each broker. `policy_sources` are the places
@@ -276,6 +276,7 @@ class Plan:
     policy_sources: tuple[PolicySource, ...] = ()
     policy_principal: str = ""
     replay: Replay | None = None
+    is_resumed: bool = False
 
     @property
     def refused_keys(self) -> frozenset[ObjectKey]:

@@ -371,6 +371,12 @@ def _notes(plan: Plan) -> Iterator[Block]:
             "applied.",
             Tone.WARNING,
         )
+    elif plan.is_resumed:
+        yield Paragraph(
+            "Note: This plan is partial because it only finishes the interrupted apply. Run kplan "
+            "plan to verify that no other changes are pending.",
+            Tone.WARNING,
+        )
     elif not plan.is_complete and not plan.unread:
         yield Paragraph(
             "Note: This plan is partial because of -target. Plan without -target before you rely "

@@ -67,6 +67,7 @@ def resume_apply(
             is_destroy=any(each.reason is Reason.DESTROY for each in journal.changes),
         )
         made = plan_open_project(found, options, ports)
+        made = replace(made, plan=replace(made.plan, is_resumed=True))
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
         # What is not declared any more has no secret to compare: its item is refused.

@@ -34,6 +34,22 @@ def test_a_signal_ends_an_apply_between_requests_and_tells_the_command_that_goes
     assert "2 to add" not in desk.run("plan")
 
 
+def test_the_plan_that_resume_shows_says_why_it_is_partial(desk: MemoryCommand) -> None:
+    """No -target was given."""
+    desk.cluster.run_before("create_acls", send_interrupt)
+    desk.run("apply", "-auto-approve", code=130)
+    desk.cluster.clear_faults()
+    desk.cluster.deny_operation("CREATE", "TOPIC")
+    desk.cluster.deny_operation("CREATE", "CLUSTER")
+    out = " ".join(desk.run("apply", "-resume", code=1).split())
+    assert "This plan cannot be applied" in out
+    assert (
+        "Note: This plan is partial because it only finishes the interrupted apply. Run kplan plan "
+        "to verify that no other changes are pending."
+    ) in out
+    assert "-target" not in out
+
+
 def test_a_second_signal_names_the_way_on_too(desk: MemoryCommand) -> None:
     desk.cluster.run_before("create_acls", send_interrupt)
     desk.cluster.run_before("create_acls", send_interrupt)
