@@ -7,6 +7,7 @@ from dataclasses import field
 from functools import partial
 from pathlib import Path
 
+from kplan.config.dependency_cycle import dependency_cycle_problems
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import deep_recursion
 from kplan.config.inputs import Inputs
@@ -105,6 +106,7 @@ def evaluate_configuration(
     with deep_recursion():
         module, ledger = root.module, root.context.results
         module.evaluate_all()
+        ledger.report(dependency_cycle_problems(root))
         ledger.attempt(partial(evaluate_state_block, module, ledger))
         evaluated = evaluate_providers(module, ledger)
         shown = evaluate_outputs(module, ledger)

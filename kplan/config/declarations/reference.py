@@ -43,7 +43,9 @@ def undeclared_references(declared: ModuleDeclarations) -> Iterator[Diagnostic]:
             found = attribute.references
             if attribute.name in _PROVIDER_ARGUMENTS:
                 found = tuple(each for each in found if each.root in REFERENCE_ROOTS)
-            yield from reference_problems(found, origin, declared, owner)
+            # What waits for itself waits for nothing, in Terraform too.
+            within = _NO_OWNER if attribute.name == "depends_on" else owner
+            yield from reference_problems(found, origin, declared, within)
 
 
 def block_reference_problems(

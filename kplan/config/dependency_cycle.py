@@ -1,0 +1,219 @@
+"""Cycles that blocks form by `depends_on`, which evaluation does not follow."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from itertools import groupby
+from typing import NamedTuple
+
+from kplan.config.declarations.body_schema import MODULE_SCHEMA
+from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.graph import AttributeReference, Edge, attribute_references, cycle_edges
+from kplan.config.modules.child_folder import MAX_MODULE_DEPTH, source_folder
+from kplan.config.modules.evaluation import EvaluationContext
+from kplan.config.modules.root_module import RootModule
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic, SourceRange
+
+_DEPENDS_ON = "depends_on"
+_MAX_NODES = 100_000
+_CLOSE = " (close)"
+"""A module twice: what it contains depends on its block, and whoever names it on its contents."""
+
+_REMOVE_HINT = "Remove this reference from depends_on, or another dependency of the cycle."
+_IGNORED = frozenset({"provider", "providers", "ignore_changes"})
+"""Arguments whose words name no blocks."""
+
+
+def dependency_cycle_problems(root: RootModule) -> Iterator[Diagnostic]:
+    """Find the cycles that would be none without `depends_on`, each at such an argument.
+
+    Cycles of references alone are found where values are computed. As in Terraform a resource that
+    names itself in `depends_on` is no cycle, and what a module depends on its contents depend on.
+    """
+    if not any(_DEPENDS_ON in text for text in root.sources.values()):
+        return
+    graph = _DependencyGraph(root.context)
+    graph.add_module(_Place((), ".", root.module.declarations, frozenset({"."})))
+    if not graph.dependencies:
+        return
+    circular = cycle_edges(graph.edges)
+    references = cycle_edges(graph.edges - graph.dependencies.keys())
+    found: set[str] = set()
+    for edge in sorted(circular & graph.dependencies.keys(), key=graph.dependencies.__getitem__):
+        way = _shortest_way(circular, edge)
+        if found.isdisjoint(way) and not any(each in references for each in _pairs(way)):
+            yield _cycle_error(graph, edge, way)
+        found.update(way)
+
+
+def _pairs(way: Sequence[str]) -> Iterable[Edge]:
+    return zip(way, (*way[1:], way[0]), strict=True)
+
+
+def _shortest_way(edges: Iterable[Edge], edge: Edge) -> tuple[str, ...]:
+    """Return the nodes of the shortest cycle with an edge, beginning with its start."""
+    following: dict[str, list[str]] = {}
+    for start, end in sorted(edges):
+        following.setdefault(start, []).append(end)
+    goal, first = edge
+    before = {first: ""}
+    pending = deque([first])
+    while goal not in before:
+        node = pending.popleft()
+        for each in following.get(node, ()):
+            if each not in before:
+                before[each] = node
+                pending.append(each)
+    way = [goal]
+    while before[way[-1]]:
+        way.append(before[way[-1]])
+    return goal, *reversed(way[1:])
+
+
+def _cycle_error(graph: "_DependencyGraph", edge: Edge, way: Sequence[str]) -> Diagnostic:
+    subject = graph.dependencies[edge]
+    names = [each.removesuffix(_CLOSE) for each in way]
+    hops = [name for name, _ in groupby([*names, names[0]])]
+    if len(hops) == 1:
+        return error("KP145", subject, f"{names[0]} depends on itself.", hint=_REMOVE_HINT)
+    chain = " -> ".join(hops)
+    return error(
+        "KP145",
+        subject,
+        f"These depend on each other in a circle: {chain}.",
+        hint=_REMOVE_HINT,
+        related=tuple(
+            (name, graph.declared_at[each])
+            for name, each in zip(names[1:], way[1:], strict=True)
+            if each in graph.declared_at
+        ),
+    )
+
+
+class _Place(NamedTuple):
+    """A module: its names from the root, its folder, and the folders of those above it."""
+
+    path: tuple[str, ...]
+    folder: str
+    declarations: ModuleDeclarations
+    ancestors: frozenset[str]
+
+    @property
+    def own(self) -> str:
+        """The node of the block that calls it, "" for the root module."""
+        return ".".join(f"module.{step}" for step in self.path)
+
+    def address(self, label: str) -> str:
+        return f"{self.own}.{label}" if self.path else label
+
+
+@dataclass(slots=True)
+class _DependencyGraph:
+    """What depends on what, with the places of those edges that are `depends_on`."""
+
+    context: EvaluationContext
+    edges: set[Edge] = field(default_factory=set)
+    dependencies: dict[Edge, SourceRange] = field(default_factory=dict)
+    declared_at: dict[str, SourceRange] = field(default_factory=dict)
+
+    def add_module(self, place: _Place) -> None:
+        """Add the blocks of a module, and of the modules that it calls."""
+        declared = place.declarations
+        for local_name, local in declared.locals.items():
+            node = self.add_node(place, f"local.{local_name}", local.declared_at)
+            self.add_argument(place, node, local.attribute, local.origin)
+        for label, found in _labelled_blocks(declared):
+            self.add_block(place, self.add_node(place, label, found.declared_at), found)
+        for name, found in declared.variables.items():
+            self.add_node(place, f"var.{name}", found.declared_at)
+        for name, found in declared.modules.items():
+            if len(self.declared_at) < _MAX_NODES:
+                self.add_call(place, name, found)
+
+    def add_node(self, place: _Place, label: str, declared_at: SourceRange) -> str:
+        """Add a node that is in a module."""
+        node = place.address(label)
+        self.declared_at.setdefault(node, declared_at)
+        if place.path:
+            self.edges |= {(node, place.own), (place.own + _CLOSE, node)}
+        return node
+
+    def add_call(self, place: _Place, name: str, declaration: Declaration) -> None:
+        """Add a module: its block, what it contains, and its end."""
+        block = self.add_node(place, f"module.{name}", declaration.declared_at)
+        end = self.add_node(place, f"module.{name}{_CLOSE}", declaration.declared_at)
+        self.edges.add((end, block))
+        for attribute in declaration.block.attributes:
+            is_own = attribute.name in MODULE_SCHEMA.arguments
+            node = block if is_own else f"{block}.var.{attribute.name}"
+            self.add_argument(place, node, attribute, declaration.origin)
+        if (inner := self.called_module(place, name, declaration)) is not None:
+            self.add_module(inner)
+
+    def add_block(self, place: _Place, node: str, declaration: Declaration) -> None:
+        """Add the edges of all arguments of a block, those of inner blocks included."""
+        pending = [declaration.block]
+        while pending:
+            block = pending.pop()
+            pending.extend(block.blocks)
+            for attribute in block.attributes:
+                self.add_argument(place, node, attribute, declaration.origin)
+
+    def add_argument(
+        self, place: _Place, start: str, attribute: ast.Attribute, origin: Origin
+    ) -> None:
+        """Add the edges of an argument; one to the block itself is none."""
+        if attribute.name in _IGNORED:
+            return
+        is_dependency = attribute.name == _DEPENDS_ON
+        named = [each for each in attribute.references if each.steps]
+        for each, reference in zip(attribute_references(attribute), named, strict=True):
+            end = place.address(_target(each))
+            if end == start:
+                continue
+            if is_dependency and (start, end) not in self.edges:
+                at = origin.range(reference.start, reference.end)
+                self.dependencies.setdefault((start, end), at)
+            elif not is_dependency:
+                self.dependencies.pop((start, end), None)
+            self.edges.add((start, end))
+
+    def called_module(self, place: _Place, name: str, called: Declaration) -> _Place | None:
+        """Find the module that a block calls, unless it does not exist or calls itself."""
+        try:
+            folder = source_folder(called, place.folder, place.path, self.context)
+        except EvaluationError:
+            return None
+        is_circle = folder in place.ancestors or len(place.path) >= MAX_MODULE_DEPTH
+        if is_circle or not self.context.folders.exists(folder):
+            return None
+        declared = self.context.folders.declarations(folder)
+        return _Place((*place.path, name), folder, declared, place.ancestors | {folder})
+
+
+def _target(reference: AttributeReference) -> str:
+    """Name the node that a reference leads to, in the module where it is written."""
+    root, name, member = reference
+    if root == "module":
+        return f"module.{name}.output.{member}" if member else f"module.{name}{_CLOSE}"
+    return f"{root}.{name}.{member}" if root in {"data", "ephemeral"} else f"{root}.{name}"
+
+
+def _labelled_blocks(declared: ModuleDeclarations) -> Iterator[tuple[str, Declaration]]:
+    """List the blocks that other blocks may depend on, and those that a module contains."""
+    for name, found in declared.outputs.items():
+        yield f"output.{name}", found
+    for name, found in declared.checks.items():
+        yield f"check.{name}", found
+    typed: Mapping[str, Mapping[tuple[str, str], Declaration]] = {
+        "": declared.resources,
+        "data.": declared.data,
+        "ephemeral.": declared.ephemeral,
+    }
+    for prefix, blocks in typed.items():
+        for (kind, name), found in blocks.items():
+            yield f"{prefix}{kind}.{name}", found
