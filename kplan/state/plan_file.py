@@ -120,7 +120,8 @@ class PlanMetadata:
     `cluster_id` and `clusters` are those of its `BasedOn`. `expires_at` "" means never.
     `checksum` identifies the actions of the plan. `variables` are the values it was made with, as
     JSON; sensitive ones are not among them, and `secret_variables` names those that were given.
-    `state_file` is the file that the user named for the state, "" where none was named.
+    `state_file` is the file that the user named for the state, "" where none was named, and
+    `state_name` how: a path that may be relative, "" in files of earlier versions.
     """
 
     lineage: str
@@ -135,6 +136,7 @@ class PlanMetadata:
     clusters: Mapping[str, str] = field(default_factory=dict)
     secret_variables: tuple[str, ...] = ()
     state_file: str = ""
+    state_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,7 @@ def plan_metadata(
     nonce: str,
     variables: PlanVariables = NO_VARIABLES,
     state_file: str = "",
+    state_name: str = "",
 ) -> PlanMetadata:
     """Describe a plan that is about to be saved."""
     return PlanMetadata(
@@ -188,6 +191,7 @@ def plan_metadata(
         clusters=plan.based_on.clusters,
         secret_variables=variables.secrets,
         state_file=state_file,
+        state_name=state_name,
     )
 
 

@@ -97,7 +97,7 @@ def _check_state_file(saved: SavedPlan, project: Project) -> None:
     every command is not meant for this plan, unless it is the same path in another checkout.
     """
     named, path = saved.metadata.state_file, project.state_path
-    is_alike = Path(named).parts[-len(path.parts) :] == path.parts
+    is_alike = _is_named_alike(saved, path)
     is_known = project.is_state_exact or (
         project.is_state_named and (is_alike or saved.plan.based_on.serial)
     )
@@ -107,6 +107,14 @@ def _check_state_file(saved: SavedPlan, project: Project) -> None:
             f"{project.store.location}.",
             f"Name the same file: -state={named} or KPLAN_STATE.",
         )
+
+
+def _is_named_alike(saved: SavedPlan, path: Path) -> bool:
+    """Whether the plan named the state with the same path, in whichever folder."""
+    if saved.metadata.state_name:
+        return saved.metadata.state_name == str(path)
+    # Earlier versions recorded only where the file is: its end may be the path they were given.
+    return Path(saved.metadata.state_file).parts[-len(path.parts) :] == path.parts
 
 
 def apply_reviewed(

@@ -161,6 +161,7 @@ class PlanResult:
     snapshots: Mapping[str, Snapshot]
     meta: PlanMetadata | None = None
     state_file: str = ""
+    state_name: str = ""
 
 
 def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResult:
@@ -171,7 +172,10 @@ def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResul
         made = plan_open_project(found, options, ports)
     # KPLAN_STATE says nothing where a state block names another place.
     is_used = project.is_state_named and project.store.location == project.file_store.location
-    return replace(made, state_file=str(project.state_path.absolute()) if is_used else "")
+    if not is_used:
+        return made
+    path = project.state_path
+    return replace(made, state_file=str(path.absolute()), state_name=str(path))
 
 
 def _build_with_data(
@@ -365,5 +369,6 @@ def save_plan_at(
         nonce=uuid.uuid4().hex,
         variables=plan_variables(planned.configuration),
         state_file=planned.state_file,
+        state_name=planned.state_name,
     )
     write_plan(path, planned.plan, meta, show, signature.key)

@@ -193,6 +193,27 @@ def test_a_state_that_kplan_state_names_alike_in_two_checkouts_is_the_same_one(
     assert (site.folder / "two" / "s" / "x.json").exists()
 
 
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_state_whose_path_merely_ends_alike_is_another_one(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch, *, is_old: bool
+) -> None:
+    """A plan file of an earlier version does not say how the state was named."""
+    inputs = variants(site.folder)["options"]
+    project = replace(site.project, inputs=inputs, state_path=Path("s/x.json"), is_state_named=True)
+    path, hands = site.folder / "p.kplan", ApplyHandlers(lambda _: False, site.watcher)
+    made = make_plan(project, PlanOptions(), site.ports)
+    save_plan(replace(made, state_name="") if is_old else made, path, site.ports)
+    (site.folder / "two").mkdir()
+    monkeypatch.chdir(site.folder / "two")
+    other = replace(project, state_path=Path("x.json"))
+    if not is_old:
+        with pytest.raises(StalePlanError, match=r"made for the state in .*s/x.json"):
+            apply_saved(other, path, PlanOptions(), (site.ports, hands))
+        return
+    apply_saved(other, path, PlanOptions(), (site.ports, hands))
+    assert (site.folder / "two" / "x.json").exists()
+
+
 def test_a_state_file_that_the_environment_names_is_nothing_to_a_state_block(
     site: ProjectHarness,
 ) -> None:
