@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import count, zip_longest
 from typing import assert_never
 
+from kplan.cluster.protocol import INT16_MAX, INT32_MAX, INT64_MAX
 from kplan.cluster.request import Assignment, ConfigEntry, ConfigSource
 from kplan.model.dataclass import dataclass
 from kplan.model.state import Broker
@@ -52,8 +53,6 @@ def is_own(name: str) -> bool:
     return name.startswith(KPLAN_PREFIX)
 
 
-_LONG_MAX = 2**63 - 1
-_INT_MAX = 2**31 - 1
 _DAY_MS = 86_400_000
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _REPLICA_PATTERN = r"\*|[0-9]+:[0-9]+"
@@ -128,17 +127,17 @@ TOPIC_CONFIGS: Mapping[str, ConfigDefinition] = {
         _int("compression.zstd.level", 3, -131_072, 22),
         _long("delete.retention.ms", _DAY_MS),
         _long("file.delete.delay.ms", 60_000),
-        _long("flush.messages", _LONG_MAX, 1),
-        _long("flush.ms", _LONG_MAX),
+        _long("flush.messages", INT64_MAX, 1),
+        _long("flush.ms", INT64_MAX),
         _replicas("follower.replication.throttled.replicas"),
         _int("index.interval.bytes", 4096),
         _replicas("leader.replication.throttled.replicas"),
         _long("local.retention.bytes", -2, -2),
         _long("local.retention.ms", -2, -2),
-        _long("max.compaction.lag.ms", _LONG_MAX, 1),
+        _long("max.compaction.lag.ms", INT64_MAX, 1),
         _int("max.message.bytes", 1_048_588),
         _long("message.timestamp.after.max.ms", 3_600_000),
-        _long("message.timestamp.before.max.ms", _LONG_MAX),
+        _long("message.timestamp.before.max.ms", INT64_MAX),
         _string("message.timestamp.type", "CreateTime", "CreateTime", "LogAppendTime"),
         ConfigDefinition("min.cleanable.dirty.ratio", ConfigType.DOUBLE, "0.5", 0, 1),
         _long("min.compaction.lag.ms", 0),
@@ -165,7 +164,7 @@ _REMOVED_CONFIGS: Mapping[str, ConfigDefinition] = {
     for each in (
         _bool("message.downconversion.enable"),
         _string("message.format.version", ""),
-        _long("message.timestamp.difference.max.ms", _LONG_MAX),
+        _long("message.timestamp.difference.max.ms", INT64_MAX),
     )
 }
 """Topic configs that ended with Kafka 4.0 (KIP-724)."""
@@ -330,7 +329,7 @@ def _parse_number(config_type: ConfigType, text: str) -> float | None:
     return found if found is not None and -limit - 1 <= found <= limit else None
 
 
-_MAX_INTEGERS = {ConfigType.SHORT: 2**15 - 1, ConfigType.INT: _INT_MAX, ConfigType.LONG: _LONG_MAX}
+_MAX_INTEGERS = {ConfigType.SHORT: INT16_MAX, ConfigType.INT: INT32_MAX, ConfigType.LONG: INT64_MAX}
 
 
 def _words_fault(row: ConfigDefinition, words: list[str]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kplan.cluster.protocol import INT16_MAX
 from kplan.cluster.topic import KPLAN_PREFIX, is_own, topic_name_fault
 from kplan.cluster.topology import (
     DEFAULT_KEY,
@@ -37,7 +38,6 @@ _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _ACCOUNT = re.compile(r"[a-z0-9]{3,24}")
 _OBJECT_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _ENDPOINT = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[a-z0-9]*)?")
-_MAX_REPLICATION_FACTOR = 32_767
 _STATE_BLOCK = re.compile(rb"\bstate\b[^\n=]*[{:]")
 
 
@@ -205,7 +205,7 @@ def _key_problem(value: Value) -> str:
 
 
 def _replication_factor_problem(value: Value) -> str:
-    if type(value) is int and 1 <= value <= _MAX_REPLICATION_FACTOR:
+    if type(value) is int and 1 <= value <= INT16_MAX:
         return ""
     return "The replication factor is a whole number of 1 or more."
 

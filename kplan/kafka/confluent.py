@@ -26,6 +26,7 @@ from kplan.cluster.errors import (
     client_refusal,
     refusal,
 )
+from kplan.cluster.protocol import INT16_MAX, INT32_MAX
 from kplan.cluster.request import Assignment, ConfigAlteration, ItemResult, NewPartitions, NewTopic
 from kplan.kafka.settings.connection import MAX_TIMEOUT_S, Timeouts
 from kplan.kafka.token import TokenCache
@@ -35,10 +36,8 @@ from kplan.model.errors import ClusterError, Refusal, RefusalOrigin
 
 _REQUESTS = logging.getLogger("kplan.request")
 
-_MAX_STRING_BYTES = 32_767
+_MAX_STRING_BYTES = INT16_MAX
 """The longest string of the protocol; librdkafka sends a longer one as null, or breaks off."""
-
-_MAX_BROKER_ID = 2**31 - 1
 
 
 def duplicate_refusals(names: Iterable[str]) -> dict[str, Refusal]:
@@ -121,9 +120,7 @@ def _assignment_refusal(assignment: Assignment) -> Refusal | None:
         return _broker_like_refusal(
             39, "The manual partition assignment includes an empty replica list."
         )
-    stranger = next(
-        (id_ for id_ in _broker_ids(assignment) if not 0 <= id_ <= _MAX_BROKER_ID), None
-    )
+    stranger = next((id_ for id_ in _broker_ids(assignment) if not 0 <= id_ <= INT32_MAX), None)
     if stranger is None:
         return None
     return _broker_like_refusal(

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Annotated
 
+from kplan.cluster.protocol import INT16_MAX, INT32_MAX
 from kplan.cluster.request import Assignment
 from kplan.cluster.topic import (
     is_internal_topic,
@@ -105,15 +106,10 @@ def _topic_owner(name: str) -> str:
     return "kplan" if is_own(name) else "Kafka"
 
 
-_MAX_INT16, _MAX_INT32 = 2**15 - 1, 2**31 - 1
-"""The largest replication factor, and the largest number of partitions or broker id, that Kafka's
-protocol has room for (CreateTopicsRequest)."""
-
-
 def _count_problems(name: str, partitions: int | None, factor: int | None) -> Iterator[Problem]:
     counts = (
-        ("KP204", "partition", partitions, _MAX_INT32, "partitions"),
-        ("KP205", "replica", factor, _MAX_INT16, "replication_factor"),
+        ("KP204", "partition", partitions, INT32_MAX, "partitions"),
+        ("KP205", "replica", factor, INT16_MAX, "replication_factor"),
     )
     for code, what, count, most, attribute in counts:
         if count is not None and not 1 <= count <= most:
@@ -144,11 +140,11 @@ def _assignment_problems(
         )
     for partition, replicas in enumerate(assignment):
         is_distinct = 0 < len(set(replicas)) == len(replicas)
-        if not is_distinct or not 0 <= min(replicas) <= max(replicas) <= _MAX_INT32:
+        if not is_distinct or not 0 <= min(replicas) <= max(replicas) <= INT32_MAX:
             yield Problem(
                 "KP206",
                 f'Partition {partition} of topic "{name}" is assigned to {list(replicas)}; '
-                f"broker ids must be distinct, and from 0 to {_MAX_INT32:,}.",
+                f"broker ids must be distinct, and from 0 to {INT32_MAX:,}.",
                 path=path,
             )
 

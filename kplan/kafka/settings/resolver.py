@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from kplan.cluster.protocol import INT32_MAX
 from kplan.kafka.settings.certificate import certificates, private_key
 from kplan.kafka.settings.connection import (
     ConnectionSettings,
@@ -256,17 +257,14 @@ def _socket_options(settings: RawSettings) -> SocketOptions:
     )
 
 
-_MAX_INT32 = 2**31 - 1
-
-
 def _read_count(settings: RawSettings, setting: Setting) -> int:
     """Read a whole number; 0, and -1 as in Java clients, is unset."""
     nearest = settings.find(setting)
     if nearest is None:
         return 0
     number = _read_number(nearest[1]) if re.fullmatch(r"-?\d+", nearest[1].text) else math.nan
-    if not -1 <= number <= _MAX_INT32:
-        detail = f'"{nearest[1].name}" is a whole number, at most {_MAX_INT32}.'
+    if not -1 <= number <= INT32_MAX:
+        detail = f'"{nearest[1].name}" is a whole number, at most {INT32_MAX}.'
         settings.report("KP302", nearest[1], detail)
         return 0
     return max(0, int(number))

@@ -94,9 +94,6 @@ def _lazy_package(package: ModuleType) -> ModuleType:
 _defer_packages(_LAZY_PACKAGES)
 
 
-INT32_MAX = 2**31 - 1
-"""The largest count or id that Kafka's messages have room for."""
-
 API_VERSIONS = define_api("ApiVersions", 18, range(5), "metadata.api_versions")
 SASL_HANDSHAKE = define_api("SaslHandshake", 17, range(1, 2), "sasl")
 SASL_AUTHENTICATE = define_api("SaslAuthenticate", 36, range(3), "sasl")

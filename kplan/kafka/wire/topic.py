@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from uuid import UUID
 
+from kplan.cluster.protocol import INT16_MAX, INT32_MAX
 from kplan.cluster.request import (
     ConfigAlteration,
     ItemResult,
@@ -75,9 +76,6 @@ def _split_sendable(specs: Sequence[NewTopic]) -> tuple[_Refusals, list[NewTopic
     return refusals, [spec for spec in specs if spec.name not in refusals]
 
 
-_MAX_FACTOR = 2**15 - 1
-
-
 def _fault(spec: NewTopic) -> str:
     if spec.assignment == ():  # the protocol has no other way to say "without an assignment"
         return "The assignment has no partition."
@@ -87,9 +85,9 @@ def _fault(spec: NewTopic) -> str:
 def _is_in_range(spec: NewTopic) -> bool:
     ids = (number for replicas in spec.assignment or () for number in replicas)
     return (
-        (spec.partitions or 0) <= messages.INT32_MAX
-        and (spec.replication_factor or 0) <= _MAX_FACTOR
-        and max(ids, default=0) <= messages.INT32_MAX
+        (spec.partitions or 0) <= INT32_MAX
+        and (spec.replication_factor or 0) <= INT16_MAX
+        and max(ids, default=0) <= INT32_MAX
     )
 
 
@@ -160,7 +158,7 @@ def create_partitions(
     gateway: Gateway, specs: Sequence[NewPartitions], *, validate_only: bool
 ) -> Mapping[str, ItemResult]:
     """Grow topics in one request (KIP-195)."""
-    too_large = {spec.name for spec in specs if spec.total > messages.INT32_MAX}
+    too_large = {spec.name for spec in specs if spec.total > INT32_MAX}
     verdicts: dict[str, ItemResult] = {name: invalid_refusal(TOO_LARGE) for name in too_large}
     sendable = [spec for spec in specs if spec.name not in too_large]
     if not sendable:

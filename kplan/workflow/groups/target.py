@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from kplan.cluster.protocol import INT64_MAX
 from kplan.cluster.usage import EARLIEST, LATEST
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
@@ -15,7 +16,6 @@ from kplan.workflow.groups.offset_file import Offsets, read_offsets
 _SPAN = re.compile(r"now-(\d+)(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _TOPIC = re.compile(r"([^:]+)(?::(\d{1,9}(?:,\d{1,9})*))?")
-_MAX_OFFSET = 2**63 - 1
 _TARGET_HINT = (
     "Write earliest, latest, an offset, a time such as 2026-01-31T10:00:00Z or now-2h, or the "
     "name of a file of offsets."
@@ -114,7 +114,7 @@ def parse_target(to: str, shift: int | None, group: str, now: datetime) -> Offse
         return OffsetTarget(TargetType.SHIFT, shift)
     if to in ("earliest", "latest"):
         return OffsetTarget(TargetType.TIME, EARLIEST if to == "earliest" else LATEST)
-    if to.isascii() and to.isdecimal() and int(to) <= _MAX_OFFSET:
+    if to.isascii() and to.isdecimal() and int(to) <= INT64_MAX:
         return OffsetTarget(TargetType.OFFSET, int(to))
     if span := _SPAN.fullmatch(to):
         past_s = int(span[1]) * _SECONDS[span[2]]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Limits, Watcher
+from kplan.cluster.protocol import INT32_MAX
 from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.config.load import Configuration
@@ -121,7 +122,7 @@ def _read_list(path: Path) -> list[object]:
 
 
 def _is_number(found: object) -> bool:
-    return isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 2**31
+    return isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= INT32_MAX
 
 
 _TOPICS = TopicKind.name
