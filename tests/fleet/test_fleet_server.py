@@ -10,12 +10,18 @@ from typing import Any
 
 import pytest
 
+from kplan.fleet.compat import asks_for_tokens, spark_version
 from tests.e2e.commands import Ran, kplan, start
 from tests.e2e.places import until
 from tests.fleet.connect_server import FAST_SETTINGS, as_options
 from tests.fleet.spark_target import STANDALONE, SparkTarget
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(
+        not asks_for_tokens(spark_version()), reason="kplan starts no server of this Spark"
+    ),
+]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
 SECRET = "server\\secret-7310"
