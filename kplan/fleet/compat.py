@@ -169,6 +169,11 @@ def can_observe(rows: "DataFrame") -> bool:
     return not (is_remote and spark_version().startswith(_SPARK_3))
 
 
+def names_unreadable_files() -> bool:
+    """Whether an error of Spark says which file could not be read."""
+    return not spark_version().startswith(_SPARK_3)
+
+
 def takes_arrow_tables() -> bool:
     """Whether DataFrames can be made of Arrow tables."""
     return not spark_version().startswith(_SPARK_3)

@@ -31,6 +31,7 @@ from kplan.fleet.logs.part import (
     ZONED_READER_VERSION,
     Log,
     LogPart,
+    escape_pattern,
     known_stamps,
     live_logs,
     log_id,
@@ -52,8 +53,6 @@ LINE_BYTES = 300
 _PART_SUMS = f"part int, {SUM_SCHEMA}"
 _STATES_PER_TASK = 2_000
 _SPARKS_OWN = re.compile(r"[.](lz4|snappy|deflate)$")
-_GLOB_CHARACTERS = re.compile(r"([\\*?\[\]{}])")
-"""What has a meaning in patterns of Hadoop's file systems."""
 
 
 class LogPatterns(NamedTuple):
@@ -302,7 +301,7 @@ def _changed_objects(
     if not files:
         return []
     changed = F.unix_millis("modificationTime").alias("changed_ms")
-    read = spark.read.format("binaryFile").load([_escape_pattern(each.source) for each in files])
+    read = spark.read.format("binaryFile").load([escape_pattern(each.source) for each in files])
     try:
         rows = read.select("_metadata.file_path", "length", changed).collect()
     except Exception as failure:
@@ -315,10 +314,6 @@ def _changed_objects(
             if stamps.get((each.cluster, each.source)) != stamp:
                 found.append(LogPart(each.cluster, each.source, stamp))
     return found
-
-
-def _escape_pattern(source: str) -> str:
-    return _GLOB_CHARACTERS.sub(r"\\\1", unquote(source))
 
 
 # ---- lines
@@ -391,7 +386,7 @@ def _read_native(
     from pyspark.sql import functions as F  # noqa: N812
 
     reader = spark.read.option("ignoreCorruptFiles", value=are_cut_read)
-    read = reader.text([_escape_pattern(each.source) for each in parts])
+    read = reader.text([escape_pattern(each.source) for each in parts])
     named = create_dataframe(
         spark, [(each.source, each.part) for each in parts], "source string, part int"
     )

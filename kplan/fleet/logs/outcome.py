@@ -1,15 +1,18 @@
 """What was read of the parts of logs: how each begins, how long it is, and what was unreadable."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from kplan.fleet.compat import names_unreadable_files
 from kplan.fleet.logs.content import CUT, FAILED
 from kplan.fleet.logs.files import NewLines
-from kplan.fleet.logs.part import LogPart, log_id
+from kplan.fleet.logs.part import LogPart, escape_pattern, log_id
+from kplan.fleet.spark.errors import is_failed_task, unreadable_file
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class PartStart(NamedTuple):
@@ -77,3 +80,40 @@ def _with_open_line(
     yield whole
     if last is not None:
         yield replace(whole, part=part.part + 1, start=whole.end, lines=last.lines, is_open=True)
+
+
+def unreadable_source(spark: "SparkSession", failure: Exception, parts: Sequence[LogPart]) -> str:
+    """Name the file that Spark's own reader could not read, "" where another thing failed.
+
+    Where Spark does not name it, all of `parts` are read again, and halves of them until it is
+    found.
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
+    from pyspark.errors import PySparkException
+
+    if names_unreadable_files() or not (parts and is_failed_task(failure)):
+        return unreadable_file(failure)
+    with suppress(PySparkException, Py4JError, OSError):  # what failed first is told
+        return _find_unreadable(spark, [each.source for each in parts])
+    return ""
+
+
+def _find_unreadable(spark: "SparkSession", sources: Sequence[str]) -> str:
+    if _is_readable(spark, sources):
+        return ""
+    while len(sources) > 1:
+        middle = len(sources) // 2
+        half = sources[:middle]
+        sources = sources[middle:] if _is_readable(spark, half) else half
+    return sources[0]
+
+
+def _is_readable(spark: "SparkSession", sources: Sequence[str]) -> bool:
+    """Whether Spark reads all lines of files; raises what it does where it ends, too."""
+    try:
+        spark.read.text([*map(escape_pattern, sources)]).count()
+    except Exception as failure:
+        if is_failed_task(failure):
+            return False
+        raise
+    return True

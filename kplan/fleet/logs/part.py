@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import groupby
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from kplan.fleet.logs.content import UNKNOWN_END
 from kplan.model.dataclass import dataclass
@@ -24,6 +25,7 @@ ZONED_READER_VERSION = 4
 LOG_FORMAT = 1
 _COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
 _LOG_NAME = re.compile(r".*?[.]log(?=[.-][^/]*$|$)", re.DOTALL)
+_GLOB_CHARACTERS = re.compile(r"([\\*?\[\]{}])")
 NO_ROWS = -1
 
 
@@ -88,6 +90,11 @@ class Log(NamedTuple):
     def lines(self) -> int:
         """Count its lines, all of them."""
         return sum(each.lines for each in self.parts)
+
+
+def escape_pattern(source: str) -> str:
+    """Return the pattern of Hadoop's file systems that fits this file alone."""
+    return _GLOB_CHARACTERS.sub(r"\\\1", unquote(source))
 
 
 def log_stem(source: str) -> str:

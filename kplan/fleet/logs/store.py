@@ -18,7 +18,7 @@ from kplan.fleet.jars import DELTA_LAKE
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.layout import parse_lines
-from kplan.fleet.logs.outcome import part_starts, read_parts
+from kplan.fleet.logs.outcome import part_starts, read_parts, unreadable_source
 from kplan.fleet.logs.part import (
     LOG_FORMAT,
     LOG_SCHEMA,
@@ -38,7 +38,7 @@ from kplan.fleet.logs.requests import (
     malformed_lines,
     usage,
 )
-from kplan.fleet.spark.errors import drop_rows, failure_reason, unreadable_file
+from kplan.fleet.spark.errors import drop_rows, failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import enable_codegen
 from kplan.fleet.tables import Tables
@@ -157,7 +157,7 @@ class LogStore:
             kept, reasons = read_parts(new, starts)
             self._commit(kept, attempt)
         except Exception as failure:
-            if source := unreadable_file(failure):
+            if source := unreadable_source(self._spark, failure, new.native):
                 raise UnreadableLog(source, failure_reason(failure)) from failure
             raise FleetError(
                 f"The logs could not be stored in {self._root}: {failure_reason(failure)}"

@@ -134,5 +134,12 @@ def unreadable_file(failure: BaseException) -> str:
     return found[1].replace(":///", ":/", 1) if found else ""
 
 
+def is_failed_task(failure: BaseException) -> bool:
+    """Whether the work of a task failed, not Spark itself or one of its machines."""
+    text = str(failure)
+    return _FAILED_TASK in text and _LOST_EXECUTOR not in text
+
+
+_FAILED_TASK, _LOST_EXECUTOR = "Job aborted due to stage failure", "ExecutorLostFailure"
 _UNREADABLE_FILE = re.compile(r"Encountered error while reading file (.+?)[.]\s+SQLSTATE")
 """What Spark says of a file that it cannot read, beside the cause."""
