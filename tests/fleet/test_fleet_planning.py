@@ -42,7 +42,7 @@ from kplan.model.table import Figures
 from kplan.plan.request import PlanRequest
 from kplan.report.views import figures_json
 from kplan.workflow.fleet.open_run import gather_rows
-from tests.fleet.spark_target import SparkTarget
+from tests.fleet.spark_target import STANDALONE, SparkTarget
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -221,7 +221,7 @@ def test_many_rows_that_tables_are_made_of_are_a_leaf_of_their_plans(
     leaf = dataframe.cut_lineage(rows)
     assert sorted(leaf.collect()) == found
     assert leaf.dtypes == rows.dtypes
-    if not takes_arrow_tables() or not at_work.engine.is_local:  # executors may be lost
+    if not takes_arrow_tables() or at_work.name == STANDALONE:  # executors may be lost
         assert leaf is rows
         return
     assert "Range" not in figures.explain_table("leaf", leaf.where("rest > 1")).query_plan
@@ -242,7 +242,7 @@ def test_some_thousand_rows_are_joined_and_grouped_by_one_task(
         counts = read.groupBy("rest").count()
         joined = read.join(counts, "rest").groupBy("count").agg({"id": "max"})
         assert {row["max(id)"] for row in joined.collect()} == {2995, 2999}
-        if not at_work.engine.is_local or not takes_arrow_tables():
+        if at_work.name == STANDALONE or not takes_arrow_tables():
             assert read is rows
             return
         plan = figures.explain_table("joined", joined).query_plan
