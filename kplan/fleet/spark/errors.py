@@ -124,6 +124,9 @@ def failure_reason(failure: BaseException) -> str:
         each for each in lines if each.startswith(_CAUSE_PREFIX) and not each.endswith(_TRACEBACK)
     ]
     reason = causes[-1].removeprefix(_CAUSE_PREFIX) if causes else _error_line(text)
+    if lacking := _MISSING_CLASS.fullmatch(reason):
+        name = lacking[1].replace("/", ".")
+        return f"Spark has no class {name}. A jar may be built for another version of Spark."
     unread = unreadable_file(failure)
     return f"{unread}: {reason}" if unread and causes else reason
 
@@ -140,6 +143,8 @@ def is_failed_task(failure: BaseException) -> bool:
     return _FAILED_TASK in text and _LOST_EXECUTOR not in text
 
 
+_MISSING_CLASS = re.compile(r"(?:java\.lang\.NoClassDefFoundError: )?((?:\w+/)+[\w$]+)")
+"""All that Java says of a class that a jar needs and that is not there."""
 _FAILED_TASK, _LOST_EXECUTOR = "Job aborted due to stage failure", "ExecutorLostFailure"
 _UNREADABLE_FILE = re.compile(r"Encountered error while reading file (.+?)[.]\s+SQLSTATE")
 """What Spark says of a file that it cannot read, beside the cause."""

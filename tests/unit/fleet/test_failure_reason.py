@@ -95,3 +95,19 @@ def test_the_reason_why_a_stream_failed_is_told_and_not_its_plan() -> None:
     raised = "An exception was raised by the Python Proxy. Return Message: " + PYTHON
     assert failure_reason(RuntimeError(raised + plan)) == _error_line(PYTHON)
     assert "Streaming" not in failure_reason(RuntimeError(raised + plan))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "org/apache/spark/sql/connector/read/streaming/SupportsRealTimeMode",
+        "Job failed.\nCaused by: java.lang.NoClassDefFoundError: "
+        "org/apache/spark/sql/connector/read/streaming/SupportsRealTimeMode",
+    ],
+    ids=["of a stream", "of a job"],
+)
+def test_a_jar_of_another_spark_is_told_by_the_class_that_it_needs(told: str) -> None:
+    assert failure_reason(RuntimeError(told)) == (
+        "Spark has no class org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode. "
+        "A jar may be built for another version of Spark."
+    )
