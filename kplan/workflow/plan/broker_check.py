@@ -292,24 +292,14 @@ def _add_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
     asked = ((change, answers.get(change.key)) for change in plan.changes)
     refused = [(change, answer) for change, answer in asked if isinstance(answer, Refusal)]
     by_policy = tuple(_broker_violation(*each) for each in refused if is_policy_violation(each[1]))
-    by_brokers = [kind for kind, *_ in answers if kind not in SERVICES]
-    refused_by_brokers = [change for change, _ in refused if change.kind not in SERVICES]
+    others = [each for each in refused if not is_policy_violation(each[1])]
+    by_brokers = [each for (kind, *_), each in answers.items() if kind not in SERVICES]
+    refusals = sum(isinstance(each, Refusal) for each in by_brokers)
     return replace(
         plan.map_changes(lambda change: _fill_defaults(change, answers.get(change.key))),
-        diagnostics=sort_diagnostics(
-            [
-                *plan.diagnostics,
-                *_refusal_diagnostics(
-                    [each for each in refused if not is_policy_violation(each[1])]
-                ),
-            ]
-        ),
+        diagnostics=sort_diagnostics([*plan.diagnostics, *_refusal_diagnostics(others)]),
         violations=(*plan.violations, *by_policy),
-        cluster={
-            **plan.cluster,
-            "asked": str(len(by_brokers)),
-            "refused": str(len(refused_by_brokers)),
-        },
+        cluster={**plan.cluster, "asked": str(len(by_brokers)), "refused": str(refusals)},
     )
 
 
