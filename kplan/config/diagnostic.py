@@ -35,6 +35,15 @@ class EvaluationError(Exception):
         super().__init__()
         self.diagnostics = tuple(diagnostics)
         self.is_final = is_final or not self.diagnostics
+        self._typed: tuple[object, Any] | None = None
+
+    def set_type(self, node: object, value_type: object) -> None:
+        """Say which type the value of the node that failed would have had."""
+        self._typed = (node, value_type)
+
+    def type_of(self, node: object, default: Any) -> Any:  # noqa: ANN401 - a type of the language
+        """Return that type; the default where another node failed, or the type does not show."""
+        return self._typed[1] if self._typed is not None and self._typed[0] is node else default
 
     @property
     def is_unknown(self) -> bool:

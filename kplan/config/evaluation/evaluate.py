@@ -1,7 +1,7 @@
 """Evaluate a syntax tree, and the context it gives to functions."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, TypeAlias
@@ -9,6 +9,11 @@ from typing import Any, TypeAlias
 from kplan.config.diagnostic import EvaluationError, OperandError, error
 from kplan.config.evaluation import call, operator, template
 from kplan.config.evaluation.call import evaluation_error, reference_values
+from kplan.config.evaluation.conditional import (
+    evaluate_conditional,
+    failed_collection_type,
+    failed_type,
+)
 from kplan.config.evaluation.operator import KEY_SUMMARIES, key_text, sort_by_key
 from kplan.config.evaluation.scope import Deferred, IterationLimit, ReferenceValue, Scope
 from kplan.config.evaluation.template import evaluate_for, evaluate_template_for
@@ -18,21 +23,18 @@ from kplan.config.functions.registry import LAZY
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import TEMPLATE_BASE, parse_template
 from kplan.config.syntax.source import Origin, Source, Spot
-from kplan.config.values.conversion import convert, unify
+from kplan.config.values.conversion import unify
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.value import (
-    ANY,
-    PLAIN_TYPES,
+    BOOL,
+    NUMBER,
+    STRING,
     ListType,
-    MapType,
-    PrimitiveType,
     SetType,
     TList,
     TSet,
     TupleType,
-    Type,
     Value,
-    type_name,
     type_of,
 )
 from kplan.model.dataclass import dataclass
@@ -55,10 +57,15 @@ def evaluate(node: ast.Node, scope: Scope) -> Value:
     return found
 
 
-def _evaluate_all(nodes: Iterable[ast.Node], scope: Scope) -> list[Value]:
-    """Evaluate several expressions; an error in one does not hide the others."""
+def _evaluate_all(
+    nodes: Sequence[ast.Node], scope: Scope, whole: ast.Tuple | ast.Object | None = None
+) -> list[Value]:
+    """Evaluate several expressions; an error in one does not hide the others.
+
+    They may be the parts of a `whole`, which has a type without all of their values.
+    """
     values: list[Value] = []
-    failures: list[EvaluationError] = []
+    failures: dict[int, EvaluationError] = {}
     for node in nodes:
         if type(node) is ast.Literal:
             values.append(node.value)  # type: ignore[arg-type] # as in _literal
@@ -66,12 +73,29 @@ def _evaluate_all(nodes: Iterable[ast.Node], scope: Scope) -> list[Value]:
         try:
             values.append(evaluate(node, scope))
         except EvaluationError as found:
-            failures.append(found)
+            failures[len(values)] = found
+            values.append(None)
     if failures:
-        is_final = any(each.is_final for each in failures)
-        diagnostics = [result for each in failures for result in each.diagnostics]
-        raise EvaluationError(diagnostics, is_final=is_final)
+        raise _parts_error(nodes, values, failures, whole)
     return values
+
+
+def _parts_error(
+    nodes: Sequence[ast.Node],
+    values: Sequence[Value],
+    failures: Mapping[int, EvaluationError],
+    whole: ast.Tuple | ast.Object | None,
+) -> EvaluationError:
+    is_final = any(each.is_final for each in failures.values())
+    diagnostics = [result for each in failures.values() for result in each.diagnostics]
+    found = EvaluationError(diagnostics, is_final=is_final)
+    if whole is not None:
+        types = [
+            failed_type(node, failures[at]) if at in failures else type_of(value)
+            for at, (node, value) in enumerate(zip(nodes, values, strict=True))
+        ]
+        found.set_type(whole, failed_collection_type(whole, values, types))
+    return found
 
 
 # ---- leaves and references
@@ -147,12 +171,12 @@ def _group(node: ast.Group, scope: Scope) -> Value:
 
 
 def _tuple(node: ast.Tuple, scope: Scope) -> Value:
-    return tuple(_evaluate_all(node.items, scope))
+    return tuple(_evaluate_all(node.items, scope, node))
 
 
 def _object(node: ast.Object, scope: Scope) -> Value:
     nodes = [each for pair in node.items for each in pair]
-    values = _evaluate_all(nodes, scope)
+    values = _evaluate_all(nodes, scope, node)
     result: dict[str, Value] = {}
     marked = False
     for key, value, key_node in zip(values[::2], values[1::2], nodes[::2], strict=True):
@@ -169,11 +193,15 @@ def _object(node: ast.Object, scope: Scope) -> Value:
 
 
 def _unary(node: ast.Unary, scope: Scope) -> Value:
-    value = evaluate(node.operand, scope)
     try:
-        return operator.apply_unary(node.operator, value)
-    except OperandError as fault:
-        raise evaluation_error(fault, node.operand, scope, evaluate) from None
+        value = evaluate(node.operand, scope)
+        try:
+            return operator.apply_unary(node.operator, value)
+        except OperandError as fault:
+            raise evaluation_error(fault, node.operand, scope, evaluate) from None
+    except EvaluationError as failure:
+        failure.set_type(node, BOOL if node.operator == "!" else NUMBER)
+        raise
 
 
 def _binary(node: ast.Binary, scope: Scope) -> Value:
@@ -181,17 +209,21 @@ def _binary(node: ast.Binary, scope: Scope) -> Value:
     chain = [node]
     while type(chain[-1].left) is ast.Binary:
         chain.append(chain[-1].left)
-    value = evaluate(chain[-1].left, scope)
-    for each in reversed(chain):
-        if each.operator in {"&&", "||"}:
-            value = _logical(each, value, scope)
-            continue
-        right = evaluate(each.right, scope)
-        try:
-            value = operator.apply_binary(each.operator, value, right)
-        except OperandError as fault:
-            at = _operand_span(each, fault)
-            raise evaluation_error(fault, each, scope, evaluate, at) from None
+    try:
+        value = evaluate(chain[-1].left, scope)
+        for each in reversed(chain):
+            if each.operator in {"&&", "||"}:
+                value = _logical(each, value, scope)
+                continue
+            right = evaluate(each.right, scope)
+            try:
+                value = operator.apply_binary(each.operator, value, right)
+            except OperandError as fault:
+                at = _operand_span(each, fault)
+                raise evaluation_error(fault, each, scope, evaluate, at) from None
+    except EvaluationError as failure:
+        failure.set_type(node, NUMBER if node.operator in operator.ARITHMETIC else BOOL)
+        raise
     return value
 
 
@@ -213,67 +245,6 @@ def _operand_span(node: ast.Binary, fault: OperandError) -> tuple[int, int]:
     return blamed.start, blamed.end
 
 
-def _conditional(node: ast.Conditional, scope: Scope) -> Value:
-    decided, marked = template.evaluate_condition(node.condition, scope, evaluate)
-    chosen, other = node.then, node.otherwise
-    if not decided:
-        chosen, other = other, chosen
-    value = _convert_to_common_type(node, evaluate(chosen, scope), other, scope)
-    return mark(value, sensitive=marked)
-
-
-def _convert_to_common_type(
-    node: ast.Conditional, value: Value, other: ast.Node, scope: Scope
-) -> Value:
-    """Bring the chosen result to the type that both results have in common."""
-    marked = False
-    try:
-        unchosen = evaluate(other, scope)
-        if type(value) is type(unchosen) and type(value) in PLAIN_TYPES:
-            return value
-        foreign, marked = type_of(unchosen), unmark(unchosen)[1]
-    except EvaluationError:
-        known = _failed_type(other, scope)
-        if known is None:
-            return value  # its type is not known, so it does not constrain
-        foreign = known
-    own = type_of(value)
-    if own == foreign or _has_open_element_type(own, foreign):
-        return mark(value, sensitive=marked)
-    common = unify((own, foreign))
-    if common is None:
-        names = type_name(own), type_name(foreign)
-        first, second = names if other is node.otherwise else names[::-1]
-        detail = f"The results are of different types: {first} if true, {second} if false."
-        at = node.then.start, node.otherwise.end
-        raise evaluation_error(OperandError("KP155", detail), node, scope, evaluate, at) from None
-    return mark(convert(value, common), sensitive=marked)
-
-
-def _failed_type(node: ast.Node, scope: Scope) -> Type | None:
-    """Return the type of what has no value, if it shows: that of a conditional does."""
-    while isinstance(node, ast.Group):
-        node = node.inner
-    if not isinstance(node, ast.Conditional):
-        return None
-    try:
-        results = [type_of(evaluate(each, scope)) for each in (node.then, node.otherwise)]
-    except EvaluationError:
-        return None
-    return unify(results)
-
-
-def _has_open_element_type(own: Type, foreign: Type) -> bool:
-    """Whether an empty collection adopts no element type from one with structured elements."""
-    collections = (ListType, SetType, MapType)
-    return (
-        isinstance(own, collections)
-        and own.element == ANY
-        and isinstance(foreign, collections)
-        and not isinstance(foreign.element, PrimitiveType)
-    )
-
-
 # ---- templates and calls
 
 
@@ -282,7 +253,11 @@ def _evaluate_wrapped(node: ast.Wrapped, scope: Scope) -> Value:
 
 
 def _template(node: ast.Template, scope: Scope) -> Value:
-    return template.join_parts(node, _evaluate_all(node.parts, scope), scope, evaluate)
+    try:
+        return template.join_parts(node, _evaluate_all(node.parts, scope), scope, evaluate)
+    except EvaluationError as failure:
+        failure.set_type(node, STRING)
+        raise
 
 
 def _call(node: ast.Call, scope: Scope) -> Value:
@@ -313,7 +288,7 @@ _EVALUATE: Mapping[type, _Evaluate] = {
     ast.For: lambda node, scope: evaluate_for(node, scope, evaluate),
     ast.Unary: _unary,
     ast.Binary: _binary,
-    ast.Conditional: _conditional,
+    ast.Conditional: lambda node, scope: evaluate_conditional(node, scope, evaluate),
     ast.Wrapped: _evaluate_wrapped,
     ast.Template: _template,
     ast.TemplateIf: lambda node, scope: template.evaluate_template_if(node, scope, evaluate),

@@ -32,7 +32,7 @@ from kplan.config.values.value import (
     type_of,
 )
 
-_ARITHMETIC: Mapping[str, Callable[[Number, Number], Number]] = {
+ARITHMETIC: Mapping[str, Callable[[Number, Number], Number]] = {
     "+": add,
     "-": subtract,
     "*": multiply,
@@ -75,7 +75,7 @@ def apply_binary(operator: str, left: Value, right: Value) -> Value:
     if compare is not None:
         return mark(compare(one, other), sensitive=left_marked or right_marked)
     try:
-        result = _ARITHMETIC[operator](one, other)
+        result = ARITHMETIC[operator](one, other)
     except NumberError as fault:
         code = "KP159" if other == 0 else "KP150"
         raise OperandError(code, _sentence(str(fault))) from None
