@@ -56,10 +56,11 @@ class ConfigError(KplanError):
 
 
 class ClusterError(KplanError):
-    """The cluster as a whole refused or failed."""
+    """The cluster as a whole refused or failed; `refusal` is what a broker answered, if any."""
 
     code = "KP910"
     summary = "Request refused by the cluster"
+    refusal: "Refusal | None" = None
 
 
 class UnreachableError(ClusterError):

@@ -230,6 +230,20 @@ class Gateway:
         """Read with one request; raises as `read`."""
         return self.read(lambda node, deadline: node.ask(api, request, deadline), at=at)
 
+    def ask_controller(self, api: Api, request: Message) -> Message:
+        """Read what only the controller knows: brokers forward no reads where ZooKeeper elects it.
+
+        The node that is said to be the controller is turned to as in `write`; raises as `read`.
+        """
+        answer = self.ask(api, request)
+        until = Deadline.after(min(ELECTION_TIMEOUT_S, self._settings.timeouts.read_s))
+        while is_not_controller(answer) and until.has_time_left:
+            self._switch_to_controller()
+            answer = self.ask(api, request)
+            if is_not_controller(answer):
+                time.sleep(RETRY_PAUSE_S)
+        return answer
+
     def write(
         self,
         question: Callable[[Connection, Deadline], Answer],

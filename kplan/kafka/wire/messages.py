@@ -286,7 +286,10 @@ def verdict(code: int, message: str | None, *, throttle_ms: int = 0) -> ItemResu
 
 def unread_error(what: str, code: int, message: str | None) -> UnreadableError:
     """Make the error of a list that was refused as a whole: never an empty one."""
-    return UnreadableError(f"{what} cannot be read: {broker_refusal(code, message)}")
+    refused = broker_refusal(code, message)
+    failure = UnreadableError(f"{what} cannot be read: {refused}")
+    failure.refusal = replace(refused, message=f"{what} cannot be read: {refused.message}")
+    return failure
 
 
 def invalid_refusal(what: str) -> Refusal:

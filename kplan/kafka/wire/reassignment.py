@@ -29,7 +29,9 @@ def list_reassignments(
             part(name=name, partition_indexes=numbers)
             for name, numbers in _group_by_topic(partitions).items()
         ]
-    answer = gateway.ask(apis.LIST_REASSIGNMENTS, apis.LIST_REASSIGNMENTS.request(topics=topics))
+    answer = gateway.ask_controller(
+        apis.LIST_REASSIGNMENTS, apis.LIST_REASSIGNMENTS.request(topics=topics)
+    )
     if answer.error_code:
         raise unread_error("Reassignments", answer.error_code, answer.error_message)
     return {

@@ -25,6 +25,7 @@ APIS = (
     messages.CREATE_TOKEN,
     messages.RENEW_TOKEN,
     messages.DESCRIBE_TOKENS,
+    messages.LIST_REASSIGNMENTS,
 )
 
 
