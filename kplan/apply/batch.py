@@ -240,7 +240,10 @@ def _request_verdicts(
     try:
         return context.kind(batch.kind).apply(context.cluster, batch.step, changes)
     except ClusterError as failure:
-        refused = client_refusal(CLIENT_INVALID, f"{failure.summary}: {failure.detail}")
+        # What a broker answered keeps its name: whether it passes by itself depends on that.
+        refused = failure.refusal or client_refusal(
+            CLIENT_INVALID, f"{failure.summary}: {failure.detail}"
+        )
         return dict.fromkeys((each.identity for each in changes), refused)
 
 

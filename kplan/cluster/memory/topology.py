@@ -160,7 +160,9 @@ class ReassignmentRequests(UsageRequests):
 
     def _require_right(self, call: Call, struck: Refusal | None, what: str) -> None:
         if refused := struck or self._check_right(call, CLUSTER_NAME):
-            raise UnreadableError(f"{what}: {refused}")
+            failure = UnreadableError(f"{what}: {refused}")
+            failure.refusal = refused
+            raise failure
 
 
 def partition_leader(contents: Contents, key: TopicPartition, fenced: Collection[int]) -> int:

@@ -108,3 +108,19 @@ def test_a_topic_that_another_client_deleted_is_not_called_created_again() -> No
     on.cluster.run_before("topics", lambda: on.cluster.run_before("topics", delete))
     found = on.apply(plan)["a"]
     assert (found.status, found.note) == (OutcomeStatus.APPLIED, "already absent")
+
+
+def test_a_read_that_is_refused_during_an_apply_keeps_its_error() -> None:
+    """Moves read what moves first: a controller that is being elected is no wrong configuration."""
+    on = ApplyHarness(MemoryCluster(), state(), pace=Limits(max_attempts=3))
+    on.apply(on.plan([resource("kafka_topic.a", topic("a", replica_assignment=((1,),)))]))
+    moved = on.plan([resource("kafka_topic.a", topic("a", replica_assignment=((2,),)))])
+    on.cluster.refuse("NOT_CONTROLLER", call="reassignments", times=3)
+    refused = on.apply(moved)["a"]
+    assert (refused.status, refused.attempts) == (OutcomeStatus.FAILED, 3)
+    assert refused.refusal is not None
+    assert refused.refusal.error == "NOT_CONTROLLER"
+    text = views.apply_text([refused], PLAIN_STYLE, again="kplan apply")
+    assert "(retriable, 3 attempts" in text
+    assert "hint: Apply again; the condition is temporary." in text
+    assert on.apply(moved)["a"].status is OutcomeStatus.APPLIED
