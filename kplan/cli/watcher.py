@@ -9,7 +9,12 @@ from kplan.cli.progress import Progress
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.kinds.service_status import SERVICES
-from kplan.kinds.throttle import CANCEL_MOVES, awaited_broker_text, rate_removal_command
+from kplan.kinds.throttle import (
+    CANCEL_MOVES,
+    awaited_broker_text,
+    kept_rate_text,
+    rate_removal_command,
+)
 from kplan.model.errors import InProgress
 from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change
@@ -40,6 +45,8 @@ class ApplyWatcher:
         self._fenced: set[int] = set()
         self._awaited: frozenset[int] = frozenset()
         self._limited: frozenset[int] = frozenset()
+        self._protocol = ""
+        self._has_kept_rate: set[int] = set()
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Show the changes that are about to be sent."""
@@ -74,9 +81,10 @@ class ApplyWatcher:
                 self._fenced.add(broker)
                 self._progress.note(f"Broker {broker} is down: kplan does not wait for it.")
                 if broker in self._limited:
+                    command = rate_removal_command(broker, self._protocol)
                     self._progress.note(
                         "It went down while replicas moved, and still has the throttle of the "
-                        f"move. When it is back: {rate_removal_command(broker)}"
+                        f"move. When it is back: {command}"
                     )
 
     def on_verified(self, outcomes: Sequence[Outcome]) -> None:
@@ -91,7 +99,11 @@ class ApplyWatcher:
         self._left = min(self._left, progress.left)
         for broker in sorted(progress.awaited - self._awaited):
             self._progress.note(f"{awaited_broker_text(broker)} {CANCEL_MOVES}")
+        for broker in sorted(progress.limited - self._has_kept_rate):
+            self._has_kept_rate.add(broker)
+            self._progress.note(kept_rate_text(broker, progress.security_protocol))
         self._awaited, self._limited = progress.awaited, progress.limited
+        self._protocol = progress.security_protocol or self._protocol
 
 
 def _backlog_text(backlog: BrokerBacklog) -> str:

@@ -332,6 +332,7 @@ def in_progress_refusal(
     counts: tuple[int, int] = (0, 0),
     down: tuple[Collection[int], Collection[int]] = ((), ()),
     look_ms: int = 1000,
+    protocol: str = "",
 ) -> InProgress:
     """Say that replicas are being moved, and when to look again; see `InProgress`."""
     row = ERRORS["REASSIGNMENT_IN_PROGRESS"]
@@ -339,6 +340,7 @@ def in_progress_refusal(
     return InProgress(
         row.name, row.code, message, look_ms,
         left=counts[0], total=counts[1], awaited=awaited, limited=limited,
+        security_protocol=protocol,
     )  # fmt: skip
 
 

@@ -27,13 +27,18 @@ class ControllerAccess:
     supported_changes: str = ""
 
 
+PLAINTEXT = "PLAINTEXT"
+"""Kafka's name for a connection without TLS and without a login."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterDescription:
     """Who answers. `principal` is how the cluster sees us, "" where that cannot be known.
 
     `fenced` brokers are registered, but down or not yet up (KIP-1073, Kafka 4.0); older clusters
     do not tell. Where controllers are asked directly, nothing is known of brokers. `platform` is
-    that of `cluster/platform.py`, "" where none is known.
+    that of `cluster/platform.py`, "" where none is known. `security_protocol` is that of the
+    connection, by Kafka's name.
     """
 
     cluster_id: str
@@ -43,6 +48,7 @@ class ClusterDescription:
     controller_access: ControllerAccess | None = None
     fenced: tuple[Broker, ...] = ()
     platform: str = ""
+    security_protocol: str = PLAINTEXT
 
     @property
     def nodes(self) -> tuple[Broker, ...]:

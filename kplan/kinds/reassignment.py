@@ -324,8 +324,8 @@ class Reassigner:
         }
         moves = (seen.reassignments.get(key) for each in going for key in each.keys)
         adding = {broker for move in moves if move is not None for broker in move.adding}
-        adding_or_limited = adding | self.limited_brokers
-        down = adding_or_limited - running_brokers(cluster, adding_or_limited)
+        answer = cluster.describe()
+        down = (adding | self.limited_brokers) - {each.id for each in answer.brokers}
         return {
             Identity(each.topic): None
             if each in done
@@ -334,6 +334,7 @@ class Reassigner:
                 (sum(left.values()), total),
                 (down & adding, down & self.limited_brokers),
                 self.limits.poll_ms,
+                answer.security_protocol,
             )
             for each in going
         }

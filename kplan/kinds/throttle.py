@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.request import ConfigAlteration, ConfigSource
+from kplan.cluster.request import PLAINTEXT, ConfigAlteration, ConfigSource
 from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.errors import Refusal
@@ -51,9 +51,9 @@ def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tupl
     if not throttled:
         return ()
     moving = cluster.reassignments()
-    brokers = throttled_brokers(throttled)
+    brokers = set() if moving else running_brokers(cluster, throttled_brokers(throttled))
     free = sorted(throttled.keys() - {name for name, _ in moving})
-    remove_throttles(cluster, free, () if moving else brokers)
+    remove_throttles(cluster, free, brokers)
     return tuple(free)
 
 
@@ -82,23 +82,41 @@ def throttled_brokers(throttles: Mapping[str, tuple[str, ...]]) -> set[int]:
 
 def brokers_with_rates(cluster: Cluster, brokers: Collection[int]) -> set[int]:
     """Find brokers that have a rate of their own: someone set it, and it stays."""
+    return set(broker_rates(cluster, brokers))
+
+
+def broker_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, tuple[str, ...]]:
+    """Return the rates that brokers have of their own, without brokers that have none."""
     found = cluster.configs([broker_resource(each) for each in sorted(brokers)]) if brokers else {}
-    return {
-        int(resource.name)
+    rates = {
+        int(resource.name): tuple(
+            details[key].entry.value or ""
+            for key in THROTTLE_RATES
+            if key in details and details[key].entry.source is ConfigSource.DYNAMIC_BROKER
+        )
         for resource, details in found.items()
         if not isinstance(details, Refusal)
-        and any(
-            key in details and details[key].entry.source is ConfigSource.DYNAMIC_BROKER
-            for key in THROTTLE_RATES
-        )
     }
+    return {broker: values for broker, values in rates.items() if values}
 
 
-def rate_removal_command(broker: int) -> str:
-    """Return Kafka's command that removes the rates of a broker, which has to run for that."""
+def rate_removal_command(broker: int, security_protocol: str) -> str:
+    """Return Kafka's command that removes the rates of a broker, which has to run for that.
+
+    FILE is a properties file with the credentials: only PLAINTEXT needs none.
+    """
+    login = "" if security_protocol == PLAINTEXT else "--command-config FILE "
     return (
-        "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type brokers --entity-name "
-        f"{broker} --delete-config {','.join(THROTTLE_RATES)}"
+        f"kafka-configs.sh --bootstrap-server HOST:PORT {login}--alter --entity-type brokers "
+        f"--entity-name {broker} --delete-config {','.join(THROTTLE_RATES)}"
+    )
+
+
+def kept_rate_text(broker: int, security_protocol: str) -> str:
+    """Say that a broker went down with the throttle of a move: kplan cannot take it away then."""
+    return (
+        f"Broker {broker} is down and keeps the throttle rates of the moves. To remove them once "
+        f"it is back and nothing moves: {rate_removal_command(broker, security_protocol)}"
     )
 
 

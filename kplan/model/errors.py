@@ -238,12 +238,14 @@ class InProgress(Refusal):
     """A requested action is still in progress: `left` of `total` items remain.
 
     Of the brokers that are down `awaited` are to get replicas, and `limited` have a throttle.
+    `security_protocol` is that of the connection, for commands that are named.
     """
 
     left: int = 0
     total: int = 0
     awaited: frozenset[int] = frozenset()
     limited: frozenset[int] = frozenset()
+    security_protocol: str = ""
 
     def without_progress(self) -> Refusal:
         """Return the refusal alone."""

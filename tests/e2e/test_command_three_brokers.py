@@ -88,7 +88,9 @@ def test_the_quickstart_is_applied_drifts_and_is_destroyed_and_others_keep_what_
         cluster.delete_topics([TopicRef(theirs)])
 
 
-def test_moves_are_listed_whichever_broker_is_named_first(tmp_path: Path, cluster3: Sandbox) -> None:
+def test_moves_are_listed_whichever_broker_is_named_first(
+    tmp_path: Path, cluster3: Sandbox
+) -> None:
     """With ZooKeeper only the controller lists them (KIP-455): each of these runs asks anew."""
     servers = cluster3.bootstrap_servers.split(",")
     for number in range(len(servers)):

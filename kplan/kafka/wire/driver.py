@@ -91,7 +91,14 @@ class WireCluster(UsageRequests):
         (cluster_id, live, release), fenced = cluster.describe_cluster(self._gateway)
         self._addresses = {each.id: Endpoint(each.host, each.port) for each in live}
         self._gateway.add_endpoints(self._addresses.values())
-        return ClusterDescription(cluster_id, live, self.principal, release, fenced=fenced)
+        return ClusterDescription(
+            cluster_id,
+            live,
+            self.principal,
+            release,
+            fenced=fenced,
+            security_protocol=self._settings.security_protocol,
+        )
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
         """Return this client's authorized operations on the cluster and on these topics."""

@@ -15,9 +15,12 @@ from kplan.kinds.throttle import (
     CANCEL_MOVES,
     awaited_broker_text,
     brokers_with_rates,
+    kept_rate_text,
     rate_removal_command,
     remove_leftover_throttles,
     running_brokers,
+    throttled_brokers,
+    topic_throttles,
 )
 from kplan.model.errors import Refusal
 from kplan.model.table import Figures, FigureTable
@@ -67,25 +70,44 @@ def list_moves(cluster: Cluster) -> Figures:
 def _awaited_brokers(
     cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
 ) -> Iterator[str]:
-    """Name the brokers that are down and are to get replicas."""
+    """Name the brokers that are down and are to get replicas, or keep the throttle of a move."""
     adding = {broker for each in moving.values() for broker in each.adding}
     down = sorted(adding - running_brokers(cluster, adding))
     yield from map(awaited_broker_text, down)
     if down:
         yield CANCEL_MOVES
+    yield from _kept_rates(cluster, _throttled_brokers(cluster, {name for name, _ in moving}))
+
+
+def _throttled_brokers(cluster: Cluster, topics: Collection[str]) -> set[int]:
+    """Name the brokers with a throttle for replicas of the topics."""
+    return throttled_brokers(topic_throttles(cluster, topics)) if topics else set()
+
+
+def _kept_rates(cluster: Cluster, throttled: Collection[int]) -> Iterator[str]:
+    """Name the throttled brokers that are down: nobody can take their rates away meanwhile."""
+    found = cluster.describe()
+    for broker in sorted(set(throttled) - {each.id for each in found.brokers}):
+        yield kept_rate_text(broker, found.security_protocol)
 
 
 def _idle_rates(cluster: Cluster) -> Iterator[str]:
     """Name the brokers with throttle rates while nothing moves: one that died in a move keeps them.
 
-    They limit the next move, too.
+    They limit the next move, too. Only a running broker shows its rates.
     """
     yield "No replicas are being moved."
-    brokers = [each.id for each in cluster.describe().brokers]
-    for broker in sorted(brokers_with_rates(cluster, brokers)):
+    found = cluster.describe()
+    for broker in sorted(brokers_with_rates(cluster, [each.id for each in found.brokers])):
         yield (
             f"Broker {broker} has throttle rates that no move needs. If they should not stay: "
-            f"{rate_removal_command(broker)}"
+            f"{rate_removal_command(broker, found.security_protocol)}"
+        )
+    for broker in sorted(each.id for each in found.fenced):
+        yield (
+            f"Broker {broker} is down, and whether it has throttle rates is unknown: it keeps "
+            "those of a move in which it went down. To remove them once it is back: "
+            f"{rate_removal_command(broker, found.security_protocol)}"
         )
 
 
@@ -140,8 +162,9 @@ def cancel_moves(
 
     """
     moving = cluster.reassignments(partitions)
-    verdicts = cluster.reassign(dict.fromkeys(moving)) if moving else {}
     topics = {name for name, _ in [*moving, *(partitions or ())]}
+    throttled = _throttled_brokers(cluster, topics)  # a run that moves them removes the marks too
+    verdicts = cluster.reassign(dict.fromkeys(moving)) if moving else {}
     lifted = remove_leftover_throttles(cluster, topics) if topics else ()
     if moving:
         pause(_SECOND_LOOK_S)
@@ -158,6 +181,7 @@ def cancel_moves(
     )
     notes = [] if rows else ["No replicas are being moved."]
     notes += [f"Removed the throttles of: {', '.join(lifted)}."] if lifted else []
+    notes += _kept_rates(cluster, throttled)
     notes += ["Another client started the moves again; stop it first."] if again else []
     columns = ("topic", "partition", "back_to", "outcome")
     table = FigureTable("partitions", columns, rows)

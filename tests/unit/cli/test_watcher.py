@@ -8,7 +8,7 @@ from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.cli.watcher import MAX_CHANGE_LINES, ApplyWatcher, SandboxWatcher, StreamWatcher
 from kplan.cluster.errors import in_progress_refusal
-from kplan.kinds.throttle import awaited_broker_text
+from kplan.kinds.throttle import awaited_broker_text, kept_rate_text
 from kplan.model.address import Address
 from kplan.model.errors import Refusal
 from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
@@ -160,9 +160,11 @@ def test_what_is_waited_for_is_told_with_the_broker_and_why() -> None:
     )
     assert told.details == [waits, ""]
     assert told.lines == ["Broker 4 is down: kplan does not wait for it."]  # once
-    moving = in_progress_refusal("", (1, 1), ((6,), (5,)))
+    moving = in_progress_refusal("", (1, 1), ((6,), (5,)), protocol="SSL")
     for _ in range(2):
         watcher.on_reassignment(moving)
+    assert told.lines[2:3] == [kept_rate_text(5, "SSL")], "at once, and once"
+    assert "HOST:PORT --command-config FILE --alter" in told.lines.pop(2)
     assert told.lines[1:] == [
         f"{awaited_broker_text(6)} To take the replicas back: kplan reassign cancel -all"
     ]

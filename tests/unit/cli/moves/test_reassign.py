@@ -104,6 +104,43 @@ def test_rates_that_no_move_needs_are_named(desk: MemoryCommand) -> None:
     told = " ".join(desk.run("reassign", "status").split())
     assert "Broker 3 has throttle rates that no move needs." in told
     assert "--entity-name 3 --delete-config follower.replication.throttled.rate,leader" in told
+    assert "HOST:PORT --alter" in told, "a connection without a login takes no file"
+
+
+def test_the_command_that_removes_rates_takes_a_login_where_the_cluster_asks_for_one(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = replace(desk.cluster.describe(), security_protocol="SASL_SSL")
+    monkeypatch.setattr(desk.cluster, "describe", lambda: found)
+    own = ConfigResource(ConfigScope.BROKER, "3")
+    rates = dict.fromkeys(THROTTLE_RATES, "5000000")
+    desk.cluster.seed_settings(configs=[ConfigResourceAlteration(own, rates)])
+    told = " ".join(desk.run("reassign", "status").split())
+    assert "kafka-configs.sh --bootstrap-server HOST:PORT --command-config FILE --alter" in told
+
+
+def test_a_broker_that_went_down_in_a_move_is_named_with_the_rates_that_it_keeps(
+    desk: MemoryCommand,
+) -> None:
+    """Nobody can take them away while it is down, and they limit later moves."""
+    kept = "Broker 3 is down and keeps the throttle rates of the moves. To remove them once it is"
+    desk.cluster.slow_reassignments(99)
+    desk.cluster.run_before("reassign", send_interrupt)
+    moves = file(desk, [move("a", 0, 3, 2)])
+    desk.run("reassign", "import", moves, "-auto-approve", code=1)
+    assert "keeps" not in desk.run("reassign", "status")
+    desk.cluster.stop_brokers(3)
+    assert kept in " ".join(desk.run("reassign", "status").split())
+    told = " ".join(desk.run("reassign", "cancel", moves).split())
+    assert "Removed the throttles of: a." in told
+    assert kept in told
+    assert "--entity-name 3 --delete-config" in told
+    idle = " ".join(desk.run("reassign", "status").split())
+    assert "Broker 3 is down, and whether it has throttle rates is unknown" in idle
+    assert "--entity-name 3 --delete-config" in idle
+    desk.cluster.start_brokers()
+    told = " ".join(desk.run("reassign", "status").split())
+    assert "Broker 3 has throttle rates that no move needs." in told
 
 
 def test_what_a_killed_import_left_is_taken_away_by_the_same_command(desk: MemoryCommand) -> None:
