@@ -163,7 +163,7 @@ def test_an_imported_move_is_killed_told_and_taken_back(moving: Place) -> None:
         rows = status["tables"]["partitions"]["rows"]
         assert {row["status"] for row in rows} == {"in_progress"}
         assert sum(row["bytes_left"] for row in rows) > 0
-        moving.run("reassign", "cancel", "-all")
+        moving.run("reassign", "cancel", "-all", "-auto-approve")
         assert not cluster.reassignments()
         assert throttles(cluster, moving) == set()
         until(lambda: moving.run("reassign", "export", f"-match={name(moving)}") == before)
@@ -214,7 +214,7 @@ def test_a_move_that_is_cancelled_beside_its_run_stays_cancelled(
         limits = ("-auto-approve", "-throttle=200k")
         process = start(moving.folder, *words, *limits, env=moving.env)
         until(lambda: len(cluster.reassignments()) == 3)
-        ran = moving.ran("reassign", "cancel", "-all")
+        ran = moving.ran("reassign", "cancel", "-all", "-auto-approve")
         assert "the state is locked by" in " ".join(ran.err.split())
         assert ran.out.count("  cancelled\n") == 3
         out, _ = process.communicate(timeout=60)

@@ -4,12 +4,13 @@ import shlex
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kplan.cli.moves.execution import ReassignOptions, run_reassignment
 from kplan.cli.options import (
+    AutoApprove,
     InputOptions,
     Match,
     Provider,
@@ -19,6 +20,17 @@ from kplan.cli.query import QueryOptions, query_cluster
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from kplan.cluster.usage import TopicPartition
+
+_MAX_NAMED = 100
+CANCEL_QUESTION = """
+Do you really want to cancel these reassignments?
+  kplan will cancel all of them, also those of other tools, and delete partial copies.
+  Only 'yes' will be accepted to confirm.
+
+  Enter a value: """
 
 File = Annotated[
     str,
@@ -53,10 +65,10 @@ def status(session: Session, inputs: InputOptions, ask: QueryOptions, file: File
 
 
 @verb(
-    ("kplan reassign cancel -all", "Cancel every reassignment in progress."),
+    ("kplan reassign cancel -all", "Ask, and cancel every reassignment in progress."),
     ("kplan reassign cancel moves.json", "Cancel only the partitions of a file."),
 )
-def cancel(
+def cancel(  # noqa: PLR0913 - each is an option
     session: Session,
     inputs: InputOptions,
     states: StateOptions,
@@ -66,12 +78,16 @@ def cancel(
     all_: Annotated[
         bool, typer.Option("--all", help="Cancel every reassignment, also of other tools.")
     ] = False,
+    auto_approve: AutoApprove = False,
 ) -> int:
     """Cancel partition reassignments and remove their throttles.
 
-    Replicas that are already in sync stay; partial copies are deleted.
+    Replicas that are already in sync stay; partial copies are deleted. kplan asks before it cancels
+    all reassignments, because other tools may have started some of them.
     """
-    from kplan.cli.moves.execution import show_tables  # noqa: PLC0415 - help needs none of these
+    from kplan.cli import approval  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.exit_code import ExitCode  # noqa: PLC0415
+    from kplan.cli.moves.execution import show_tables  # noqa: PLC0415
     from kplan.model.errors import UsageError  # noqa: PLC0415
     from kplan.workflow.moves.reassign import read_partitions  # noqa: PLC0415
     from kplan.workflow.moves.status import cancel_moves  # noqa: PLC0415
@@ -86,10 +102,36 @@ def cancel(
             "kplan reassign cancel requires either FILE or -all.",
             hint="Use -all to cancel every reassignment in progress.",
         )
+    if all_:
+        approval.check_can_approve(session, auto_approve=auto_approve, may_ask=inputs.input)
     partitions = read_partitions(Path(file)) if file else None
     _report_lock_holder(session, inputs, states)
+    if all_ and not auto_approve:
+        partitions = _list_moving(session, inputs, ask)
+        if partitions and not _approve_cancelling(session, partitions):
+            return ExitCode.ERROR
     question = partial(cancel_moves, partitions=partitions)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
+
+
+def _list_moving(
+    session: Session, inputs: InputOptions, ask: QueryOptions
+) -> "tuple[TopicPartition, ...]":
+    """List what moves now: what a person approves is cancelled, and nothing that begins later."""
+    return query_cluster(session, inputs, ask.provider, lambda held: tuple(held.reassignments()))
+
+
+def _approve_cancelling(session: Session, partitions: "tuple[TopicPartition, ...]") -> bool:
+    """Show the partitions and ask."""
+    from kplan.cli import approval  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.progress import show_progress  # noqa: PLC0415
+
+    shown = [f"{name}:{number}" for name, number in partitions[:_MAX_NAMED]]
+    if (more := len(partitions) - _MAX_NAMED) > 0:
+        shown.append(f"and {more:,} more")
+    session.terminal.write_stderr("\n".join(shown))
+    with show_progress(session.terminal) as progress:
+        return approval.ask_approval(session, progress, CANCEL_QUESTION)
 
 
 def _report_lock_holder(session: Session, inputs: InputOptions, states: StateOptions) -> None:
@@ -97,7 +139,7 @@ def _report_lock_holder(session: Session, inputs: InputOptions, states: StateOpt
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs it not
     from kplan.model.errors import KplanError  # noqa: PLC0415
 
-    with suppress(KplanError):  # no state that can be read: it is not lockeds lock
+    with suppress(KplanError):  # no state that can be read: it is not locked
         found = build_project(session, states, inputs).store.lock_status()
         if found.is_held:
             session.terminal.write_stderr(

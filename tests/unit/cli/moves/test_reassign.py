@@ -194,10 +194,43 @@ def test_what_moves_is_taken_back(desk: MemoryCommand) -> None:
     told = desk.run("reassign", "cancel", file(desk, [move("a", 0, 3, 2)]))
     assert "cancelled" in told
     assert list(desk.cluster.reassignments()) == [("b", 0)]
-    desk.run("reassign", "cancel", "-all")
-    assert "No replicas are being moved." in desk.run("reassign", "cancel", "-all")
+    desk.run("reassign", "cancel", "-all", "-auto-approve")
+    every = ("reassign", "cancel", "-all", "-auto-approve")
+    assert "No replicas are being moved." in desk.run(*every)
     assert set(described(desk, "a").assignment[0]) == {1, 2}
     assert "requires either FILE or -all" in desk.run_failing("reassign", "cancel")
+
+
+def test_all_moves_are_cancelled_only_with_an_approval(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may be those of another tool."""
+    desk.cluster.slow_reassignments(99)
+    desk.cluster.reassign({("a", 0): (3, 2), ("b", 0): (2,)})
+    refused = desk.run_failing("reassign", "cancel", "-all")
+    assert "approval is not possible; use -auto-approve" in refused
+    questions: list[str] = []
+
+    def answer(_: Terminal, question: str) -> str:
+        questions.append(question)
+        return "no" if len(questions) == 1 else "yes"
+
+    monkeypatch.setattr(Terminal, "can_ask", True)
+    monkeypatch.setattr(Terminal, "ask", answer)
+    refused = desk.run_failing("reassign", "cancel", "-all")
+    assert "a:0 b:0" in refused
+    assert "Cancelled. Nothing was changed." in refused
+    assert len(desk.cluster.connect_as().reassignments()) == 2
+    moves = file(desk, [move("a", 0, 3, 2)])
+    desk.run("reassign", "cancel", moves)
+    desk.cluster.reassign({("a", 0): (3, 2)})
+    desk.run("reassign", "cancel", moves, "-auto-approve")
+    assert len(questions) == 1, "a file names what it cancels"
+    assert "cancelled" in desk.run("reassign", "cancel", "-all")
+    assert "also those of other tools" in questions[1]
+    assert desk.cluster.reassignments() == {}
+    desk.run("reassign", "cancel", "-all")
+    assert len(questions) == 2, "there was nothing to ask about"
 
 
 @pytest.mark.parametrize(
