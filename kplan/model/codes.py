@@ -127,6 +127,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP214": "Topic layout is unknown",
     "KP215": "Invalid placement",
     "KP216": "min.insync.replicas exceeds the replication factor",
+    "KP217": "Broker has its own throttle rates",
     "KP221": "Invalid ACL",
     "KP222": "ACL matches nothing",
     "KP223": "Invalid principal",

@@ -11,7 +11,14 @@ from kplan.cluster.usage import GroupDescription, TopicPartition
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.reassignment import ReassignmentLimits, read_reassignments
-from kplan.kinds.throttle import CANCEL_MOVES, remove_leftover_throttles
+from kplan.kinds.throttle import (
+    CANCEL_MOVES,
+    broker_rates,
+    rate_removal_command,
+    remove_leftover_throttles,
+    throttled_brokers,
+    topic_throttles,
+)
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import added_replicas, held_replicas, replica_moves
 from kplan.kinds.topic_rules import Topic
@@ -40,17 +47,53 @@ def add_moves(plan: Plan, clusters: Clusters) -> Plan:
         return plan
     notes: dict[ObjectKey, str] = {}
     sums: list[BrokerTransfer] = []
+    warnings: list[Diagnostic] = []
     for provider in sorted({each.provider for each in movers}):
         mine = [each for each in movers if each.provider == provider]
         sizes = _read_sizes(clusters.connections[provider].cluster, mine)
         notes |= {each.key: _move_note(each, sizes) for each in mine}
         sums += _broker_transfers(mine, sizes, provider)
+        with suppress(ClusterError):  # without the right to read configs the plan stands, too
+            warnings += _rate_warnings(mine, clusters.connections[provider].cluster)
 
     def add_note(change: Change) -> Change:
         more = notes.get(change.key)
         return replace(change, notes=(*change.notes, more)) if more else change
 
-    return replace(plan.map_changes(add_note), moves=tuple(sums))
+    diagnostics = sort_diagnostics([*plan.diagnostics, *warnings])
+    return replace(plan.map_changes(add_note), moves=tuple(sums), diagnostics=diagnostics)
+
+
+def _rate_warnings(changes: Sequence[Change], cluster: Cluster) -> Iterator[Diagnostic]:
+    """Warn of brokers that have a rate already: it stays, and is used in place of ours.
+
+    Brokers that throttled replicas of the topics name are those of a run that was killed: their
+    rates are taken over, and removed at the end.
+    """
+    used: set[int] = set()
+    for each in changes:
+        stands = getattr(each.before, "replica_assignment", None) or ()
+        for number, brokers in added_replicas(each.before, each.after).items():
+            used |= {*brokers, *(stands[number] if number < len(stands) else ())}
+    if not used:
+        return
+    taken_over = throttled_brokers(
+        topic_throttles(cluster, [str(each.identity) for each in changes])
+    )
+    found = cluster.describe()
+    live = {each.id for each in found.brokers}
+    for broker, rates in sorted(broker_rates(cluster, used & live - taken_over).items()):
+        lowest = min((int(each) for each in rates if each.isdecimal()), default=0)
+        yield Diagnostic(
+            "KP217",
+            Severity.WARNING,
+            SUMMARIES["KP217"],
+            f"Broker {broker} has throttle rates that kplan did not set for these moves: "
+            f"{lowest:,} bytes/s. They stay, and limit what is copied to and from the broker in "
+            "place of -throttle. With -throttle=0 kplan throttles no replicas.",
+            "If a move that was interrupted left them, remove them first: "
+            f"{rate_removal_command(broker, found.security_protocol)}",
+        )
 
 
 def remove_stale_throttles(journal: Journal, clusters: Clusters, ports: Ports) -> None:

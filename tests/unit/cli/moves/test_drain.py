@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.request import NewTopic, TopicDescription
+from kplan.cli.run import run
+from kplan.cluster.request import ConfigAlteration, NewTopic, TopicDescription
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.kinds.throttle import THROTTLE_RATES
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 POLICY = """
@@ -130,3 +134,26 @@ def test_a_balance_evens_out_replicas(command: MemoryCommand) -> None:
 def test_a_tolerance_that_is_no_percentage_is_refused(command: MemoryCommand, text: str) -> None:
     shown = command.run_failing("reassign", "balance", f"-tolerance={text}", "-dry-run")
     assert "is not a percentage from 0 to 100" in shown
+
+
+def test_a_rate_that_is_left_on_a_broker_is_warned_of_before_it_limits_a_move(
+    command: MemoryCommand,
+) -> None:
+    """It stays, and is used in place of -throttle: a broker that was down kept it."""
+    drain = ("reassign", "drain", "2", "-match=a", "-dry-run")
+    assert "KP217" not in command.run(*drain)
+    own = ConfigResource(ConfigScope.BROKER, "3")
+    rates = dict(zip(THROTTLE_RATES, ("9000000", "8000000"), strict=True))
+    command.cluster.seed_settings(configs=[ConfigResourceAlteration(own, rates)])
+    assert run(drain, {}) == 0
+    told = " ".join(command.capture.readouterr().err.replace("│", " ").split())
+    assert "Warning: Broker has its own throttle rates [KP217]" in told
+    assert "Broker 3 has throttle rates that kplan did not set for these moves: 8,000,000" in told
+    assert "They stay, and limit what is copied to and from the broker in place of" in told
+    assert "kafka-configs.sh --bootstrap-server HOST:PORT --alter" in told
+    left = dict.fromkeys(THROTTLED_REPLICAS, "0:3")
+    command.cluster.alter_topic_configs([ConfigAlteration("a", left)])
+    assert run(drain, {}) == 0
+    assert "KP217" not in command.capture.readouterr().err, "those of a killed run are taken over"
+    command.run("reassign", "drain", "2", "-match=a", "-auto-approve")
+    assert "No replicas are being moved." in command.run("reassign", "status").splitlines()[-1]
