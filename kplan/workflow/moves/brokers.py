@@ -1,7 +1,9 @@
 """Where replicas go when brokers are drained or evened out: read, computed, and shown as tables."""
 
+import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
+from os.path import commonprefix
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.topology import Replicas
@@ -13,6 +15,7 @@ from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, Refusal, UsageError
 from kplan.model.table import Figures, FigureTable
+from kplan.report.documents.notation import count_text
 from kplan.report.documents.plan import names_text
 from kplan.workflow.clusters import Connection
 from kplan.workflow.moves.balance import (
@@ -86,7 +89,7 @@ class DrainRequest:
             fewer_racks=self.fewer_racks,
         )
         if change.stuck:
-            raise _stuck_error(change.stuck, self.brokers)
+            raise _stuck_error(change.stuck, self.brokers, layout, self.match)
         title = f"Drain of broker {', '.join(map(str, sorted(self.brokers)))}"
         notes = tuple(_notes(layout, change.targets))
         figures = _figures(title, layout, change.targets, self.brokers, notes)
@@ -207,16 +210,54 @@ def _pinned_partitions(
     }
 
 
-def _stuck_error(stuck: Mapping[TopicPartition, str], brokers: Collection[int]) -> DrainError:
+def _stuck_error(
+    stuck: Mapping[TopicPartition, str],
+    brokers: Collection[int],
+    layout: ReplicaLayout,
+    match: str,
+) -> DrainError:
     lines = [f"  {name}:{number}: {why}" for (name, number), why in sorted(stuck.items())]
     more = len(lines) - _MAX_NAMED
     lines = lines[:_MAX_NAMED] + ([f"  and {more:,} more"] if more > 0 else [])
     ids = ", ".join(map(str, sorted(brokers)))
+    left = len(layout.racks.keys() - set(brokers))
+    too_many = {
+        each for each in stuck if len(layout.assignment[each]) > left
+    } - layout.pinned.keys()
+    hints = [] if len(too_many) == len(stuck) else [_STUCK_HINT]
+    if too_many:
+        factor = max(len(layout.assignment[each]) for each in too_many)
+        hints.append(
+            f"A full drain needs {count_text(factor - left, 'more broker')}, or a replication "
+            f"factor of {left} at most."
+        )
+    if match == "*":
+        held = {name for (name, _), row in layout.assignment.items() if {*row} & {*brokers}}
+        hints += _match_hints({name for name, _ in stuck}, held)
     return DrainError(
         f"Partitions that cannot leave broker {ids}: {len(stuck):,}\n" + "\n".join(lines),
-        hint="Change the declarations of topics with a placement, add brokers, or use "
-        "-match or -fewer-racks.",
+        hint=" ".join(hints),
     )
+
+
+_STUCK_HINT = (
+    "Change the declarations of topics with a placement, add brokers, or use -match or "
+    "-fewer-racks."
+)
+
+
+def _match_hints(stuck: Collection[str], held: Collection[str]) -> Iterator[str]:
+    """Name a -match for the topics that can move, where one pattern leaves out those that cannot.
+
+    Names of internal topics begin with an underscore: they are the usual ones.
+    """
+    free = set(held) - set(stuck)
+    shared = commonprefix(sorted(free))  # noqa: RUF071 - names of topics are no paths
+    for pattern in ("[!_]*", f"{shared}*") if shared else ("[!_]*",):
+        is_of_free = any(fnmatchcase(each, pattern) for each in free)
+        if is_of_free and not any(fnmatchcase(each, pattern) for each in stuck):
+            yield f"To leave these topics out, use {shlex.quote(f'-match={pattern}')}."
+            return
 
 
 def _throttled_topics(

@@ -157,3 +157,29 @@ def test_a_rate_that_is_left_on_a_broker_is_warned_of_before_it_limits_a_move(
     assert "KP217" not in command.capture.readouterr().err, "those of a killed run are taken over"
     command.run("reassign", "drain", "2", "-match=a", "-auto-approve")
     assert "No replicas are being moved." in command.run("reassign", "status").splitlines()[-1]
+
+
+def test_a_full_drain_that_needs_more_brokers_says_how_many_and_what_can_move(
+    command: MemoryCommand,
+) -> None:
+    """The topics of Kafka itself often have as many replicas as there are brokers."""
+    command.cluster.seed(
+        [NewTopic(name, 2, 3) for name in ("__kplan_state", "__transaction_state")]
+    )
+    shown = command.run_failing("reassign", "drain", "3", "-auto-approve")
+    assert "__kplan_state:0: 3 replicas, and no other broker that is not drained" in shown
+    assert (
+        "hint: A full drain needs 1 more broker, or a replication factor of 2 at most. To leave "
+        "these topics out, use '-match=[!_]*'." in shown
+    )
+    assert "Drain of broker 3" in command.run("reassign", "drain", "3", "-dry-run", "-match=[!_]*")
+    command.cluster.seed([NewTopic("wide", 1, 3)])
+    shown = command.run_failing("reassign", "drain", "3", "-auto-approve")
+    assert "To leave these topics out, use '-match=a*'." in shown
+    command.write(DECLARED)
+    shown = command.run_failing("reassign", "drain", "3", "-auto-approve")
+    assert "hint: Change the declarations of topics with a placement" in shown
+    assert "A full drain needs 1 more broker" in shown
+    shown = command.run_failing("reassign", "drain", "3", "-auto-approve", "-match=w*")
+    assert "1 more broker" in shown
+    assert "leave these topics out" not in shown, "they are the topics that were asked for"
