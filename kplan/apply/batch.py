@@ -241,7 +241,7 @@ def _request_verdicts(
         return context.kind(batch.kind).apply(context.cluster, batch.step, changes)
     except ClusterError as failure:
         # What a broker answered keeps its name: whether it passes by itself depends on that.
-        refused = failure.refusal or client_refusal(
+        refused = failure.answer or client_refusal(
             CLIENT_INVALID, f"{failure.summary}: {failure.detail}"
         )
         return dict.fromkeys((each.identity for each in changes), refused)

@@ -56,11 +56,11 @@ class ConfigError(KplanError):
 
 
 class ClusterError(KplanError):
-    """The cluster as a whole refused or failed; `refusal` is what a broker answered, if any."""
+    """The cluster as a whole refused or failed; `answer` is what a broker said, if any."""
 
     code = "KP910"
     summary = "Request refused by the cluster"
-    refusal: "Refusal | None" = None
+    answer: "Refusal | None" = None
 
 
 class UnreachableError(ClusterError):
@@ -230,7 +230,7 @@ class RefusedError(ClusterError):
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(f"{refusal}.")
-        self.refusal = refusal
+        self.refusal = self.answer = refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ class ReassignmentRequests(UsageRequests):
     def _require_right(self, call: Call, struck: Refusal | None, what: str) -> None:
         if refused := struck or self._check_right(call, CLUSTER_NAME):
             failure = UnreadableError(f"{what}: {refused}")
-            failure.refusal = refused
+            failure.answer = refused
             raise failure
 
 

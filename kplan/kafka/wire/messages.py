@@ -288,7 +288,7 @@ def unread_error(what: str, code: int, message: str | None) -> UnreadableError:
     """Make the error of a list that was refused as a whole: never an empty one."""
     refused = broker_refusal(code, message)
     failure = UnreadableError(f"{what} cannot be read: {refused}")
-    failure.refusal = replace(refused, message=f"{what} cannot be read: {refused.message}")
+    failure.answer = replace(refused, message=f"{what} cannot be read: {refused.message}")
     return failure
 
 

@@ -77,5 +77,5 @@ def test_a_controller_that_is_never_found_is_an_error_with_its_refusal() -> None
         with pytest.raises(UnreadableError, match="Reassignments cannot be read: NOT_") as told:
             cluster.reassignments()
         assert one.count(LIST) > 1
-    assert told.value.refusal is not None
-    assert told.value.refusal.error == "NOT_CONTROLLER"
+    assert told.value.answer is not None
+    assert told.value.answer.error == "NOT_CONTROLLER"
