@@ -125,6 +125,9 @@ def run_reassignment(
         session.terminal.write_stdout(
             views.apply_text(done.outcomes, session.terminal.stdout_style, again=again)
         )
+        moved, total = done.moved
+        if moved < total:
+            session.terminal.write_stdout(f"Partitions moved: {moved:,} of {total:,}.\n")
         return exit_code.outcomes_exit(done.plan, done.outcomes, detailed=False)
     if done.plan.batches and not done.plan.has_errors:
         return ExitCode.DONE if what.dry_run else ExitCode.ERROR

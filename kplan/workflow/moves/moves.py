@@ -1,12 +1,11 @@
 """The bytes that moves of replicas copy, their throttles, and losses of unclean elections."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.topology import Reassignment
 from kplan.cluster.usage import GroupDescription, TopicPartition
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
@@ -25,7 +24,6 @@ from kplan.kinds.topic_rules import Topic
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError
-from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, BrokerTransfer, Change, ObjectKey, Plan, Risk
 from kplan.state.journal import Journal
 from kplan.workflow.clusters import Clusters
@@ -320,54 +318,3 @@ def _read_furthest_offsets(
             if key in partitions and offset > best.get(key, ("", -1))[1]:
                 best[key] = (name, offset)
     return best
-
-
-def bytes_left(
-    cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
-) -> Mapping[TopicPartition, int]:
-    """Return the bytes left to copy by partition; {} where sizes cannot be read."""
-    try:
-        sizes = cluster.replica_sizes({name for name, _ in moving}) if moving else {}
-    except ClusterError:
-        return {}
-    found: dict[TopicPartition, int] = {}
-    for key, each in moving.items():
-        held = sizes.get(key, {})
-        whole = max((held.get(broker, 0) for broker in each.origin), default=0)
-        found[key] = sum(max(0, whole - held.get(broker, 0)) for broker in each.adding)
-    return found
-
-
-def describe_moves(
-    cluster: Cluster, outcomes: Iterable[Outcome], limits: ReassignmentLimits
-) -> Iterator[Outcome]:
-    """Note at outcomes in progress which partitions move, the bytes left, and the throttle."""
-    moving: Mapping[TopicPartition, Reassignment] = {}
-    left: Mapping[TopicPartition, int] = {}
-    is_read = is_known = False
-    for each in outcomes:
-        if each.status is not OutcomeStatus.IN_PROGRESS:
-            yield each
-            continue
-        if not is_read:
-            is_read = True
-            with suppress(ClusterError):
-                moving = cluster.reassignments()
-                is_known = True
-            left = bytes_left(cluster, moving)
-        keys = sorted(key for key in moving if key[0] == each.change.identity)
-        if is_known and not keys:  # its turn had not come, or the last replica has just arrived
-            yield replace(each, status=OutcomeStatus.SKIPPED, note="none of its replicas moves")
-        else:
-            yield replace(each, note=_move_progress_text(keys, left, limits))
-
-
-def _move_progress_text(
-    keys: Sequence[TopicPartition], left: Mapping[TopicPartition, int], limits: ReassignmentLimits
-) -> str:
-    numbers = ", ".join(str(number) for _, number in keys[:_MAX_BROKERS]) or "unknown"
-    more = f" and {len(keys) - _MAX_BROKERS:,} more" if len(keys) > _MAX_BROKERS else ""
-    known = all(key in left for key in keys) and keys
-    size = f"{sum(left[key] for key in keys):,}" if known else "an unknown number of"
-    rate = f"{limits.bytes_per_s:,} bytes/s per broker" if limits.bytes_per_s else "none"
-    return f"partitions {numbers}{more}; {size} bytes left to copy; throttle {rate}"

@@ -30,12 +30,8 @@ from kplan.plan.diff import attribute_changes
 from kplan.plan.request import MAX_RECORDS
 from kplan.policy.risk import add_risks
 from kplan.workflow.moves.brokers import Reassignments, ReassignmentSource
-from kplan.workflow.moves.moves import (
-    add_moves,
-    check_move_targets,
-    describe_moves,
-    kinds_with_limits,
-)
+from kplan.workflow.moves.moves import add_moves, check_move_targets, kinds_with_limits
+from kplan.workflow.moves.progress import describe_moves, moved_partitions
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, report_refused
 from kplan.workflow.ports import PolicyOptions, Ports, Project
@@ -147,6 +143,7 @@ class ReassignRequest:
 class ReassignResult:
     """The plan, and the outcome of each topic; empty without approval.
 
+    `moved` counts the partitions that have moved, and those that were to move; 0 if unknown.
     `figures` show the brokers before and after, where the request computes where replicas go.
     """
 
@@ -155,6 +152,7 @@ class ReassignResult:
     outcomes: tuple[Outcome, ...] = ()
     is_approved: bool = False
     figures: Figures | None = None
+    moved: tuple[int, int] = (0, 0)
 
 
 def reassign_replicas(
@@ -206,7 +204,9 @@ def reassign_replicas(
         moved = describe_moves(connection.cluster, apply_plan(plan, means), wanted.limits)
         outcomes = (*moved, *report_refused(plan, watcher))
         remove_leftover_throttles(connection.cluster, source.throttled)  # of a run that was killed
-        return replace(proposal, outcomes=outcomes, is_approved=True)
+        counts = moved_partitions(connection.cluster, [each.change for each in outcomes]).values()
+        sums = sum(done for done, _ in counts), sum(total for _, total in counts)
+        return replace(proposal, outcomes=outcomes, is_approved=True, moved=sums)
 
 
 def _plan_reassignment(

@@ -24,7 +24,7 @@ from kplan.kinds.throttle import (
 )
 from kplan.model.errors import Refusal
 from kplan.model.table import Figures, FigureTable
-from kplan.workflow.moves.moves import bytes_left
+from kplan.workflow.moves.progress import bytes_left
 
 TargetAssignment = Mapping[TopicPartition, Replicas]
 _SECOND_LOOK_S = 1.5

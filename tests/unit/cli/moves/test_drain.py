@@ -183,3 +183,21 @@ def test_a_full_drain_that_needs_more_brokers_says_how_many_and_what_can_move(
     shown = command.run_failing("reassign", "drain", "3", "-auto-approve", "-match=w*")
     assert "1 more broker" in shown
     assert "leave these topics out" not in shown, "they are the topics that were asked for"
+
+
+def test_a_drain_that_is_cancelled_halfway_says_how_many_partitions_have_moved(
+    command: MemoryCommand,
+) -> None:
+    """A topic has failed with its last partition; the others are where they were to go."""
+    drain = ("reassign", "drain", "2", "-match=a", "-auto-approve", "-move-batch=1")
+    cluster = command.cluster
+    cluster.slow_reassignments(2)
+
+    def begin_second() -> None:
+        cluster.slow_reassignments(10**6)
+        cluster.run_before("topics", lambda: cluster.reassign({("a", 1): None}))
+
+    cluster.run_before("reassign", lambda: cluster.run_before("reassign", begin_second))
+    told = command.run(*drain, code=1)
+    assert "1 of 2 partitions moved" in told
+    assert told.splitlines()[-1] == "Partitions moved: 1 of 2."
