@@ -1,6 +1,7 @@
 """The installed command on three brokers of which one is dead: a dead broker makes no drift."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from kplan.sandbox.fault import kill, restart
 from kplan.sandbox.layout import SandboxSpec
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
+from tests.e2e.commands import start
 from tests.e2e.places import Place, until
 
 pytestmark = pytest.mark.broker
@@ -273,3 +275,50 @@ def test_replicas_leave_a_broker_that_does_not_return(place: Place, cluster: San
         assert "throttle" not in ran.err  # it got none: it was down before the move
         until(lambda: stands("less") <= {(1, 2), (2, 1)})
         assert "No changes." in place.run("plan", "-detailed-exitcode")
+
+
+def _fill(cluster: Sandbox) -> None:
+    """Write some megabytes to the topic `slow`, so that a throttled copy takes a while."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
+    for number in range(800):
+        producer.produce("slow", os.urandom(10_000), partition=number % 2)
+        producer.poll(0)
+    assert producer.flush(60) == 0
+
+
+def test_a_broker_that_is_killed_in_a_throttled_drain_is_named_with_the_rates_that_it_keeps(
+    place: Place, cluster: Sandbox
+) -> None:
+    """Only a running broker shows its rates, and takes them away."""
+    restart(cluster.folder, DEAD)
+    place.env["KPLAN_BOOTSTRAP_SERVERS"] = cluster.bootstrap_servers
+    until(lambda: registered(place) == {1: False, 2: False, DEAD: False})
+    place.write('provider "kafka" {}\n')
+    kept = f"Broker {DEAD} is down and keeps the throttle rates of the moves."
+    drain = ("reassign", "drain", "2", "-match=slow")
+
+    def status() -> str:
+        return " ".join(place.run("reassign", "status").split())
+
+    with closing(place.cluster()) as admin:
+        until(lambda: admin.create_topics([NewTopic("slow", assignment=((1, 2),) * 2)]) != {})
+        _fill(cluster)
+        process = start(place.folder, *drain, "-auto-approve", "-throttle=100k", env=place.env)
+        until(lambda: len(admin.reassignments()) == 2)
+        kill(cluster.folder, DEAD)
+        until(lambda: registered(place)[DEAD])
+        until(lambda: kept in status())
+        cancelled = " ".join(place.run("reassign", "cancel", "-all", "-auto-approve").split())
+        assert kept in cancelled
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert kept in " ".join(err.split())
+        assert out.endswith("Partitions moved: 0 of 2.\n")
+        assert f"Broker {DEAD} is down, and whether it has throttle rates is unknown" in status()
+        restart(cluster.folder, DEAD)
+        until(lambda: registered(place) == {1: False, 2: False, DEAD: False})
+        until(lambda: f"Broker {DEAD} has throttle rates that no move needs." in status())
+        warned = " ".join(place.ran(*drain, "-dry-run").err.replace("│", " ").split())
+        assert "KP217" in warned
+        assert f"Broker {DEAD} has throttle rates that kplan did not set for these" in warned
+        assert "moves: 100,000 bytes/s." in warned
