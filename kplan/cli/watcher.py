@@ -18,6 +18,7 @@ from kplan.kinds.throttle import (
 from kplan.model.errors import InProgress
 from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change
+from kplan.report.documents.notation import size_text
 from kplan.report.format import PLAIN_STYLE, TextStyle
 from kplan.report.views import outcome_line, outcome_stream, start_line, verified_stream
 
@@ -97,6 +98,8 @@ class ApplyWatcher:
             self._left = progress.total
         self._progress.advance(max(0, self._left - progress.left))
         self._left = min(self._left, progress.left)
+        if progress.bytes_left is not None:
+            self._progress.detail(f"{size_text(progress.bytes_left)} left to copy")
         for broker in sorted(progress.awaited - self._awaited):
             self._progress.note(f"{awaited_broker_text(broker)} {CANCEL_MOVES}")
         for broker in sorted(progress.limited - self._has_kept_rate):

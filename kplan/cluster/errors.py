@@ -333,6 +333,7 @@ def in_progress_refusal(
     down: tuple[Collection[int], Collection[int]] = ((), ()),
     look_ms: int = 1000,
     protocol: str = "",
+    bytes_left: int | None = None,
 ) -> InProgress:
     """Say that replicas are being moved, and when to look again; see `InProgress`."""
     row = ERRORS["REASSIGNMENT_IN_PROGRESS"]
@@ -340,7 +341,7 @@ def in_progress_refusal(
     return InProgress(
         row.name, row.code, message, look_ms,
         left=counts[0], total=counts[1], awaited=awaited, limited=limited,
-        security_protocol=protocol,
+        security_protocol=protocol, bytes_left=bytes_left,
     )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from kplan.kinds.throttle import (
     topic_throttles,
 )
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
+from kplan.kinds.transfer import CopyMeter
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal, UnreachableError, UnreadableError
 from kplan.model.resource import Identity
@@ -123,6 +124,7 @@ class Reassigner:
     former_brokers: set[int] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
     missed_reads: int = 0
+    meter: CopyMeter = field(default_factory=CopyMeter)
 
     def advance(
         self, cluster: Cluster, wanted: Sequence[TopicTargets]
@@ -322,8 +324,10 @@ class Reassigner:
             each.topic: sum(not self._is_settled(each, key, seen) for key in each.keys)
             for each in going
         }
-        moves = (seen.reassignments.get(key) for each in going for key in each.keys)
-        adding = {broker for move in moves if move is not None for broker in move.adding}
+        keys = {key for each in going for key in each.keys} & seen.reassignments.keys()
+        moves = {key: seen.reassignments[key] for key in sorted(keys)}
+        adding = {broker for move in moves.values() for broker in move.adding}
+        copying = self.meter.read(cluster, moves)
         answer = cluster.describe()
         down = (adding | self.limited_brokers) - {each.id for each in answer.brokers}
         return {
@@ -335,6 +339,7 @@ class Reassigner:
                 (down & adding, down & self.limited_brokers),
                 self.limits.poll_ms,
                 answer.security_protocol,
+                copying,
             )
             for each in going
         }

@@ -238,7 +238,8 @@ class InProgress(Refusal):
     """A requested action is still in progress: `left` of `total` items remain.
 
     Of the brokers that are down `awaited` are to get replicas, and `limited` have a throttle.
-    `security_protocol` is that of the connection, for commands that are named.
+    `security_protocol` is that of the connection, for commands that are named. `bytes_left` are
+    to be copied, None where that is not known.
     """
 
     left: int = 0
@@ -246,6 +247,7 @@ class InProgress(Refusal):
     awaited: frozenset[int] = frozenset()
     limited: frozenset[int] = frozenset()
     security_protocol: str = ""
+    bytes_left: int | None = None
 
     def without_progress(self) -> Refusal:
         """Return the refusal alone."""

@@ -1,4 +1,4 @@
-"""How far moves of replicas are: the bytes left, and the partitions that have moved."""
+"""How far moves of replicas are: what is told of them when a run ends."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,28 +11,13 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kinds.reassignment import ReassignmentLimits
 from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_rules import Topic
+from kplan.kinds.transfer import bytes_left
 from kplan.model.errors import ClusterError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, ObjectKey
 from kplan.report.documents.notation import count_text
 
 _MAX_PARTITIONS = 12
-
-
-def bytes_left(
-    cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
-) -> Mapping[TopicPartition, int]:
-    """Return the bytes left to copy by partition; {} where sizes cannot be read."""
-    try:
-        sizes = cluster.replica_sizes({name for name, _ in moving}) if moving else {}
-    except ClusterError:
-        return {}
-    found: dict[TopicPartition, int] = {}
-    for key, each in moving.items():
-        held = sizes.get(key, {})
-        whole = max((held.get(broker, 0) for broker in each.origin), default=0)
-        found[key] = sum(max(0, whole - held.get(broker, 0)) for broker in each.adding)
-    return found
 
 
 def describe_moves(

@@ -22,9 +22,9 @@ from kplan.kinds.throttle import (
     throttled_brokers,
     topic_throttles,
 )
+from kplan.kinds.transfer import bytes_left
 from kplan.model.errors import Refusal
 from kplan.model.table import Figures, FigureTable
-from kplan.workflow.moves.progress import bytes_left
 
 TargetAssignment = Mapping[TopicPartition, Replicas]
 _SECOND_LOOK_S = 1.5

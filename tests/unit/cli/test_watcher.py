@@ -198,5 +198,8 @@ def test_a_bar_shows_how_many_partitions_stand_where_they_should() -> None:
     watcher = ApplyWatcher(told, Signals(), PLAIN_STYLE)
     for left in (5, 5, 3, 4, 0):
         watcher.on_reassignment(in_progress_refusal("", (left, 5)))
+    assert told.details == [], "sizes are not always readable"
+    watcher.on_reassignment(in_progress_refusal("", (0, 5), bytes_left=3 << 20))
+    assert told.details == ["3 MiB left to copy"]
     assert told.stages == [("Moving replicas", 5)]
     assert told.done == 5

@@ -1,0 +1,46 @@
+"""The bytes that moves of replicas have still to copy."""
+
+from collections.abc import Mapping
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.topology import Reassignment
+from kplan.cluster.usage import TopicPartition
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import ClusterError
+
+_READ_EVERY = 10
+"""Looks from one reading of sizes to the next: every broker is asked for them."""
+
+
+def bytes_left(
+    cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
+) -> Mapping[TopicPartition, int]:
+    """Return the bytes left to copy by partition; {} where sizes cannot be read."""
+    try:
+        sizes = cluster.replica_sizes({name for name, _ in moving}) if moving else {}
+    except ClusterError:
+        return {}
+    found: dict[TopicPartition, int] = {}
+    for key, each in moving.items():
+        held = sizes.get(key, {})
+        whole = max((held.get(broker, 0) for broker in each.origin), default=0)
+        found[key] = sum(max(0, whole - held.get(broker, 0)) for broker in each.adding)
+    return found
+
+
+@dataclass(slots=True)
+class CopyMeter:
+    """Sums the bytes that are left, at some of the looks at a move."""
+
+    looks: int = 0
+    left: int | None = None
+
+    def read(self, cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]) -> int | None:
+        """Return the bytes left as last read, None while nothing moves or sizes are unreadable."""
+        if not moving:
+            self.looks, self.left = 0, None
+        elif self.looks % _READ_EVERY == 0:
+            found = bytes_left(cluster, moving)
+            self.left = sum(found.values()) if found else None
+        self.looks += bool(moving)
+        return self.left
