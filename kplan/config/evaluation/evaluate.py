@@ -1,7 +1,7 @@
 """Evaluate a syntax tree, and the context it gives to functions."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, TypeAlias

@@ -101,8 +101,10 @@ def test_the_reason_why_a_stream_failed_is_told_and_not_its_plan() -> None:
     "told",
     [
         "org/apache/spark/sql/connector/read/streaming/SupportsRealTimeMode",
-        "Job failed.\nCaused by: java.lang.NoClassDefFoundError: "
-        "org/apache/spark/sql/connector/read/streaming/SupportsRealTimeMode",
+        (
+            "Job failed.\nCaused by: java.lang.NoClassDefFoundError: "
+            "org/apache/spark/sql/connector/read/streaming/SupportsRealTimeMode"
+        ),
     ],
     ids=["of a stream", "of a job"],
 )
