@@ -4,13 +4,18 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import groupby
-from typing import NamedTuple
 
 from kplan.config.declarations.body_schema import MODULE_SCHEMA
 from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
-from kplan.config.diagnostic import EvaluationError, error
-from kplan.config.graph import AttributeReference, Edge, attribute_references, cycle_edges
-from kplan.config.modules.child_folder import MAX_MODULE_DEPTH, source_folder
+from kplan.config.diagnostic import error
+from kplan.config.graph import (
+    AttributeReference,
+    Edge,
+    ModulePlace,
+    attribute_references,
+    cycle_edges,
+    root_place,
+)
 from kplan.config.modules.evaluation import EvaluationContext
 from kplan.config.modules.root_module import RootModule
 from kplan.config.syntax import tree as ast
@@ -37,7 +42,7 @@ def dependency_cycle_problems(root: RootModule) -> Iterator[Diagnostic]:
     if not any(_DEPENDS_ON in text for text in root.sources.values()):
         return
     graph = _DependencyGraph(root.context)
-    graph.add_module(_Place((), ".", root.module.declarations, frozenset({"."})))
+    graph.add_module(root_place(root.module.declarations))
     if not graph.dependencies:
         return
     circular = cycle_edges(graph.edges)
@@ -94,23 +99,6 @@ def _cycle_error(graph: "_DependencyGraph", edge: Edge, way: Sequence[str]) -> D
     )
 
 
-class _Place(NamedTuple):
-    """A module: its names from the root, its folder, and the folders of those above it."""
-
-    path: tuple[str, ...]
-    folder: str
-    declarations: ModuleDeclarations
-    ancestors: frozenset[str]
-
-    @property
-    def own(self) -> str:
-        """The node of the block that calls it, "" for the root module."""
-        return ".".join(f"module.{step}" for step in self.path)
-
-    def address(self, label: str) -> str:
-        return f"{self.own}.{label}" if self.path else label
-
-
 @dataclass(slots=True)
 class _DependencyGraph:
     """What depends on what, with the places of those edges that are `depends_on`."""
@@ -120,7 +108,7 @@ class _DependencyGraph:
     dependencies: dict[Edge, SourceRange] = field(default_factory=dict)
     declared_at: dict[str, SourceRange] = field(default_factory=dict)
 
-    def add_module(self, place: _Place) -> None:
+    def add_module(self, place: ModulePlace) -> None:
         """Add the blocks of a module, and of the modules that it calls."""
         declared = place.declarations
         for local_name, local in declared.locals.items():
@@ -134,7 +122,7 @@ class _DependencyGraph:
             if len(self.declared_at) < _MAX_NODES:
                 self.add_call(place, name, found)
 
-    def add_node(self, place: _Place, label: str, declared_at: SourceRange) -> str:
+    def add_node(self, place: ModulePlace, label: str, declared_at: SourceRange) -> str:
         """Add a node that is in a module."""
         node = place.address(label)
         self.declared_at.setdefault(node, declared_at)
@@ -142,7 +130,7 @@ class _DependencyGraph:
             self.edges |= {(node, place.own), (place.own + _CLOSE, node)}
         return node
 
-    def add_call(self, place: _Place, name: str, declaration: Declaration) -> None:
+    def add_call(self, place: ModulePlace, name: str, declaration: Declaration) -> None:
         """Add a module: its block, what it contains, and its end."""
         block = self.add_node(place, f"module.{name}", declaration.declared_at)
         end = self.add_node(place, f"module.{name}{_CLOSE}", declaration.declared_at)
@@ -151,10 +139,10 @@ class _DependencyGraph:
             is_own = attribute.name in MODULE_SCHEMA.arguments
             node = block if is_own else f"{block}.var.{attribute.name}"
             self.add_argument(place, node, attribute, declaration.origin)
-        if (inner := self.called_module(place, name, declaration)) is not None:
+        if (inner := place.called_module(name, self.context)) is not None:
             self.add_module(inner)
 
-    def add_block(self, place: _Place, node: str, declaration: Declaration) -> None:
+    def add_block(self, place: ModulePlace, node: str, declaration: Declaration) -> None:
         """Add the edges of all arguments of a block, those of inner blocks included."""
         pending = [declaration.block]
         while pending:
@@ -164,7 +152,7 @@ class _DependencyGraph:
                 self.add_argument(place, node, attribute, declaration.origin)
 
     def add_argument(
-        self, place: _Place, start: str, attribute: ast.Attribute, origin: Origin
+        self, place: ModulePlace, start: str, attribute: ast.Attribute, origin: Origin
     ) -> None:
         """Add the edges of an argument; one to the block itself is none."""
         if attribute.name in _IGNORED:
@@ -181,18 +169,6 @@ class _DependencyGraph:
             elif not is_dependency:
                 self.dependencies.pop((start, end), None)
             self.edges.add((start, end))
-
-    def called_module(self, place: _Place, name: str, called: Declaration) -> _Place | None:
-        """Find the module that a block calls, unless it does not exist or calls itself."""
-        try:
-            folder = source_folder(called, place.folder, place.path, self.context)
-        except EvaluationError:
-            return None
-        is_circle = folder in place.ancestors or len(place.path) >= MAX_MODULE_DEPTH
-        if is_circle or not self.context.folders.exists(folder):
-            return None
-        declared = self.context.folders.declarations(folder)
-        return _Place((*place.path, name), folder, declared, place.ancestors | {folder})
 
 
 def _target(reference: AttributeReference) -> str:

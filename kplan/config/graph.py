@@ -170,7 +170,7 @@ def build_graph(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
     """
     root = open_folder(folder, inputs, kinds)
     drawing = _GraphBuilder(root.context)
-    drawing.add_module(_ModulePlace((), ".", root.module.declarations, frozenset({"."})))
+    drawing.add_module(root_place(root.module.declarations))
     edges = sorted(each for each in drawing.edges if drawing.nodes.keys() >= {*each})
     nodes = sorted(
         drawing.nodes.values(), key=lambda each: (each.enclosing_module, each.type, each.label)
@@ -184,7 +184,7 @@ class _Argument(NamedTuple):
     origin: Origin
 
 
-class _ModulePlace(NamedTuple):
+class ModulePlace(NamedTuple):
     """A module: its names from the root, its folder, and the folders of those above it."""
 
     path: tuple[str, ...]
@@ -192,8 +192,34 @@ class _ModulePlace(NamedTuple):
     declarations: ModuleDeclarations
     ancestors: frozenset[str]
 
+    @property
+    def own(self) -> str:
+        """The address of the block that calls it, "" for the root module."""
+        return ".".join(f"module.{step}" for step in self.path)
+
     def address(self, label: str) -> str:
-        return "".join(f"module.{step}." for step in self.path) + label
+        """Return the address of what has this label in the module."""
+        return f"{self.own}.{label}" if self.path else label
+
+    def called_module(self, name: str, context: EvaluationContext) -> "ModulePlace | None":
+        """Find the module that a block calls, unless it does not exist or calls itself."""
+        called = self.declarations.modules.get(name)
+        if called is None:
+            return None
+        try:
+            folder = source_folder(called, self.folder, self.path, context)
+        except EvaluationError:
+            return None
+        is_circle = folder in self.ancestors or len(self.path) >= MAX_MODULE_DEPTH
+        if is_circle or not context.folders.exists(folder):
+            return None
+        declared = context.folders.declarations(folder)
+        return ModulePlace((*self.path, name), folder, declared, self.ancestors | {folder})
+
+
+def root_place(declared: ModuleDeclarations) -> ModulePlace:
+    """Return the place of the root module."""
+    return ModulePlace((), ".", declared, frozenset({"."}))
 
 
 @dataclass(slots=True)
@@ -205,7 +231,7 @@ class _GraphBuilder:
     edges: set[tuple[str, str]] = field(default_factory=set)
     problems: list[Diagnostic] = field(default_factory=list)
 
-    def add_module(self, place: _ModulePlace) -> None:
+    def add_module(self, place: ModulePlace) -> None:
         """Draw the declarations of a module and the modules that it calls."""
         declared = place.declarations
         self.problems.extend(declared.diagnostics)
@@ -219,7 +245,7 @@ class _GraphBuilder:
             self.add_module_call(place, declared.modules[name])
 
     def add_node(
-        self, place: _ModulePlace, node_type: NodeType, label: str, arguments: Sequence[_Argument]
+        self, place: ModulePlace, node_type: NodeType, label: str, arguments: Sequence[_Argument]
     ) -> None:
         """Draw a node, and the edges of its arguments."""
         node = Node(place.path, label, node_type)
@@ -227,7 +253,7 @@ class _GraphBuilder:
         for each in arguments:
             self.add_edges(place, node.address, each)
 
-    def add_edges(self, place: _ModulePlace, start: str, found: _Argument) -> None:
+    def add_edges(self, place: ModulePlace, start: str, found: _Argument) -> None:
         """Draw the edges of one argument."""
         attribute, origin = found
         if attribute.name not in _PROVIDER_ARGUMENTS:
@@ -238,11 +264,11 @@ class _GraphBuilder:
                 if place.address(end) != start or not end.startswith("var."):  # a rule of its own
                     self.edges.add((start, place.address(end)))
 
-    def edge_targets(self, place: _ModulePlace, mention: AttributeReference) -> Iterator[str]:
+    def edge_targets(self, place: ModulePlace, mention: AttributeReference) -> Iterator[str]:
         """Say which nodes a reference leads to, by their names in the module."""
         root, name, member = mention
         if root == "module":
-            inner = self.called_module(place, name)
+            inner = place.called_module(name, self.context)
             outputs = [member] if member else inner.declarations.outputs if inner else ()
             yield from (f"module.{name}.output.{each}" for each in outputs)
             if not member:
@@ -252,14 +278,14 @@ class _GraphBuilder:
         elif root not in _ROOTS_WITHOUT_NODE:
             yield f"{root}.{name}"
 
-    def add_module_call(self, place: _ModulePlace, declaration: Declaration) -> None:
+    def add_module_call(self, place: ModulePlace, declaration: Declaration) -> None:
         """Draw a module block, its arguments, and the module itself."""
         label = f"module.{declaration.name}"
         given = [_Argument(each, declaration.origin) for each in declaration.block.attributes]
         self.add_node(
             place, NodeType.MODULE, label, [each for each in given if _is_meta_argument(each)]
         )
-        inner = self.called_module(place, declaration.name)
+        inner = place.called_module(declaration.name, self.context)
         for each in given:
             if not _is_meta_argument(each):
                 start = place.address(f"{label}.var.{each.attribute.name}")
@@ -268,21 +294,6 @@ class _GraphBuilder:
                     self.edges.add((start, place.address(label)))
         if inner is not None:
             self.add_module(inner)
-
-    def called_module(self, place: _ModulePlace, name: str) -> _ModulePlace | None:
-        """Find the module that a block calls, unless it does not exist or calls itself."""
-        found = place.declarations.modules.get(name)
-        if found is None:
-            return None
-        try:
-            folder = source_folder(found, place.folder, place.path, self.context)
-        except EvaluationError:
-            return None
-        is_circle = folder in place.ancestors or len(place.path) >= MAX_MODULE_DEPTH
-        if is_circle or not self.context.folders.exists(folder):
-            return None
-        declared = self.context.folders.declarations(folder)
-        return _ModulePlace((*place.path, name), folder, declared, place.ancestors | {folder})
 
 
 def _is_meta_argument(argument: _Argument) -> bool:
