@@ -120,7 +120,8 @@ def migrate(
 
     The state document is identical in both places. A note in the old place names the new one; the
     backups stay in the old place. With -from the state moves directly from the place that another
-    folder names.
+    folder names. A CI job does not move it to a file that git does not track, which would be lost
+    with the job.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.state.state import migrate_state  # noqa: PLC0415
@@ -129,9 +130,10 @@ def migrate(
     source, target = _stores(session, states, project, to)
     if from_ is not None:
         source = _other_store(session, inputs, from_, target)
+    is_named = bool(states.state or session.environ.get("KPLAN_STATE"))
     with show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "state migrate", states, progress)
-        done = migrate_state(source, target, ports)
+        done = migrate_state(source, target, ports, is_file_named=is_named)
     session.terminal.write_stdout(
         f"Moved the state (serial {done.state.serial}) from {done.source} to {done.target}."
     )

@@ -1,4 +1,4 @@
-"""Whether the state of an apply outlives the CI job that makes it."""
+"""Whether a state that is written to a file outlives the CI job that writes it."""
 
 import subprocess
 from pathlib import Path
@@ -29,6 +29,26 @@ def check_state_is_kept(project: Project, ports: Ports) -> None:
         "next job deletes nothing that this one creates.",
         'Store it with state { backend = "kafka" } (kplan state migrate -help), commit it, or name '
         "a file on a disk that is kept with -state=FILE or KPLAN_STATE.",
+    )
+
+
+def check_move_is_kept(path: Path, ports: Ports) -> None:
+    """Refuse to move the state into a file that is lost with the CI job.
+
+    The place it is moved from is marked as moved: afterwards no job has a state, and none can make
+    another there.
+
+    Raises:
+        StateError: git does not track the file.
+
+    """
+    if not ports.ci or _is_tracked(path):
+        return
+    raise StateError(
+        f"The state would be in {path}, which git does not track: it is lost with this CI job. It "
+        "stays where it is.",
+        "Move it where the file is kept, and commit it, or name a file on a disk that is kept with "
+        "-state=FILE or KPLAN_STATE.",
     )
 
 

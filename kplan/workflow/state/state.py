@@ -14,8 +14,10 @@ from kplan.model.resource import connection_name
 from kplan.model.state import ObjectStatus, OwnedObject, Snapshot, State, StateDiff, diff_owned
 from kplan.plan.drift import find_drift
 from kplan.state.codec import decode_state
+from kplan.state.file_store import FileStore
 from kplan.state.lock_holder import LockHolder
 from kplan.state.store import StateStore
+from kplan.workflow.apply.kept_state import check_move_is_kept
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import (
     check_no_journal,
@@ -260,17 +262,22 @@ class MigrationResult:
     target: str
 
 
-def migrate_state(source: StateStore, target: StateStore, ports: Ports) -> MigrationResult:
+def migrate_state(
+    source: StateStore, target: StateStore, ports: Ports, *, is_file_named: bool = False
+) -> MigrationResult:
     """Move the state, byte by byte; where it was a note says where it is.
 
     The earlier states stay where they are. A move that was killed is finished by moving again, and
-    one that was done is left as it is.
+    one that was done is left as it is. A file that somebody named is meant to be kept.
 
     Raises:
         UsageError: there is no state to move.
-        StateError: an apply was interrupted, or the target holds another state, or a later one.
+        StateError: an apply was interrupted, the target holds another state, or a later one, or it
+            is a file that is lost with the CI job.
 
     """
+    if isinstance(target, FileStore) and not is_file_named:
+        check_move_is_kept(target.path, ports)
 
     def waiting(holder: LockHolder) -> None:
         ports.progress.note(f"Waiting for the state lock, held by {holder}")

@@ -245,3 +245,16 @@ def test_only_a_whole_state_without_a_journal_moves_and_never_over_another(
         pass
     with pytest.raises(StateError, match="interrupted"):
         migrate_state(local.project.store, site.project.store, site.ports)
+
+
+def test_a_job_does_not_move_the_state_to_a_file_that_is_lost_with_it(site: RemoteSite) -> None:
+    """The place it was in is marked as moved: no later job would find a state."""
+    site.apply()
+    local, job = ProjectHarness(site.folder, site.cluster), replace(site.ports, ci={"name": "ci"})
+    with pytest.raises(StateError, match="git does not track: it is lost with this CI job"):
+        migrate_state(site.project.store, local.project.store, job)
+    assert site.project.store.read_move_note() == ""
+    assert not local.project.state_path.exists()
+    assert site.owned() == ALL
+    migrate_state(site.project.store, local.project.store, job, is_file_named=True)
+    assert local.project.file_store.read_document() is not None
