@@ -33,6 +33,13 @@ class UsageError(KplanError):
     summary = "Invalid command line"
 
 
+class NothingToResumeError(UsageError):
+    """`apply -resume` where no apply was interrupted, or another run has finished it."""
+
+    code = "KP927"
+    summary = "No interrupted apply"
+
+
 class ConfigError(KplanError):
     """A configuration with errors; carries all diagnostics.
 

@@ -24,10 +24,14 @@ from kplan.state.lock_holder import (
     decode_holder,
     encode_holder,
     is_dead,
+    is_running,
     renew_heartbeat,
+    silence_s,
 )
 
 HEARTBEAT_S = 10.0
+MIN_SILENCE_S = 3 * HEARTBEAT_S
+"""After this long without a heartbeat a run may have ended."""
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 _LONGEST_PAUSE_S = 16.0
 
@@ -60,14 +64,44 @@ class LockConflict:
     hint: str
 
 
-def lock_conflict(holder: LockHolder, note: str = "") -> LockConflict:
+def liveness_text(holder: LockHolder) -> str:
+    """Say whether the run of a held lock is alive, as far as this machine can know."""
+    silent = silence_s(holder)
+    if is_dead(holder):
+        # Only records stay locked after that: two containers may share host and numbers.
+        left = MIN_SILENCE_S - silent
+        return "Its process has ended" + (
+            f": the lock is free in {left:.0f} s." if left > 0 else "."
+        )
+    if is_running(holder):
+        return "Its process is running."
+    if silent < MIN_SILENCE_S:
+        return f"It was seen {silent:.0f} s ago."
+    return f"It was not seen for {_span_text(silent)}: its process may have been killed."
+
+
+def _span_text(seconds: float) -> str:
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count:,} {unit}{'' if count == 1 else 's'}"
+    return f"{seconds:.0f} seconds"
+
+
+def lock_conflict(holder: LockHolder) -> LockConflict:
     """Describe a lock whose holder is known."""
-    return LockConflict(
-        holder,
-        f"Held by {holder}. Lock id: {holder.id}.{note}",
-        "Wait for it with -lock-timeout=60s; if that run is over for certain: "
-        f"kplan force-unlock {holder.id}",
-    )
+    detail = f"Held by {holder}. Lock id: {holder.id}. {liveness_text(holder)}"
+    unlock = f"kplan force-unlock {holder.id}"
+    if is_running(holder) or is_dead(holder) or silence_s(holder) < MIN_SILENCE_S:
+        way = f"Wait for it with -lock-timeout=60s; if that run is over for certain: {unlock}"
+        return LockConflict(holder, detail, way)
+    # Nobody releases the lock of a killed run on another machine: waiting does not help.
+    finish = ", then kplan apply -resume" if holder.op in _JOURNALLED else ""
+    return LockConflict(holder, detail, f"If that run is over for certain: {unlock}{finish}")
+
+
+_JOURNALLED = frozenset(("apply", "destroy", "reconcile"))
+"""What leaves a journal where it is killed."""
 
 
 def lock_lost_error(now: LockHolder | None) -> StateLockedError:

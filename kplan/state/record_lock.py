@@ -10,6 +10,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, StateError, StateLockedError
 from kplan.state.lock import (
     HEARTBEAT_S,
+    MIN_SILENCE_S,
     LockConflict,
     LockStatus,
     acquire_lock,
@@ -135,8 +136,6 @@ def _apply_changes(view: RecordView, changes: RecordChanges) -> RecordView:
 
 
 LOCK_RECORD = "lock"
-MIN_SILENCE_S = 3 * HEARTBEAT_S
-"""For how long a dead holder must have been silent: two containers may share host and numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +318,4 @@ def _find_conflict(view: RecordView) -> LockConflict | None:
         )
     if _is_provably_over(holder):
         return None
-    if is_dead(holder):
-        left = MIN_SILENCE_S - silence_s(holder)
-        return lock_conflict(holder, f" Its process has ended: the lock is free in {left:.0f} s.")
     return lock_conflict(holder)

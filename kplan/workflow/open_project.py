@@ -19,6 +19,7 @@ from kplan.model.state import KindSnapshot, State
 from kplan.report.documents.notation import count_text
 from kplan.state.file import new_state
 from kplan.state.journal import Journal, replay_journal
+from kplan.state.lock import liveness_text
 from kplan.state.lock_holder import LockHolder
 from kplan.workflow.access import acl_order_diagnostics
 from kplan.workflow.clusters import Clusters, connect_clusters
@@ -215,7 +216,9 @@ def lock_state(project: Project, ports: Ports) -> Iterator[None]:
     """Hold the lock of the state, unless the run goes without."""
 
     def waiting(holder: LockHolder) -> None:
-        ports.progress.note(f"Waiting for the state lock, held by {holder}")
+        ports.progress.note(
+            f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}"
+        )
 
     with project.store.hold_lock(ports.holder, ports.lock_timeout_s, waiting):
         yield

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
+
+if TYPE_CHECKING:
+    from kplan.state.lock import LockStatus
 
 
 @verb(
@@ -21,26 +24,47 @@ def status(
 ) -> int:
     """Show whether the state is locked, and by which run.
 
-    kplan does not wait for the lock and does not change it.
+    kplan does not wait for the lock and does not change it. Whether a run on another machine is
+    alive is not known: its last sign of life is shown.
     """
-    from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs it not
+    from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
+    from kplan.state.lock import liveness_text  # noqa: PLC0415
+    from kplan.state.lock_holder import silence_s  # noqa: PLC0415
 
     store = build_project(session, states, inputs).store
     found, place = store.lock_status(), store.location
     if json_:
         holder = asdict(found.holder) if found.holder else None
-        facts = {"state": place, "locked": found.is_held, "dead": found.is_dead}
+        facts = {
+            "state": place,
+            "locked": found.is_held,
+            "dead": found.is_dead,
+            "alive": _is_alive(found),
+            "seen_s_ago": round(silence_s(found.holder)) if found.holder else None,
+        }
         session.terminal.write_stdout(json.dumps({**facts, "holder": holder}, indent=2))
     elif found.is_held:
-        who = f"by {found.holder}. Lock id: {found.holder.id}" if found.holder else "by an "
-        "unknown run"
-        session.terminal.write_stdout(f"The state in {place} is locked {who}.")
+        who = "by an unknown run."
+        if found.holder:
+            who = f"by {found.holder}. Lock id: {found.holder.id}. {liveness_text(found.holder)}"
+        session.terminal.write_stdout(f"The state in {place} is locked {who}")
     elif found.is_dead:
         note = f"The run that held it ended: {found.holder}. The next run takes the lock over."
         session.terminal.write_stdout(f"The state in {place} is not locked. {note}")
     else:
         session.terminal.write_stdout(f"The state in {place} is not locked.")
     return ExitCode.DONE
+
+
+def _is_alive(found: "LockStatus") -> bool | None:
+    """Whether the holder of the lock runs; None where this machine cannot know."""
+    from kplan.state.lock_holder import is_dead, is_running  # noqa: PLC0415 - help needs it not
+
+    if found.holder is None:
+        return None
+    if is_dead(found.holder):
+        return False
+    return True if is_running(found.holder) else None
 
 
 @verb(

@@ -10,7 +10,7 @@ from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.topic_layout import without_generated_assignment
 from kplan.model.diagnostic import SourceRange
-from kplan.model.errors import StalePlanError, UsageError
+from kplan.model.errors import NothingToResumeError, StalePlanError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.resource import Resource
@@ -19,7 +19,7 @@ from kplan.state.journal import Journal
 from kplan.workflow.adopt.import_ import merge_owned
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply_context, execute_plan
 from kplan.workflow.apply.wait import pending_change
-from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.open_project import OpenProject, lock_state, open_project
 from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.plan import PlanResult, plan_open_project
 from kplan.workflow.plan.saved import check_planned_secrets, check_secrets_given, take_secrets
@@ -27,6 +27,7 @@ from kplan.workflow.policy.policy import check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
 
 _NOTHING_TO_RESUME = "No apply was interrupted, so there is nothing to resume."
+_PLAN_HINT = "See what is to be done with kplan plan."
 _NOWHERE = SourceRange("", 0, 0, 0, 0)
 
 
@@ -40,21 +41,20 @@ def resume_apply(
     next plan. The outcomes begin with those that were there before.
 
     Raises:
-        UsageError: no apply was interrupted.
+        NothingToResumeError: no apply was interrupted.
+        StateLockedError: another run holds the lock.
         KplanError: a sensitive variable that had a value has its default now, or another value.
         StalePlanError: what is left would do something else than what was approved.
 
     """
-    journal = project.store.read_journal()
-    if journal is None:
-        raise UsageError(_NOTHING_TO_RESUME)
+    journal = _interrupted_journal(project, ports)
     values = {**journal.header.variables, **project.inputs.values}
     project = replace(project, inputs=replace(project.inputs, values=values))
     secrets = journal.header.secret_variables
     check = partial(check_secrets_given, "The interrupted apply", secrets)
     with open_project(project, ports, defers=True, check=check) as opened:
         if opened.journal is None:  # another run has finished it meanwhile
-            raise UsageError(_NOTHING_TO_RESUME)
+            raise NothingToResumeError(_NOTHING_TO_RESUME, _PLAN_HINT)
         check_policy_principal(opened.configuration, options.policies)
         journal = opened.journal
         found = settle_data(opened, journal.changes, is_narrow=True)
@@ -82,6 +82,17 @@ def resume_apply(
         hands.watcher.on_outcomes(before)
         done = execute_plan(project, found, made, options, (ports, hands))
         return _verify_before((project, found), done, before, options, (ports, hands))
+
+
+def _interrupted_journal(project: Project, ports: Ports) -> Journal:
+    """Return the journal, from which the configuration is loaded before it is locked."""
+    journal = project.store.read_journal()
+    if journal is None:  # while another run holds the lock, it may be about to write one
+        with lock_state(project, ports):
+            journal = project.store.read_journal()
+    if journal is None:
+        raise NothingToResumeError(_NOTHING_TO_RESUME, _PLAN_HINT)
+    return journal
 
 
 def _approved_resources(

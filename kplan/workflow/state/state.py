@@ -15,6 +15,7 @@ from kplan.model.state import ObjectStatus, OwnedObject, Snapshot, State, StateD
 from kplan.plan.drift import find_drift
 from kplan.state.codec import decode_state
 from kplan.state.file_store import FileStore
+from kplan.state.lock import liveness_text
 from kplan.state.lock_holder import LockHolder
 from kplan.state.store import StateStore
 from kplan.workflow.apply.kept_state import check_move_is_kept
@@ -280,7 +281,9 @@ def migrate_state(
         check_move_is_kept(target.path, ports)
 
     def waiting(holder: LockHolder) -> None:
-        ports.progress.note(f"Waiting for the state lock, held by {holder}")
+        ports.progress.note(
+            f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}"
+        )
 
     with (
         source.hold_lock(ports.holder, ports.lock_timeout_s, waiting),

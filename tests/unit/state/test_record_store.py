@@ -349,6 +349,27 @@ def test_a_run_elsewhere_is_never_taken_for_dead() -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    ("op", "silent_s", "said", "hint"),
+    [
+        ("apply", 5, r"seen \d s ago", "Wait for it with -lock-timeout=60s"),
+        ("plan", 400, "not seen for 6 minutes", "force-unlock ID"),
+        ("apply", 100, "not seen for 1 minute:", "force-unlock ID, then kplan apply -resume"),
+        ("destroy", 8000, "not seen for 2 hours", "force-unlock ID, then kplan apply -resume"),
+    ],
+)
+def test_waiting_is_no_hint_for_a_run_elsewhere_that_has_been_silent(
+    op: str, silent_s: float, said: str, hint: str
+) -> None:
+    """A killed job never releases its lock, and the next one runs on another machine."""
+    afar = replace(gone(current_holder(op), silent_s), host="elsewhere")
+    store = RecordStore(locked_by(afar))
+    with pytest.raises(StateLockedError, match=said) as told:
+        at_once(store, current_holder("plan")).__enter__()
+    assert hint.replace("ID", afar.id) in told.value.hint
+    assert ("-lock-timeout" in told.value.hint) is (silent_s < 30)
+
+
 def test_a_note_that_cannot_be_read_is_somebodys() -> None:
     store = RecordStore(MemoryRecords(RecordLog({"lock": b"?"})))
     assert store.lock_status() == LockStatus(is_held=True)

@@ -7,6 +7,8 @@ import pytest
 from kplan.apply.limits import ApplyContext
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Plan
+from kplan.state.lock import lock_state_file
+from kplan.state.lock_holder import current_holder
 from tests.unit.cli.memory_command import MemoryCommand, memory_command, send_interrupt
 
 Capture = pytest.CaptureFixture[str]
@@ -63,6 +65,17 @@ def test_a_second_signal_names_the_way_on_too(desk: MemoryCommand) -> None:
 
 def test_there_is_nothing_to_resume_where_nothing_was_interrupted(desk: MemoryCommand) -> None:
     assert "there is nothing to resume" in desk.run_failing("apply", "-resume")
+    assert "Error: No interrupted apply [KP927]" in desk.run_failing("apply", "-resume")
+
+
+def test_whether_there_is_something_to_resume_is_known_once_the_lock_is_free(
+    desk: MemoryCommand,
+) -> None:
+    """Another run that holds the lock may be about to write its journal."""
+    with lock_state_file(Path("state/kplan.json"), current_holder("plan"), 0, lambda _: None):
+        said = desk.run_failing("apply", "-resume", "-lock-timeout=1s")
+    assert "[KP921]" in said
+    assert "Waited 1 s" in said
 
 
 @pytest.mark.parametrize("more", ["p.kplan", "-destroy", "-target=kafka_topic.t"])

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from kplan.cluster.request import TopicRef
 from kplan.state.file import read_state
 from kplan.state.lock import lock_state_file, note_path
-from kplan.state.lock_holder import current_holder
+from kplan.state.lock_holder import current_holder, encode_holder
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 STATE = Path("state/kplan.json")
@@ -98,12 +99,18 @@ def test_the_lock_tells_who_holds_it(desk: MemoryCommand) -> None:
     run = current_holder("apply")
     with lock_state_file(STATE, run, 0, lambda _: None):
         assert f"is locked by apply by {run.who}" in desk.run("lock", "status")
+        assert "Its process is running." in desk.run("lock", "status")
         found = json.loads(desk.run("lock", "status", "-json"))
         assert (found["locked"], found["holder"]["id"]) == (True, run.id)
+        assert (found["alive"], found["seen_s_ago"] < 60) == (True, True)
         note = note_path(STATE).read_text()
     note_path(STATE).write_text(note.replace(f'"pid": {run.pid}', '"pid": 4194305'))
     assert "ended" in desk.run("lock", "status")
     assert json.loads(desk.run("lock", "status", "-json"))["dead"] is True
+    afar = replace(run, host="elsewhere", heartbeat="2026-01-01T00:00:00Z")
+    note_path(STATE).write_bytes(encode_holder(afar))
+    assert "It was not seen for " in desk.run("lock", "status")
+    assert json.loads(desk.run("lock", "status", "-json"))["alive"] is None
 
 
 def test_a_sensitive_output_is_shown_when_it_is_named_and_stored_nowhere(
