@@ -188,6 +188,51 @@ def test_a_request_is_planned_with_what_the_target_branch_trusts(name: str) -> N
     for line in set(plans) - set(saved):
         assert "-untrusted" in line
         assert "-trusted-ref=" in line
+        assert "-lock=false -broker-validate=false" in line, "its principal may only read"
+
+
+@pytest.mark.parametrize(
+    "name", ["github/resume.yml", "gitlab/.gitlab-ci.yml", "jenkins/Jenkinsfile"]
+)
+def test_a_killed_apply_is_unlocked_and_resumed_by_hand(name: str) -> None:
+    text = (CI / name).read_text(encoding="utf-8")
+    assert re.search(r'kplan (-chdir=kafka )?force-unlock "\$LOCK(_ID)?"', text)
+    assert "apply -resume" in text
+
+
+@pytest.mark.parametrize("job", ["check", "request"])
+def test_a_runner_that_keeps_its_checkout_adds_the_trusted_one_again(
+    job: str, tmp_path: Path
+) -> None:
+    """GIT_STRATEGY=fetch is GitLab's default: .git stays, and what is beside it may be gone."""
+    script = read(CI / "gitlab" / ".gitlab-ci.yml")[job]["script"]
+    line = "\n".join(each for each in script if not each.startswith("kplan "))
+    origin, clone = tmp_path / "origin", tmp_path / "builds" / "kafka"
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for command in (
+        ("init", "-q", "-b", "main", str(origin)),
+        ("-C", str(origin), *identity, "commit", "-q", "--allow-empty", "-m", "one"),
+        ("clone", "-q", str(origin), str(clone)),
+    ):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    environ = {
+        **os.environ,
+        "CI_PROJECT_DIR": str(clone),
+        "CI_BUILDS_DIR": str(clone.parent),
+        "CI_DEFAULT_BRANCH": "main",
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+    }
+    for is_folder_kept in (True, True, False):
+        if not is_folder_kept:
+            for each in set(clone.parent.iterdir()) - {clone}:
+                shutil.rmtree(each)
+        done = subprocess.run(
+            [SHELL, "-e", "-c", line], cwd=clone, env=environ, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        (trusted,) = set(clone.parent.iterdir()) - {clone}
+        assert (trusted / ".git").exists()
 
 
 @pytest.mark.parametrize("name", ["gitlab", "jenkins", "atlantis"])

@@ -129,6 +129,8 @@ def _run_in_image(text: str, image: str, name: str) -> str:
         return text.replace(
             "  image: python:3.12\n", f'  image:\n    name: {image}\n    entrypoint: [""]\n'
         )
+    text = text.replace(f"      INSTALL: {PINNED}\n", "")
+    text = text.replace('      - run: pip install --quiet "$INSTALL"\n', "")
     # A runner mounts its folders for root.
     container = f"    container:\n      image: {image}\n      options: --user 0\n"
     return text.replace("    runs-on: ubuntu-latest\n", f"    runs-on: ubuntu-latest\n{container}")
@@ -146,7 +148,7 @@ def _check_install(install: str) -> None:
 def _pipeline_templates(pipeline: Pipeline) -> Mapping[str, str]:
     match pipeline:
         case Pipeline.GITHUB:
-            names = [f"github/{each}.yml" for each in ("plan", "apply", "drift")]
+            names = [f"github/{each}.yml" for each in ("plan", "apply", "resume", "drift")]
             workflows = {
                 f".github/workflows/kplan-{Path(each).name}": _example_at_root(each)
                 for each in names

@@ -18,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 OWN = {"kplan.hcl", ".gitignore", ".pre-commit-config.yaml"}
 WRITTEN = {
     "github": {
-        *(f".github/workflows/kplan-{each}.yml" for each in ("plan", "apply", "drift")),
+        *(f".github/workflows/kplan-{each}.yml" for each in ("plan", "apply", "resume", "drift")),
         *(f".github/actions/kplan/{each}" for each in ("action.yml", "run.py")),
     },
     "gitlab": {".gitlab-ci.yml"},
@@ -130,7 +130,7 @@ def test_a_pipeline_runs_in_the_image_that_is_named(desk: MemoryCommand, ci: str
     jobs = [text for name, text in files.items() if "/actions/" not in name]
     jobs = [each for each in jobs if "kplan" in each and "repos:" not in each]
     named = [each for each in jobs if image in each]
-    assert len(named) == (3 if ci == "github" else 1)
+    assert len(named) == (4 if ci == "github" else 1)
     whole = "".join(files.values())
     assert PINNED not in whole
     assert 'pip install --quiet "$INSTALL"' not in "".join(named)
