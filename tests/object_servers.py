@@ -34,12 +34,13 @@ class CuttingProxy(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, target: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Forward)
+    def __init__(self, target: str, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Forward)
         self.target = target.removeprefix("http://")
         self.is_cutting = False
         self.cut_count = 0
         self.drops_puts = False
+        self.is_closed = False
 
     @property
     def address(self) -> str:
@@ -61,7 +62,7 @@ class _Forward(BaseHTTPRequestHandler):
         proxy = self.server
         assert isinstance(proxy, CuttingProxy)
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        if self.command == "PUT" and proxy.drops_puts:
+        if proxy.is_closed or (self.command == "PUT" and proxy.drops_puts):
             self.close_connection = True
             return
         target = http.client.HTTPConnection(proxy.target, timeout=10)
@@ -95,11 +96,12 @@ class _Forward(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def cutting_proxy(target: str) -> Iterator[CuttingProxy]:
+def cutting_proxy(target: str, port: int = 0) -> Iterator[CuttingProxy]:
     """Start one before a server; it ends with the block."""
-    with CuttingProxy(target) as proxy:
+    with CuttingProxy(target, port) as proxy:
         thread = threading.Thread(target=proxy.serve_forever, daemon=True)
         thread.start()
         yield proxy
+        proxy.is_closed = True  # for connections that are kept open
         proxy.shutdown()
         thread.join()

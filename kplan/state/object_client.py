@@ -1,20 +1,24 @@
 """A client of the bucket of a state, with the options of the state block and the environment."""
 
+import json
 import os
 from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
 from kplan.cluster.topology import ObjectService, StateBucket, is_loopback
 from kplan.model.errors import StateError
 
 if TYPE_CHECKING:
-    from obstore.store import AzureStore, GCSStore, S3Store
+    from obstore.store import AzureStore, GCSStore, RetryConfig, S3Store
 
     Store = S3Store | GCSStore | AzureStore
 
 _CONNECT_TIMEOUT = "10s"
 _REQUEST_TIMEOUT = "30s"
 _RETRIES = 2
+_LONGEST_BACKOFF = timedelta(seconds=3)
 _VARIABLE_PREFIXES: Mapping[ObjectService, str] = {
     ObjectService.S3: "AWS",
     ObjectService.GCS: "GOOGLE",
@@ -22,15 +26,23 @@ _VARIABLE_PREFIXES: Mapping[ObjectService, str] = {
 }
 _ENDPOINT_VARIABLES: Mapping[ObjectService, tuple[str, ...]] = {
     ObjectService.S3: ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
-    ObjectService.GCS: (),
     ObjectService.AZURE: ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
 }
 """What obstore takes the endpoint from where the state block has none."""
+_SERVICE_ACCOUNT_FILES = (
+    "GOOGLE_SERVICE_ACCOUNT",
+    "GOOGLE_SERVICE_ACCOUNT_PATH",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+)
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
-def open_store(place: StateBucket) -> "Store":
-    """Return a client of the bucket; `_environment_allows_http` has what it raises."""
+def open_store(place: StateBucket, patience_s: float = 0.0) -> "Store":
+    """Return a client of the bucket; `_environment_allows_http` has what it raises.
+
+    With patience it sends a request again until that time is over, also where a connection is
+    refused; otherwise a few times.
+    """
     from obstore.store import AzureStore, GCSStore, S3Store
 
     opened: Any
@@ -54,9 +66,21 @@ def open_store(place: StateBucket) -> "Store":
             "connect_timeout": _CONNECT_TIMEOUT,
             "timeout": _REQUEST_TIMEOUT,
         },
-        retry_config={"max_retries": _RETRIES},
+        retry_config=_patient_retries(patience_s) if patience_s else {"max_retries": _RETRIES},
     )
     return store
+
+
+def _patient_retries(patience_s: float) -> "RetryConfig":
+    return {
+        "max_retries": 1000,  # more than fit into the time, which is what ends them
+        "retry_timeout": timedelta(seconds=patience_s),
+        "backoff": {
+            "init_backoff": timedelta(milliseconds=200),
+            "max_backoff": _LONGEST_BACKOFF,
+            "base": 2,
+        },
+    }
 
 
 def _environment_allows_http(place: StateBucket) -> bool:
@@ -71,13 +95,31 @@ def _environment_allows_http(place: StateBucket) -> bool:
     flag = f"{_VARIABLE_PREFIXES[place.service]}_ALLOW_HTTP"
     if place.allow_http or os.environ.get(flag, "").lower() in _TRUE:
         return True
-    names = [each for each in _ENDPOINT_VARIABLES[place.service] if os.environ.get(each)]
-    endpoint = os.environ[names[0]] if names else ""
+    name, endpoint = _environment_endpoint(place.service)
     if not endpoint.startswith("http://"):
         return False
     if is_loopback(endpoint):
         return True
     raise StateError(
-        f"{names[0]} is {endpoint}: the state would be sent in clear to another machine.",
+        f"{name} is {endpoint}: the state would be sent in clear to another machine.",
         f"Use https://, or set {flag}=true.",
     )
+
+
+def _environment_endpoint(service: ObjectService) -> tuple[str, str]:
+    """Return what obstore takes the endpoint from, and the endpoint; "" for none."""
+    if service is ObjectService.GCS:
+        return "gcs_base_url of the service account", _service_account_endpoint()
+    names = [each for each in _ENDPOINT_VARIABLES[service] if os.environ.get(each)]
+    return (names[0], os.environ[names[0]]) if names else ("", "")
+
+
+def _service_account_endpoint() -> str:
+    """Return the address in the service account; obstore reports one that cannot be read."""
+    text = os.environ.get("GOOGLE_SERVICE_ACCOUNT_KEY", "")
+    files = [os.environ[each] for each in _SERVICE_ACCOUNT_FILES if os.environ.get(each)]
+    try:
+        found = json.loads(text or (Path(files[0]).read_bytes() if files else "{}"))
+        return str(found.get("gcs_base_url") or "")
+    except (OSError, ValueError, AttributeError):
+        return ""

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +27,13 @@ from kplan.model.errors import (
     StateLockedError,
 )
 from kplan.state.object_client import open_store
+from kplan.state.object_failure import (
+    CREDENTIAL_HINTS,
+    failure_reason,
+    is_http_refused,
+    is_refused,
+    lacks_bucket,
+)
 
 if TYPE_CHECKING:
     from kplan.state.object_client import Store
@@ -38,26 +46,8 @@ _ORPHAN_AGE = timedelta(days=1)
 _MAX_ORPHANS = 50
 _NO_ANSWER = "no answer came"
 
-_REFUSED_MARKS = (
-    *("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "AuthorizationFailure"),
-    *("AuthenticationFailed", "403 Forbidden", "401 Unauthorized"),
-    "Error performing token request",
-)
-_NO_BUCKET_MARKS = ("NoSuchBucket", "ContainerNotFound", "The specified bucket does not exist")
-_CREDENTIAL_HINTS: Mapping[ObjectService, str] = {
-    ObjectService.S3: (
-        "Check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the user needs "
-        "s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket."
-    ),
-    ObjectService.GCS: (
-        "Check GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_SERVICE_ACCOUNT_KEY; the account needs the "
-        "role Storage Object User."
-    ),
-    ObjectService.AZURE: (
-        "Check AZURE_STORAGE_ACCOUNT_KEY, AZURE_STORAGE_SAS_TOKEN or the variables of a service "
-        "principal; it needs the role Storage Blob Data Contributor."
-    ),
-}
+_PATIENCE_S = 60.0
+"""For how long an outage is waited out of a store that has answered this run before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +83,9 @@ class ObjectRecords:
                 "Install it: pip install 'kplan[objects]'",
             )
         self._place = place
-        self._store_: Store | None = None
+        self._clients: dict[float, Store] = {}
+        self._has_answered = False
+        self._failing_since: dict[bool, float] = {}  # of reads, and of writes
         self._claimed: tuple[_Index, _Version] | None = None
         self._objects: dict[str, bytes] = {}
 
@@ -203,7 +195,7 @@ class ObjectRecords:
             try:
                 answer = obstore.get(self._store(), self._place.key)
             except FileNotFoundError as failure:
-                if _lacks_bucket(failure):
+                if lacks_bucket(failure):
                     raise
                 return None
             version = _version(answer.meta["e_tag"], answer.meta["version"])
@@ -219,19 +211,19 @@ class ObjectRecords:
         )
 
         mode: Any = "create" if version is None else version
-        with self._told_errors():
+        with self._told_errors(is_write=True):
             try:
                 result = obstore.put(
-                    self._store(), self._place.key, _encode_index(index), mode=mode
+                    self._store(is_write=True), self._place.key, _encode_index(index), mode=mode
                 )
             except (AlreadyExistsError, PreconditionError) as failure:
                 raise UncertainWriteError("another writer came between") from failure
             except FileNotFoundError as failure:
-                if version is None or _lacks_bucket(failure):
+                if version is None or lacks_bucket(failure):
                     raise
                 raise UncertainWriteError("the index was deleted") from failure
             except GenericError as failure:
-                if _is_refused(failure):
+                if is_refused(failure):
                     raise
                 raise UncertainWriteError(_NO_ANSWER) from failure
         return _version(result["e_tag"], result["version"])
@@ -251,8 +243,8 @@ class ObjectRecords:
         import obstore
 
         name = f"{self._place.key}.records/{uuid.uuid4().hex}"
-        with self._told_errors():
-            obstore.put(self._store(), name, value)
+        with self._told_errors(is_write=True):
+            obstore.put(self._store(is_write=True), name, value)
         self._objects[name] = value
         return name
 
@@ -281,63 +273,79 @@ class ObjectRecords:
         old = [str(each["path"]) for each in found if each["last_modified"] < before]
         self._remove_objects(set([each for each in old if each not in named][:_MAX_ORPHANS]))
 
-    def _store(self) -> "Store":
-        if self._store_ is None:
-            self._store_ = open_store(self._place)
-        return self._store_
+    def _store(self, *, is_write: bool = False) -> "Store":
+        """Return a client; a store that has answered is given time to come back.
+
+        One that never did is not: its address is probably wrong. Nor is one for which an outage has
+        been waited out already, because what follows a failure is the end of the run.
+        """
+        patience = _PATIENCE_S if self._has_answered else 0.0
+        since = self._failing_since.get(is_write)
+        if since is not None and time.monotonic() - since > _PATIENCE_S / 2:
+            patience = 0.0
+        if patience not in self._clients:
+            self._clients[patience] = open_store(self._place, patience)
+        return self._clients[patience]
 
     @contextmanager
-    def _told_errors(self, *, passes_missing: bool = False) -> Iterator[None]:
+    def _told_errors(
+        self, *, passes_missing: bool = False, is_write: bool = False
+    ) -> Iterator[None]:
         from obstore.exceptions import (
             BaseError,
             PermissionDeniedError,
             UnauthenticatedError,
         )
 
+        began = time.monotonic()
         try:
             yield
+            self._has_answered = True
+            self._failing_since.pop(is_write, None)
         except FileNotFoundError as failure:
-            if passes_missing and not _lacks_bucket(failure):
+            if passes_missing and not lacks_bucket(failure):
                 raise
+            kind = "container" if self._place.service is ObjectService.AZURE else "bucket"
             raise StateError(
-                f"The bucket {self._place.bucket}, which stores the state, does not exist.",
+                f"The {kind} {self._place.bucket}, which stores the state, does not exist.",
                 "Create it, with versioning, before the first apply.",
             ) from failure
+        except UncertainWriteError as failure:
+            if str(failure) == _NO_ANSWER:
+                self._failing_since.setdefault(is_write, began)
+            raise
         except (PermissionDeniedError, UnauthenticatedError) as failure:
-            raise self._refused_error() from failure
+            raise self._refused_error(failure) from failure
         except BaseError as failure:
-            if _is_refused(failure):
-                raise self._refused_error() from failure
+            if is_refused(failure):
+                raise self._refused_error(failure) from failure
+            self._failing_since.update(
+                dict.fromkeys((True, False), self._failing_since.get(is_write, began))
+            )
             raise self._unreachable_error(failure) from failure
 
     def _unreachable_error(self, failure: BaseException) -> ObjectStoreUnreachableError:
+        if is_http_refused(failure):
+            return ObjectStoreUnreachableError(
+                f"The address of {self.location} is http://, which is not allowed.",
+                "Use https://, or set allow_http = true in the state block.",
+            )
         return ObjectStoreUnreachableError(
-            f"{self.location} does not answer: {_first_line(failure)}",
+            f"{self.location} does not answer: {failure_reason(failure)}.",
             "Check region and endpoint in the state block, and the network.",
         )
 
-    def _refused_error(self) -> ObjectStoreAuthError:
+    def _refused_error(self, failure: BaseException) -> ObjectStoreAuthError:
         return ObjectStoreAuthError(
-            f"{self.location} cannot be read or written with these credentials.",
-            _CREDENTIAL_HINTS[self._place.service],
+            f"{self.location} cannot be read or written with these credentials: "
+            f"{failure_reason(failure)}.",
+            CREDENTIAL_HINTS[self._place.service],
         )
 
 
 def _version(e_tag: str | None, version: str | None) -> _Version:
     values = {"e_tag": e_tag, "version": version}
     return {name: each for name, each in values.items() if each is not None}
-
-
-def _lacks_bucket(failure: Exception) -> bool:
-    return any(mark in str(failure) for mark in _NO_BUCKET_MARKS)
-
-
-def _is_refused(failure: Exception) -> bool:
-    return any(mark in str(failure) for mark in _REFUSED_MARKS)
-
-
-def _first_line(failure: BaseException) -> str:
-    return str(failure).strip().partition("\n")[0]
 
 
 def _encode_index(index: _Index) -> bytes:

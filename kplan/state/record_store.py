@@ -5,7 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kplan.cluster.topology import Records
-from kplan.model.errors import ClusterError, StateCorruptError, StateError
+from kplan.model.errors import (
+    ClusterError,
+    ObjectStoreAuthError,
+    ObjectStoreUnreachableError,
+    StateCorruptError,
+    StateError,
+)
 from kplan.model.plan import Plan
 from kplan.model.state import State, StateVersion
 from kplan.model.version import VERSION
@@ -93,10 +99,21 @@ class RecordSink:
         except ClusterError as failure:
             raise StateError(
                 f"The journal cannot be written: {failure.detail} Nothing more was sent.",
-                "Once the cluster answers again: kplan apply -resume",
+                _resume_hint(failure),
             ) from failure
         self._part_count += len(pieces)
         self._buffer = b""
+
+
+def _resume_hint(failure: ClusterError) -> str:
+    """Name the party that has to be repaired: the state may be elsewhere than on the cluster."""
+    match failure:
+        case ObjectStoreUnreachableError():
+            return "Once the object store answers again: kplan apply -resume"
+        case ObjectStoreAuthError():
+            return f"{failure.hint} Then: kplan apply -resume"
+        case _:
+            return "Once the cluster answers again: kplan apply -resume"
 
 
 def _journal_record_names(view: RecordView) -> list[str]:

@@ -2,11 +2,14 @@
 
 import base64
 import os
+import re
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -31,7 +34,7 @@ from kplan.state.record_store import RecordStore
 from tests.object_buckets import SERVICES
 from tests.object_servers import cutting_proxy
 from tests.object_services import gcs_credentials
-from tests.unit.state.state_builders import owned, state
+from tests.unit.state.state_builders import creation, owned, plan, state
 
 
 @pytest.fixture(params=SERVICES)
@@ -119,6 +122,7 @@ def test_a_server_that_answers_no_write_is_told(
     with cutting_proxy(f"http://{address.netloc}") as proxy:
         monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials(proxy.address))
         proxy.drops_puts = True
+        monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 2.0)
         records = ObjectRecords(replace(bucket, endpoint=f"{proxy.address}{address.path}"))
         with pytest.raises(ObjectStoreUnreachableError, match="does not answer"):
             records.claim()
@@ -126,7 +130,8 @@ def test_a_server_that_answers_no_write_is_told(
 
 
 def test_a_bucket_that_does_not_exist_is_named(bucket: StateBucket) -> None:
-    with pytest.raises(StateError, match="The bucket absent, which stores the state, does not"):
+    kind = "container" if bucket.service is ObjectService.AZURE else "bucket"
+    with pytest.raises(StateError, match=f"The {kind} absent, which stores the state, does not"):
         ObjectRecords(replace(bucket, bucket="absent")).claim()
 
 
@@ -135,16 +140,93 @@ def test_wrong_credentials_are_told(bucket: StateBucket, monkeypatch: pytest.Mon
         pytest.skip("fake-gcs-server takes any credentials")
     monkeypatch.setattr("moto.core.responses.settings.INITIAL_NO_AUTH_ACTION_COUNT", 0)
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", base64.b64encode(b"another").decode())
-    with pytest.raises(ObjectStoreAuthError, match="cannot be read or written with these"):
+    with pytest.raises(ObjectStoreAuthError, match="cannot be read or written with these") as told:
         ObjectRecords(bucket).read()
+    code = "AuthorizationFailure" if bucket.service is ObjectService.AZURE else "InvalidAccessKeyId"
+    assert f"credentials: {code}: " in told.value.detail
 
 
 def test_a_server_that_is_away_is_told(
     bucket: StateBucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials("http://127.0.0.1:1"))
-    with pytest.raises(ObjectStoreUnreachableError, match="does not answer"):
+    with pytest.raises(ObjectStoreUnreachableError, match="does not answer") as told:
         ObjectRecords(replace(bucket, endpoint="http://127.0.0.1:1")).claim()
+    assert re.search(
+        r"answer: Connection refused \(after 2 retries in \d+ ms\)\.$", told.value.detail
+    )
+
+
+def test_a_store_that_has_answered_is_given_time_to_come_back(
+    bucket: StateBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restart of the server ended an apply after 0.3 s; what hung was waited for."""
+    address = urlsplit(bucket.endpoint)
+    target = f"http://{address.netloc}"
+    with ExitStack() as stack:
+        with cutting_proxy(target) as proxy:
+            monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials(proxy.address))
+            place = replace(bucket, endpoint=f"{proxy.address}{address.path}")
+            mine = RecordTransaction(ObjectRecords(place))
+            mine.update(lambda _: {"begun": b"1"})
+        port = proxy.server_address[1]
+        back = threading.Timer(4, lambda: stack.enter_context(cutting_proxy(target, port)))
+        back.start()
+        mine.update(lambda _: {"a": b"x" * 5000})
+        back.join()
+    assert ObjectRecords(bucket).read() == {"begun": b"1", "a": b"x" * 5000}
+
+
+def test_an_outage_is_waited_out_once(bucket: StateBucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows a failure, such as the release of the lock, does not wait as long again."""
+    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 3.0)
+    address = urlsplit(bucket.endpoint)
+    with cutting_proxy(f"http://{address.netloc}") as proxy:
+        monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials(proxy.address))
+        mine = store(replace(bucket, endpoint=f"{proxy.address}{address.path}"))
+        lock = mine.hold_lock(current_holder("apply"), 0, lambda _: None)
+        lock.__enter__()
+        journal = mine.open_journal(plan(creation("a")))
+        writer = journal.__enter__()
+    began = time.monotonic()
+    with pytest.raises(StateError, match=r"retries in \d+ m?s\)\. Nothing more was sent") as told:
+        writer.on_state_write(2)
+    assert 2 < time.monotonic() - began < 8
+    assert told.value.hint == "Once the object store answers again: kplan apply -resume"
+    began = time.monotonic()
+    lock.__exit__(None, None, None)
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("service", "variable", "value", "said"),
+    [
+        ("gcs", "GOOGLE_APPLICATION_CREDENTIALS", "/absent.json", "No such file or directory"),
+        ("gcs", "GOOGLE_SERVICE_ACCOUNT_KEY", "{bad", "Unable to decode service account file"),
+        ("azure", "AZURE_STORAGE_ACCOUNT_KEY", "not base64!", "Invalid Access Key"),
+    ],
+)
+def test_credentials_that_cannot_be_parsed_are_told_as_credentials(
+    monkeypatch: pytest.MonkeyPatch, service: str, variable: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    place = StateBucket("states", "a", service=ObjectService(service), account="acme")
+    with pytest.raises(ObjectStoreAuthError, match=said) as told:
+        ObjectRecords(place).read()
+    assert variable in told.value.hint
+
+
+def test_plain_http_in_a_service_account_is_refused_unless_it_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials("http://gcs.invalid:4443"))
+    place = StateBucket("states", "a", service=ObjectService.GCS)
+    with pytest.raises(StateError, match="sent in clear") as told:
+        ObjectRecords(place).read()
+    assert told.value.hint == "Use https://, or set GOOGLE_ALLOW_HTTP=true."
+    monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials("http://127.0.0.1:1"))
+    with pytest.raises(ObjectStoreUnreachableError, match="Connection refused"):
+        ObjectRecords(place).read()
 
 
 def test_a_state_moves_from_a_file_to_the_bucket_and_back(
