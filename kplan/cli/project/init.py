@@ -17,8 +17,8 @@ from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import has_errors
-from kplan.model.errors import UsageError
+from kplan.model.diagnostic import Diagnostic, Severity, has_errors
+from kplan.model.errors import ClusterError, UsageError
 from kplan.model.version import VERSION
 from kplan.workflow.ports import Project
 
@@ -226,6 +226,7 @@ class PipelineOptions:
     ("kplan init -ci=gitlab", "Write a GitLab pipeline; in an existing project only that."),
     ("kplan init -install=./dist/kplan.whl", "Let the pipeline install a wheel of the repository."),
     ("kplan init -install=image:registry.example/kplan:1.0", "Let the pipeline run in an image."),
+    ("kplan init -backend=false", "Do not contact the place of the state."),
     ("kplan -chdir=topics init", "Work in another folder."),
 )
 def init(
@@ -235,13 +236,23 @@ def init(
     trust: TrustOptions,
     modules: ModuleOptions,
     pipeline: PipelineOptions,
+    *,
+    backend: Annotated[
+        bool,
+        typer.Option(
+            "--backend/--no-backend", help="Check that the place of the state can be read."
+        ),
+    ] = True,
 ) -> int:
     """Write the files of a new project, or check an existing one.
 
     In a folder without configuration files kplan writes an example configuration, .gitignore,
     pre-commit hooks and a pipeline. Existing files are not overwritten. In other folders kplan
     fetches modules as kplan get does, validates the configuration and shows the place of the state.
-    There are no plugins to install, and without modules from elsewhere no network is used.
+    A state in a bucket or a topic is read once, so that wrong credentials or a missing bucket are
+    found here; -backend=false leaves that out. A cluster that does not answer is only a warning.
+    There are no plugins to install, and with -backend=false and without modules from elsewhere no
+    network is used.
     """
     from kplan.cli.wiring import build_project as located  # noqa: PLC0415 - help needs none of these
     from kplan.config.state_block import find_state_location  # noqa: PLC0415
@@ -249,6 +260,7 @@ def init(
     from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
 
     ci, install = pipeline.ci, pipeline.install
+    is_new = is_new_project(Path.cwd())  # its connection is still to be filled in
     written = _write_project(ci, install)
     project = located(session, states, inputs, trust)
     installed = install_modules(session, project, modules)
@@ -258,6 +270,8 @@ def init(
         return ExitCode.ERROR
     location = find_state_location(project.folder, project.inputs, KINDS)
     shelf = location.topic or location.bucket
+    if shelf and backend and not is_new:
+        _check_backend(session, project, is_cluster=location.topic is not None)
     has_pipeline = ci not in {None, Pipeline.NONE}
     for each in _pipeline_notes(project, written, install, is_kept=not has_pipeline or bool(shelf)):
         session.terminal.write_stderr(f"Note: {each}")
@@ -268,6 +282,31 @@ def init(
         f"Resources: {len(found.resources):,}\n{installed}State: {place}"
     )
     return ExitCode.DONE
+
+
+def _check_backend(session: Session, project: Project, *, is_cluster: bool) -> None:
+    """Read the state once, without a lock; nothing is written.
+
+    A cluster may be out of reach of the person who writes the configuration, an object store is
+    not more so than at the next plan.
+
+    Raises:
+        KplanError: the object store cannot be used, or the state that was read is damaged.
+
+    """
+    try:
+        project.store.read_move_note()
+    except ClusterError as failure:
+        if not is_cluster:
+            raise
+        warning = Diagnostic(
+            failure.code,
+            Severity.WARNING,
+            failure.summary,
+            f"The state in {project.store.location} was not checked. {failure.detail}",
+            failure.hint,
+        )
+        show_diagnostics((warning,), session.terminal, sources={})
 
 
 def _pipeline_notes(

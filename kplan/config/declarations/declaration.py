@@ -242,7 +242,18 @@ def _add_terraform(result: ModuleDeclarations, declaration: Declaration) -> None
         if inner.type in {"backend", "cloud"}:
             subject = declaration.origin.range(inner.start, inner.start + len(inner.type))
             detail = f'The block "{inner.type}" is ignored: kplan manages its own state.'
-            result.diagnostics.append(warning("KP195", subject, detail))
+            hint = _backend_hint(inner)
+            result.diagnostics.append(warning("KP195", subject, detail, hint=hint))
+
+
+_STATE_BACKENDS = {"s3": "s3", "gcs": "gcs", "azurerm": "azure"}
+"""The backends of Terraform that a state of kplan can be in as well, with kplan's names."""
+
+
+def _backend_hint(block: ast.Block) -> str:
+    names = (_STATE_BACKENDS.get(each.text, "") for each in block.labels)
+    name = next(names, "")
+    return f'Store the state there with state {{ backend = "{name}" }}.' if name else ""
 
 
 def _add_state(result: ModuleDeclarations, declaration: Declaration) -> None:

@@ -517,3 +517,18 @@ def test_a_sensitive_value_stays_sensitive(tmp_path: Path) -> None:
 def test_another_file_is_refused_with_the_reason(data: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         parse_foreign_values(data)
+
+
+@pytest.mark.parametrize(
+    ("backend", "hint"),
+    [
+        ("s3", 'Store the state there with state { backend = "s3" }.'),
+        ("azurerm", 'Store the state there with state { backend = "azure" }.'),
+        ("remote", ""),
+    ],
+)
+def test_a_backend_of_terraform_is_pointed_to_the_state_block(
+    tmp_path: Path, backend: str, hint: str
+) -> None:
+    found = load_files(tmp_path, {"main.tf": f'terraform {{\n  backend "{backend}" {{}}\n}}\n'})
+    assert [(each.code, each.hint) for each in found.diagnostics] == [("KP195", hint)]

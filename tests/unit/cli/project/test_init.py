@@ -12,6 +12,7 @@ from pre_commit.clientlib import load_config
 from kplan.cli.project.init import PINNED, Pipeline, project_files
 from kplan.cli.run import run
 from tests.docs.test_pipelines import parse, typed
+from tests.object_servers import s3_server
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 Capture = pytest.CaptureFixture[str]
@@ -188,6 +189,45 @@ def test_where_something_is_declared_only_a_pipeline_that_is_asked_for_is_added(
     assert "Wrote Jenkinsfile\n" in desk.run("init", "-ci=jenkins")
     assert there(desk.folder) == {"main.tf", "Jenkinsfile"}
     assert "Jenkinsfile: file exists" in desk.run_failing("init", "-ci=jenkins")
+
+
+STATE_IN_A_BUCKET = """
+provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+state {
+  backend  = "s3"
+  bucket   = "nosuch"
+  key      = "shop"
+  region   = "us-east-1"
+  endpoint = "ENDPOINT"
+}
+"""
+
+
+def test_the_place_of_the_state_is_checked_before_it_is_called_ready(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Terraform's init does; it said that kplan is ready, and the first plan failed."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with s3_server("states") as endpoint:
+        desk.write(STATE_IN_A_BUCKET.replace("ENDPOINT", endpoint))
+        said = desk.run_failing("init")
+        assert "The bucket nosuch, which stores the state, does not exist" in said
+        assert "kplan is ready" in desk.run("init", "-backend=false")
+        desk.write(STATE_IN_A_BUCKET.replace("ENDPOINT", endpoint).replace("nosuch", "states"))
+        assert "kplan is ready" in desk.run("init")
+    desk.write(STATE_IN_A_BUCKET.replace("ENDPOINT", "http://127.0.0.1:1"))
+    assert "[KP925]" in desk.run_failing("init")
+
+
+def test_init_works_without_the_cluster_that_holds_the_state(desk: MemoryCommand) -> None:
+    desk.write(
+        'provider "kafka" {\n  bootstrap_servers = ["127.0.0.1:1"]\n  tls_enabled = false\n}\n'
+        'state {\n  backend = "kafka"\n  key = "shop"\n}\n'
+    )
+    said = desk.run_failing("init", code=0)
+    assert "Warning: Cannot reach the cluster [KP911]" in said
+    assert "was not checked" in said
 
 
 def test_a_pipeline_nobody_knows_is_refused(desk: MemoryCommand) -> None:
