@@ -32,9 +32,13 @@ def provider_schema_json(kinds: Sequence[ResourceKind], provider: Mapping[str, A
     return json_text(schema.provider_schema(kinds, provider))
 
 
-def reference_markdown(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) -> str:
+def reference_markdown(
+    kinds: Sequence[ResourceKind],
+    provider: Mapping[str, Attribute],
+    state: Mapping[str, Attribute],
+) -> str:
     """Write the reference of attributes as a Markdown page."""
-    return schema.reference_page(kinds, provider)
+    return schema.reference_page(kinds, provider, state)
 
 
 def graph_dot(graph: Graph) -> str:

@@ -197,8 +197,8 @@ def write_new_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineOptions:
-    """The pipeline to write."""
+class InitOptions:
+    """The pipeline to write, and whether the place of the state is checked."""
 
     ci: Annotated[
         Pipeline | None,
@@ -218,6 +218,12 @@ class PipelineOptions:
             show_default=PINNED,
         ),
     ] = ""
+    backend: Annotated[
+        bool,
+        typer.Option(
+            "--backend/--no-backend", help="Check that the place of the state can be read."
+        ),
+    ] = True
 
 
 @verb(
@@ -235,14 +241,7 @@ def init(
     states: StateOptions,
     trust: TrustOptions,
     modules: ModuleOptions,
-    pipeline: PipelineOptions,
-    *,
-    backend: Annotated[
-        bool,
-        typer.Option(
-            "--backend/--no-backend", help="Check that the place of the state can be read."
-        ),
-    ] = True,
+    options: InitOptions,
 ) -> int:
     """Write the files of a new project, or check an existing one.
 
@@ -259,7 +258,7 @@ def init(
     from kplan.kinds import KINDS  # noqa: PLC0415
     from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
 
-    ci, install = pipeline.ci, pipeline.install
+    ci, install = options.ci, options.install
     is_new = is_new_project(Path.cwd())  # its connection is still to be filled in
     written = _write_project(ci, install)
     project = located(session, states, inputs, trust)
@@ -270,7 +269,7 @@ def init(
         return ExitCode.ERROR
     location = find_state_location(project.folder, project.inputs, KINDS)
     shelf = location.topic or location.bucket
-    if shelf and backend and not is_new:
+    if shelf and options.backend and not is_new:
         _check_backend(session, project, is_cluster=location.topic is not None)
     has_pipeline = ci not in {None, Pipeline.NONE}
     for each in _pipeline_notes(project, written, install, is_kept=not has_pipeline or bool(shelf)):

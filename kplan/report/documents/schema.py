@@ -229,19 +229,24 @@ _Row = tuple[str, str, str, str]
 _HEAD: _Row = ("Attribute", "Type", "Default", "Description")
 
 
-def reference_page(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) -> str:
-    """Write a Markdown page with a table of attributes for every kind and for the provider."""
+def reference_page(
+    kinds: Sequence[ResourceKind],
+    provider: Mapping[str, Attribute],
+    state: Mapping[str, Attribute],
+) -> str:
+    """Write a Markdown page with a table of attributes for every kind, the provider and state."""
     parts = ["# Blocks and their attributes"]
     for kind in sorted(kinds, key=lambda each: each.name):
         rows = [_field_row(each) for each in schema_fields(kind.schema)]
         parts += [f'## `resource "{kind.name}"`', _kind_description(kind), _table(rows)]
     meta = [(name, "", "", doc) for name, doc in META_ARGUMENTS.items()]
     parts += ["## In every resource block", _table(meta)]
-    arguments = [
-        (name, provider[name].type, "", _attribute_description(provider[name]))
-        for name in sorted(provider)
-    ]
-    parts += ['## `provider "kafka"`', _table(arguments)]
+    for title, arguments in (('provider "kafka"', provider), ("state", state)):
+        rows = [
+            (name, arguments[name].type, "", _attribute_description(arguments[name]))
+            for name in sorted(arguments)
+        ]
+        parts += [f"## `{title}`", _table(rows)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,6 +1,7 @@
 """Use case: describe the language of configurations, for editors, tools and people."""
 
 from kplan.config.declarations.body_schema import BLOCK_SCHEMAS
+from kplan.config.state_schema import STATE_ATTRIBUTES
 from kplan.kafka.settings.key import PROVIDER_SCHEMA
 from kplan.kinds import KINDS
 from kplan.model.errors import UsageError
@@ -23,7 +24,7 @@ def provider_schema() -> str:
 
 def reference_page() -> str:
     """Return the reference of attributes as a Markdown page."""
-    return language.reference_markdown(KINDS, PROVIDER_SCHEMA)
+    return language.reference_markdown(KINDS, PROVIDER_SCHEMA, STATE_ATTRIBUTES)
 
 
 def document_schema(name: str) -> str:

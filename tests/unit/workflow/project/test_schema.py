@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kplan.config.declarations.body_schema import BLOCK_SCHEMAS
+from kplan.config.declarations.body_schema import BLOCK_SCHEMAS, STATE_SCHEMA
 from kplan.kafka.settings.key import ARGUMENT_SETTINGS, PROVIDER_SCHEMA, Setting
 from kplan.kinds import KINDS
 from kplan.kinds.schema import schema_fields
@@ -139,6 +139,13 @@ def test_every_attribute_of_every_block_is_in_the_reference() -> None:
     for name, attribute in PROVIDER_SCHEMA.items():
         assert f"| `{name}` |" in page
         assert attribute.doc.endswith(".")
+
+
+def test_every_argument_of_the_state_block_is_in_the_reference() -> None:
+    _, _, table = reference_page().partition("\n## `state`\n")
+    names = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    assert names == sorted(STATE_SCHEMA.arguments)
+    assert "allow an http:// endpoint on another machine" in table
 
 
 def test_every_argument_that_counts_for_something_is_in_the_reference() -> None:
