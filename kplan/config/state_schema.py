@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kplan.kinds.base import Attribute
+from kplan.kinds.schema import Attribute
 
 STATE_ATTRIBUTES: Mapping[str, Attribute] = {
     "account": Attribute("azure: the storage account. Required there."),
@@ -25,11 +25,11 @@ STATE_ATTRIBUTES: Mapping[str, Attribute] = {
     ),
     "region": Attribute("s3: the region of the bucket. Default: AWS_REGION."),
     "replication_factor": Attribute(
-        "kafka: of the topic, if kplan creates it. Default: 3, or the number of brokers if smaller.",
+        "kafka: of the topic that kplan creates. Default: 3, or the number of brokers if smaller.",
         "number",
     ),
     "topic": Attribute(
         'kafka: the topic, whose name begins with __kplan_. Default: "__kplan_state".'
     ),
 }
-"""Values may refer to variables and locals, but not to resources. Credentials are not among them."""
+"""Values may refer to variables and locals. Credentials are none of them."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -17,8 +18,8 @@ from kplan.cli.terminal import Session
 from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic, Severity, has_errors
-from kplan.model.errors import ClusterError, UsageError
+from kplan.model.diagnostic import Severity, has_errors
+from kplan.model.errors import ClusterError, ConfigError, UsageError
 from kplan.model.version import VERSION
 from kplan.workflow.ports import Project
 
@@ -295,17 +296,19 @@ def _check_backend(session: Session, project: Project, *, is_cluster: bool) -> N
     """
     try:
         project.store.read_move_note()
-    except ClusterError as failure:
+    except (ClusterError, ConfigError) as failure:
         if not is_cluster:
             raise
-        warning = Diagnostic(
-            failure.code,
-            Severity.WARNING,
-            failure.summary,
-            f"The state in {project.store.location} was not checked. {failure.detail}",
-            failure.hint,
-        )
-        show_diagnostics((warning,), session.terminal, sources={})
+        # The connection may be one that only the pipeline has.
+        sources = failure.sources if isinstance(failure, ConfigError) else {}
+        told = [
+            replace(each, severity=Severity.WARNING, detail=f"{_NOT_CHECKED} {each.detail}")
+            for each in failure.diagnostics
+        ]
+        show_diagnostics(told, session.terminal, sources=sources)
+
+
+_NOT_CHECKED = "The state was not checked."
 
 
 def _pipeline_notes(

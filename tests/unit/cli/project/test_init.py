@@ -227,7 +227,10 @@ def test_init_works_without_the_cluster_that_holds_the_state(desk: MemoryCommand
     )
     said = desk.run_failing("init", code=0)
     assert "Warning: Cannot reach the cluster [KP911]" in said
-    assert "was not checked" in said
+    assert "The state was not checked." in said
+    desk.write('state {\n  backend = "kafka"\n  key = "shop"\n}\n')
+    said = desk.run_failing("init", code=0)
+    assert "Warning: Missing connection setting [KP303]" in said
 
 
 def test_a_pipeline_nobody_knows_is_refused(desk: MemoryCommand) -> None:
