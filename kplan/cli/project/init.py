@@ -19,7 +19,13 @@ from kplan.cli.trust_option import TrustOptions
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Severity, has_errors
-from kplan.model.errors import ClusterError, ConfigError, UsageError
+from kplan.model.errors import (
+    ClusterError,
+    ConfigError,
+    ObjectStoreAuthError,
+    ObjectStoreUnreachableError,
+    UsageError,
+)
 from kplan.model.version import VERSION
 from kplan.workflow.ports import Project
 
@@ -259,9 +265,8 @@ def init(
     from kplan.kinds import KINDS  # noqa: PLC0415
     from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
 
-    ci, install = options.ci, options.install
     is_new = is_new_project(Path.cwd())  # its connection is still to be filled in
-    written = _write_project(ci, install)
+    written = _write_project(options.ci, options.install)
     project = located(session, states, inputs, trust)
     installed = install_modules(session, project, modules)
     found = validate_project(project)
@@ -270,10 +275,9 @@ def init(
         return ExitCode.ERROR
     location = find_state_location(project.folder, project.inputs, KINDS)
     shelf = location.topic or location.bucket
-    if shelf and options.backend and not is_new:
-        _check_backend(session, project, is_cluster=location.topic is not None)
-    has_pipeline = ci not in {None, Pipeline.NONE}
-    for each in _pipeline_notes(project, written, install, is_kept=not has_pipeline or bool(shelf)):
+    _check_backend(session, project, is_wanted=bool(shelf) and options.backend and not is_new)
+    is_kept = bool(shelf) or options.ci in {None, Pipeline.NONE}
+    for each in _pipeline_notes(project, written, options.install, is_kept=is_kept):
         session.terminal.write_stderr(f"Note: {each}")
     place = str(shelf) if shelf else f"{project.file_store.location}{_owned_text(project)}"
     session.terminal.write_stdout(
@@ -284,7 +288,7 @@ def init(
     return ExitCode.DONE
 
 
-def _check_backend(session: Session, project: Project, *, is_cluster: bool) -> None:
+def _check_backend(session: Session, project: Project, *, is_wanted: bool) -> None:
     """Read the state once, without a lock; nothing is written.
 
     A cluster may be out of reach of the person who writes the configuration, an object store is
@@ -294,10 +298,13 @@ def _check_backend(session: Session, project: Project, *, is_cluster: bool) -> N
         KplanError: the object store cannot be used, or the state that was read is damaged.
 
     """
+    trust = project.inputs.trust
+    if not is_wanted or (trust is not None and trust.ref is None):
+        return  # without a trusted checkout nothing says where the state is
     try:
         project.store.read_move_note()
     except (ClusterError, ConfigError) as failure:
-        if not is_cluster:
+        if isinstance(failure, ObjectStoreUnreachableError | ObjectStoreAuthError):
             raise
         # The connection may be one that only the pipeline has.
         sources = failure.sources if isinstance(failure, ConfigError) else {}

@@ -29,20 +29,11 @@ def status(
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.state.lock import liveness_text  # noqa: PLC0415
-    from kplan.state.lock_holder import silence_s  # noqa: PLC0415
 
     store = build_project(session, states, inputs).store
     found, place = store.lock_status(), store.location
     if json_:
-        holder = asdict(found.holder) if found.holder else None
-        facts = {
-            "state": place,
-            "locked": found.is_held,
-            "dead": found.is_dead,
-            "alive": _is_alive(found),
-            "seen_s_ago": round(silence_s(found.holder)) if found.holder else None,
-        }
-        session.terminal.write_stdout(json.dumps({**facts, "holder": holder}, indent=2))
+        session.terminal.write_stdout(json.dumps(_lock_facts(place, found), indent=2))
     elif found.is_held:
         who = "by an unknown run."
         if found.holder:
@@ -54,6 +45,19 @@ def status(
     else:
         session.terminal.write_stdout(f"The state in {place} is not locked.")
     return ExitCode.DONE
+
+
+def _lock_facts(place: str, found: "LockStatus") -> dict[str, object]:
+    from kplan.state.lock_holder import silence_s  # noqa: PLC0415 - help needs it not
+
+    return {
+        "state": place,
+        "locked": found.is_held,
+        "dead": found.is_dead,
+        "alive": _is_alive(found),
+        "seen_s_ago": round(silence_s(found.holder)) if found.holder else None,
+        "holder": asdict(found.holder) if found.holder else None,
+    }
 
 
 def _is_alive(found: "LockStatus") -> bool | None:
