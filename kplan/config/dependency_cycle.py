@@ -1,7 +1,7 @@
 """Cycles that blocks form by `depends_on`, which evaluation does not follow."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import groupby
 
@@ -25,6 +25,8 @@ from kplan.model.diagnostic import Diagnostic, SourceRange
 
 _DEPENDS_ON = "depends_on"
 _MAX_NODES = 100_000
+_MAX_HOPS = 12
+"""More blocks of a cycle are counted, not named."""
 _CLOSE = " (close)"
 """A module twice: what it contains depends on its block, and whoever names it on its contents."""
 
@@ -46,37 +48,41 @@ def dependency_cycle_problems(root: RootModule) -> Iterator[Diagnostic]:
     if not graph.dependencies:
         return
     circular = cycle_edges(graph.edges)
-    references = cycle_edges(graph.edges - graph.dependencies.keys())
-    found: set[str] = set()
-    for edge in sorted(circular & graph.dependencies.keys(), key=graph.dependencies.__getitem__):
-        way = _shortest_way(circular, edge)
-        if found.isdisjoint(way) and not any(each in references for each in _pairs(way)):
-            yield _cycle_error(graph, edge, way)
-        found.update(way)
-
-
-def _pairs(way: Sequence[str]) -> Iterable[Edge]:
-    return zip(way, (*way[1:], way[0]), strict=True)
-
-
-def _shortest_way(edges: Iterable[Edge], edge: Edge) -> tuple[str, ...]:
-    """Return the nodes of the shortest cycle with an edge, beginning with its start."""
     following: dict[str, list[str]] = {}
-    for start, end in sorted(edges):
+    for start, end in sorted(circular):
         following.setdefault(start, []).append(end)
-    goal, first = edge
+    by_reference = {
+        node for edge in cycle_edges(graph.edges - graph.dependencies.keys()) for node in edge
+    }
+    seen: set[str] = set()
+    for edge in sorted(circular & graph.dependencies.keys(), key=graph.dependencies.__getitem__):
+        if edge[0] in seen:
+            continue  # as Terraform: one error for all that depend on each other
+        before = _search(following, edge[1])
+        seen |= before.keys()
+        if by_reference.isdisjoint(before):
+            yield _cycle_error(graph, edge, _way(before, edge))
+
+
+def _search(following: Mapping[str, Sequence[str]], first: str) -> dict[str, str]:
+    """Return all nodes on cycles with this one, each with the one before it, "" for the first."""
     before = {first: ""}
     pending = deque([first])
-    while goal not in before:
+    while pending:
         node = pending.popleft()
         for each in following.get(node, ()):
             if each not in before:
                 before[each] = node
                 pending.append(each)
-    way = [goal]
+    return before
+
+
+def _way(before: Mapping[str, str], edge: Edge) -> tuple[str, ...]:
+    """Return the nodes of the shortest cycle with an edge, beginning with its start."""
+    way = [edge[0]]
     while before[way[-1]]:
         way.append(before[way[-1]])
-    return goal, *reversed(way[1:])
+    return edge[0], *reversed(way[1:])
 
 
 def _cycle_error(graph: "_DependencyGraph", edge: Edge, way: Sequence[str]) -> Diagnostic:
@@ -85,7 +91,10 @@ def _cycle_error(graph: "_DependencyGraph", edge: Edge, way: Sequence[str]) -> D
     hops = [name for name, _ in groupby([*names, names[0]])]
     if len(hops) == 1:
         return error("KP145", subject, f"{names[0]} depends on itself.", hint=_REMOVE_HINT)
-    chain = " -> ".join(hops)
+    shown = hops
+    if len(hops) > _MAX_HOPS:
+        shown = [*hops[: _MAX_HOPS - 1], f"{len(hops) - _MAX_HOPS:,} more", hops[0]]
+    chain = " -> ".join(shown)
     return error(
         "KP145",
         subject,
@@ -93,7 +102,7 @@ def _cycle_error(graph: "_DependencyGraph", edge: Edge, way: Sequence[str]) -> D
         hint=_REMOVE_HINT,
         related=tuple(
             (name, graph.declared_at[each])
-            for name, each in zip(names[1:], way[1:], strict=True)
+            for name, each in zip(names[1:_MAX_HOPS], way[1:_MAX_HOPS], strict=True)
             if each in graph.declared_at
         ),
     )
