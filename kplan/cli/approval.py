@@ -33,8 +33,12 @@ kplan will delete topic {} with all its records and create it again, empty.
   Enter the name: """
 
 
-def check_can_approve(session: Session, *, auto_approve: bool, may_ask: bool) -> None:
+def check_can_approve(
+    session: Session, *, auto_approve: bool, may_ask: bool, takes_plan: bool = True
+) -> None:
     """Raise UsageError before any work if approval is not possible.
+
+    `takes_plan` says that a saved plan may be applied in place of it.
 
     Raises:
         UsageError: without a terminal, or with `-input=false`, and without `-auto-approve`.
@@ -43,6 +47,8 @@ def check_can_approve(session: Session, *, auto_approve: bool, may_ask: bool) ->
     if auto_approve or (may_ask and session.terminal.can_ask):
         return
     reason = approval_obstacle(session, may_ask=may_ask)
+    if not takes_plan:
+        raise UsageError(f"{reason}: approval is not possible; use -auto-approve.")
     raise UsageError(
         f"{reason}: approval is not possible; use -auto-approve or a saved plan.",
         hint="Run kplan plan -out=FILE, review the plan, and run kplan apply FILE.",

@@ -159,7 +159,9 @@ def run_record_deletion(session: Session, options: RecordDeletionOptions) -> int
     if options.needs_approval:
         if options.output.json:
             raise UsageError("-json requires -auto-approve or -dry-run because kplan cannot ask.")
-        approval.check_can_approve(session, auto_approve=False, may_ask=options.inputs.input)
+        approval.check_can_approve(
+            session, auto_approve=False, may_ask=options.inputs.input, takes_plan=False
+        )
     with show_progress(session.terminal) as progress:
 
         def approve(plan: RecordDeletionPlan) -> bool:

@@ -85,7 +85,9 @@ def unclean(  # noqa: PLR0913 - each is an option, and two of them guard
             "An unclean election loses the records that the new leader does not have.",
             hint="Start a broker with an in-sync replica, or use -allow-unclean.",
         )
-    approval.check_can_approve(session, auto_approve=auto_approve, may_ask=inputs.input)
+    approval.check_can_approve(
+        session, auto_approve=auto_approve, may_ask=inputs.input, takes_plan=False
+    )
     keys = _selected_partitions(session, inputs, ask, (file, all_), ElectionType.UNCLEAN)
     if keys and not auto_approve:
         session.terminal.write_stderr("\n".join(f"{name}:{number}" for name, number in keys[:100]))

@@ -100,7 +100,9 @@ def run_reassignment(
     """
     inputs, states = where
     if not (what.auto_approve or what.dry_run):
-        approval.check_can_approve(session, auto_approve=False, may_ask=inputs.input)
+        approval.check_can_approve(
+            session, auto_approve=False, may_ask=inputs.input, takes_plan=False
+        )
     planning = PlanningOptions(
         policy=what.policy, override=what.override, allow_python=what.allow_python
     )

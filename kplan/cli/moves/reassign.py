@@ -102,7 +102,9 @@ def cancel(  # noqa: PLR0913 - each is an option
             "kplan reassign cancel requires either FILE or -all.",
             hint="Use -all to cancel every reassignment in progress.",
         )
-    approval.check_can_approve(session, auto_approve=auto_approve or not all_, may_ask=inputs.input)
+    approval.check_can_approve(
+        session, auto_approve=auto_approve or not all_, may_ask=inputs.input, takes_plan=False
+    )
     partitions = read_partitions(Path(file)) if file else None
     _report_lock_holder(session, inputs, states)
     if all_ and not auto_approve:

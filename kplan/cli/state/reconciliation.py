@@ -69,7 +69,10 @@ def run_rebuild(session: Session, options: RebuildOptions) -> int:
     """
     if not options.dry_run:
         approval.check_can_approve(
-            session, auto_approve=options.auto_approve, may_ask=options.inputs.input
+            session,
+            auto_approve=options.auto_approve,
+            may_ask=options.inputs.input,
+            takes_plan=False,
         )
     seen: list[RebuildProposal] = []
     with show_progress(session.terminal) as progress:

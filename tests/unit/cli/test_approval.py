@@ -61,6 +61,15 @@ def test_without_anybody_to_ask_it_fails_before_any_work(someone: Session, reaso
     approval.check_can_approve(someone, auto_approve=True, may_ask=True)
 
 
+def test_what_no_plan_is_saved_for_is_approved_by_the_option_alone() -> None:
+    with pytest.raises(UsageError) as told:
+        approval.check_can_approve(
+            session(at="nobody's"), auto_approve=False, may_ask=True, takes_plan=False
+        )
+    assert str(told.value).endswith("approval is not possible; use -auto-approve.")
+    assert told.value.hint == ""
+
+
 def test_input_false_forbids_to_ask_even_at_a_terminal() -> None:
     with pytest.raises(UsageError, match="Input is disabled"):
         approval.check_can_approve(session(), auto_approve=False, may_ask=False)
