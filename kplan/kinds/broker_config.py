@@ -71,7 +71,7 @@ class BrokerConfig:
             "Sensitive configs; their values are never shown.", "map(string)", is_sensitive=True
         ),
     ] = field(default_factory=dict, repr=False)
-    marks: Annotated[ConfigMap, InternalField(is_mark=True)] = field(
+    marks: Annotated[ConfigMap, InternalField(is_reviewed=False)] = field(
         default_factory=dict, repr=False
     )
     owned_keys: Annotated[tuple[str, ...], InternalField()] = ()

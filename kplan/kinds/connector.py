@@ -61,7 +61,7 @@ class KafkaConnector:
     state: Annotated[str, Attribute("What it is to be. Default: running.", choices=STATES)] = (
         RUNNING
     )
-    marks: Annotated[ConfigMap, InternalField(is_mark=True)] = field(
+    marks: Annotated[ConfigMap, InternalField(is_reviewed=False)] = field(
         default_factory=dict, repr=False
     )
 

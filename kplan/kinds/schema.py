@@ -33,11 +33,11 @@ class Attribute:
 class InternalField:
     """Marks, in `Annotated[...]`, a field that is neither declared nor shown.
 
-    It holds what only kplan knows of an object, for the next plan: the state keeps it. A mark of a
-    secret, or a map of marks, is of no concern to a reviewer, and random.
+    It holds what only kplan knows of an object, for the next plan: the state keeps it. What is not
+    reviewed may change between a plan and its apply, such as the mark of a secret, which is random.
     """
 
-    is_mark: bool = False
+    is_reviewed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ def _internal_names(key: Hashable) -> tuple[str, ...]:
 
 
 @cache
-def _mark_names(key: Hashable) -> frozenset[str]:
-    return frozenset(name for name, each in _internal_fields(key).items() if each.is_mark)
+def _unreviewed_names(key: Hashable) -> frozenset[str]:
+    return frozenset(name for name, each in _internal_fields(key).items() if not each.is_reviewed)
 
 
 def _annotation(hint: object) -> Attribute | InternalField:
@@ -148,7 +148,7 @@ def to_stored_document(value: object) -> dict[str, object]:
 def to_reviewed_document(value: object) -> dict[str, object]:
     """Write the part of a value that an approval covers: as stored, of marks only the owner."""
     found = to_stored_document(value)
-    for name in _mark_names(cast("Hashable", type(value))) & found.keys():
+    for name in _unreviewed_names(cast("Hashable", type(value))) & found.keys():
         marks = found.pop(name)
         if isinstance(marks, Mapping):
             found[name] = sorted(marks)

@@ -50,7 +50,7 @@ class ScramCredential:
     password_wo_version: Annotated[
         str | None, Attribute("Change the version to set password_wo again.")
     ] = None
-    password_mark: Annotated[str, InternalField(is_mark=True)] = field(default="", repr=False)
+    password_mark: Annotated[str, InternalField(is_reviewed=False)] = field(default="", repr=False)
 
     @property
     def unset_secret(self) -> Path:

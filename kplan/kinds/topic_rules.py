@@ -248,7 +248,7 @@ class Topic:
     ] = None
     is_generated: Annotated[bool, InternalField()] = False
     moving_to: Annotated[Assignment | None, InternalField()] = None
-    origin: Annotated[Assignment | None, InternalField()] = None
+    origin: Annotated[Assignment | None, InternalField(is_reviewed=False)] = None
     retention_step: Annotated[
         str | None,
         Attribute(

@@ -70,9 +70,9 @@ def _rate_warnings(changes: Sequence[Change], cluster: Cluster) -> Iterator[Diag
     """
     used: set[int] = set()
     for each in changes:
-        stands = getattr(each.before, "replica_assignment", None) or ()
         for number, brokers in added_replicas(each.before, each.after).items():
-            used |= {*brokers, *(stands[number] if number < len(stands) else ())}
+            assert isinstance(each.before, Topic)  # noqa: S101 - only topics move
+            used |= {*brokers, *held_replicas(each.before, number)}
     if not used:
         return
     taken_over = throttled_brokers(
@@ -81,13 +81,14 @@ def _rate_warnings(changes: Sequence[Change], cluster: Cluster) -> Iterator[Diag
     found = cluster.describe()
     live = {each.id for each in found.brokers}
     for broker, rates in sorted(broker_rates(cluster, used & live - taken_over).items()):
-        lowest = min((int(each) for each in rates if each.isdecimal()), default=0)
+        known = [int(each) for each in rates if each.isdecimal()]
+        lowest = f"{min(known):,} bytes/s" if known else "UNKNOWN bytes/s"
         yield Diagnostic(
             "KP217",
             Severity.WARNING,
             SUMMARIES["KP217"],
             f"Broker {broker} has throttle rates that kplan did not set for these moves: "
-            f"{lowest:,} bytes/s. They stay, and limit what is copied to and from the broker in "
+            f"{lowest}. They stay, and limit what is copied to and from the broker in "
             "place of -throttle. With -throttle=0 kplan throttles no replicas.",
             "If a move that was interrupted left them, remove them first: "
             f"{rate_removal_command(broker, found.security_protocol)}",

@@ -7,8 +7,10 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.memory.store import make_brokers
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.kinds.throttle import THROTTLE_RATES
 from kplan.model.plan import BrokerTransfer, Change, Plan, Risk
 from tests.project_harness import ProjectHarness
 
@@ -16,7 +18,15 @@ TOPIC = 'resource "kafka_topic" "a" {{\n  name = "a"\n  replica_assignment = [{}
 
 
 @pytest.fixture
-def turned(tmp_path: Path) -> Callable[..., Plan]:
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster(make_brokers(4)))
+    found.write(TOPIC.format([1, 2]))
+    found.apply()
+    return found
+
+
+@pytest.fixture
+def turned(site: ProjectHarness) -> Callable[..., Plan]:
     """Plan other replicas while those of a partition on brokers 1 and 2 move."""
 
     def plan(first: Replicas, then: Replicas, *stopped: int) -> Plan:
@@ -26,9 +36,6 @@ def turned(tmp_path: Path) -> Callable[..., Plan]:
         site.write(TOPIC.format(list(then)))
         return site.plan().plan
 
-    site = ProjectHarness(tmp_path, MemoryCluster(make_brokers(4)))
-    site.write(TOPIC.format([1, 2]))
-    site.apply()
     site.cluster.set_topic_use("a", TopicUse({0: PartitionUse(0, 10, 0, 2048, 0)}, groups=()))
     site.cluster.slow_reassignments(10**6)
     return plan
@@ -72,3 +79,27 @@ def test_a_revert_to_a_broker_that_is_down_is_no_move_to_it(
     plan = turned((3, 1), (1, 2), 2)
     assert plan.diagnostics == ()
     assert plan.is_applyable
+
+
+def test_a_reverting_plan_stays_the_same_while_partitions_arrive(tmp_path: Path) -> None:
+    """What is approved is where the replicas go: how far the move is changes from look to look."""
+    site = ProjectHarness(tmp_path, MemoryCluster(make_brokers(4)))
+    site.write(TOPIC.format("[1, 2], [1, 2]"))
+    site.apply()
+    site.cluster.slow_reassignments(10**6)
+    site.cluster.reassign({("a", 0): (3, 4), ("a", 1): (3, 4)})
+    checksum = site.plan().plan.checksum
+    site.cluster.slow_reassignments(0)
+    site.cluster.reassign({("a", 0): (3, 4)})
+    assert len(site.cluster.reassignments()) == 1
+    assert site.plan().plan.checksum == checksum
+
+
+def test_rates_of_the_brokers_that_send_are_warned_of_while_a_move_turns(
+    turned: Callable[..., Plan], site: ProjectHarness
+) -> None:
+    sender = ConfigResource(ConfigScope.BROKER, "2")
+    rates = dict.fromkeys(THROTTLE_RATES, "9000000")
+    site.cluster.seed_settings(configs=[ConfigResourceAlteration(sender, rates)])
+    told = turned((3, 1), (3, 4)).diagnostics
+    assert [(each.code, each.detail.split(" has ")[0]) for each in told] == [("KP217", "Broker 2")]
