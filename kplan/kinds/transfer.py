@@ -15,16 +15,22 @@ _READ_EVERY = 10
 def bytes_left(
     cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
 ) -> Mapping[TopicPartition, int]:
-    """Return the bytes left to copy by partition; {} where sizes cannot be read."""
+    """Return the bytes left to copy by partition, without those whose sizes cannot be read.
+
+    Of a partition whose old replicas are all on brokers that do not answer no size is known.
+    """
+    topics = {name for (name, _), each in moving.items() if each.adding}
     try:
-        sizes = cluster.replica_sizes({name for name, _ in moving}) if moving else {}
+        sizes = cluster.replica_sizes(topics) if topics else {}
     except ClusterError:
         return {}
     found: dict[TopicPartition, int] = {}
     for key, each in moving.items():
         held = sizes.get(key, {})
-        whole = max((held.get(broker, 0) for broker in each.origin), default=0)
-        found[key] = sum(max(0, whole - held.get(broker, 0)) for broker in each.adding)
+        stands = [held[broker] for broker in each.origin if broker in held]
+        if stands or not each.adding:
+            whole = max(stands, default=0)
+            found[key] = sum(max(0, whole - held.get(broker, 0)) for broker in each.adding)
     return found
 
 
@@ -36,11 +42,11 @@ class CopyMeter:
     left: int | None = None
 
     def read(self, cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]) -> int | None:
-        """Return the bytes left as last read, None while nothing moves or sizes are unreadable."""
+        """Return the bytes left as last read, None while nothing moves or one is unknown."""
         if not moving:
             self.looks, self.left = 0, None
         elif self.looks % _READ_EVERY == 0:
             found = bytes_left(cluster, moving)
-            self.left = sum(found.values()) if found else None
+            self.left = sum(found.values()) if found.keys() >= moving.keys() else None
         self.looks += bool(moving)
         return self.left

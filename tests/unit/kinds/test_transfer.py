@@ -2,10 +2,14 @@
 
 from collections.abc import Collection, Mapping
 
+import pytest
+
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
+from kplan.cluster.topology import Reassignment
 from kplan.cluster.usage import PartitionUse, TopicPartition, TopicUse
 from kplan.kinds.reassignment import Reassigner, ReassignmentLimits, TopicTargets
+from kplan.kinds.transfer import CopyMeter, bytes_left
 from kplan.model.errors import InProgress, UnreadableError
 from kplan.model.resource import Identity
 
@@ -43,3 +47,45 @@ def test_a_move_without_the_right_to_sizes_says_nothing_of_bytes() -> None:
         told = mover.advance(held, [TopicTargets("orders", "", {0: (1, 3)})])[Identity("orders")]
         assert isinstance(told, InProgress)
         assert told.bytes_left is None
+
+
+class Silent(MemoryCluster):
+    """A cluster some of whose brokers do not tell sizes."""
+
+    def __init__(self, sizes: Mapping[TopicPartition, Mapping[int, int]]) -> None:
+        super().__init__()
+        self.sizes = sizes
+
+    def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
+        return {key: held for key, held in self.sizes.items() if key[0] in topics}
+
+
+FIRST, SECOND = ("orders", 0), ("orders", 1)
+GROWS = Reassignment((1, 2, 3), adding=(3,), removing=(2,))
+SHRINKS = Reassignment((1, 2), removing=(2,))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "known"),
+    [
+        ({}, {}),
+        ({FIRST: {3: 10}}, {}),
+        ({FIRST: {3: 10}, SECOND: {2: 50}}, {SECOND: 50}),
+        ({FIRST: {2: 50, 3: 10}, SECOND: {2: 0}}, {FIRST: 40, SECOND: 0}),
+    ],
+    ids=["nobody answers", "the new one alone", "one of two", "old ones, and one is empty"],
+)
+def test_no_bytes_are_told_where_no_old_replica_is_known(
+    sizes: Mapping[TopicPartition, Mapping[int, int]], known: Mapping[TopicPartition, int]
+) -> None:
+    """Nothing known is not nothing to copy."""
+    held, moving = Silent(sizes), {FIRST: GROWS, SECOND: GROWS}
+    assert bytes_left(held, moving) == known
+    whole = sum(known.values()) if known.keys() == moving.keys() else None
+    assert CopyMeter().read(held, moving) == whole
+
+
+def test_replicas_that_only_go_have_nothing_to_copy_whoever_answers() -> None:
+    held = Silent({})
+    assert bytes_left(held, {FIRST: SHRINKS}) == {FIRST: 0}
+    assert CopyMeter().read(held, {FIRST: SHRINKS}) == 0

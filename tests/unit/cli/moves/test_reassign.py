@@ -187,6 +187,19 @@ def test_status_tells_how_far_each_partition_is(desk: MemoryCommand) -> None:
     assert {row["status"] for row in found["tables"]["partitions"]["rows"]} == {"failed"}
 
 
+def test_status_tells_no_bytes_where_all_old_replicas_are_down(desk: MemoryCommand) -> None:
+    desk.cluster.slow_reassignments(9)
+    desk.cluster.reassign({("a", 0): (3, 2)})
+    desk.cluster.stop_brokers(1, 2)
+    found = json.loads(desk.run("reassign", "status", "-json"))
+    (row,) = found["tables"]["partitions"]["rows"]
+    assert row["bytes_left"] is None
+    running = file(desk, [move("a", 0, 3, 2)])
+    found = json.loads(desk.run("reassign", "status", running, "-json", code=2))
+    (row,) = found["tables"]["partitions"]["rows"]
+    assert row["bytes_left"] is None
+
+
 def test_what_moves_is_taken_back(desk: MemoryCommand) -> None:
     """K4o-11."""
     desk.cluster.slow_reassignments(9)

@@ -10,8 +10,11 @@ from kplan.cluster.memory.store import make_brokers
 from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.kinds.reassignment import ReassignmentLimits
 from kplan.kinds.throttle import THROTTLE_RATES
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import BrokerTransfer, Change, Plan, Risk
+from kplan.workflow.moves.progress import describe_moves
 from tests.project_harness import ProjectHarness
 
 TOPIC = 'resource "kafka_topic" "a" {{\n  name = "a"\n  replica_assignment = [{}]\n}}\n'
@@ -103,3 +106,26 @@ def test_rates_of_the_brokers_that_send_are_warned_of_while_a_move_turns(
     site.cluster.seed_settings(configs=[ConfigResourceAlteration(sender, rates)])
     told = turned((3, 1), (3, 4)).diagnostics
     assert [(each.code, each.detail.split(" has ")[0]) for each in told] == [("KP217", "Broker 2")]
+
+
+@pytest.mark.parametrize(
+    ("stopped", "size"),
+    [((), "2,048"), ((1,), "2,048"), ((1, 2), "an unknown number of")],
+    ids=["all answer", "one old replica answers", "no old replica answers"],
+)
+def test_a_move_that_goes_on_notes_the_bytes_left_only_where_they_are_known(
+    tmp_path: Path, stopped: Replicas, size: str
+) -> None:
+    site = ProjectHarness(tmp_path, MemoryCluster(make_brokers(4)))
+    site.write(TOPIC.format([1, 2]))
+    site.apply()
+    site.write(TOPIC.format([3, 4]))
+    (change,) = site.plan().plan.changes
+    site.cluster.set_topic_use("a", TopicUse({0: PartitionUse(0, 10, 0, 1024, 0)}, groups=()))
+    site.cluster.slow_reassignments(10**6)
+    site.cluster.reassign({("a", 0): (3, 4)})
+    if stopped:
+        site.cluster.stop_brokers(*stopped)
+    going = Outcome(change, OutcomeStatus.IN_PROGRESS)
+    (told,) = describe_moves(site.cluster, [going], ReassignmentLimits(bytes_per_s=0))
+    assert told.note == f"partitions 0; {size} bytes left to copy; throttle none"
