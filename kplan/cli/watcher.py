@@ -43,6 +43,7 @@ class ApplyWatcher:
         self._step = ""
         self._settled: int | None = None
         self._left: int | None = None
+        self._has_size = False
         self._fenced: set[int] = set()
         self._awaited: frozenset[int] = frozenset()
         self._limited: frozenset[int] = frozenset()
@@ -100,6 +101,9 @@ class ApplyWatcher:
         self._left = min(self._left, progress.left)
         if progress.bytes_left is not None:
             self._progress.detail(f"{size_text(progress.bytes_left)} left to copy")
+        elif self._has_size:
+            self._progress.detail("")
+        self._has_size = progress.bytes_left is not None
         for broker in sorted(progress.awaited - self._awaited):
             self._progress.note(f"{awaited_broker_text(broker)} {CANCEL_MOVES}")
         for broker in sorted(progress.limited - self._has_kept_rate):

@@ -201,5 +201,8 @@ def test_a_bar_shows_how_many_partitions_stand_where_they_should() -> None:
     assert told.details == [], "sizes are not always readable"
     watcher.on_reassignment(in_progress_refusal("", (0, 5), bytes_left=3 << 20))
     assert told.details == ["3 MiB left to copy"]
+    watcher.on_reassignment(in_progress_refusal("", (0, 5)))
+    watcher.on_reassignment(in_progress_refusal("", (0, 5)))
+    assert told.details[1:] == [""], "an old figure does not stay when no one knows it any more"
     assert told.stages == [("Moving replicas", 5)]
     assert told.done == 5
