@@ -13,10 +13,11 @@ from kplan.cluster.errors import (
     in_progress_refusal,
 )
 from kplan.cluster.port import Cluster
-from kplan.cluster.request import ConfigAlteration, ItemResult, TopicDescription
+from kplan.cluster.request import ConfigAlteration, ItemResult
 from kplan.cluster.settings import ConfigResourceAlteration
 from kplan.cluster.topology import ElectionType, Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
+from kplan.kinds.reassignment_snapshot import ReassignmentSnapshot
 from kplan.kinds.throttle import (
     THROTTLE_RATES,
     broker_resource,
@@ -68,28 +69,6 @@ class TopicTargets:
     def keys(self) -> tuple[TopicPartition, ...]:
         """Name the partitions."""
         return tuple((self.topic, number) for number in sorted(self.targets))
-
-
-@dataclass(frozen=True, slots=True)
-class ReassignmentSnapshot:
-    """The cluster at one moment: topics, and all that is moving on it."""
-
-    topics: Mapping[str, TopicDescription | Refusal]
-    reassignments: Mapping[TopicPartition, Reassignment]
-
-    def replicas(self, key: TopicPartition) -> Replicas:
-        """Return the replicas of a partition, () where it is not seen."""
-        found = self.topics.get(key[0])
-        if not isinstance(found, TopicDescription) or key[1] >= len(found.assignment):
-            return ()
-        return found.assignment[key[1]]
-
-    def is_in_sync(self, key: TopicPartition, replicas: Replicas) -> bool:
-        """Whether all of these replicas of a partition are in sync."""
-        found = self.topics.get(key[0])
-        if not isinstance(found, TopicDescription) or key[1] >= len(found.in_sync):
-            return False
-        return set(replicas) <= set(found.in_sync[key[1]])
 
 
 def read_reassignments(
@@ -325,9 +304,14 @@ class Reassigner:
             for each in going
         }
         keys = {key for each in going for key in each.keys} & seen.reassignments.keys()
-        moves = {key: seen.reassignments[key] for key in sorted(keys)}
-        adding = {broker for move in moves.values() for broker in move.adding}
-        copying = self.meter.read(cluster, moves)
+        adding = {broker for key in keys for broker in seen.reassignments[key].adding}
+        behind = {
+            key: seen.move_to(key, each.targets[key[1]])
+            for each in going
+            for key in each.keys
+            if not _is_in_place(each, key, seen)
+        }  # those whose turn has not come, too
+        copying = self.meter.read(cluster, behind)
         answer = cluster.describe()
         down = (adding | self.limited_brokers) - {each.id for each in answer.brokers}
         return {
@@ -391,10 +375,8 @@ def _throttled_pairs(
     copying: list[str] = []
     copied: list[str] = []
     for key in wanted.keys:
-        held = seen.reassignments.get(key)
-        origin = held.origin if held else seen.replicas(key)
-        adding = [each for each in wanted.targets[key[1]] if each not in origin]
-        if key in moving and adding:
-            copying += [f"{key[1]}:{each}" for each in adding]
-            copied += [f"{key[1]}:{each}" for each in origin]
+        move = seen.move_to(key, wanted.targets[key[1]])
+        if key in moving:
+            copying += [f"{key[1]}:{each}" for each in move.adding]
+            copied += [f"{key[1]}:{each}" for each in move.origin if move.adding]
     return {_FOLLOWERS: ",".join(copying), _LEADERS: ",".join(copied)}

@@ -1,6 +1,7 @@
 """The bytes that moves of replicas have still to copy."""
 
 from collections.abc import Mapping
+from dataclasses import field
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.topology import Reassignment
@@ -36,17 +37,26 @@ def bytes_left(
 
 @dataclass(slots=True)
 class CopyMeter:
-    """Sums the bytes that are left, at some of the looks at a move."""
+    """Sums the bytes that moves have left, and reads them at some of the looks.
+
+    `found` is what the last reading told of the partitions `asked` for.
+    """
 
     looks: int = 0
-    left: int | None = None
+    asked: frozenset[TopicPartition] = frozenset()
+    found: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def read(self, cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]) -> int | None:
-        """Return the bytes left as last read, None while nothing moves or one is unknown."""
+        """Return the bytes left as last read, None while nothing moves or one is unknown.
+
+        Partitions that have arrived since then count no more; new ones are read at once.
+        """
         if not moving:
-            self.looks, self.left = 0, None
-        elif self.looks % _READ_EVERY == 0:
-            found = bytes_left(cluster, moving)
-            self.left = sum(found.values()) if found.keys() >= moving.keys() else None
-        self.looks += bool(moving)
-        return self.left
+            self.looks = 0
+            return None
+        if self.looks % _READ_EVERY == 0 or moving.keys() - self.asked:
+            self.looks, self.asked = 0, frozenset(moving)
+            self.found = bytes_left(cluster, moving)
+        self.looks += 1
+        known = self.found.keys() >= moving.keys()
+        return sum(self.found[key] for key in moving) if known else None
