@@ -132,7 +132,7 @@ def _move_note(change: Change, sizes: Sizes | None) -> str:
     added = added_replicas(change.before, change.after)
     if not added:
         return f"KP2214 {_uncopied_note(change)}"
-    if sizes is None:
+    if sizes is None or _unsized_brokers(change, sizes):
         return "KP2214 copies UNKNOWN bytes: sizes of replicas could not be read"
     copied = _copied_bytes(change, sizes)
     shown = [f"{copied[each]:,} bytes to broker {each}" for each in sorted(copied)]
@@ -151,6 +151,16 @@ def _uncopied_note(change: Change) -> str:
     if all({*replicas} <= {*held_replicas(before, number)} for number, replicas in moves):
         return "nothing is copied: the reassignment in progress is reverted"
     return "nothing is copied beside what the reassignment in progress copies"
+
+
+def _unsized_brokers(change: Change, sizes: Sizes) -> set[int]:
+    """Return the brokers that get or lose replicas whose size no broker tells."""
+    found: set[int] = set()
+    for number, brokers in added_replicas(change.before, change.after).items():
+        if not sizes.get((str(change.identity), number)):
+            assert isinstance(change.before, Topic)  # noqa: S101 - only topics move
+            found |= {*brokers, *held_replicas(change.before, number)}
+    return found
 
 
 def _copied_bytes(change: Change, sizes: Sizes) -> Counter[int]:
@@ -181,11 +191,13 @@ def _broker_transfers(
     """Sum the bytes that the moves of one cluster add to and remove from each broker."""
     gains: Counter[int] = Counter()
     loses: Counter[int] = Counter()
+    unknown: set[int] = set()
     for each in changes:
+        unknown |= _unsized_brokers(each, sizes or {})
         gains.update(_copied_bytes(each, sizes or {}))
         loses.update(_freed_bytes(each, sizes or {}))
     for broker in sorted(gains.keys() | loses.keys()):
-        if sizes is None:
+        if sizes is None or broker in unknown:
             yield BrokerTransfer(broker, None, None, provider)
         else:
             yield BrokerTransfer(broker, gains[broker], loses[broker], provider)

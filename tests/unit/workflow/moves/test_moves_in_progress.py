@@ -129,3 +129,14 @@ def test_a_move_that_goes_on_notes_the_bytes_left_only_where_they_are_known(
     going = Outcome(change, OutcomeStatus.IN_PROGRESS)
     (told,) = describe_moves(site.cluster, [going], ReassignmentLimits(bytes_per_s=0))
     assert told.note == f"partitions 0; {size} bytes left to copy; throttle none"
+
+
+def test_a_move_whose_size_no_broker_tells_copies_unknown_bytes(
+    turned: Callable[..., Plan], site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site.cluster, "replica_sizes", lambda _: {})
+    plan = turned((3, 1), (3, 4))
+    assert notes(plan.changes[0])[-1] == (
+        "KP2214 copies UNKNOWN bytes: sizes of replicas could not be read"
+    )
+    assert {each.gains for each in plan.moves if each.broker == 4} == {None}
