@@ -11,14 +11,15 @@ from kplan.cluster.topology import ObjectService, StateBucket, is_loopback
 from kplan.model.errors import StateError
 
 if TYPE_CHECKING:
-    from obstore.store import AzureStore, GCSStore, RetryConfig, S3Store
+    from obstore.store import AzureStore, GCSStore, S3Store
 
     Store = S3Store | GCSStore | AzureStore
 
 _CONNECT_TIMEOUT = "10s"
 _REQUEST_TIMEOUT = "30s"
+_BRIEF_TIMEOUT = "10s"
 _RETRIES = 2
-_LONGEST_BACKOFF = timedelta(seconds=3)
+_RETRY_TIMEOUT = timedelta(seconds=3)
 _VARIABLE_PREFIXES: Mapping[ObjectService, str] = {
     ObjectService.S3: "AWS",
     ObjectService.GCS: "GOOGLE",
@@ -37,11 +38,11 @@ _SERVICE_ACCOUNT_FILES = (
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
-def open_store(place: StateBucket, patience_s: float = 0.0) -> "Store":
+def open_store(place: StateBucket, *, is_brief: bool = False) -> "Store":
     """Return a client of the bucket; `_environment_allows_http` has what it raises.
 
-    With patience it sends a request again until that time is over, also where a connection is
-    refused; otherwise a few times.
+    It sends a request again a few times within seconds; `Patience` waits longer. A brief one does
+    not wait long for an answer either.
     """
     from obstore.store import AzureStore, GCSStore, S3Store
 
@@ -64,23 +65,11 @@ def open_store(place: StateBucket, patience_s: float = 0.0) -> "Store":
         client_options={
             "allow_http": place.allow_http if place.endpoint else _environment_allows_http(place),
             "connect_timeout": _CONNECT_TIMEOUT,
-            "timeout": _REQUEST_TIMEOUT,
+            "timeout": _BRIEF_TIMEOUT if is_brief else _REQUEST_TIMEOUT,
         },
-        retry_config=_patient_retries(patience_s) if patience_s else {"max_retries": _RETRIES},
+        retry_config={"max_retries": _RETRIES, "retry_timeout": _RETRY_TIMEOUT},
     )
     return store
-
-
-def _patient_retries(patience_s: float) -> "RetryConfig":
-    return {
-        "max_retries": 1000,  # more than fit into the time, which is what ends them
-        "retry_timeout": timedelta(seconds=patience_s),
-        "backoff": {
-            "init_backoff": timedelta(milliseconds=200),
-            "max_backoff": _LONGEST_BACKOFF,
-            "base": 2,
-        },
-    }
 
 
 def _environment_allows_http(place: StateBucket) -> bool:

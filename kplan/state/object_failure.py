@@ -23,6 +23,7 @@ _NO_CREDENTIALS = (
 
 _XML = re.compile(r"<Code>([^<]+)</Code>\s*(?:<Message>([^<\n]*))?")
 _STATUS = re.compile(r"non-2xx status code: (\d+ [A-Za-z -]+?)(?::|$)", re.MULTILINE)
+_TRANSIENT_STATUS = re.compile(r"^(?:5(?!01|05)\d\d|408|429) ")
 _ATTEMPTS = re.compile(r"in ([\d.]+)(ms|s|m), after (\d+) retries")
 _SYSTEM = re.compile(r'(?:message|error): "([^"]+)"')
 _PREFIX = re.compile(r"^Generic \w+ error: ")
@@ -60,21 +61,38 @@ def is_http_refused(failure: BaseException) -> bool:
     return "builder error" in str(failure)
 
 
-def failure_reason(failure: BaseException) -> str:
+def is_transient(failure: BaseException) -> bool:
+    """Whether the same request may succeed later: nothing answered, or only that it cannot now."""
+    text = str(failure).partition("\n\nDebug source:")[0]
+    if found := _STATUS.search(text):
+        return _TRANSIENT_STATUS.match(found[1]) is not None
+    return "HTTP error" in text and not is_http_refused(failure)
+
+
+def is_answer(failure: BaseException) -> bool:
+    """Whether the store answered; a failure of obstore without a type may be of this machine."""
+    from obstore.exceptions import GenericError
+
+    return not isinstance(failure, GenericError) or _STATUS.search(str(failure)) is not None
+
+
+def failure_reason(failure: BaseException, retries: int = 0, waited_s: float = 0) -> str:
     """Return the reason in a few words: the code and message of the service, or of the system.
 
-    Addresses lose their query, which may be a signature; headers and keys are in no reason.
+    Addresses lose their query, which may be a signature; headers and keys are in no reason. The
+    retries are those after the last of which obstore failed.
     """
     head, _, debug = str(failure).strip().partition("\n\nDebug source:")
     if any(mark in head for mark in _METADATA_MARKS):
         return _NO_CREDENTIALS
     if reason := _service_reason(head):
         return reason
+    attempts = f" (after {retries} retries in {waited_s:.0f} s)" if retries else _attempts(head)
     if "TimedOut" in debug or "kind: Timeout" in debug:
-        return f"it timed out{_attempts(head)}"
+        return f"it timed out{attempts}"
     found = _SYSTEM.findall(debug) if "HTTP error" in head else []
     first = _PREFIX.sub("", head.partition("\n")[0]).rpartition(" - ")[2]
-    return (found[-1] if found else _URL_QUERY.sub(r"\1", first).rstrip(".")) + _attempts(head)
+    return (found[-1] if found else _URL_QUERY.sub(r"\1", first).rstrip(".")) + attempts
 
 
 def _service_reason(text: str) -> str:

@@ -3,12 +3,12 @@
 import base64
 import binascii
 import json
-import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +34,11 @@ from kplan.state.object_failure import (
     is_refused,
     lacks_bucket,
 )
+from kplan.state.object_patience import Patience, interruptible
 
 if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
     from kplan.state.object_client import Store
 
 _FORMAT = 1
@@ -83,9 +86,8 @@ class ObjectRecords:
                 "Install it: pip install 'kplan[objects]'",
             )
         self._place = place
-        self._clients: dict[float, Store] = {}
-        self._has_answered = False
-        self._failing_since: dict[bool, float] = {}  # of reads, and of writes
+        self._clients: dict[bool, Store] = {}
+        self._patience = Patience(lambda: _PATIENCE_S)
         self._claimed: tuple[_Index, _Version] | None = None
         self._objects: dict[str, bytes] = {}
 
@@ -106,7 +108,9 @@ class ObjectRecords:
         folder, _, name = self._place.key.rpartition("/")
         start = f"{folder}/{name}" if folder else name
         with self._told_errors():
-            found = obstore.list_with_delimiter(self._store(), folder or None)["objects"]
+            found = self._patience.call(
+                lambda: obstore.list_with_delimiter(self._store(), folder or None)["objects"]
+            )
         paths = [str(each["path"]) for each in found]
         return tuple(
             sorted(
@@ -188,21 +192,33 @@ class ObjectRecords:
         """Forget the claim; the next write needs another one."""
         self._claimed = None
 
-    def _read_index(self) -> tuple[_Index, _Version] | None:
-        import obstore
+    def without_patience(self) -> AbstractContextManager[None]:
+        """Wait for no outage in the block."""
+        return self._patience.suspend()
 
+    def _read_index(self) -> tuple[_Index, _Version] | None:
         with self._told_errors():
             try:
-                answer = obstore.get(self._store(), self._place.key)
+                meta, data = self._patience.call(lambda: self._get(self._place.key))
             except FileNotFoundError as failure:
                 if lacks_bucket(failure):
                     raise
                 return None
-            version = _version(answer.meta["e_tag"], answer.meta["version"])
-            return _decode_index(bytes(answer.bytes()), self.location), version
+            version = _version(meta["e_tag"], meta["version"])
+            return _decode_index(data, self.location), version
+
+    def _get(self, name: str) -> "tuple[ObjectMeta, bytes]":
+        import obstore
+
+        answer = obstore.get(self._store(), name)
+        return answer.meta, bytes(answer.bytes())
 
     def _put_index(self, index: _Index, version: _Version | None) -> _Version:
-        """Replace the version that was read, or put the first one; raises Unsettled."""
+        """Replace the version that was read, or put the first one; raises Unsettled.
+
+        It may be sent again after one that was executed without an answer: that finds another
+        version, as if another writer came between, and the next claim sees which it was.
+        """
         import obstore
         from obstore.exceptions import (
             AlreadyExistsError,
@@ -211,10 +227,12 @@ class ObjectRecords:
         )
 
         mode: Any = "create" if version is None else version
-        with self._told_errors(is_write=True):
+        data = _encode_index(index)
+        with self._told_errors():
             try:
-                result = obstore.put(
-                    self._store(is_write=True), self._place.key, _encode_index(index), mode=mode
+                result = self._patience.call(
+                    lambda: obstore.put(self._store(), self._place.key, data, mode=mode),
+                    is_write=True,
                 )
             except (AlreadyExistsError, PreconditionError) as failure:
                 raise UncertainWriteError("another writer came between") from failure
@@ -229,13 +247,11 @@ class ObjectRecords:
         return _version(result["e_tag"], result["version"])
 
     def _load(self, index: _Index) -> Mapping[str, bytes]:
-        import obstore
-
         names = set(index.long.values())
         self._objects = {name: each for name, each in self._objects.items() if name in names}
         for name in names - set(self._objects):
             with self._told_errors(passes_missing=True):
-                self._objects[name] = bytes(obstore.get(self._store(), name).bytes())
+                self._objects[name] = self._patience.call(partial(self._get, name))[1]
         return {**index.short, **{name: self._objects[each] for name, each in index.long.items()}}
 
     def _put_object(self, value: bytes) -> str:
@@ -243,8 +259,8 @@ class ObjectRecords:
         import obstore
 
         name = f"{self._place.key}.records/{uuid.uuid4().hex}"
-        with self._told_errors(is_write=True):
-            obstore.put(self._store(is_write=True), name, value)
+        with self._told_errors():
+            self._patience.call(lambda: obstore.put(self._store(), name, value), is_write=True)
         self._objects[name] = value
         return name
 
@@ -256,7 +272,7 @@ class ObjectRecords:
         for name in names:
             self._objects.pop(name, None)
             try:
-                obstore.delete(self._store(), name)
+                interruptible(partial(obstore.delete, self._store(), name))
             except (BaseError, OSError):
                 return
 
@@ -267,41 +283,28 @@ class ObjectRecords:
 
         named, before = set(index.long.values()), datetime.now(UTC) - _ORPHAN_AGE
         try:
-            found = obstore.list(self._store(), f"{self._place.key}.records").collect()
+            found = interruptible(obstore.list(self._store(), f"{self._place.key}.records").collect)
         except (BaseError, OSError):
             return
         old = [str(each["path"]) for each in found if each["last_modified"] < before]
         self._remove_objects(set([each for each in old if each not in named][:_MAX_ORPHANS]))
 
-    def _store(self, *, is_write: bool = False) -> "Store":
-        """Return a client; a store that has answered is given time to come back.
-
-        One that never did is not: its address is probably wrong. Nor is one for which an outage has
-        been waited out already, because what follows a failure is the end of the run.
-        """
-        patience = _PATIENCE_S if self._has_answered else 0.0
-        since = self._failing_since.get(is_write)
-        if since is not None and time.monotonic() - since > _PATIENCE_S / 2:
-            patience = 0.0
-        if patience not in self._clients:
-            self._clients[patience] = open_store(self._place, patience)
-        return self._clients[patience]
+    def _store(self) -> "Store":
+        is_brief = self._patience.is_brief
+        if is_brief not in self._clients:
+            self._clients[is_brief] = open_store(self._place, is_brief=is_brief)
+        return self._clients[is_brief]
 
     @contextmanager
-    def _told_errors(
-        self, *, passes_missing: bool = False, is_write: bool = False
-    ) -> Iterator[None]:
+    def _told_errors(self, *, passes_missing: bool = False) -> Iterator[None]:
         from obstore.exceptions import (
             BaseError,
             PermissionDeniedError,
             UnauthenticatedError,
         )
 
-        began = time.monotonic()
         try:
             yield
-            self._has_answered = True
-            self._failing_since.pop(is_write, None)
         except FileNotFoundError as failure:
             if passes_missing and not lacks_bucket(failure):
                 raise
@@ -310,18 +313,11 @@ class ObjectRecords:
                 f"The {kind} {self._place.bucket}, which stores the state, does not exist.",
                 "Create it, with versioning, before the first apply.",
             ) from failure
-        except UncertainWriteError as failure:
-            if str(failure) == _NO_ANSWER:
-                self._failing_since.setdefault(is_write, began)
-            raise
         except (PermissionDeniedError, UnauthenticatedError) as failure:
             raise self._refused_error(failure) from failure
         except BaseError as failure:
             if is_refused(failure):
                 raise self._refused_error(failure) from failure
-            self._failing_since.update(
-                dict.fromkeys((True, False), self._failing_since.get(is_write, began))
-            )
             raise self._unreachable_error(failure) from failure
 
     def _unreachable_error(self, failure: BaseException) -> ObjectStoreUnreachableError:
@@ -331,7 +327,7 @@ class ObjectRecords:
                 "Use https://, or set allow_http = true in the state block.",
             )
         return ObjectStoreUnreachableError(
-            f"{self.location} does not answer: {failure_reason(failure)}.",
+            f"{self.location} does not answer: {failure_reason(failure, *self._patience.waited)}.",
             "Check region and endpoint in the state block, and the network.",
         )
 

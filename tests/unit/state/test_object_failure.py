@@ -2,7 +2,7 @@
 
 import pytest
 
-from kplan.state.object_failure import failure_reason, is_refused
+from kplan.state.object_failure import failure_reason, is_refused, is_transient
 
 AZURE = (
     "Generic MicrosoftAzure error: Error performing GET https://a.blob.core.windows.net/c/k"
@@ -52,3 +52,23 @@ def test_a_reason_is_of_the_service_and_short(text: str, reason: str, *, refused
     assert found == reason
     assert "SECRET" not in found
     assert is_refused(Exception(text)) is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "is_repeated"),
+    [
+        (AZURE, False),
+        (OAUTH, False),
+        (SAS, True),
+        (METADATA, True),
+        ("Server returned non-2xx status code: 503 Slow Down: <Code>SlowDown</Code>", True),
+        ("Server returned non-2xx status code: 429 Too Many Requests: ", True),
+        ("Server returned non-2xx status code: 501 Not Implemented: ", False),
+        ("Generic S3 error: HTTP error: builder error", False),
+        ("Generic GCS error: Unable to decode service account file", False),
+    ],
+)
+def test_a_request_is_sent_again_where_it_may_succeed_later(
+    text: str, *, is_repeated: bool
+) -> None:
+    assert is_transient(Exception(text)) is is_repeated
