@@ -1,6 +1,7 @@
 """Reassignments, leader elections, the quorum of controllers, and keyed records."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import field
 from enum import IntEnum, StrEnum
 from typing import Protocol
@@ -209,6 +210,10 @@ class Records(Protocol):
             Unsettled: it must be looked up which of the two.
 
         """
+        ...
+
+    def without_patience(self) -> AbstractContextManager[None]:
+        """Wait in the block for no outage that calls outside of it wait out."""
         ...
 
     def close(self) -> None:

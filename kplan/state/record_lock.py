@@ -80,6 +80,11 @@ class RecordTransaction:
         with self._mutex:
             self._update(step)
 
+    def update_now(self, step: RecordUpdate) -> None:
+        """Take a step that is repeated soon, without waiting for a store that is away."""
+        with self._mutex, self._records.without_patience():
+            self._update(step)
+
     def _update(self, step: RecordUpdate) -> None:
         reason = ""
         for _ in range(_MAX_ATTEMPTS):
@@ -286,7 +291,7 @@ class RecordLock:
 
         # A cluster that is away for a while must not end an apply; the next write tells.
         with contextlib.suppress(ClusterError, StateError):
-            self._transaction.update(step)
+            self._transaction.update_now(step)
 
     def _release(self, holder: LockHolder) -> None:
         if not self._is_written:

@@ -1,6 +1,7 @@
 """Contents of the cluster in memory: objects and keyed records."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field
 from threading import RLock
 from typing import Generic, TypeVar
@@ -357,6 +358,10 @@ class MemoryRecords:
         if is_lost:
             self._writer = 0
             raise UncertainWriteError("no answer came")
+
+    def without_patience(self) -> AbstractContextManager[None]:
+        """Change nothing: memory is never away."""
+        return nullcontext()
 
     def close(self) -> None:
         """Record that the lock is released."""

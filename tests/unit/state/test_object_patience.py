@@ -11,9 +11,13 @@ import pytest
 
 from kplan.cluster.topology import StateBucket
 from kplan.model.errors import ObjectStoreUnreachableError
+from kplan.state import record_lock
+from kplan.state.lock_holder import current_holder
 from kplan.state.object_store import ObjectRecords
 from kplan.state.record_lock import RecordTransaction
+from kplan.state.record_store import RecordStore
 from tests.unit.state.object_server import ObjectServer, object_server
+from tests.unit.state.state_builders import state
 
 
 @pytest.fixture
@@ -166,3 +170,34 @@ def test_a_store_that_answers_reads_and_no_writes_is_given_up_after_one_patience
     with pytest.raises(ObjectStoreUnreachableError):
         mine.update(lambda _: {"a": b"1"})
     assert time.monotonic() - began < 6
+
+
+def test_a_heartbeat_does_not_wait_and_leaves_the_patience_to_others(
+    server: ObjectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the mutex, and the end of a run waits for it."""
+    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 6.0)
+    monkeypatch.setattr(record_lock, "HEARTBEAT_S", 0.1)
+    store = RecordStore(records_of(server))
+    lock = store.hold_lock(current_holder("apply"), 0, lambda _: None)
+    lock.__enter__()
+    store.write(state(serial=1))
+    server.is_away = True
+    before = server.requests
+    while server.requests < before + 12:  # more than one beat
+        time.sleep(0.05)
+    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 0.0)
+    began = time.monotonic()
+    lock.__exit__(None, None, None)
+    assert time.monotonic() - began < 3
+
+
+def test_failed_heartbeats_use_up_no_patience(server: ObjectServer) -> None:
+    records = records_of(server)
+    mine = RecordTransaction(records)
+    mine.update(lambda _: {"begun": b"1"})
+    server.is_away = True
+    with pytest.raises(ObjectStoreUnreachableError):
+        mine.update_now(lambda _: {"a": b"1"})
+    assert records._patience.waited == (0, 0.0)
+    assert not records._patience.is_brief
