@@ -26,12 +26,18 @@ from kplan.state.lock_holder import (
     is_dead,
     is_running,
     renew_heartbeat,
+    seen_s_ago,
     silence_s,
 )
 
 HEARTBEAT_S = 10.0
 MIN_SILENCE_S = 3 * HEARTBEAT_S
-"""After this long without a heartbeat a run may have ended."""
+"""After this long without a heartbeat a run of this machine is over if its process is gone."""
+_KILLED_SILENCE_S = 180.0
+"""After this long a run elsewhere may have been killed.
+
+It waits a minute for an object store without heartbeats, and two clocks differ.
+"""
 _PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 _LONGEST_PAUSE_S = 16.0
 
@@ -65,19 +71,22 @@ class LockConflict:
 
 
 def liveness_text(holder: LockHolder) -> str:
-    """Say whether the run of a held lock is alive, as far as this machine can know."""
-    silent = silence_s(holder)
+    """Say whether the run of a held lock is alive, as far as is known here; "" if nothing is."""
     if is_dead(holder):
         # Only records stay locked after that: two containers may share host and numbers.
-        left = MIN_SILENCE_S - silent
+        silent = silence_s(holder)
+        left = 0 if silent is None else MIN_SILENCE_S - silent
         return "Its process has ended" + (
             f": the lock is free in {left:.0f} s." if left > 0 else "."
         )
     if is_running(holder):
         return "Its process is running."
-    if silent < MIN_SILENCE_S:
-        return f"It was seen {silent:.0f} s ago."
-    return f"It was not seen for {_span_text(silent)}: its process may have been killed."
+    seen = seen_s_ago(holder)
+    if seen is None:
+        return ""
+    if seen < _KILLED_SILENCE_S:
+        return f"It was seen {seen:.0f} s ago."
+    return f"It was not seen for {_span_text(seen)}: its process may have been killed."
 
 
 def _span_text(seconds: float) -> str:
@@ -90,9 +99,10 @@ def _span_text(seconds: float) -> str:
 
 def lock_conflict(holder: LockHolder) -> LockConflict:
     """Describe a lock whose holder is known."""
-    detail = f"Held by {holder}. Lock id: {holder.id}. {liveness_text(holder)}"
+    detail = f"Held by {holder}. Lock id: {holder.id}. {liveness_text(holder)}".rstrip()
     unlock = f"kplan force-unlock {holder.id}"
-    if is_running(holder) or is_dead(holder) or silence_s(holder) < MIN_SILENCE_S:
+    is_local = is_running(holder) or is_dead(holder)
+    if is_local or (seen_s_ago(holder) or 0) < _KILLED_SILENCE_S:
         way = f"Wait for it with -lock-timeout=60s; if that run is over for certain: {unlock}"
         return LockConflict(holder, detail, way)
     # Nobody releases the lock of a killed run on another machine: waiting does not help.

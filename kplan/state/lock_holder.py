@@ -13,6 +13,7 @@ from kplan.model.dataclass import dataclass
 
 FORMAT = 1
 _MIN_SILENCE_S = 60
+_MAX_CLOCK_LEAD_S = 30
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PROC = Path("/proc")
 _STATE, _START = 0, 19
@@ -79,7 +80,7 @@ def is_dead(holder: LockHolder) -> bool:
     if holder.host != socket.gethostname():
         return False
     if holder.boot_id != _boot_id():
-        return silence_s(holder) > _MIN_SILENCE_S
+        return (silence_s(holder) or 0) > _MIN_SILENCE_S
     start = _process_start(holder.pid)
     return start is None or bool(start and holder.started and start != holder.started)
 
@@ -95,16 +96,30 @@ def renew_heartbeat(holder: LockHolder) -> LockHolder:
     return replace(holder, heartbeat=utc_now())
 
 
-def silence_s(holder: LockHolder) -> float:
-    """Return for how long the run has not shown life; 0 where it cannot be known.
+def silence_s(holder: LockHolder) -> float | None:
+    """Return for how long a run on this machine has not shown life; None where it is not known.
 
     A last sign from the future is as old as it is far away: the clock was moved since.
     """
+    age = _heartbeat_age_s(holder)
+    return None if age is None else abs(age)
+
+
+def seen_s_ago(holder: LockHolder) -> float | None:
+    """Return when a run on any machine last showed life; None where it is not known.
+
+    Nothing is known where the clock of its machine is ahead by more than a little.
+    """
+    age = _heartbeat_age_s(holder)
+    return None if age is None or age < -_MAX_CLOCK_LEAD_S else max(age, 0)
+
+
+def _heartbeat_age_s(holder: LockHolder) -> float | None:
     try:
         last = datetime.fromisoformat(holder.heartbeat or holder.created)
-        return abs((datetime.now(UTC) - last).total_seconds())
+        return (datetime.now(UTC) - last).total_seconds()
     except (TypeError, ValueError):
-        return 0
+        return None
 
 
 def encode_holder(holder: LockHolder) -> bytes:

@@ -309,7 +309,7 @@ def _is_of(view: RecordView, holder: LockHolder) -> bool:
 
 
 def _is_provably_over(holder: LockHolder) -> bool:
-    return is_dead(holder) and silence_s(holder) >= MIN_SILENCE_S
+    return is_dead(holder) and (silence_s(holder) or 0) >= MIN_SILENCE_S
 
 
 def _find_conflict(view: RecordView) -> LockConflict | None:

@@ -217,7 +217,7 @@ def lock_state(project: Project, ports: Ports) -> Iterator[None]:
 
     def waiting(holder: LockHolder) -> None:
         ports.progress.note(
-            f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}"
+            f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}".rstrip()
         )
 
     with project.store.hold_lock(ports.holder, ports.lock_timeout_s, waiting):

@@ -37,7 +37,8 @@ def status(
     elif found.is_held:
         who = "by an unknown run."
         if found.holder:
-            who = f"by {found.holder}. Lock id: {found.holder.id}. {liveness_text(found.holder)}"
+            alive = liveness_text(found.holder)
+            who = f"by {found.holder}. Lock id: {found.holder.id}. {alive}".rstrip()
         session.terminal.write_stdout(f"The state in {place} is locked {who}")
     elif found.is_dead:
         note = f"The run that held it ended: {found.holder}. The next run takes the lock over."
@@ -48,14 +49,15 @@ def status(
 
 
 def _lock_facts(place: str, found: "LockStatus") -> dict[str, object]:
-    from kplan.state.lock_holder import silence_s  # noqa: PLC0415 - help needs it not
+    from kplan.state.lock_holder import seen_s_ago  # noqa: PLC0415 - help needs it not
 
+    seen = seen_s_ago(found.holder) if found.holder else None
     return {
         "state": place,
         "locked": found.is_held,
         "dead": found.is_dead,
         "alive": _is_alive(found),
-        "seen_s_ago": round(silence_s(found.holder)) if found.holder else None,
+        "seen_s_ago": None if seen is None else round(seen),
         "holder": asdict(found.holder) if found.holder else None,
     }
 

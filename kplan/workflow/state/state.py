@@ -282,7 +282,7 @@ def migrate_state(
 
     def waiting(holder: LockHolder) -> None:
         ports.progress.note(
-            f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}"
+            f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}".rstrip()
         )
 
     with (

@@ -25,7 +25,7 @@ from kplan.model.state import State
 from kplan.state import record_lock
 from kplan.state.codec import encode_state
 from kplan.state.lock import LockStatus
-from kplan.state.lock_holder import LockHolder, current_holder, encode_holder
+from kplan.state.lock_holder import LockHolder, current_holder, encode_holder, seen_s_ago
 from kplan.state.record_document import PART_BYTES
 from kplan.state.record_store import RecordStore
 from tests.unit.state.state_builders import applied, creation, owned, plan, state
@@ -353,8 +353,9 @@ def test_a_run_elsewhere_is_never_taken_for_dead() -> None:
     ("op", "silent_s", "said", "hint"),
     [
         ("apply", 5, r"seen \d s ago", "Wait for it with -lock-timeout=60s"),
+        ("apply", 100, r"seen 10\d s ago", "Wait for it with -lock-timeout=60s"),
         ("plan", 400, "not seen for 6 minutes", "force-unlock ID"),
-        ("apply", 100, "not seen for 1 minute:", "force-unlock ID, then kplan apply -resume"),
+        ("apply", 200, "not seen for 3 minutes:", "force-unlock ID, then kplan apply -resume"),
         ("destroy", 8000, "not seen for 2 hours", "force-unlock ID, then kplan apply -resume"),
     ],
 )
@@ -367,7 +368,29 @@ def test_waiting_is_no_hint_for_a_run_elsewhere_that_has_been_silent(
     with pytest.raises(StateLockedError, match=said) as told:
         at_once(store, current_holder("plan")).__enter__()
     assert hint.replace("ID", afar.id) in told.value.hint
-    assert ("-lock-timeout" in told.value.hint) is (silent_s < 30)
+    assert ("-lock-timeout" in told.value.hint) is (silent_s < 180)
+
+
+@pytest.mark.parametrize("heartbeat", ["?", "2025-13-01", "2200-01-01T00:00:00Z"])
+def test_nothing_is_said_about_a_run_elsewhere_whose_heartbeat_says_nothing(heartbeat: str) -> None:
+    """It was said to have been seen 0 s ago, or, by a clock that is ahead, not for years."""
+    afar = replace(current_holder("apply"), host="elsewhere", heartbeat=heartbeat)
+    with pytest.raises(StateLockedError, match=rf"Lock id: {afar.id}\.$") as told:
+        at_once(RecordStore(locked_by(afar)), current_holder("plan")).__enter__()
+    assert "-lock-timeout" in told.value.hint
+    assert seen_s_ago(afar) is None
+
+
+def test_a_clock_that_is_a_little_ahead_is_one_of_now() -> None:
+    afar = replace(gone(current_holder("apply"), -5), host="elsewhere")
+    with pytest.raises(StateLockedError, match="It was seen 0 s ago"):
+        at_once(RecordStore(locked_by(afar)), current_holder("plan")).__enter__()
+
+
+def test_a_dead_run_without_a_heartbeat_is_not_promised_to_free_its_lock() -> None:
+    dead = replace(gone(current_holder("apply"), 0), heartbeat="?")
+    with pytest.raises(StateLockedError, match=r"Its process has ended\.$"):
+        at_once(RecordStore(locked_by(dead)), current_holder("plan")).__enter__()
 
 
 def test_a_note_that_cannot_be_read_is_somebodys() -> None:

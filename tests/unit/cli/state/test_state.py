@@ -111,6 +111,9 @@ def test_the_lock_tells_who_holds_it(desk: MemoryCommand) -> None:
     note_path(STATE).write_bytes(encode_holder(afar))
     assert "It was not seen for " in desk.run("lock", "status")
     assert json.loads(desk.run("lock", "status", "-json"))["alive"] is None
+    note_path(STATE).write_bytes(encode_holder(replace(afar, heartbeat="?")))
+    assert desk.run("lock", "status").endswith(f"Lock id: {run.id}.\n")
+    assert json.loads(desk.run("lock", "status", "-json"))["seen_s_ago"] is None
 
 
 def test_a_sensitive_output_is_shown_when_it_is_named_and_stored_nowhere(
