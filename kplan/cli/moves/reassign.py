@@ -88,20 +88,10 @@ def cancel(  # noqa: PLR0913 - each is an option
     from kplan.cli import approval  # noqa: PLC0415 - help needs none of these
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415
-    from kplan.model.errors import UsageError  # noqa: PLC0415
     from kplan.workflow.moves.reassign import read_partitions  # noqa: PLC0415
     from kplan.workflow.moves.status import cancel_moves  # noqa: PLC0415
 
-    if file and all_:
-        raise UsageError(
-            "kplan reassign cancel takes FILE or -all, and both are given.",
-            hint="Remove -all to cancel the reassignments of the file only.",
-        )
-    if not file and not all_:
-        raise UsageError(
-            "kplan reassign cancel requires either FILE or -all.",
-            hint="Use -all to cancel every reassignment in progress.",
-        )
+    _check_selection(file, all_=all_)
     approval.check_can_approve(
         session, auto_approve=auto_approve or not all_, may_ask=inputs.input, takes_plan=False
     )
@@ -113,6 +103,21 @@ def cancel(  # noqa: PLR0913 - each is an option
             return ExitCode.ERROR
     question = partial(cancel_moves, partitions=partitions)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
+
+
+def _check_selection(file: str, *, all_: bool) -> None:
+    from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs it not
+
+    if file and all_:
+        raise UsageError(
+            "kplan reassign cancel takes FILE or -all, and both are given.",
+            hint="Remove -all to cancel the reassignments of the file only.",
+        )
+    if not file and not all_:
+        raise UsageError(
+            "kplan reassign cancel requires either FILE or -all.",
+            hint="Use -all to cancel every reassignment in progress.",
+        )
 
 
 def _list_moving(
