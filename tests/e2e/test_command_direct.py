@@ -200,7 +200,8 @@ def _controllers_are_followed(shattered: Sandbox, place: Place, at: str) -> None
         assert cluster.create_acls([binding]) == {binding: None}
         (active,) = cluster.describe().verifying_node_ids
         assert active != killed
-        assert binding in cluster.acls()
+        # A controller serves what it has published, a moment after it has answered.
+        until(lambda: binding in cluster.acls())
         quota = QuotaAlteration(QuotaEntity(user="late"), {"producer_byte_rate": 5.0})
         assert cluster.alter_quotas([quota], validate_only=True) == {quota.entity: None}
         refused = cluster.unregister_broker(77)
