@@ -105,7 +105,7 @@ def lock_conflict(holder: LockHolder) -> LockConflict:
     if is_local or (seen_s_ago(holder) or 0) < _KILLED_SILENCE_S:
         way = f"Wait for it with -lock-timeout=60s; if that run is over for certain: {unlock}"
         return LockConflict(holder, detail, way)
-    # Nobody releases the lock of a killed run on another machine: waiting does not help.
+    # No one releases the lock of a killed run on another machine: waiting does not help.
     finish = ", then kplan apply -resume" if holder.op in _JOURNALLED else ""
     return LockConflict(holder, detail, f"If that run is over for certain: {unlock}{finish}")
 

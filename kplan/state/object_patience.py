@@ -73,7 +73,7 @@ class Patience:
         raise AssertionError
 
     def _is_waiting(self, began: float, *, is_write: bool) -> bool:
-        """Note a request without an answer; tell whether it is sent again."""
+        """Note a request without an answer; return whether it is sent again."""
         if self._is_suspended:
             return False
         if self._failing_since is None:

@@ -26,7 +26,7 @@ from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError
 from kplan.model.plan import Action, BrokerTransfer, Change, ObjectKey, Plan, Risk
 from kplan.state.journal import Journal
-from kplan.workflow.clusters import Clusters
+from kplan.workflow.clusters import Clusters, Connection
 from kplan.workflow.ports import Ports
 
 Sizes = Mapping[TopicPartition, Mapping[int, int]]
@@ -52,7 +52,7 @@ def add_moves(plan: Plan, clusters: Clusters) -> Plan:
         notes |= {each.key: _move_note(each, sizes) for each in mine}
         sums += _broker_transfers(mine, sizes, provider)
         with suppress(ClusterError):  # without the right to read configs the plan stands, too
-            warnings += _rate_warnings(mine, clusters.connections[provider].cluster)
+            warnings += _rate_warnings(mine, clusters.connections[provider])
 
     def add_note(change: Change) -> Change:
         more = notes.get(change.key)
@@ -62,7 +62,7 @@ def add_moves(plan: Plan, clusters: Clusters) -> Plan:
     return replace(plan.map_changes(add_note), moves=tuple(sums), diagnostics=diagnostics)
 
 
-def _rate_warnings(changes: Sequence[Change], cluster: Cluster) -> Iterator[Diagnostic]:
+def _rate_warnings(changes: Sequence[Change], connection: Connection) -> Iterator[Diagnostic]:
     """Warn of brokers that have a rate already: it stays, and is used in place of ours.
 
     Brokers that throttled replicas of the topics name are those of a run that was killed: their
@@ -75,10 +75,10 @@ def _rate_warnings(changes: Sequence[Change], cluster: Cluster) -> Iterator[Diag
             used |= {*brokers, *held_replicas(each.before, number)}
     if not used:
         return
+    cluster, found = connection.cluster, connection.description
     taken_over = throttled_brokers(
         topic_throttles(cluster, [str(each.identity) for each in changes])
     )
-    found = cluster.describe()
     live = {each.id for each in found.brokers}
     for broker, rates in sorted(broker_rates(cluster, used & live - taken_over).items()):
         known = [int(each) for each in rates if each.isdecimal()]

@@ -85,7 +85,7 @@ def _throttled_brokers(cluster: Cluster, topics: Collection[str]) -> set[int]:
 
 
 def _kept_rates(cluster: Cluster, throttled: Collection[int]) -> Iterator[str]:
-    """Name the throttled brokers that are down: nobody can take their rates away meanwhile."""
+    """Name the throttled brokers that are down: no one can take their rates away meanwhile."""
     found = cluster.describe()
     for broker in sorted(set(throttled) - {each.id for each in found.brokers}):
         yield kept_rate_text(broker, found.security_protocol)
