@@ -100,15 +100,23 @@ def create_dataframe(
 
     Maps are lists of pairs, or mappings.
     """
+    if not rows:
+        return rows_dataframe(spark, rows, schema)
+    return columns_dataframe(spark, tuple(zip(*rows, strict=True)), schema)
+
+
+def columns_dataframe(
+    spark: "SparkSession", columns: Sequence[Sequence[object]], schema: str
+) -> "DataFrame":
+    """Give columns of equal length to Spark, as `create_dataframe` does rows."""
     import pyarrow as pa  # noqa: PLC0415 - heavy
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
-    if not (rows and takes_arrow_tables()):
-        return rows_dataframe(spark, rows, schema)
+    if not (columns[0] and takes_arrow_tables()):
+        return rows_dataframe(spark, tuple(zip(*columns, strict=True)), schema)
     meant = cast("StructType", StructType.fromDDL(schema))
     fields = to_arrow_schema(meant)
-    columns = zip(*rows, strict=True)
     arrays = [pa.array(found, each.type) for found, each in zip(columns, fields, strict=True)]
     return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=fields), meant)
 
@@ -198,12 +206,12 @@ def pack(own: object) -> bytes:
 
     Values in policies are no such thing.
     """
-    from pyspark import cloudpickle
-
-    pack_all: Callable[[object], bytes] = cloudpickle.dumps
     try:
         return pickle.dumps(own, pickle.HIGHEST_PROTOCOL)
     except TypeError:
+        from pyspark import cloudpickle
+
+        pack_all: Callable[[object], bytes] = cloudpickle.dumps
         return pack_all(own)
 
 

@@ -60,6 +60,11 @@ class Address:
         modules, kind, name, raw = match["modules"], match["kind"], match["name"], match["key"]
         return cls(kind, name, _parse_key(raw), tuple(_MODULE.findall(modules)) if modules else ())
 
+    @classmethod
+    def parse_module(cls, text: str) -> tuple[str, ...]:
+        """Parse only the module of an address; raises as `parse`."""
+        return cls.parse(text).module if text.startswith("module.") else ()
+
 
 def _parse_key(raw: str | None) -> str | int | None:
     """Read an instance key; a state has thousands, and few of them need a JSON parser."""

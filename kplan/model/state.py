@@ -55,6 +55,10 @@ class OwnedObject:
         return self.address.kind, self.identity, self.provider
 
 
+OwnedModules = Mapping[ObjectKey, tuple[str, ...]]
+"""In which module each owned object is declared, as in an address."""
+
+
 @dataclass(frozen=True, slots=True)
 class OutputValue:
     """One output as last applied. A sensitive value is never stored: it is None."""
@@ -100,6 +104,11 @@ class State:
         """Return the state of the objects on one cluster."""
         owned = {at: each for at, each in self.owned.items() if each.provider == provider}
         return replace(self, owned=owned)
+
+    @property
+    def modules(self) -> OwnedModules:
+        """The module that declares each owned object."""
+        return {each.key: each.address.module for each in self.owned.values()}
 
     def cluster_id_of(self, provider: str) -> str:
         """Return the id of the cluster behind a connection, "" where nothing was applied to it."""

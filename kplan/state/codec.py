@@ -16,12 +16,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, cast
 
+import orjson
+
 from kplan.kinds.schema import to_stored_document
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.resource import Identity
-from kplan.model.state import AppliedPlan, OutputValue, OwnedObject, State
+from kplan.model.state import AppliedPlan, OutputValue, OwnedModules, OwnedObject, State
 from kplan.state.json_document import decode_value, is_known_kind, is_sealed, seal_document
 
 FORMAT = 2
@@ -108,6 +110,32 @@ def decode_state(data: bytes) -> State:
             applied_plans=tuple(AppliedPlan(**each) for each in document.get("applied_plans", ())),
             clusters={str(key): str(each) for key, each in document.get("clusters", {}).items()},
         )
+
+
+def decode_modules(data: bytes) -> OwnedModules:
+    """Read only what is owned, and the modules that declare it; raises as `decode_state`.
+
+    A fleet asks who owns a million objects, and nothing else of them.
+    """
+    document = _parse_names(data)
+    with _raise_corrupt_errors():
+        _check_kinds(document)
+        return {
+            (each["kind"], Identity(each["identity"]), str(each.get("provider", ""))): (
+                Address.parse_module(each["address"])
+            )
+            for each in document["resources"]
+        }
+
+
+def _parse_names(data: bytes) -> Json:
+    """Parse in half the time what has no large numbers: they would lose digits here."""
+    try:
+        document = orjson.loads(data) if is_sealed(data) else {}
+    except ValueError:  # such as half a character
+        document = {}
+    is_usual = "resources" in document and document["format"] <= FORMAT
+    return document if is_usual else _parse_document(data)
 
 
 def decode_header(data: bytes) -> StateHeader:

@@ -3,16 +3,19 @@
 import shlex
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from kplan.model.errors import StalePlanError, StateCorruptError, StateError, WrongClusterError
 from kplan.model.plan import PlanBasis
-from kplan.model.state import State
+from kplan.model.state import OwnedModules, State
 from kplan.model.version import VERSION
 from kplan.state.atomic_file import make_private_folder, real_path, write_atomically
 from kplan.state.codec import (
     StateHeader,
     decode_header,
+    decode_modules,
     decode_move_note,
     decode_state,
     encode_move_note,
@@ -20,6 +23,8 @@ from kplan.state.codec import (
     state_header,
 )
 from kplan.state.history import add_backup, list_backups, prune_backups
+
+T = TypeVar("T")
 
 EMERGENCY_COPY_NAME = "errored.state"
 
@@ -83,11 +88,21 @@ def read_state(path: Path) -> State | None:
 
 def read_document(path: Path) -> tuple[bytes, State] | None:
     """Read the state together with its bytes; None and errors as `read_state`."""
+    return _read(path, decode_state)
+
+
+def read_modules(path: Path) -> OwnedModules | None:
+    """Read the modules that declare what is owned; None and errors as `read_state`."""
+    found = _read(path, decode_modules)
+    return None if found is None else found[1]
+
+
+def _read(path: Path, decode: Callable[[bytes], T]) -> tuple[bytes, T] | None:
     data = _read_bytes(path)
     if data is None:
         return None
     try:
-        return data, decode_state(data)
+        return data, decode(data)
     except StateCorruptError as fault:
         raise StateCorruptError(
             f"{path}: {fault.detail}", fault.hint or _restore_hint(path)

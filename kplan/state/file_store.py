@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Plan
-from kplan.model.state import State, StateVersion
+from kplan.model.state import OwnedModules, State, StateVersion
 from kplan.model.workspace import base_path, is_workspace_name
 from kplan.state import file, history, lock
 from kplan.state.codec import decode_header
@@ -37,6 +37,10 @@ class FileStore:
     def read(self) -> State | None:
         """Read the file."""
         return file.read_state(self.path)
+
+    def read_modules(self) -> OwnedModules | None:
+        """Read them from the file."""
+        return file.read_modules(self.path)
 
     def read_document(self) -> bytes | None:
         """Return the file as it is, once it has proved to be whole."""

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from kplan.cluster.topology import Records
 from kplan.model.errors import (
@@ -13,11 +14,18 @@ from kplan.model.errors import (
     StateError,
 )
 from kplan.model.plan import Plan
-from kplan.model.state import State, StateVersion
+from kplan.model.state import OwnedModules, State, StateVersion
 from kplan.model.version import VERSION
 from kplan.model.workspace import workspaces_of_keys
 from kplan.state import record_document as documents
-from kplan.state.codec import StateHeader, decode_header, decode_state, encode_state, state_header
+from kplan.state.codec import (
+    StateHeader,
+    decode_header,
+    decode_modules,
+    decode_state,
+    encode_state,
+    state_header,
+)
 from kplan.state.file import check_successor, save_emergency_copy
 from kplan.state.journal import NO_VARIABLES, Journal, PlanVariables, decode_journal
 from kplan.state.journal_writer import JournalWriter, interrupted_apply_error, journal_start
@@ -34,6 +42,8 @@ from kplan.state.record_document import (
     split_document,
 )
 from kplan.state.record_lock import LOCK_RECORD, RecordLock, RecordTransaction, RecordUpdate
+
+T = TypeVar("T")
 
 _JOURNAL_PREFIX = "journal/"
 
@@ -146,12 +156,17 @@ class RecordStore:
 
     def read(self) -> State | None:
         """Read the state."""
-        found = self._read()
+        found = self._read(decode_state)
+        return None if found is None else found[1]
+
+    def read_modules(self) -> OwnedModules | None:
+        """Read them from the state."""
+        found = self._read(decode_modules)
         return None if found is None else found[1]
 
     def read_document(self) -> bytes | None:
         """Return the document, once it has proved to be whole."""
-        found = self._read()
+        found = self._read(decode_state)
         return None if found is None else found[0]
 
     def write(self, state: State) -> None:
@@ -267,7 +282,7 @@ class RecordStore:
         """Look at all states that are kept."""
         return max(documents.stored_serials(self._transaction.read() or {}), default=0)
 
-    def _read(self) -> tuple[bytes, State] | None:
+    def _read(self, decode: Callable[[bytes], T]) -> tuple[bytes, T] | None:
         view = self._transaction.read() or {}
         self._seen_manifest = view.get(CURRENT_RECORD)
         try:
@@ -275,7 +290,7 @@ class RecordStore:
             if manifest is None:
                 return None
             data = documents.read_document(view, manifest)
-            return data, decode_state(data)
+            return data, decode(data)
         except StateCorruptError as fault:
             hint = fault.hint or restore_hint(view)
             raise StateCorruptError(f"{self.location}: {fault.detail}", hint) from fault

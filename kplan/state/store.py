@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from kplan.model.plan import Plan
-from kplan.model.state import State, StateVersion
+from kplan.model.state import OwnedModules, State, StateVersion
 from kplan.state.journal import NO_VARIABLES, Journal, PlanVariables
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.lock import LockStatus
@@ -26,6 +26,10 @@ class StateStore(Protocol):
 
     def read(self) -> State | None:
         """Read the state; None means that none was ever written, and nothing else does."""
+        ...
+
+    def read_modules(self) -> OwnedModules | None:
+        """Read only the modules that declare what is owned, in a third of the time; as `read`."""
         ...
 
     def read_document(self) -> bytes | None:

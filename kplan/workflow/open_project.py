@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
+from typing import TypeVar
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
@@ -15,16 +16,19 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.resource import Identity
-from kplan.model.state import KindSnapshot, State
+from kplan.model.state import KindSnapshot, OwnedModules, State
 from kplan.report.documents.notation import count_text
 from kplan.state.file import new_state
 from kplan.state.journal import Journal, replay_journal
 from kplan.state.lock import liveness_text
 from kplan.state.lock_holder import LockHolder
+from kplan.state.store import StateStore
 from kplan.workflow.access import acl_order_diagnostics
 from kplan.workflow.clusters import Clusters, connect_clusters
 from kplan.workflow.platform import platform_argument_diagnostics
 from kplan.workflow.ports import Ports, Project
+
+T = TypeVar("T")
 
 _TWO_STEP_KIND = "kafka_topic"
 """Of what is not named, a first reading tells the names, and a second one all about them."""
@@ -181,8 +185,17 @@ def read_stored_state(project: Project) -> State | None:
         StateError: it is still in the file, although the configuration names another place.
 
     """
+    return _read_stored(project, lambda store: store.read())
+
+
+def read_owned_modules(project: Project) -> OwnedModules:
+    """Read only the modules that declare what is owned; raises as `read_stored_state`."""
+    return _read_stored(project, lambda store: store.read_modules()) or {}
+
+
+def _read_stored(project: Project, read: Callable[[StateStore], T | None]) -> T | None:
     store = project.store
-    found = store.read()
+    found = read(store)
     if (
         found is None
         and store.location != project.file_store.location

@@ -68,6 +68,7 @@ def at_once(store: StateStore, holder: LockHolder | None) -> AbstractContextMana
 
 def test_a_place_where_nothing_was_written_has_no_state(store: StateStore) -> None:
     assert store.read() is None
+    assert store.read_modules() is None
     assert store.read_document() is None
     assert store.read_journal() is None
     assert not store.has_journal()
@@ -77,10 +78,12 @@ def test_a_place_where_nothing_was_written_has_no_state(store: StateStore) -> No
 
 
 def test_what_is_written_is_read_by_the_next_run(store: StateStore, again: Open) -> None:
-    held = state(owned("orders"), owned("payments"))
+    inner = Address("kafka_topic", "inner", "eu", ("pay[0]", "in"))
+    held = state(owned("orders"), owned("payments"), replace(owned("inner"), address=inner))
     with at_once(store, current_holder("apply")):
         store.write(held)
     assert again().read() == held
+    assert again().read_modules() == held.modules
     assert again().read_document() == encode_state(held, VERSION)
 
 
@@ -253,7 +256,7 @@ def test_where_a_state_was_moved_from_its_absence_is_told(store: StateStore, aga
     """Nobody takes it for no state, and begins a second one."""
     store.write(state(owned()))
     store.write_move_note("somewhere else")
-    for use in (store.read, again().read, again().read_document):
+    for use in (store.read, again().read, again().read_document, again().read_modules):
         with pytest.raises(StateError, match="moved to somewhere else"):
             use()
     with pytest.raises(StateError, match="moved to somewhere else"):

@@ -11,12 +11,9 @@ from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs, Trust
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import NoClusterError
-from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.inventory import OWNER_SCHEMA
 from kplan.fleet.plan import FleetPlanRequest, PackedRequest, expected_objects, pack_request
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.kinds import KINDS
-from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, KplanError, UnreadableError
 from kplan.model.resource import Identity, connection_name
@@ -33,10 +30,9 @@ from kplan.workflow.ports import Project
 from kplan.workflow.state.workspace import selected_workspace
 
 T = TypeVar("T")
-_TOPIC_KIND = "kafka_topic"
 
 if TYPE_CHECKING:
-    from kplan.fleet.spark.session import DataFrame, SparkSession
+    from kplan.fleet.spark.session import DataFrame
 
 RequestedObjects = dict[str, dict[str, set[Identity]]]
 """What is asked for by name: for each cluster by kind."""
@@ -51,15 +47,15 @@ def load_desired_names(
     holds what it holds, whatever is asked for.
     """
     read = partial(_read_names, options.inputs, ports.state_store)
-    chosen = [each for each in _configured_clusters(fleet, options) if each.snapshot is None]
-    names = zip(chosen, _map_clusters(read, chosen, ports), strict=True)
+    chosen = [each for each in configured_clusters(fleet, options) if each.snapshot is None]
+    names = zip(chosen, map_configured_clusters(read, chosen, ports), strict=True)
     return {each.name: found for each, found in names if found is not None}
 
 
 def _read_names(
     inputs: Inputs, state_store: StateStoreFactory, cluster: FleetCluster
 ) -> dict[str, set[Identity]] | None:
-    project = _cluster_project(cluster, inputs, state_store)
+    project = cluster_project(cluster, inputs, state_store)
     try:
         configuration = load_configuration(project.folder, project.inputs, KINDS)
         return expected_objects(_plan_request(configuration, read_project_state(project)))
@@ -173,13 +169,13 @@ def load_configurations(
 
     `take` works in several processes. It can be pickled, and so can what it makes.
     """
-    chosen = _configured_clusters(fleet, options)
+    chosen = configured_clusters(fleet, options)
     load = partial(_load_without_run, options.inputs, ports.state_store, take)
-    for each, found in zip(chosen, _map_clusters(load, chosen, ports), strict=True):
+    for each, found in zip(chosen, map_configured_clusters(load, chosen, ports), strict=True):
         if found is not None:
             yield each.name, found
             continue
-        project = _cluster_project(each, options.inputs, ports.state_store)
+        project = cluster_project(each, options.inputs, ports.state_store)
         reader = _SnapshotReader(_lazy_snapshot(objects, each.name))
         yield each.name, take(_load(each, project, reader))
 
@@ -191,7 +187,7 @@ def _load_without_run(
     cluster: FleetCluster,
 ) -> T | None:
     """Load what needs no data sources; None for what does."""
-    loaded = _load(cluster, _cluster_project(cluster, inputs, state_store))
+    loaded = _load(cluster, cluster_project(cluster, inputs, state_store))
     if isinstance(loaded.found, Configuration) and loaded.found.lacks_data:
         return None
     return take(loaded)
@@ -221,78 +217,20 @@ def failure_text(failure: KplanError) -> str:
 
 def read_owned(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
     """Read the state of the cluster itself. Raises StateError and ClusterError."""
-    project = _cluster_project(cluster, options.inputs, ports.state_store)
+    project = cluster_project(cluster, options.inputs, ports.state_store)
     return read_project_state(project).for_provider("")
 
 
-class OwnedObjects(NamedTuple):
-    """What the states of clusters own: rows of OWNER_SCHEMA; and which states are not known.
-
-    The owner is the configuration of the cluster, as the fleet file names it, with its module.
-    """
-
-    rows: "DataFrame"
-    has_topics: bool
-    unknown: tuple[str, ...]
-
-
-OwnerRows = list[tuple[str, str, str, str]] | str
-"""What the state of a cluster owns: rows of OWNER_SCHEMA; or why that is not known."""
-
-
-def read_owners(
-    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, spark: "SparkSession"
-) -> OwnedObjects:
-    """Read what the states of all clusters own."""
-    read = partial(_read_owners, options.inputs, ports.state_store)
-    return owned_objects(spark, _map_clusters(read, _configured_clusters(fleet, options), ports))
-
-
-def _read_owners(
-    inputs: Inputs, state_store: StateStoreFactory, cluster: FleetCluster
-) -> OwnerRows:
-    project = _cluster_project(cluster, inputs, state_store)
-    return owner_rows(cluster.name, project, partial(read_project_state, project))
-
-
-def owner_rows(name: str, project: Project, read_state: Callable[[], State]) -> OwnerRows:
-    """Read what the state of a cluster owns."""
-    try:
-        owned = read_state().for_provider("").owned.values()
-    except KplanError as failure:
-        return f"{name}: the owner is unknown: {failure_text(failure)}"
-    owner = str(project.folder)
-    found = {(each.address.kind, str(each.identity)): each.address for each in owned}
-    return [(name, *key, _owner_name(owner, address)) for key, address in found.items()]
-
-
-def owned_objects(spark: "SparkSession", clusters: Iterable[OwnerRows]) -> OwnedObjects:
-    """Put together what the states of all clusters own."""
-    found: list[tuple[str, str, str, str]] = []
-    unknown: list[str] = []
-    for each in clusters:
-        if isinstance(each, str):
-            unknown.append(each)
-        else:
-            found += each
-    has_topics = any(kind == _TOPIC_KIND for _, kind, _, _ in found)
-    return OwnedObjects(create_dataframe(spark, found, OWNER_SCHEMA), has_topics, tuple(unknown))
-
-
-def _owner_name(configuration: str, address: Address) -> str:
-    modules = ".".join(f"module.{each}" for each in address.module)
-    return f"{configuration}: {modules}" if modules else configuration
-
-
-def _configured_clusters(
+def configured_clusters(
     fleet: FleetConfiguration, options: FleetOptions
 ) -> tuple[FleetCluster, ...]:
+    """List the chosen clusters that have a configuration."""
     return tuple(
         each for each in options.selected_clusters(fleet) if each.configuration is not None
     )
 
 
-def _map_clusters(
+def map_configured_clusters(
     read: Callable[[FleetCluster], T], clusters: Sequence[FleetCluster], ports: FleetPorts
 ) -> Iterator[T]:
     """Read what belongs to each cluster, with progress."""
@@ -302,7 +240,7 @@ def _map_clusters(
         ports.progress.advance()
 
 
-def _cluster_project(
+def cluster_project(
     cluster: FleetCluster, inputs: Inputs, state_store: StateStoreFactory
 ) -> Project:
     """Return the project that `kplan plan` would find in the folder of the cluster."""

@@ -29,13 +29,9 @@ from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures, FigureTable
-from kplan.workflow.fleet.desired import (
-    RequestedObjects,
-    load_desired,
-    load_desired_names,
-    read_owners,
-)
+from kplan.workflow.fleet.desired import RequestedObjects, load_desired, load_desired_names
 from kplan.workflow.fleet.open_run import OpenSnapshot, read_few, run_lineage
+from kplan.workflow.fleet.owners import read_owners
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from kplan.fleet.logs.requests import log_lineage, log_sums, usage_since
 from kplan.fleet.spark.session import CODEGEN_MIN_ROWS
 from kplan.fleet.store import Run, add_run
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet.desired import OwnedObjects, read_owners
 from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
 from kplan.workflow.fleet.open_run import MAX_TASK_ROWS, OpenSnapshot, gather_rows, read_few
+from kplan.workflow.fleet.owners import OwnedObjects, read_owners
 from kplan.workflow.fleet.policies import Declarations, load_declarations
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 

@@ -21,14 +21,16 @@ from kplan.model.resource import Identity
 from kplan.workflow.fleet.desired import (
     ClusterDesired,
     LoadedConfiguration,
-    OwnedObjects,
-    OwnerRows,
     failure_text,
     fleet_plan_request,
     load_configurations,
-    owned_objects,
-    owner_rows,
     read_desired,
+)
+from kplan.workflow.fleet.owners import (
+    ClusterOwners,
+    OwnedObjects,
+    cluster_owners,
+    owned_objects,
 )
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
@@ -81,8 +83,8 @@ def load_declarations(
 
 def _read_declarations(
     loaded: LoadedConfiguration,
-) -> tuple[ClusterDesired, ClusterPolicies, OwnerRows]:
-    owners = owner_rows(loaded.name, loaded.project, loaded.read_state)
+) -> tuple[ClusterDesired, ClusterPolicies, ClusterOwners]:
+    owners = cluster_owners(loaded.name, loaded.project, lambda: loaded.read_state().modules)
     return read_desired(loaded), read_policies(loaded), owners
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -21,18 +22,22 @@ from kplan.fleet.snapshot import snapshot_rows
 from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.errors import FleetError
+from kplan.model.plan import PlanBasis
 from kplan.model.resource import Identity
 from kplan.model.state import Broker, OwnedObject, Snapshot, State
 from kplan.state.file import write_state
+from kplan.state.file_store import FileStore
 from kplan.workflow.connection import remote_state_store
-from kplan.workflow.fleet import desired, processes
-from kplan.workflow.fleet.desired import load_desired, read_owners, read_project_state
+from kplan.workflow.fleet import desired, owners, processes
+from kplan.workflow.fleet.desired import load_desired, read_project_state
 from kplan.workflow.fleet.fleet import read_fleet
+from kplan.workflow.fleet.owners import read_owners
 from kplan.workflow.fleet.policies import load_declarations, load_policies
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.processes import map_in_processes
 from kplan.workflow.ports import Project
 from tests.unit.fleet.test_plan_parity import FleetQuiet, Rows
+from tests.unit.state.state_builders import applied, creation, plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -186,7 +191,9 @@ FleetInputs = tuple[FleetConfiguration, FleetOptions, FleetPorts, "DataFrame"]
 def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FleetInputs:
     """Make a fleet: one with a policy, one with an error, one with data, one without its state."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(desired, "create_dataframe", lambda _, rows, __: rows)
+    monkeypatch.setattr(
+        owners, "columns_dataframe", lambda _, columns, __: [*zip(*columns, strict=True)]
+    )
     texts = (TOPIC + POLICY, TOPIC + 'resource "kafka_topic" "b" {}', TOPIC + DATA, TOPIC)
     for place, text in enumerate(texts):
         Path(f"c{place}").mkdir()
@@ -221,6 +228,18 @@ def read_apart(declared: FleetInputs) -> Sequence[object]:
 def text_of(found: Sequence[object]) -> str:
     """Show what was read, without places in memory."""
     return re.sub("0x[0-9a-f]+", "", str(tuple(found)))
+
+
+def test_what_an_interrupted_apply_made_has_its_owner(declared: FleetInputs) -> None:
+    fleet, options, ports, _ = declared
+    change = creation("payments")
+    made = replace(plan(change), based_on=PlanBasis("", "of c0", 1, "id"))
+    with FileStore(Path("c0/state/kplan.json")).open_journal(made) as journal:
+        journal.on_outcomes([applied(change)])
+    found = read_owners(fleet, options, ports, cast("SparkSession", None))
+    assert not any("c0" in each for each in found.unknown), found.unknown
+    rows = cast("list[tuple[str, ...]]", found.rows)
+    assert [each[2:] for each in rows if each[0] == "c0"] == [("orders", "c0"), ("payments", "c0")]
 
 
 @needs_processors

@@ -13,6 +13,7 @@ from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import OutputValue, State
 from kplan.state.codec import (
     decode_header,
+    decode_modules,
     decode_move_note,
     decode_state,
     encode_move_note,
@@ -38,6 +39,40 @@ def foreign(**members: object) -> bytes:
 @given(STATES)
 def test_what_is_written_is_read(what: State) -> None:
     assert decode_state(written(what)) == what
+
+
+@UNHURRIED
+@given(STATES)
+def test_the_modules_of_what_is_owned_are_read_alone(what: State) -> None:
+    assert decode_modules(written(what)) == what.modules
+
+
+@pytest.mark.parametrize("name", ["half \ud800", "whole"])
+def test_large_numbers_and_halves_of_characters_do_not_prevent_that(name: str) -> None:
+    outputs = {name: OutputValue(10**30)}
+    found = replace(state(replace(owned(), provider="eu")), outputs=outputs)
+    assert decode_modules(written(found)) == {("kafka_topic", "orders", "eu"): ()}
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"",
+        b"{}",
+        written(state(owned()))[:-9],
+        written(state(owned())).replace(b"orders", b"others"),
+        encode_move_note("elsewhere", "0.1.0"),
+        foreign(format=99),
+        foreign(resources=[{"kind": "kafka_new"}]),
+        foreign(resources=[{"kind": "kafka_topic", "address": "kafka_topic.a"}]),
+    ],
+)
+def test_what_is_no_state_names_no_owners(damaged: bytes) -> None:
+    with pytest.raises(StateError) as wanted:
+        decode_state(damaged)
+    with pytest.raises(StateError) as found:
+        decode_modules(damaged)
+    assert (type(found.value), str(found.value)) == (type(wanted.value), str(wanted.value))
 
 
 def _last(line: str) -> tuple[str, float]:
