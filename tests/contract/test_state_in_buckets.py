@@ -26,6 +26,7 @@ from kplan.model.errors import (
     StateError,
     StateLockedError,
 )
+from kplan.model.workspace import workspace_path
 from kplan.state.file_store import FileStore
 from kplan.state.lock_holder import current_holder
 from kplan.state.object_store import ObjectRecords
@@ -364,3 +365,40 @@ def test_workspaces_are_listed_and_deleted_beside_each_other(bucket: StateBucket
     assert store(places[1]).read() is None
     assert not store(places[1]).lock_status().is_held
     assert store(bucket).read() == state(owned("t0"), serial=1)
+
+
+def test_a_new_workspace_stays_when_another_is_selected(
+    bucket: StateBucket,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As with Terraform; in a bucket there is no folder that would say so."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.tf").write_text(block(bucket))
+    for arguments in (["new", "prod"], ["select", "default"], ["select", "prod"]):
+        assert run(["workspace", *arguments], os.environ) == 0, capsys.readouterr()
+    made = store(replace(bucket, key=f"{bucket.key}@prod"))
+    found = made.read()
+    assert found is not None
+    assert (found.serial, found.owned, found.cluster_id) == (0, {}, "")
+    assert not made.lock_status().is_held
+    assert run(["workspace", "new", "prod"], os.environ) == 1
+    capsys.readouterr()
+    for arguments in (["select", "default"], ["list"], ["delete", "prod"], ["list"]):
+        assert run(["workspace", *arguments], os.environ) == 0, capsys.readouterr()
+    said = capsys.readouterr().out
+    assert "* default\n  prod\n" in said
+    assert said.endswith('Deleted workspace "prod".\n* default\n')
+
+
+def test_a_workspace_of_before_is_moved_to_the_bucket(
+    bucket: StateBucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.tf").write_text(block(bucket))
+    file = FileStore(workspace_path(tmp_path / "state" / "kplan.json", "prod"))
+    file.write(state(owned("a"), serial=3))
+    assert run(["workspace", "new", "prod"], os.environ) == 0
+    assert run(["state", "migrate", "-to", bucket.service.value], os.environ) == 0
+    assert store(replace(bucket, key=f"{bucket.key}@prod")).read() == state(owned("a"), serial=3)

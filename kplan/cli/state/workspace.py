@@ -61,26 +61,43 @@ def select(
 
     The name is written to .terraform/environment, which Terraform reads as well.
     """
-    from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.state.workspace import select_workspace  # noqa: PLC0415
-
-    project = build_project(session, StateOptions(), inputs)
-    is_made = select_workspace(project, name, creates=or_create)
+    is_made = _select(session, name, inputs, creates=or_create)
     verb_text = "Created and selected" if is_made else "Selected"
     session.terminal.write_stdout(f'{verb_text} workspace "{name}".')
     return ExitCode.DONE
+
+
+def _select(
+    session: Session,
+    name: str,
+    inputs: InputOptions,
+    *,
+    creates: bool = False,
+    is_new: bool = False,
+) -> bool:
+    """Select a workspace; returns whether it was created for that."""
+    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.state import workspace  # noqa: PLC0415
+
+    states = StateOptions()
+    project = wiring.build_project(session, states, inputs)
+    exists = workspace.check_selectable(project, name, creates=creates, is_new=is_new)
+    project = wiring.build_project(session, states, inputs, workspace=name)
+    if not exists:
+        with show_progress(session.terminal) as progress:
+            ports = wiring.build_ports(session, "workspace new", states, progress)
+            workspace.create_workspace(project, ports)
+    workspace.select_workspace(project)
+    return not exists
 
 
 @verb(("kplan workspace new staging", "Create a workspace with an empty state."))
 def new(session: Session, name: Name, inputs: InputOptions) -> int:
     """Create a workspace and select it.
 
-    Its state is written by the first apply. Objects of other workspaces are not in it.
+    Its state is empty. Objects of other workspaces are not in it.
     """
-    from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.state.workspace import select_workspace  # noqa: PLC0415
-
-    select_workspace(build_project(session, StateOptions(), inputs), name, is_new=True)
+    _select(session, name, inputs, is_new=True)
     session.terminal.write_stdout(f'Created and selected workspace "{name}".')
     return ExitCode.DONE
 

@@ -1,13 +1,15 @@
 """Use cases on workspaces: which one is selected, list, create, select and delete."""
 
 import shutil
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError, UsageError
-from kplan.model.workspace import DEFAULT_WORKSPACE, is_workspace_name, workspace_path
-from kplan.state.atomic_file import write_atomically
+from kplan.model.workspace import DEFAULT_WORKSPACE, is_workspace_name
+from kplan.state.atomic_file import make_private_folder, write_atomically
+from kplan.state.file import new_state
 from kplan.state.file_store import FileStore
 from kplan.workflow.open_project import lock_state, read_stored_state
 from kplan.workflow.ports import Ports, Project
@@ -65,10 +67,10 @@ def list_workspaces(project: Project) -> WorkspaceList:
     return WorkspaceList((DEFAULT_WORKSPACE, *names), selected)
 
 
-def select_workspace(
+def check_selectable(
     project: Project, name: str, *, creates: bool = False, is_new: bool = False
 ) -> bool:
-    """Select a workspace for later runs in the folder; return whether it was created.
+    """Check that a workspace can be selected; return whether it exists.
 
     Raises:
         UsageError: it exists and must not (`is_new`), or does not exist, or the environment names
@@ -93,15 +95,31 @@ def select_workspace(
             f'Workspace "{name}" does not exist.',
             f"Create it: kplan workspace new {name}. These exist: {', '.join(known.names)}.",
         )
-    if not exists and isinstance(project.store, FileStore):
-        workspace_path(project.base_state_path, name).parent.mkdir(parents=True, exist_ok=True)
+    return exists
+
+
+def create_workspace(project: Project, ports: Ports) -> None:
+    """Create the workspace that the project is of, with an empty state where no folder says it.
+
+    A state that is still in a file is not written over: it is to be moved to this place. Raises
+    StateError and its subclasses, and ClusterError where the state is kept on a cluster.
+    """
+    if isinstance(project.store, FileStore):
+        make_private_folder(project.state_path.parent)
+        return
+    with lock_state(project, ports):
+        if project.store.read() is None and project.file_store.read() is None:
+            project.store.write(new_state(str(uuid.uuid4())))
+
+
+def select_workspace(project: Project) -> None:
+    """Select the workspace that the project is of for later runs in the folder."""
     file = _selection_file(project.folder, project.inputs.environ)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, name.encode())
+        write_atomically(file, project.inputs.workspace.encode())
     except OSError as failure:
         raise StateError(f"{file} cannot be written: {failure.strerror}.") from failure
-    return not exists
 
 
 def check_deletable(project: Project, name: str) -> None:
