@@ -329,20 +329,23 @@ def test_the_inventory_counts_by_cluster_and_by_label(spark: "SparkSession", obj
         *(cluster("ap", team="y"), down("ap")),
     ]
     names = ("group", "clusters", "unread_clusters", "topics", "partitions", "replicas", "acls")
+    names = (*names, "principals")
+    again = acl("User:a", "us")._replace(identity="another")
+    more = [*rows, again, acl("User:b"), down("ap", "kafka_acl")]
     sizes = ("group", "groups", "records", "bytes", "unsized", "others")
     assert listed(inventory(objects(rows)), *sizes) == [
         ("ap", 0, 0, 0, 0, 0),
         ("eu", 1, 9, 700, 1, 0),
         ("us", 0, None, None, 1, 0),
     ]
-    assert listed(inventory(objects(rows)), *names) == [
-        ("ap", 1, 1, 0, 0, 0, 0),
-        ("eu", 1, 0, 2, 8, 16, 1),
-        ("us", 1, 0, 1, 3, 6, 1),
+    assert listed(inventory(objects(more)), *names) == [
+        ("ap", 1, 1, 0, 0, 0, 0, 0),
+        ("eu", 1, 0, 2, 8, 16, 2, 2),
+        ("us", 1, 0, 1, 3, 6, 2, 1),
     ]
-    assert listed(inventory(objects(rows), "team"), *names) == [
-        ("x", 2, 0, 3, 11, 22, 2),
-        ("y", 1, 1, 0, 0, 0, 0),
+    assert listed(inventory(objects(more), "team"), *names) == [
+        ("x", 2, 0, 3, 11, 22, 4, 2),
+        ("y", 1, 1, 0, 0, 0, 0, 0),
     ]
     assert listed(largest_topics(objects(rows), 1), "topic", "bytes", "groups") == [
         ("a", 700, "g, h")

@@ -48,7 +48,7 @@ def load_desired_names(
     """
     read = partial(_read_names, options.inputs, ports.state_store)
     chosen = [each for each in configured_clusters(fleet, options) if each.snapshot is None]
-    names = zip(chosen, map_configured_clusters(read, chosen, ports), strict=True)
+    names = zip(chosen, _map_clusters(read, chosen, ports), strict=True)
     return {each.name: found for each, found in names if found is not None}
 
 
@@ -171,7 +171,7 @@ def load_configurations(
     """
     chosen = configured_clusters(fleet, options)
     load = partial(_load_without_run, options.inputs, ports.state_store, take)
-    for each, found in zip(chosen, map_configured_clusters(load, chosen, ports), strict=True):
+    for each, found in zip(chosen, _map_clusters(load, chosen, ports), strict=True):
         if found is not None:
             yield each.name, found
             continue
@@ -230,7 +230,7 @@ def configured_clusters(
     )
 
 
-def map_configured_clusters(
+def _map_clusters(
     read: Callable[[FleetCluster], T], clusters: Sequence[FleetCluster], ports: FleetPorts
 ) -> Iterator[T]:
     """Read what belongs to each cluster, with progress."""

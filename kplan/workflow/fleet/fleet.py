@@ -18,7 +18,7 @@ from kplan.config.fleet_file import (
 from kplan.fleet import dataframe, figures, history, inventory, plan
 from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.reader import DEADLINE_S, SnapshotSource, read_clusters
-from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, save_snapshots
+from kplan.fleet.snapshot import CLUSTER, UNREAD, save_snapshots
 from kplan.fleet.spark.few_rows import expect_few_rows
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.joined import environment_remote, has_spark
@@ -30,8 +30,8 @@ from kplan.model.errors import ConfigError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.model.table import Figures, FigureTable
 from kplan.workflow.fleet.desired import RequestedObjects, load_desired, load_desired_names
-from kplan.workflow.fleet.open_run import OpenSnapshot, read_few, run_lineage
-from kplan.workflow.fleet.owners import read_owners
+from kplan.workflow.fleet.open_run import OpenSnapshot, read_few, run_lineage, unread_notes
+from kplan.workflow.fleet.owners import OwnerReader
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
@@ -138,9 +138,17 @@ def open_store(spark: "SparkSession", fleet: FleetConfiguration) -> Store:
 
 
 @contextmanager
-def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnapshot]:
-    """Open a stored run; raises ConfigError, UsageError and FleetError."""
+def open_snapshot(
+    options: FleetOptions,
+    ports: FleetPorts,
+    begin_reading: Callable[[FleetConfiguration], None] = lambda _: None,
+) -> Iterator[OpenSnapshot]:
+    """Open a stored run; raises ConfigError, UsageError and FleetError.
+
+    `begin_reading` begins what can be done while Spark starts.
+    """
     fleet = read_fleet(options)
+    begin_reading(fleet)
     ports.progress.stage("Starting Spark")
     with open_session(
         choose_engine(fleet, options.engine), ports.progress, options.command
@@ -214,7 +222,7 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
             "unread": inventory.unread_kinds(objects),
         }
         tables = _write_tables(options, lineage, values)
-        return Figures(f"Run {run.run}", tables, lineage, _unread_notes(tables[1]))
+        return Figures(f"Run {run.run}", tables, lineage, unread_notes(tables[1]))
 
 
 def _snapshot_sources(
@@ -252,12 +260,13 @@ def read_inventory(
         UsageError: no cluster has such a label.
 
     """
-    with open_snapshot(options, ports) as found:
+    owners = OwnerReader(options, ports)
+    with open_snapshot(options, ports, owners.begin) as found:
         if by and by not in (known := inventory.label_names(found.objects)):
             raise UsageError(
                 f"No cluster has the label {by}.", f"There are: {', '.join(known) or 'none'}."
             )
-        owned = read_owners(found.fleet, options, ports, found.spark)
+        owned = owners.finish(found.spark)
         ports.progress.stage("Counting")
         values = {
             "inventory": inventory.inventory(found.objects, by),
@@ -348,7 +357,7 @@ def render_figures(
     rest = {name: rows for name, rows in tables.items() if name not in known}
     before_whole(rest.keys())
     shown = known | {each.name: each for each in _write_tables(options, lineage, rest)}
-    notes = _unread_notes(found.unread)
+    notes = unread_notes(found.unread)
     return Figures(title, tuple(shown[name] for name in tables), lineage, notes)
 
 
@@ -385,12 +394,3 @@ def _write_tables(
     for place, (name, rows) in enumerate(tables.items()):
         figures.write_table(rows, options.output, lineage, name if place else "")
     return figures.collect_tables(tables, options.limit)
-
-
-def _unread_notes(unread: FigureTable) -> tuple[str, ...]:
-    return tuple(
-        f"{cluster} could not be read: {reason}"
-        if kind == ALL_KINDS
-        else f"{cluster}: {kind} could not be read: {reason}"
-        for cluster, kind, reason in unread.rows
-    )

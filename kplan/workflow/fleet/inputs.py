@@ -12,7 +12,7 @@ from kplan.fleet.store import Run, add_run
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.fleet import filter_clusters, open_snapshot
 from kplan.workflow.fleet.open_run import MAX_TASK_ROWS, OpenSnapshot, gather_rows, read_few
-from kplan.workflow.fleet.owners import OwnedObjects, read_owners
+from kplan.workflow.fleet.owners import OwnedObjects, OwnerReader
 from kplan.workflow.fleet.policies import Declarations, load_declarations
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
@@ -34,11 +34,13 @@ class ReportInputs:
         options: FleetOptions,
         ports: FleetPorts,
         found: OpenSnapshot,
+        owners: OwnerReader,
         *,
         keeps_logs: bool = True,
     ) -> None:
         self.options, self.ports, self.found = options, ports, found
         self.keeps_logs = keeps_logs
+        self._owners = owners
 
     @property
     def objects(self) -> "DataFrame":
@@ -94,7 +96,7 @@ class ReportInputs:
     @cached_property
     def owned(self) -> OwnedObjects:
         """What the states of all clusters own."""
-        return read_owners(self.found.fleet, self.options, self.ports, self.found.spark)
+        return self._owners.finish(self.found.spark)
 
     @cached_property
     def declarations(self) -> Declarations:
@@ -161,8 +163,17 @@ def _names(clusters: Sequence[str]) -> str:
 
 @contextmanager
 def open_inputs(
-    options: FleetOptions, ports: FleetPorts, *, keeps_logs: bool = True
+    options: FleetOptions,
+    ports: FleetPorts,
+    *,
+    keeps_logs: bool = True,
+    reads_owners: bool = False,
 ) -> Iterator[ReportInputs]:
-    """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError."""
-    with open_snapshot(options, ports) as found:
-        yield ReportInputs(options, ports, found, keeps_logs=keeps_logs)
+    """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError.
+
+    With `reads_owners` they are read while Spark starts, and `owned` can be asked for.
+    """
+    owners = OwnerReader(options, ports)
+    begin = owners.begin if reads_owners else lambda _: None
+    with open_snapshot(options, ports, begin) as found:
+        yield ReportInputs(options, ports, found, owners, keeps_logs=keeps_logs)

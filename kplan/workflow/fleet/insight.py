@@ -55,7 +55,7 @@ class InsightTables:
 
 def read_costs(options: FleetOptions, ports: FleetPorts, months: int) -> Figures:
     """Show what owners use and cost in the last calendar months, the month of the run too."""
-    with open_inputs(options, ports, keeps_logs=False) as given:
+    with open_inputs(options, ports, keeps_logs=False, reads_owners=True) as given:
         made = cost_tables(given, months, given.found.compute)
         ports.progress.stage("Adding up")
         currency = _cost_rules(given.found).currency
@@ -128,7 +128,7 @@ def read_trends(options: FleetOptions, ports: FleetPorts, days: int) -> Figures:
 
     `findings` holds `over` and `near` where a limit is met, or soon will be.
     """
-    with open_inputs(options, ports) as given:
+    with open_inputs(options, ports, reads_owners=True) as given:
         made = trend_tables(given, days)
         ports.progress.stage("Fitting lines")
         return _show("Trends of the fleet", made, (options, given.found), "standing")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from kplan.config.fleet_file import FleetConfiguration
 from kplan.fleet.access import acl_rows
 from kplan.fleet.dataframe import MAX_INLINE_ROWS, cut_lineage, inline_few
+from kplan.fleet.snapshot import ALL_KINDS
 from kplan.fleet.spark.few_rows import is_suited
 from kplan.fleet.store import Run, Store
 from kplan.model.dataclass import dataclass
@@ -118,3 +119,13 @@ def run_lineage(run: Run, taken: str, store: str) -> dict[str, str]:
         "answered_by": VERSION,
         "store": store,
     }
+
+
+def unread_notes(unread: FigureTable) -> tuple[str, ...]:
+    """Say what could not be read; in: what `inventory.unread_kinds` gives."""
+    return tuple(
+        f"{cluster} could not be read: {reason}"
+        if kind == ALL_KINDS
+        else f"{cluster}: {kind} could not be read: {reason}"
+        for cluster, kind, reason in unread.rows
+    )

@@ -1,7 +1,9 @@
 """What the states of a fleet own, and which configuration each object is of."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
@@ -14,10 +16,10 @@ from kplan.workflow.fleet.desired import (
     cluster_project,
     configured_clusters,
     failure_text,
-    map_configured_clusters,
     read_project_state,
 )
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts, StateStoreFactory
+from kplan.workflow.fleet.processes import map_in_processes
 from kplan.workflow.open_project import read_owned_modules
 from kplan.workflow.ports import Project
 
@@ -51,14 +53,43 @@ ClusterOwners = OwnerColumns | str
 """What the state of a cluster owns, or why that is not known."""
 
 
-def read_owners(
-    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, spark: "SparkSession"
-) -> OwnedObjects:
-    """Read what the states of all clusters own."""
-    read = partial(_read_owners, options.inputs, ports.state_store)
-    return owned_objects(
-        spark, map_configured_clusters(read, configured_clusters(fleet, options), ports)
-    )
+class OwnerReader:
+    """Reads what the states of all clusters own, while Spark starts.
+
+    That takes some seconds, in which processors are idle.
+    """
+
+    def __init__(self, options: FleetOptions, ports: FleetPorts) -> None:
+        self._options, self._ports = options, ports
+        self._found: SimpleQueue[ClusterOwners | BaseException] = SimpleQueue()
+        self._count = 0
+
+    def begin(self, fleet: FleetConfiguration) -> None:
+        """Begin to read in the background."""
+        clusters = configured_clusters(fleet, self._options)
+        self._count = len(clusters)
+        Thread(target=self._read, args=(clusters,), daemon=True).start()
+
+    def _read(self, clusters: Sequence[FleetCluster]) -> None:
+        read = partial(_read_owners, self._options.inputs, self._ports.state_store)
+        try:
+            for each in map_in_processes(read, clusters):
+                self._found.put(each)
+        except BaseException as failure:  # noqa: BLE001 - raised by who waits
+            self._found.put(failure)
+
+    def finish(self, spark: "SparkSession") -> OwnedObjects:
+        """Wait until all is read, with progress, and give it to Spark. Raises FleetError."""
+        self._ports.progress.stage("Reading states", self._count)
+        return owned_objects(spark, self._results())
+
+    def _results(self) -> Iterator[ClusterOwners]:
+        for _ in range(self._count):
+            found = self._found.get()
+            if isinstance(found, BaseException):
+                raise found
+            yield found
+            self._ports.progress.advance()
 
 
 def _read_owners(

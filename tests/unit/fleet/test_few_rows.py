@@ -67,7 +67,7 @@ def test_many_rows_are_expected_of_many_lines_of_logs_and_of_many_runs(
         expect_many_rows=lambda: told.append("many"),
     )
     options = FleetOptions(Path(), Inputs(), is_explain=True)
-    inputs = ReportInputs(options, cast("Any", None), cast("Any", found))
+    inputs = ReportInputs(options, cast("Any", None), cast("Any", found), cast("Any", None))
     assert inputs.logs == cast("Any", "requests")
     assert told == ["many"] * is_many
     runs = [Run("a", "1", "2026-11-27T00:00:00+00:00", rows=count // 2) for _ in range(2)]

@@ -31,7 +31,7 @@ from kplan.workflow.connection import remote_state_store
 from kplan.workflow.fleet import desired, owners, processes
 from kplan.workflow.fleet.desired import load_desired, read_project_state
 from kplan.workflow.fleet.fleet import read_fleet
-from kplan.workflow.fleet.owners import read_owners
+from kplan.workflow.fleet.owners import OwnedObjects, OwnerReader
 from kplan.workflow.fleet.policies import load_declarations, load_policies
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.processes import map_in_processes
@@ -218,10 +218,17 @@ def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FleetInputs:
     return read_fleet(options), options, ports, cast("DataFrame", rows)
 
 
+def read_owners(declared: FleetInputs) -> OwnedObjects:
+    """Read what the states own."""
+    fleet, options, ports, _ = declared
+    reader = OwnerReader(options, ports)
+    reader.begin(fleet)
+    return reader.finish(cast("SparkSession", None))
+
+
 def read_apart(declared: FleetInputs) -> Sequence[object]:
     """Read what is declared, the policies and the owners, each by itself."""
-    fleet, options, ports, _ = declared
-    owned = read_owners(fleet, options, ports, cast("SparkSession", None))
+    owned = read_owners(declared)
     return load_desired(*declared), load_policies(*declared), owned
 
 
@@ -231,12 +238,11 @@ def text_of(found: Sequence[object]) -> str:
 
 
 def test_what_an_interrupted_apply_made_has_its_owner(declared: FleetInputs) -> None:
-    fleet, options, ports, _ = declared
     change = creation("payments")
     made = replace(plan(change), based_on=PlanBasis("", "of c0", 1, "id"))
     with FileStore(Path("c0/state/kplan.json")).open_journal(made) as journal:
         journal.on_outcomes([applied(change)])
-    found = read_owners(fleet, options, ports, cast("SparkSession", None))
+    found = read_owners(declared)
     assert not any("c0" in each for each in found.unknown), found.unknown
     rows = cast("list[tuple[str, ...]]", found.rows)
     assert [each[2:] for each in rows if each[0] == "c0"] == [("orders", "c0"), ("payments", "c0")]
