@@ -17,6 +17,9 @@ EARLY = (
     "test_command_state_in_kafka.py",  # the longest
     "test_command_struck.py",
     "test_github_workflows.py",
+    "test_soak_rounds.py",
+    "test_command_dead_broker.py",
+    "test_command_state_in_s3.py",
     "test_tutorial.py",
 )
 

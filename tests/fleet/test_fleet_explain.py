@@ -46,12 +46,15 @@ def save_plan(file: Path) -> None:
     write_plan(file, plan, plan_metadata(plan, expires_at="", nonce="1"))
 
 
-def test_plans_of_all_tables_are_shown_and_no_table_is_computed(tmp_path: Path) -> None:
+def test_plans_of_all_tables_are_shown_and_no_table_is_computed(
+    for_commands: SparkTarget, tmp_path: Path
+) -> None:
     folder, logs = tmp_path / "fleet", tmp_path / "events"
     shutil.copytree(EXAMPLE, folder)
     conf = as_options({**FAST_SETTINGS, **event_log_settings(logs)})
     for words in (("snapshot",), ("audit", "ingest")):
-        kplan(folder, "fleet", *words, *as_options(FAST_SETTINGS))
+        taken = kplan(folder, "fleet", *words, *for_commands.options)
+        assert taken.code == 0, taken
     for words, tables in VERBS.items():
         ran = kplan(folder, "fleet", *words, "-explain", *conf)
         assert ran.code == 0, ran
