@@ -328,8 +328,10 @@ def test_the_inventory_counts_by_cluster_and_by_label(spark: "SparkSession", obj
         *(cluster("us", team="x"), topic("a", "us"), acl("User:a", "us")),
         *(cluster("ap", team="y"), down("ap")),
     ]
-    names = ("group", "clusters", "unread_clusters", "topics", "partitions", "replicas", "acls")
-    names = (*names, "principals")
+    names = (
+        *("group", "clusters", "unread_clusters", "topics", "partitions", "replicas", "acls"),
+        "principals",
+    )
     again = acl("User:a", "us")._replace(identity="another")
     more = [*rows, again, acl("User:b"), down("ap", "kafka_acl")]
     sizes = ("group", "groups", "records", "bytes", "unsized", "others")
