@@ -298,8 +298,13 @@ def test_without_rights_on_the_cluster_settings_are_unread_and_refused(
     """P5: asking for credentials without the right must not end anything."""
     sorts = ("DESCRIBE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
     us = lacking(*((each, sort) for each in sorts for sort in ("CLUSTER", "GROUP")))
-    for read in (us.quotas, us.scram_users, lambda: us.config_names(ConfigScope.CLIENT_METRICS)):
-        with pytest.raises(UnreadableError):
+    reads: dict[Callable[[], object], str] = {
+        us.quotas: "DESCRIBE_CONFIGS",
+        us.scram_users: "DESCRIBE",
+        lambda: us.config_names(ConfigScope.CLIENT_METRICS): "DESCRIBE_CONFIGS",
+    }
+    for read, right in reads.items():
+        with pytest.raises(UnreadableError, match=f"needs {right} on CLUSTER"):
             read()
     denied = "CLUSTER_AUTHORIZATION_FAILED"
     entity, user = QuotaEntity(user=f"{prefix}u"), ScramUser(f"{prefix}u", "SCRAM-SHA-256")

@@ -44,13 +44,13 @@ def read_scram_users(gateway: Gateway, at: Endpoint | None) -> Mapping[ScramUser
     """
     answer = gateway.ask(messages.DESCRIBE_SCRAM, messages.DESCRIBE_SCRAM.request(users=[]), at=at)
     if answer.error_code:
-        raise unread_error("SCRAM credentials", answer.error_code, answer.error_message)
+        raise _unread_error(answer)
     found: dict[ScramUser, int] = {}
     for each in answer.results:
         if each.error_code == _RESOURCE_NOT_FOUND:  # deleted meanwhile
             continue
         if each.error_code:
-            raise unread_error("SCRAM credentials", each.error_code, each.error_message)
+            raise _unread_error(each)
         for held in each.credential_infos:
             mechanism = SCRAM_MECHANISMS.get(held.mechanism, f"UNKNOWN_{held.mechanism}")
             found[ScramUser(each.user, mechanism)] = held.iterations
@@ -58,6 +58,10 @@ def read_scram_users(gateway: Gateway, at: Endpoint | None) -> Mapping[ScramUser
     return {
         replace(user, user=real.get(user.user, user.user)): each for user, each in found.items()
     }
+
+
+def _unread_error(answer: Message) -> UnreadableError:
+    return unread_error("SCRAM credentials", answer.error_code, answer.error_message, "scram_users")
 
 
 _ENCODED_NAME = re.compile(r"[A-Za-z0-9_.%*-]*")
@@ -76,7 +80,7 @@ def _real_names(gateway: Gateway, at: Endpoint | None, names: Collection[str]) -
     request = messages.DESCRIBE_SCRAM.request(users=[part(name=each) for each in sorted(decoded)])
     answer = gateway.ask(messages.DESCRIBE_SCRAM, request, at=at)
     if answer.error_code:
-        raise unread_error("SCRAM credentials", answer.error_code, answer.error_message)
+        raise _unread_error(answer)
     return {decoded[each.user]: each.user for each in answer.results if not each.error_code}
 
 

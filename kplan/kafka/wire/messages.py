@@ -13,7 +13,8 @@ from types import ModuleType, new_class
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from kplan.cluster.errors import client_refusal, refusal
+from kplan.cluster.authorization import missing_operation_message, required_operation
+from kplan.cluster.errors import Handling, client_refusal, handling, refusal
 from kplan.cluster.request import ItemResult
 from kplan.kafka.wire import schemas
 from kplan.model.dataclass import dataclass
@@ -284,10 +285,18 @@ def verdict(code: int, message: str | None, *, throttle_ms: int = 0) -> ItemResu
     return broker_refusal(code, message, throttle_ms=throttle_ms) if code else None
 
 
-def unread_error(what: str, code: int, message: str | None) -> UnreadableError:
-    """Make the error of a list that was refused as a whole: never an empty one."""
+def unread_error(what: str, code: int, message: str | None, method: str = "") -> UnreadableError:
+    """Make the error of a list that was refused as a whole: never an empty one.
+
+    The `method` of the port that asked tells which right is missing where that is the reason.
+    """
     refused = broker_refusal(code, message)
-    failure = UnreadableError(f"{what} cannot be read: {refused}")
+    reason, hint = str(refused), ""
+    if method and handling(refused) is Handling.DENIED:
+        operation, kind, _ = required_operation(method)
+        refused = replace(refused, message=missing_operation_message("", method))
+        reason, hint = f"{refused.error}: {refused.message}", f"Grant {operation} on {kind}."
+    failure = UnreadableError(f"{what} cannot be read: {reason}", hint=hint)
     failure.answer = replace(refused, message=f"{what} cannot be read: {refused.message}")
     return failure
 

@@ -17,7 +17,7 @@ def read_quotas(gateway: Gateway, at: Endpoint | None) -> Mapping[QuotaEntity, M
     request = messages.DESCRIBE_QUOTAS.request(components=[], strict=False)
     answer = gateway.ask(messages.DESCRIBE_QUOTAS, request, at=at)
     if answer.error_code:
-        raise unread_error("Quotas", answer.error_code, answer.error_message)
+        raise unread_error("Quotas", answer.error_code, answer.error_message, "quotas")
     return {
         _quota_entity(each.entity): {value.key: value.value for value in each.values}
         for each in answer.entries or ()

@@ -33,7 +33,9 @@ def list_reassignments(
         apis.LIST_REASSIGNMENTS, apis.LIST_REASSIGNMENTS.request(topics=topics)
     )
     if answer.error_code:
-        raise unread_error("Reassignments", answer.error_code, answer.error_message)
+        raise unread_error(
+            "Reassignments", answer.error_code, answer.error_message, "reassignments"
+        )
     return {
         (topic.name, each.partition_index): Reassignment(
             tuple(each.replicas), tuple(each.adding_replicas), tuple(each.removing_replicas)
@@ -133,7 +135,7 @@ def _partition_sizes(answer: Message | None) -> Mapping[TopicPartition, int]:
         return {}
     codes = {each.error_code for each in answer.results} | {getattr(answer, "error_code", 0) or 0}
     if code := max(codes, default=0):
-        raise unread_error("Sizes of replicas", code, None)
+        raise unread_error("Sizes of replicas", code, None, "replica_sizes")
     return {
         (topic.name, each.partition_index): each.partition_size
         for folder in answer.results

@@ -52,7 +52,7 @@ def read_config_names(gateway: Gateway, scope: ConfigScope) -> frozenset[str] | 
     if answer is None:
         return None
     if answer.error_code:
-        raise unread_error("Configs", answer.error_code, None)
+        raise unread_error("Configs", answer.error_code, None, "config_names")
     return frozenset(each.resource_name for each in answer.config_resources)
 
 
