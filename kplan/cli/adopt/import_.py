@@ -77,6 +77,11 @@ class ImportArguments:
         "Import an ACL: principal, host, operation, permission, resource type, name and pattern.",
     ),
     (
+        "kplan import kafka_user_scram_credential.carol 'carol|SCRAM-SHA-512'",
+        "Import a SCRAM credential: user and mechanism.",
+    ),
+    ("kplan import kafka_quota.carol 'carol|user'", "Import a quota: name and type of entity."),
+    (
         "kplan import -all -generate-config=cluster.tf",
         "Import a whole cluster and write its configuration.",
     ),

@@ -1,5 +1,6 @@
 """Use case: import one object, or the whole cluster with its configuration."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -117,11 +118,19 @@ def _read_live_object(project: OpenProject, resource: Resource, identity: Identi
     if live is None:
         raise UsageError(
             f'The cluster has no {kind.noun} "{identity}".',
-            "An ACL is named principal|host|operation|permission|type|name|pattern."
-            if kind.name == "kafka_acl"
-            else "",
+            _identity_hint(resource, identity),
         )
     return adopt_object(resource, live)
+
+
+def _identity_hint(resource: Resource, given: Identity) -> str:
+    """Say how the object of the block is named: names of some kinds have several parts."""
+    if resource.identity != given:
+        command = shlex.join(["kplan", "import", str(resource.address), resource.identity])
+        return f"The block declares another one: {command}"
+    if resource.address.kind == "kafka_acl":
+        return "An ACL is named principal|host|operation|permission|type|name|pattern."
+    return ""
 
 
 CONFIGURATION_SUFFIXES = (".tf", ".hcl")
@@ -177,12 +186,12 @@ def import_all(
     with _create_file(project, file), open_project(project, ports, frozenset({""})) as found:
         check_no_journal(project)
         ports.progress.stage("Reading the cluster")
-        snapshot, chosen, left_out = _select_objects(found, selection)
+        snapshot, chosen, left_out, unread = _select_objects(found, selection)
         text = _render_selected(found.configuration, snapshot, chosen, file.name)
         owned = _adopt_selected(project, file, text, (snapshot, chosen)) if text else ()
         if owned:
             project.store.write(_state_with_owned(found, owned))
-        return ImportAllResult(text, owned, tuple(left_out), snapshot.unread)
+        return ImportAllResult(text, owned, tuple(left_out), unread)
 
 
 _BROKER_CONFIG_REASON = "configs of brokers are imported with -include=broker-configs"
@@ -220,8 +229,8 @@ SelectedObjects = Mapping[str, Sequence[Identity]]
 
 def _select_objects(
     project: OpenProject, selection: ImportSelection
-) -> tuple[Snapshot, SelectedObjects, list[UnimportedObject]]:
-    """List the objects, then read the selected ones in full.
+) -> tuple[Snapshot, SelectedObjects, list[UnimportedObject], Mapping[str, str]]:
+    """List the objects, then read the selected ones in full; say what could be neither, and why.
 
     What cannot be deleted was made by no one, and is left out.
     """
@@ -260,7 +269,7 @@ def _select_objects(
                 chosen[kind.name].append(identity)
             elif reason:
                 left_out.append(UnimportedObject(kind.name, identity, reason))
-    return snapshot, chosen, left_out
+    return snapshot, chosen, left_out, {**first.unread, **snapshot.unread}
 
 
 def _filter_name(identity: Identity, live: LiveObject) -> str:

@@ -44,6 +44,28 @@ def test_what_was_left_out_is_told(desk: MemoryCommand) -> None:
     assert "Import successful: 1 kafka_topic owned now." in told
 
 
+def test_kinds_that_may_not_be_listed_are_told(desk: MemoryCommand) -> None:
+    """The cluster would seem to be taken over as a whole."""
+    desk.run("apply", "-auto-approve")
+    desk.cluster.seed([NewTopic("secret", 1, 1)])
+    desk.cluster.deny_operation("DESCRIBE_CONFIGS", "CLUSTER")
+    desk.cluster.deny_operation("DESCRIBE", "CLUSTER")
+    told = desk.run("import", "-all", "-prefix=s", "-generate-config=x.tf")
+    for kind in ("kafka_acl", "kafka_quota", "kafka_user_scram_credential"):
+        assert f"Left out: all {kind}: " in told
+
+
+def test_a_name_that_is_not_the_blocks_is_answered_with_the_blocks(desk: MemoryCommand) -> None:
+    (desk.folder / "user.tf").write_text(
+        'resource "kafka_user_scram_credential" "carol" {\n  username = "carol"\n'
+        '  scram_mechanism = "SCRAM-SHA-512"\n  password = "secret"\n}\n'
+    )
+    told = desk.run_failing("import", "kafka_user_scram_credential.carol", "carol")
+    assert 'The cluster has no SCRAM credential "carol".' in told
+    command = "kplan import kafka_user_scram_credential.carol 'carol|SCRAM-SHA-512'"
+    assert command in " ".join(told.replace("│", " ").split())
+
+
 def test_configs_of_brokers_are_left_out_until_asked_for(desk: MemoryCommand) -> None:
     desk.run("apply", "-auto-approve")
     every = ConfigResource(ConfigScope.BROKER, "")
