@@ -92,6 +92,9 @@ def _unsupported_block(block: ast.Block, origin: Origin, shape: BodySchema) -> D
         hint = (
             "To work out a map or list use for: config = { for key, value in ... : key => value }"
         )
+    elif block.type == "data":
+        detail = "A data source of kplan is of its module, and not of one check."
+        hint = "Write the data block beside the check block; a failing read is an error then."
     elif block.type in shape.arguments or shape.is_open:
         hint = f'If you meant the argument "{block.type}", write {block.type} = {{ ... }}.'
     else:
