@@ -145,7 +145,8 @@ def test_the_digest_tells_configurations_apart(tmp_path: Path) -> None:
 def test_a_data_source_of_one_check_is_told_with_the_way_out(tmp_path: Path) -> None:
     text = (
         'check "c" {\n  data "kafka_topic" "e" {\n    name = "e"\n  }\n'
-        '  assert {\n    condition     = terraform.workspace != ""\n    error_message = "no"\n  }\n}\n'
+        '  assert {\n    condition     = terraform.workspace != ""\n'
+        '    error_message = "no"\n  }\n}\n'
     )
     (found,) = load_files(tmp_path, {"main.tf": text}).diagnostics
     assert (found.code, str(found.subject)) == ("KP120", "main.tf:2:3")
