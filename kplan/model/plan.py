@@ -249,12 +249,12 @@ class Plan:
     which finishes an interrupted apply. `digest` identifies the plan for its approval, `checksum`
     is its short form. `cluster` says what the cluster is; where there are others than that of the
     connection without alias, `clusters` says so of each by key.
-    `violations` is what policies said; what they refuse is among the changes and not in the
-    batches. `access` says who gains and loses what, None where no ACL changes.
+    `violations` is what policies said; what they refuse is among the changes, not in the batches.
+    `access` says who gains and loses what, None where no ACL changes.
     `moves` sums up what moves of replicas mean for each broker. `policy_sources` are the places
     of the policies that evaluated the plan, beside those written in the configuration;
     `policy_principal` is the principal they evaluated it for where that is not the one connected.
-    `replay` compares it with logged requests, None where that was not asked for.
+    `replay` compares it with logged requests. `stale_count` changes of a saved plan are left out.
     """
 
     based_on: PlanBasis
@@ -277,6 +277,7 @@ class Plan:
     policy_principal: str = ""
     replay: Replay | None = None
     is_resumed: bool = False
+    stale_count: int = 0
 
     @property
     def refused_keys(self) -> frozenset[ObjectKey]:

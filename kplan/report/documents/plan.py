@@ -228,6 +228,8 @@ def _verdict(plan: Plan) -> Line:
         return ()
     if plan.unread:
         return line(strong_span("Nothing to do for what could be read."))
+    if plan.stale_count:
+        return line(strong_span("No changes. All changes of the saved plan are stale."))
     return line(strong_span(NO_CHANGES))
 
 
@@ -243,6 +245,8 @@ def _kplan_line(plan: Plan) -> Line:
 def _facts(plan: Plan) -> Iterator[str | Span]:
     if refused := len(plan.refused_keys):
         yield Span(f"{refused:,} refused by policy", Tone.DANGER)
+    if plan.stale_count:
+        yield Span(f"{plan.stale_count:,} stale, left out", Tone.WARNING)
     plan = replace(plan, changes=plan.allowed_changes)
     risks = [
         f"{count:,} {risk.value}"

@@ -206,6 +206,7 @@ def _check_applicable(saved: SavedPlan, project: OpenProject, options: PlanOptio
             )
 
 
+_DRY_RUN_FACTS = ("asked", "refused")
 StaleChanges = tuple[tuple[Change, Staleness], ...]
 
 
@@ -312,8 +313,12 @@ def _remove_stale_changes(plan: Plan, stale: StaleChanges, state: State) -> Plan
         replace(batch, changes=tuple(each for each in batch.changes if stays(each)))
         for batch in plan.batches
     )
+    # The dry run was of all of them.
+    cluster = {name: each for name, each in plan.cluster.items() if name not in _DRY_RUN_FACTS}
     return replace(
         plan,
+        stale_count=len(out),
+        cluster=cluster if out else plan.cluster,
         changes=tuple(each for each in plan.changes if stays(each)),
         batches=tuple(batch for batch in batches if batch.changes),
         based_on=replace(plan.based_on, lineage=state.lineage, serial=state.serial),

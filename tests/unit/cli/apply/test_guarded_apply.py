@@ -50,6 +50,20 @@ def test_skip_does_the_rest_and_tells_what_was_refused(desk: MemoryCommand) -> N
     out = desk.run("apply", "-detailed-exitcode", "-on-stale=skip", "p.kplan", code=4)
     assert "CLIENT_STALE: It was changed on the cluster since the plan." in out
     assert "Apply incomplete: 1 ok, 1 failed" in out
+    assert "kplan: 1 stale, left out | " in out
+    assert "broker dry run" not in out, "it was of the other change, too"
+
+
+def test_a_plan_of_which_all_is_stale_does_not_say_that_everything_matches(
+    desk: MemoryCommand,
+) -> None:
+    desk.write(NEXT.replace("orders = 3, payments = 6", "orders = 3"))
+    desk.run("plan", "-out=p.kplan", '-target=kafka_topic.t["orders"]')
+    altered(desk)
+    out = desk.run("apply", "-on-stale=skip", "p.kplan", code=1)
+    assert "No changes. All changes of the saved plan are stale." in out
+    assert "matches the configuration" not in out
+    assert "Apply incomplete: 0 ok, 1 failed" in out
 
 
 def test_replan_goes_on_alone_only_with_the_same_actions(desk: MemoryCommand) -> None:
