@@ -3,6 +3,7 @@
 import os
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import trustme  # noqa: TID253 - this module is imported only when a TLS sandbox starts
@@ -27,25 +28,44 @@ def make_tls_credentials(folder: Path, names: tuple[str, ...]) -> Credentials:
 
     Principals are whole distinguished names, as Kafka builds them by default.
     """
-    authority = trustme.CA(organization_name=ORGANIZATION)
-    trusted = folder / "ca.pem"
-    write_private_file(trusted, authority.cert_pem.bytes().decode())
+    authority, trusted = _make_authority(folder)
     for name in names:
         write_private_file(folder / f"{name}.pem", _issue_pem(authority, name))
     users = tuple(
         User(
             name,
             _principal(name),
-            {"security.protocol": "SSL", **_store_properties(folder / f"{name}.pem", trusted)},
+            {
+                "security.protocol": "SSL",
+                **_key_properties(folder / f"{name}.pem"),
+                **_trust_properties(trusted),
+            },
         )
         for name in names
     )
     server = {
         "ssl.client.auth": "required",
-        **_store_properties(folder / f"{BROKER}.pem", trusted),
+        **_trust_properties(trusted),
         **_write_broker_store(folder / f"{BROKER}.p12", authority),
     }
     return Credentials("SSL", users, (users[0].principal, _principal(BROKER)), server)
+
+
+def add_tls(sasl: Credentials, folder: Path) -> Credentials:
+    """Put TLS around SASL, with an authority and a certificate for the brokers in `folder`."""
+    authority, trusted = _make_authority(folder)
+    trust, protocol = _trust_properties(trusted), "SASL_SSL"
+    client = {"security.protocol": protocol, **trust}
+    server = {**sasl.server, **trust, **_write_broker_store(folder / f"{BROKER}.p12", authority)}
+    users = tuple(replace(each, client={**each.client, **client}) for each in sasl.users)
+    return replace(sasl, protocol=protocol, users=users, server=server)
+
+
+def _make_authority(folder: Path) -> tuple[trustme.CA, Path]:
+    """Make an authority, and write its certificate to the folder."""
+    authority, trusted = trustme.CA(organization_name=ORGANIZATION), folder / "ca.pem"
+    write_private_file(trusted, authority.cert_pem.bytes().decode())
+    return authority, trusted
 
 
 def _write_broker_store(file: Path, authority: trustme.CA) -> Mapping[str, str]:
@@ -90,10 +110,9 @@ def _principal(name: str) -> str:
     return f"User:CN={name},OU=throw-away,O={ORGANIZATION}"
 
 
-def _store_properties(store: Path, trusted: Path) -> Mapping[str, str]:
-    return {
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(store),
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": str(trusted),
-    }
+def _key_properties(store: Path) -> Mapping[str, str]:
+    return {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(store)}
+
+
+def _trust_properties(trusted: Path) -> Mapping[str, str]:
+    return {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(trusted)}

@@ -86,12 +86,7 @@ def _bind(listener: socket.socket, port: int) -> bool:
 def make_credentials(
     security: Security, folder: Path, *, has_scram: bool = True, has_tokens: bool = True
 ) -> Credentials:
-    """Make new throw-away credentials; certificates are written to `folder`.
-
-    Raises:
-        SandboxError: TLS is asked for, and what makes certificates is not installed.
-
-    """
+    """Make throw-away credentials, certificates in `folder`; raises SandboxError as TLS does."""
     match security:
         case Security.NONE:
             return make_open_credentials()
@@ -99,19 +94,23 @@ def make_credentials(
             return make_sasl_credentials(has_scram=has_scram, has_tokens=has_tokens)
         case Security.TLS:
             return _make_tls_credentials(folder)
+        case Security.SASL_SSL:
+            sasl = make_sasl_credentials(has_scram=has_scram, has_tokens=has_tokens)
+            return _make_tls_credentials(folder, sasl)
         case _:
             assert_never(security)
 
 
-def _make_tls_credentials(folder: Path) -> Credentials:
+def _make_tls_credentials(folder: Path, sasl: Credentials | None = None) -> Credentials:
     try:
-        from kplan.sandbox.certificate import make_tls_credentials  # noqa: PLC0415 - cryptography is heavy
+        from kplan.sandbox import certificate  # noqa: PLC0415 - cryptography is heavy
     except ImportError as failure:
         raise SandboxError(
             f"Certificates cannot be made: {failure.name} is not installed.",
             hint="Install kplan[sandbox].",
         ) from failure
-    return make_tls_credentials(folder, (*USERS,))
+    make = certificate.make_tls_credentials
+    return make(folder, (*USERS,)) if sasl is None else certificate.add_tls(sasl, folder)
 
 
 MAX_ATTEMPTS = 3

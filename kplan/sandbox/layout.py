@@ -19,11 +19,15 @@ delegation tokens since 3.6 (KAFKA-15219)."""
 
 
 class Security(StrEnum):
-    """How clients prove who they are: not at all, by SASL passwords, or by TLS certificates."""
+    """How clients prove who they are: not at all, by SASL passwords, or by TLS certificates.
+
+    With SASL_SSL they have passwords, and the connection is TLS.
+    """
 
     NONE = "none"
     SASL = "sasl"
     TLS = "tls"
+    SASL_SSL = "sasl_ssl"
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,6 +272,14 @@ def test_kafka_3_9_starts_too(security: Security) -> None:
         assert "Kafka version: 3.9.1" in log
 
 
+@pytest.mark.parametrize("brokers", [1, 3])
+def test_with_sasl_ssl_all_traffic_is_encrypted_and_users_log_in(brokers: int) -> None:
+    with temporary_sandbox(SandboxSpec(brokers=brokers, security=Security.SASL_SSL)) as sandbox:
+        assert cluster_id(sandbox.properties) == sandbox.cluster_id
+        log = (sandbox.folder / "node-1" / "server.log").read_text(encoding="utf-8")
+        assert "CLIENT:SASL_SSL,CONTROLLER:SASL_SSL" in log
+
+
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.1"])
 def test_a_started_broker_with_zookeeper_takes_topics(version: str) -> None:
     with temporary_sandbox(SandboxSpec(kafka_version=version, zookeeper=True)) as sandbox:

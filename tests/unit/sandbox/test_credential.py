@@ -20,7 +20,7 @@ def test_the_first_user_is_a_super_user_and_only_they_of_all_users(
     assert allowed == [made.users[0].name]
 
 
-@pytest.mark.parametrize("security", [Security.SASL, Security.TLS])
+@pytest.mark.parametrize("security", [Security.SASL, Security.TLS, Security.SASL_SSL])
 def test_there_are_users_without_rights_to_try(security: Security, tmp_path: Path) -> None:
     names = [user.name for user in make_credentials(security, tmp_path).users]
     assert names == ["admin", "alice", "bob", "ci"]
@@ -66,6 +66,16 @@ def test_certificates_are_private_files_that_kafka_can_read(tmp_path: Path) -> N
         assert content.startswith(b"-----BEGIN PRIVATE KEY-----")
         load_pem_private_key(content, password=None)
         assert x509.load_pem_x509_certificates(content)
+
+
+def test_with_sasl_ssl_users_have_passwords_and_trust_the_brokers(tmp_path: Path) -> None:
+    made = make_credentials(Security.SASL_SSL, tmp_path)
+    for user in made.users:
+        assert user.client["security.protocol"] == made.protocol == "SASL_SSL"
+        assert "password=" in user.client["sasl.jaas.config"]
+        assert Path(user.client["ssl.truststore.location"]).exists()
+        assert "ssl.keystore.location" not in user.client
+    assert "ssl.client.auth" not in made.server
 
 
 def test_a_principal_is_the_distinguished_name_of_the_certificate(tmp_path: Path) -> None:
