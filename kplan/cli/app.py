@@ -30,7 +30,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "console": ("project.console:console", "Evaluate expressions of the configuration."),
     "state list": ("state.state:list_", "List the resources in the state."),
     "state show": ("state.state:show", "Show one resource in the state."),
-    "state mv": ("state.state:mv", "Move a resource to another address in the state."),
+    "state mv": ("state.state:mv", "Move a resource or a module to another address in the state."),
     "state rm": ("state.state:rm", "Forget resources and leave their objects on the cluster."),
     "state pull": (
         "state.state:pull",

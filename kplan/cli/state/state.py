@@ -18,7 +18,8 @@ Address = Annotated[
 Addresses = Annotated[
     list[str],
     typer.Argument(
-        metavar="ADDRESS", help="Addresses of resources; without a key all of the block."
+        metavar="ADDRESS",
+        help="Addresses of resources or modules; without a key all instances.",
     ),
 ]
 
@@ -26,6 +27,7 @@ Addresses = Annotated[
 @verb(
     ("kplan state list", "List every resource."),
     ("kplan state list kafka_topic.events", "List the resources of one block."),
+    ("kplan state list module.topics", "List the resources in a module."),
 )
 def list_(
     session: Session,
@@ -33,7 +35,7 @@ def list_(
     states: StateOptions,
     addresses: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ADDRESS", help="List only these resources or blocks."),
+        typer.Argument(metavar="ADDRESS", help="List only these resources, blocks or modules."),
     ] = None,
 ) -> int:
     """List the resources in the state.
@@ -68,12 +70,10 @@ def show(
     """Show one resource in the state."""
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
-    from kplan.workflow.state.state import list_owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.state import show_objects  # noqa: PLC0415
 
-    found, terminal = (
-        list_owned_objects(build_project(session, states, inputs), (address,)),
-        session.terminal,
-    )
+    found = show_objects(build_project(session, states, inputs), address)
+    terminal = session.terminal
     look = terminal.stdout_style
     terminal.write_stdout(views.owned_json(found) if json_ else views.state_show_text(found, look))
     return ExitCode.DONE
@@ -81,30 +81,40 @@ def show(
 
 @verb(
     ("kplan state mv kafka_topic.a kafka_topic.b", "Follow a rename in the configuration."),
+    ("kplan state mv module.topics module.events", "Move all that is in a module."),
 )
 def mv(
     session: Session,
-    source: Address,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="ADDRESS", help="A resource or a module; without a key all instances."
+        ),
+    ],
     target: Annotated[str, typer.Argument(metavar="NEW", help="The new address.")],
     inputs: InputOptions,
     states: StateOptions,
 ) -> int:
-    """Move a resource to another address in the state.
+    """Move a resource or a module to another address in the state.
 
-    The cluster is not changed.
+    Instances keep their keys, and all of them move or none. The cluster is not changed.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.state.state import move_object  # noqa: PLC0415
+    from kplan.workflow.state.move import move_objects  # noqa: PLC0415
 
     with show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "state mv", states, progress)
-        old, new = move_object(wiring.build_project(session, states, inputs), source, target, ports)
-    session.terminal.write_stdout(f"Moved {old} to {new}.")
+        project = wiring.build_project(session, states, inputs)
+        done = move_objects(project, source, target, ports)
+    lines = [f"Moved {old} to {new}." for old, new in done.addresses]
+    count = f"Successfully moved {done.object_count:,} object(s)."
+    session.terminal.write_stdout("\n".join((*lines, count)))
     return ExitCode.DONE
 
 
 @verb(
     ("kplan state rm kafka_topic.events", "Forget all topics of a block."),
+    ("kplan state rm module.topics", "Forget all that is in a module."),
     ("kplan state rm -dry-run kafka_topic.events", "Only show what would be forgotten."),
 )
 def rm(
@@ -119,7 +129,8 @@ def rm(
 ) -> int:
     """Forget resources and leave their objects on the cluster.
 
-    If they are still declared, the next plan imports them again.
+    A module is forgotten with all its resources. If they are still declared, the next plan imports
+    them again.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.state.state import forget_objects, list_owned_objects  # noqa: PLC0415

@@ -1,5 +1,6 @@
-"""Use cases on the state: list, move, forget, pull, push, restore, migrate, verify."""
+"""Use cases on the state: list, show, forget, pull, push, restore, migrate, verify."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +14,7 @@ from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import connection_name
 from kplan.model.state import ObjectStatus, OwnedObject, Snapshot, State, StateDiff, diff_owned
 from kplan.plan.drift import find_drift
+from kplan.plan.request import address_names
 from kplan.state.codec import decode_state
 from kplan.state.file_store import FileStore
 from kplan.state.lock import liveness_text
@@ -33,7 +35,7 @@ from kplan.workflow.ports import Ports, Project
 def list_owned_objects(
     project: Project, addresses: tuple[str, ...] = ()
 ) -> tuple[OwnedObject, ...]:
-    """List the objects of the state, or those whose address or block is named.
+    """List the objects of the state, or those whose address, block or module is named.
 
     Raises:
         UsageError: a name fits nothing.
@@ -42,93 +44,103 @@ def list_owned_objects(
     state = read_stored_state(project) or State("")
     if not addresses:
         return tuple(state.owned.values())
-    return tuple(each for address in addresses for each in _find_objects(state, address))
+    return _find_objects(state, addresses)
 
 
-def at_every_address(owned: Iterable[OwnedObject]) -> tuple[OwnedObject, ...]:
-    """Return each object once for every address that declares it, in order of address."""
-    found = (each.led_by(at) for each in owned for at in each.addresses)
+def show_objects(project: Project, address: str) -> tuple[OwnedObject, ...]:
+    """Return the object at an address, or all instances of a block.
+
+    Raises:
+        UsageError: the address fits nothing, or is of a module.
+
+    """
+    wanted = parse_address(address)
+    if wanted.kind == MODULE:
+        raise UsageError(
+            f"kplan state show shows one object, and {wanted} is a module.",
+            f"kplan state list {shlex.quote(str(wanted))} shows what is in it.",
+        )
+    return list_owned_objects(project, (address,))
+
+
+def at_every_address(owned: Iterable[OwnedObject], within: str = "") -> tuple[OwnedObject, ...]:
+    """Return each object once for every address that declares it, in order of address.
+
+    `within` leaves only the addresses that a name fits: their own, their block's or a module's.
+    """
+    found = (
+        each.led_by(at)
+        for each in owned
+        for at in each.addresses
+        if not within or within in address_names(at)
+    )
     return tuple(sorted(found, key=lambda each: each.address.sort_key))
 
 
 def forget_objects(
     project: Project, addresses: tuple[str, ...], ports: Ports
 ) -> tuple[OwnedObject, ...]:
-    """Forget objects; they stay on the cluster.
+    """Forget objects by address, block or module; they stay on the cluster.
 
     An object that other addresses declare as well stays owned at those.
     """
-    with _open_state(project, ports) as state:
-        gone = tuple(each for address in addresses for each in _find_objects(state, address))
+    with open_state(project, ports) as state:
+        gone = _find_objects(state, addresses)
         names = {each.address for each in gone}
         left = (each.without(names) for each in state.owned.values())
-        kept = _by_address(each for each in left if each is not None)
+        kept = owned_by_address(each for each in left if each is not None)
         project.store.write(replace(state, serial=state.serial + 1, owned=kept))
     return gone
 
 
-def move_object(
-    project: Project, source: str, target: str, ports: Ports
-) -> tuple[Address, Address]:
-    """Return an owned object another address.
-
-    Raises:
-        UsageError: the source is not owned, the target is taken or of another kind.
-
-    """
-    with _open_state(project, ports) as state:
-        old, new = _parse_address(source), _parse_address(target)
-        holders = {at: each for each in state.owned.values() for at in each.addresses}
-        if old not in holders:
-            raise UsageError(f"The state owns nothing at {old}.", _LIST_HINT)
-        if new in holders:
-            raise UsageError(f"The state owns an object at {new} already.", _LIST_HINT)
-        if old.kind != new.kind:
-            raise UsageError(f"{old} cannot become a {new.kind}.")
-        held = holders[old]
-        named = tuple(new if each == old else each for each in held.addresses)
-        moved = replace(held, address=named[0], others=named[1:])
-        owned = _by_address(moved if each is held else each for each in state.owned.values())
-        project.store.write(replace(state, serial=state.serial + 1, owned=owned))
-    return old, new
-
-
-def _by_address(owned: Iterable[OwnedObject]) -> dict[Address, OwnedObject]:
+def owned_by_address(owned: Iterable[OwnedObject]) -> dict[Address, OwnedObject]:
+    """Return owned objects by address, in order."""
     ordered = sorted(owned, key=lambda each: each.address.sort_key)
     return {each.address: each for each in ordered}
 
 
 @contextmanager
-def _open_state(project: Project, ports: Ports) -> Iterator[State]:
+def open_state(project: Project, ports: Ports) -> Iterator[State]:
     """Return the state under its lock; not while an interrupted apply waits to be finished."""
     with lock_state(project, ports):
         check_no_journal(project)
         yield read_or_create_state(project)
 
 
-_LIST_HINT = "kplan state list shows what is owned."
+LIST_HINT = "kplan state list shows what is owned."
+MODULE = "module"
+"""The kind that the address of a module is parsed with."""
 
 
-def _find_objects(state: State, text: str) -> tuple[OwnedObject, ...]:
-    wanted = _parse_address(text)
-    found = tuple(
-        each.led_by(address)
-        for each in state.owned.values()
-        for address in each.addresses
-        if address == wanted
-        or (wanted.key is None and address.block_address == wanted.block_address)
-    )
-    if not found:
-        raise UsageError(f"The state owns nothing at {wanted}.", _LIST_HINT)
-    return found
+def nothing_owned(address: Address) -> UsageError:
+    """Return the error for an address that the state has nothing at."""
+    return UsageError(f"The state owns nothing at {address}.", LIST_HINT)
 
 
-def _parse_address(text: str) -> Address:
+def _find_objects(state: State, texts: tuple[str, ...]) -> tuple[OwnedObject, ...]:
+    """Find the objects that addresses name, each once: resources, blocks or modules."""
+    found: dict[Address, OwnedObject] = {}
+    for wanted in map(parse_address, texts):
+        named = at_every_address(state.owned.values(), within=str(wanted))
+        if not named:
+            raise nothing_owned(wanted)
+        found.update((each.address, each) for each in named)
+    return tuple(found.values())
+
+
+def parse_address(text: str) -> Address:
+    """Parse the address of a resource, or of a module, whose kind is then `module`.
+
+    Raises:
+        UsageError: it is neither.
+
+    """
     try:
         return Address.parse(text)
     except ValueError as fault:
         raise UsageError(
-            f"{fault}.", 'Write it as kafka_topic.NAME, or kafka_topic.NAME["KEY"].'
+            f"{fault}.",
+            'Write it as kafka_topic.NAME, kafka_topic.NAME["KEY"], or module.NAME.',
         ) from None
 
 

@@ -18,7 +18,8 @@ from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import PlanResult, make_plan, save_plan
 from kplan.workflow.ports import PlanOptions
-from kplan.workflow.state.state import forget_objects, list_owned_objects, move_object
+from kplan.workflow.state.move import move_objects
+from kplan.workflow.state.state import forget_objects, list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 NEXT = MAIN_TF.replace('"Read"', '"Write"').replace("86400000", "3600000")
@@ -276,11 +277,11 @@ def test_an_object_is_let_go_of_and_stays_on_the_cluster(site: ProjectHarness) -
 
 def test_an_object_gets_another_address(site: ProjectHarness) -> None:
     site.apply()
-    move_object(site.project, "kafka_acl.read", "kafka_acl.reader", site.ports)
+    move_objects(site.project, "kafka_acl.read", "kafka_acl.reader", site.ports)
     site.write(MAIN_TF.replace('"kafka_acl" "read"', '"kafka_acl" "reader"'))
     assert not site.plan().plan.has_changes
     with pytest.raises(UsageError):
-        move_object(site.project, "kafka_acl.read", "kafka_acl.other", site.ports)
+        move_objects(site.project, "kafka_acl.read", "kafka_acl.other", site.ports)
 
 
 def test_a_folder_without_any_file_is_an_error_and_never_means_delete_all(

@@ -24,7 +24,8 @@ from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
-from kplan.workflow.state.state import forget_objects, list_owned_objects, move_object
+from kplan.workflow.state.move import move_objects
+from kplan.workflow.state.state import forget_objects, list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 WRITES = ("create_acls", "create_topics", "delete_acls", "delete_topics", "alter_topic_configs")
@@ -395,7 +396,7 @@ def test_the_state_is_not_edited_before_an_interrupted_apply_is_finished(
         forget_objects(site.project, ("kafka_acl.read",), site.ports)
     assert told.value.hint == "Finish it first: kplan apply -resume"
     with pytest.raises(StateError):
-        move_object(site.project, "kafka_acl.read", "kafka_acl.other", site.ports)
+        move_objects(site.project, "kafka_acl.read", "kafka_acl.other", site.ports)
     with pytest.raises(StateError):
         import_object(site.project, 'kafka_topic.t["orders"]', "orders", site.ports)
     resumed(site)

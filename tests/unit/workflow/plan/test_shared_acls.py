@@ -22,11 +22,11 @@ from kplan.workflow.apply.apply import ApplyHandlers
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import save_plan
 from kplan.workflow.ports import PlanOptions
+from kplan.workflow.state.move import move_objects
 from kplan.workflow.state.state import (
     at_every_address,
     forget_objects,
     list_owned_objects,
-    move_object,
 )
 from tests.project_harness import ProjectHarness
 
@@ -155,10 +155,10 @@ def test_state_verbs_take_any_of_the_addresses(site: ProjectHarness) -> None:
     assert [str(each.address) for each in every] == [ONE, TWO]
     (shown,) = list_owned_objects(site.project, (TWO,))
     assert f"# also declared by {ONE}" in views.state_show_text((shown,), PLAIN_STYLE)
-    move_object(site.project, TWO, "module.three.kafka_acl.read", site.ports)
+    move_objects(site.project, TWO, "module.three.kafka_acl.read", site.ports)
     assert owned(site) == [[ONE, "module.three.kafka_acl.read"]]
     with pytest.raises(UsageError, match="already"):
-        move_object(site.project, ONE, "module.three.kafka_acl.read", site.ports)
+        move_objects(site.project, ONE, "module.three.kafka_acl.read", site.ports)
     forget_objects(site.project, (ONE,), site.ports)
     assert owned(site) == [["module.three.kafka_acl.read"]]
 

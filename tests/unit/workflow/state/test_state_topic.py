@@ -16,12 +16,12 @@ from kplan.workflow.apply.apply import ApplyHandlers
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import PlanOptions, Ports, Project
+from kplan.workflow.state.move import move_objects
 from kplan.workflow.state.rebuild import rebuild_state
 from kplan.workflow.state.state import (
     forget_objects,
     list_owned_objects,
     migrate_state,
-    move_object,
     pull_state,
     push_state,
     restore_state,
@@ -87,7 +87,7 @@ def test_the_main_job_leaves_nothing_on_the_disk(site: RemoteSite) -> None:
 
 def test_every_use_case_on_the_state_works_there(site: RemoteSite) -> None:
     site.apply()
-    move_object(site.project, ALL[0], "kafka_acl.other", site.ports)
+    move_objects(site.project, ALL[0], "kafka_acl.other", site.ports)
     forget_objects(site.project, ("kafka_topic.t",), site.ports)
     assert site.owned() == ["kafka_acl.other"]
     restore_state(site.project, 1, site.ports)
