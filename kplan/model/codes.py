@@ -155,6 +155,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP246": "Changes at controllers are not allowed",
     "KP247": "Data loss is not acknowledged",
     "KP248": "ACLs are replaced in more than one request",
+    "KP249": "Sensitive output is not in the state",
     # connections
     "KP301": "Unknown connection setting",
     "KP302": "Invalid connection setting",

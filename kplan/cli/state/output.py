@@ -1,14 +1,17 @@
 """`kplan output`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import typer
 
+from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
+from kplan.model.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import UsageError
 from kplan.model.state import OutputValue
 
@@ -35,7 +38,7 @@ def output(
     """Show the outputs of the last apply.
 
     Sensitive outputs are hidden unless one is named. The state does not store them: the value then
-    comes from the configuration with its variables, not from the last apply.
+    comes from the configuration with its variables, not from the last apply, as a warning says.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
@@ -49,16 +52,41 @@ def output(
         text = views.outputs_json(outputs) if json_ else views.outputs_text(outputs, look)
         session.terminal.write_stdout(text)
         session.terminal.write_stderr("" if outputs or json_ else "The state has no outputs.")
+        show_diagnostics(_null_outputs(outputs) if json_ else (), session.terminal)
         return ExitCode.DONE
     one = _output_value(name, outputs)
     if one.is_sensitive:
         one = sensitive_output(project, name)
+        show_diagnostics((_evaluated_output(name),), session.terminal)
     if raw:
         session.terminal.write_stdout(views.output_raw(one), end="")
     else:
         text = views.output_json(one) if json_ else views.output_text(one, look)
         session.terminal.write_stdout(text)
     return ExitCode.DONE
+
+
+def _evaluated_output(name: str) -> Diagnostic:
+    """Say that the value of a sensitive output is not the one that was applied."""
+    return _warning(
+        f'The output "{name}" is sensitive, so the state does not store it. Its value is evaluated '
+        "from the configuration and the variables as they are now, not as they were applied.",
+        "Give the variables of the last apply, or take the value from where it comes from.",
+    )
+
+
+def _null_outputs(outputs: Mapping[str, OutputValue]) -> Iterator[Diagnostic]:
+    """Say once which outputs are null because they are sensitive."""
+    if names := [name for name, each in sorted(outputs.items()) if each.is_sensitive]:
+        yield _warning(
+            f"The state does not store sensitive outputs: null is written for {', '.join(names)}.",
+            "kplan output -json NAME evaluates one from the configuration as it is now, not as it "
+            "was applied.",
+        )
+
+
+def _warning(detail: str, hint: str) -> Diagnostic:
+    return Diagnostic("KP249", Severity.WARNING, SUMMARIES["KP249"], detail, hint)
 
 
 def _output_value(name: str, outputs: Mapping[str, OutputValue]) -> OutputValue:

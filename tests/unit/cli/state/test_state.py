@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kplan.cli.run import run
 from kplan.cluster.request import TopicRef
 from kplan.state.file import read_state
 from kplan.state.lock import lock_state_file, note_path
@@ -130,3 +131,48 @@ def test_a_sensitive_output_is_shown_when_it_is_named_and_stored_nowhere(
     assert desk.run("output", "pw") == '"hunter-2"\n'
     desk.write(text)
     assert "does not declare it any more" in desk.run_failing("output", "-raw", "pw")
+
+
+SENSITIVE_TF = """variable "password" {
+  default = "hunter-2"
+}
+output "pw" {
+  value     = var.password
+  sensitive = true
+}
+output "plain" {
+  value = 7
+}
+"""
+
+
+def test_a_sensitive_output_that_is_named_warns_that_it_is_not_the_value_applied(
+    desk: MemoryCommand,
+) -> None:
+    desk.write(SENSITIVE_TF, "outputs.tf")
+    desk.run("apply", "-auto-approve")
+    for form, value in ((["-raw"], "never-applied"), (["-json"], '"never-applied"\n')):
+        assert run(["output", *form, "-var=password=never-applied", "pw"], {}) == 0
+        shown = desk.capture.readouterr()
+        assert shown.out == value
+        assert shown.err.count("KP249") == 1
+        told = " ".join(shown.err.replace("│", " ").split())
+        assert "from the configuration and the variables as they are now, not as they were" in told
+    assert run(["output", "-raw", "plain"], {}) == 0
+    assert desk.capture.readouterr() == ("7", "")
+
+
+def test_outputs_as_json_say_once_which_are_null_and_how_to_get_them(desk: MemoryCommand) -> None:
+    desk.write(
+        SENSITIVE_TF + SENSITIVE_TF[SENSITIVE_TF.index("output") :].replace('t "p', 't "q'),
+        "outputs.tf",
+    )
+    desk.run("apply", "-auto-approve")
+    assert run(["output", "-json"], {}) == 0
+    shown = desk.capture.readouterr()
+    assert json.loads(shown.out)["pw"]["value"] is None
+    assert shown.err.count("KP249") == 1
+    told = " ".join(shown.err.replace("│", " ").split())
+    assert "null is written for pw, qw. hint: kplan output -json NAME evaluates one" in told
+    assert run(["output"], {}) == 0
+    assert desk.capture.readouterr().err == ""
