@@ -44,7 +44,7 @@ def test_what_is_written_is_read(what: State) -> None:
 @UNHURRIED
 @given(STATES)
 def test_the_modules_of_what_is_owned_are_read_alone(what: State) -> None:
-    assert decode_modules(written(what)) == what.modules
+    assert decode_modules(written(what)) == decode_state(written(what)).modules
 
 
 @pytest.mark.parametrize("name", ["half \ud800", "whole"])
