@@ -62,7 +62,7 @@ class OwnerReader:
     def __init__(self, options: FleetOptions, ports: FleetPorts) -> None:
         self._options, self._ports = options, ports
         self._found: SimpleQueue[ClusterOwners | BaseException] = SimpleQueue()
-        self._count = 0
+        self._count: int | None = None
 
     def begin(self, fleet: FleetConfiguration) -> None:
         """Begin to read in the background."""
@@ -80,11 +80,13 @@ class OwnerReader:
 
     def finish(self, spark: "SparkSession") -> OwnedObjects:
         """Wait until all is read, with progress, and give it to Spark. Raises FleetError."""
+        if self._count is None:
+            raise AssertionError("nothing was begun: all objects would seem to have no owner")
         self._ports.progress.stage("Reading states", self._count)
-        return owned_objects(spark, self._results())
+        return owned_objects(spark, self._results(self._count))
 
-    def _results(self) -> Iterator[ClusterOwners]:
-        for _ in range(self._count):
+    def _results(self, count: int) -> Iterator[ClusterOwners]:
+        for _ in range(count):
             found = self._found.get()
             if isinstance(found, BaseException):
                 raise found

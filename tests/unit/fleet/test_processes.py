@@ -237,6 +237,12 @@ def text_of(found: Sequence[object]) -> str:
     return re.sub("0x[0-9a-f]+", "", str(tuple(found)))
 
 
+def test_owners_that_nobody_began_to_read_are_not_taken_for_none(declared: FleetInputs) -> None:
+    _, options, ports, _ = declared
+    with pytest.raises(AssertionError, match="nothing was begun"):
+        OwnerReader(options, ports).finish(cast("SparkSession", None))
+
+
 def test_what_an_interrupted_apply_made_has_its_owner(declared: FleetInputs) -> None:
     change = creation("payments")
     made = replace(plan(change), based_on=PlanBasis("", "of c0", 1, "id"))
