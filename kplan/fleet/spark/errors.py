@@ -18,9 +18,18 @@ _REFUSED_CALL = re.compile(
     re.MULTILINE,
 )
 _ENDED = "Spark ended before it had answered."
+_PY4J_HEAD = "An error occurred while calling"
+"""How Py4J begins before it says what happened."""
+_OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 _MEMORY_HINT = (
-    "Java may have had too little memory, of which it has 1g unless you name more: "
-    "-conf=spark.driver.memory=4g"
+    "Java may have had too little memory; it has 1g unless spark.driver.memory is set. Give it "
+    "more: -conf=spark.driver.memory=4g"
+)
+_NO_MEMORY = "Spark ran out of memory."
+_NO_MEMORY_HINT = (
+    "Its driver has 1g unless spark.driver.memory is set. Give it more: "
+    "-conf=spark.driver.memory=4g (of a server: as it is started). On a cluster the executors "
+    "have spark.executor.memory."
 )
 _SERVER_ENDED = "The Spark server of kplan fleet spark start ended before it had answered."
 _SERVER_HINT = (
@@ -37,18 +46,20 @@ def translate_errors(spark: "SparkSession", *, is_remote: bool) -> Iterator[None
         FleetError: with the first line that shows what happened.
 
     """
-    from py4j.protocol import Py4JError, Py4JNetworkError  # noqa: PLC0415 - heavy
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError) as failure:
-        is_lost = isinstance(failure, (ConnectionError, Py4JNetworkError))
-        if is_lost and not (is_remote or _has_java(spark)):
+        text = _failure_text(failure)
+        if text is not None and _OUT_OF_MEMORY in text:
+            raise FleetError(_NO_MEMORY, _NO_MEMORY_HINT) from failure
+        # Py4J and PySpark have many errors for a Java that is gone.
+        if text is None or not (is_remote or _has_java(spark)):
             raise FleetError(_ENDED, _MEMORY_HINT) from failure
         if isinstance(failure, ConnectionError):
             raise  # not of Spark
-        text = str(failure)
         if missing := _MISSING_MODULE.search(text):
             raise FleetError(
                 f"The Python of Spark's executors has no {missing[1]}.",
@@ -96,6 +107,8 @@ def _error_line(text: str) -> str:
             return f"its Connect server is unavailable: {refused[2] or 'without a reason'}"
         return f"its Connect server answered {refused[1]}, {refused[2] or 'without a reason'}"
     lines = [each.strip() for each in text.splitlines() if each.strip()]
+    if len(lines) > 1 and lines[0].startswith(_PY4J_HEAD):
+        lines = [lines[1].removeprefix(": "), *lines[2:]]
     ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))
     is_python = any(each.endswith(_TRACEBACK) for each in lines)
     if is_python:
@@ -112,13 +125,24 @@ def _has_java(spark: "SparkSession") -> bool:
     return True
 
 
+def _failure_text(failure: BaseException) -> str | None:
+    """Return what a failure says; None where its text was in a Java that is gone."""
+    try:
+        return str(failure)
+    except Exception:  # noqa: BLE001 - whatever Py4J makes of it
+        return None
+
+
 def failure_reason(failure: BaseException) -> str:
     """Return the cause of a failure of Spark, or its most specific line, without traces."""
     from py4j.protocol import Py4JNetworkError  # noqa: PLC0415 - heavy
 
-    if isinstance(failure, (ConnectionError, Py4JNetworkError)):  # to Java
+    text = _failure_text(failure)
+    is_lost = isinstance(failure, (ConnectionError, Py4JNetworkError))  # the connection to Java
+    if is_lost or text is None:
         return f"{_ENDED} {_MEMORY_HINT}"
-    text = str(failure)
+    if _OUT_OF_MEMORY in text:
+        return f"{_NO_MEMORY} {_NO_MEMORY_HINT}"
     lines = [each.strip() for each in text.splitlines()]
     causes = [
         each for each in lines if each.startswith(_CAUSE_PREFIX) and not each.endswith(_TRACEBACK)

@@ -2,7 +2,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from kplan.fleet.spark.errors import _error_line, failure_reason, translate_errors
 from kplan.model.errors import FleetError
@@ -112,4 +112,49 @@ def test_a_jar_of_another_spark_is_told_by_the_class_that_it_needs(told: str) ->
     assert failure_reason(RuntimeError(told)) == (
         "Spark has no class org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode. "
         "A jar may be built for another version of Spark."
+    )
+
+
+class NoTextError(Exception):
+    """An error of Java whose text Py4J asks of a Java that is gone."""
+
+    def __str__(self) -> str:
+        raise Py4JNetworkError("An error occurred while trying to connect to the Java server")
+
+
+def test_an_error_whose_java_is_gone_says_that_spark_ended() -> None:
+    assert failure_reason(NoTextError()).startswith("Spark ended before it had answered.")
+    spark = SimpleNamespace()
+    with (
+        pytest.raises(FleetError, match=r"Spark ended before it had answered\.") as raised,
+        translate_errors(cast("SparkSession", spark), is_remote=False),
+    ):
+        raise Py4JError("py4j.reflection.TypeUtil does not exist in the JVM")
+    assert "-conf=spark.driver.memory=4g" in raised.value.hint
+
+
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_a_spark_out_of_memory_says_so_and_what_gives_it_more(is_remote: bool) -> None:
+    """`toArrow` of many rows: its first line says only which call of Py4J it was."""
+    told = (
+        "An error occurred while calling o118.getResult.\n: org.apache.spark.SparkException: x\n"
+        "Caused by: java.lang.OutOfMemoryError: Java heap space\n\tat y"
+    )
+    assert failure_reason(RuntimeError(told)).startswith("Spark ran out of memory.")
+    with (
+        pytest.raises(FleetError, match=r"Spark ran out of memory\.") as raised,
+        translate_errors(cast("SparkSession", SimpleNamespace()), is_remote=is_remote),
+    ):
+        raise Py4JError(told)
+    assert "-conf=spark.driver.memory=4g" in raised.value.hint
+
+
+def test_the_line_behind_the_head_of_py4j_is_told() -> None:
+    text = (
+        "An error occurred while calling None.org.apache.spark.api.java.JavaSparkContext.\n"
+        ": org.apache.spark.SparkIllegalArgumentException: System memory 1 must be at least 2.\n"
+        "\tat org.apache.spark.memory"
+    )
+    assert _error_line(text) == (
+        "org.apache.spark.SparkIllegalArgumentException: System memory 1 must be at least 2."
     )
