@@ -26,8 +26,6 @@ REPLACE_RESET = Step(77, "alter_configs")
 REPLACE_SET = Step(78, "alter_configs")
 RESET = Step(91, "alter_configs")
 
-ROOT_LOGGER = "root"
-
 
 @dataclass(frozen=True, slots=True)
 class Logger:

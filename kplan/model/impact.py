@@ -73,10 +73,6 @@ class AccessDiff:
     shifts: tuple[AccessChange, ...] = ()
     unknown: tuple[str, ...] = ()
 
-    def with_effect(self, *effects: AccessEffect) -> tuple[AccessChange, ...]:
-        """Return the shifts with one of the effects."""
-        return tuple(each for each in self.shifts if each.effect in effects)
-
 
 @dataclass(frozen=True, slots=True)
 class DeniedPrincipal:

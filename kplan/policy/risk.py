@@ -276,7 +276,6 @@ def _blocks_writes(change: Change, attribute: AttributeChange) -> bool:
 
 
 TOPIC_DELETED, RECORDS_EXPIRE = "KP2101", "KP2102"
-CLEANUP_CHANGED = "KP2204"
 UNUSED_NOTE = "KP2103 topic is empty; no consumer groups or recent producers"
 _MAX_GROUPS = 5
 _RETENTION_KEYS = ("retention.ms", "retention.bytes", "cleanup.policy")

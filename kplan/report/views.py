@@ -104,12 +104,6 @@ def outcome_line(outcome: Outcome, look: TextStyle = PLAIN_STYLE) -> str:
     return render_line(outcome_words(outcome), look)
 
 
-def apply_json(outcomes: Sequence[Outcome], at: str = "") -> str:
-    """Write two messages per outcome (Terraform's, and ours with Kafka's answer) and the counts."""
-    messages = [each for outcome in outcomes for each in message.outcome_messages(outcome, at)]
-    return ndjson_text([*messages, message.summary_message(outcomes, at)])
-
-
 def version_line(at: str) -> str:
     """Write the first message of a stream."""
     return json_line(message.version_message(at))

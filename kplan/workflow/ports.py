@@ -15,7 +15,6 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
 from kplan.model.place import link_target_outside
 from kplan.model.plan import Change, ObjectKey, Plan
-from kplan.model.workspace import base_path
 from kplan.state.file_store import FileStore
 from kplan.state.lock_holder import LockHolder
 from kplan.state.store import StateStore
@@ -36,11 +35,6 @@ class Project:
     remote_store: Callable[[], StateStore | None] | None = None
     is_state_named: bool = False
     is_state_exact: bool = False
-
-    @property
-    def base_state_path(self) -> Path:
-        """The file of the workspace default."""
-        return self.state_path if self.is_state_exact else base_path(self.state_path)
 
     @property
     def file_store(self) -> FileStore:

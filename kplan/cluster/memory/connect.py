@@ -19,13 +19,9 @@ _FILE_CONNECTORS = ("FileStreamSource", "FileStreamSink")
 class ConnectRequests(MemoryConnection):
     """Gives a cluster in memory its Kafka Connect."""
 
-    def remove_connect(self) -> None:
-        """Be a connection without Kafka Connect."""
-        self._has_connect = False
-
     def kafka_connect(self) -> Connect | None:
         """Give access to Kafka Connect."""
-        return _MemoryConnect(self._read, self._write) if self._has_connect else None
+        return _MemoryConnect(self._read, self._write)
 
     def fail_connector(self, name: str, failure: str = "") -> None:
         """Let a task of a connector fail."""

@@ -35,13 +35,9 @@ Versions = tuple[RegisteredSchema, ...]
 class RegistryRequests(MemoryConnection):
     """Gives a cluster in memory its registry."""
 
-    def remove_schema_registry(self) -> None:
-        """Be a connection without a schema registry."""
-        self._has_registry = False
-
     def schema_registry(self) -> SchemaRegistry | None:
         """Give access to the schema registry."""
-        return _MemoryRegistry(self._read, self._write) if self._has_registry else None
+        return _MemoryRegistry(self._read, self._write)
 
 
 class _MemoryRegistry:

@@ -195,8 +195,6 @@ class MemoryConnection(Faults):
         self._hidden: set[str] = set()
         self._lag: ReadDelay | None = None
         self._lacking: dict[str, MissingApi] = {}
-        self._has_registry = True
-        self._has_connect = True
         self.is_closed = False
 
     def _read(self, call: Call) -> tuple[Contents, CallFaults]:

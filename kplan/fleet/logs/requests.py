@@ -23,9 +23,6 @@ from kplan.model.log_layout import KAFKA_SCHEME
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-USAGE_COLUMNS = (*REQUEST_COLUMNS, "is_allowed", "request")
-"""What one row of usage is about; beside it stand `count`, `first_at` and `last_at`."""
-
 _USAGE_SCHEMA = (
     "cluster string, source string, principal string, host string, operation string, "
     "resource_type string, resource_name string, is_allowed boolean, request string, count long, "

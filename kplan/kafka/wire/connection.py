@@ -157,7 +157,6 @@ class Connection:
 
 
 UNSUPPORTED_SASL_MECHANISM = 33
-ILLEGAL_SASL_STATE = 34
 
 
 def log_in(

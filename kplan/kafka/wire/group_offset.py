@@ -9,7 +9,6 @@ from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
 from kplan.cluster.request import ItemResult
 from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings.connection import Endpoint
-from kplan.kafka.wire import messages as apis
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import RETRY_PAUSE_S, Gateway
 from kplan.kafka.wire.group import coordinators
@@ -214,7 +213,3 @@ def _by_topic(partitions: Iterable[TopicPartition]) -> Mapping[str, list[int]]:
     for name, number in sorted(partitions):
         found[name].append(number)
     return found
-
-
-GROUP_APIS = (OFFSET_COMMIT, OFFSET_DELETE, DELETE_GROUPS, FIND_COORDINATOR, apis.LIST_GROUPS)
-"""Every API that changes of groups take."""

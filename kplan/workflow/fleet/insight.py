@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from kplan.fleet.figures import MAX_ROWS, collect_table
 from kplan.fleet.insight import anomalies, costs, trends
 from kplan.fleet.insight.ownership import Ownership
 from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
@@ -227,14 +226,6 @@ def anomaly_tables(
 def typed_rows(table: FigureTable, row_type: Callable[..., Found]) -> tuple[Found, ...]:
     """Return the rows of the first table of an answer as values."""
     return tuple(row_type(*row) for row in table.rows)
-
-
-def collect_rows(
-    made: InsightTables, row_type: Callable[..., Found], limit: int = MAX_ROWS
-) -> tuple[Found, ...]:
-    """Bring the rows of an answer over, at most `limit`, for a page or another tool."""
-    name, rows = next(iter(made.tables.items()))
-    return typed_rows(collect_table(name, rows, limit), row_type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,9 @@ def messages(text: str) -> list[dict[str, Any]]:
 
 def test_each_item_has_terraforms_message_and_kafkas_answer() -> None:
     """K4-47."""
-    found = messages(views.apply_json([applied("new"), failed("kept")], AT))
+    outcomes = [applied("new"), failed("kept")]
+    lines = [*(views.outcome_stream(each, AT) for each in outcomes)]
+    found = messages("".join([*lines, views.summary_line(outcomes, AT)]))
     assert [each["type"] for each in found] == [
         "apply_complete", "apply_item", "apply_errored", "apply_item", "change_summary",
     ]  # fmt: skip
