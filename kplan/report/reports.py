@@ -124,11 +124,11 @@ _MOST_NAMES = 500
 """A report has room for so many names of what is done to many objects alike."""
 
 
-def plan_report(plan: Plan, sources: Sources, at: str, *, is_grouped: bool = True) -> Report:
+def plan_report(plan: Plan, sources: Sources, at: str) -> Report:
     """Report a plan with its problems; `sources` maps file to its text."""
 
     def document() -> Document:
-        found = plan_document(plan, is_grouped=is_grouped, most_names=_MOST_NAMES)
+        found = plan_document(plan, most_names=_MOST_NAMES)
         first, *rest = found.blocks
         return replace(found, blocks=(first, *problem_blocks(plan.all_diagnostics, sources), *rest))
 

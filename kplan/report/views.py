@@ -152,9 +152,9 @@ def drift_line(changes: Sequence[Change], coverage: DriftCoverage) -> str:
     return json_line(drift.drift_data(changes, coverage))
 
 
-def state_list_text(objects: Sequence[OwnedObject], look: TextStyle = PLAIN_STYLE) -> str:
+def state_list_text(objects: Sequence[OwnedObject]) -> str:
     """List the addresses of owned objects, one a line."""
-    return render_text(owned_list_document(objects), look)
+    return render_text(owned_list_document(objects), PLAIN_STYLE)
 
 
 def state_show_text(objects: Sequence[OwnedObject], look: TextStyle) -> str:

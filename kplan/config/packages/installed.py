@@ -127,9 +127,9 @@ class InstalledModules:
             raise OperandError("KP500", detail, "Run terraform init again.") from None
 
 
-def package_root(folder: str, data_folder: str = ".terraform") -> str:
+def package_root(folder: str) -> str:
     """Return the folder of the package that a module is in, "" for the configuration itself."""
-    for parent in (PACKAGES_FOLDER, f"{data_folder}/modules"):
+    for parent in (PACKAGES_FOLDER, ".terraform/modules"):
         if folder.startswith(f"{parent}/"):
             return "/".join(folder.split("/")[: parent.count("/") + 2])
     return ""
