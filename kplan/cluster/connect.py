@@ -43,16 +43,16 @@ class NewConnector:
 class Connect(Protocol):
     """A Kafka Connect cluster.
 
-    Reads raise `Unread` when the list was refused or no worker can be asked. Writes never raise: an
-    item without an answer is refused as in doubt. Requests for many items are in flight together,
-    a few at a time.
+    Reads raise `UnreadableError` when the list was refused or no worker can be asked. Writes never
+    raise: an item without an answer is refused as in doubt. Requests for many items are in flight
+    together, a few at a time.
     """
 
     def connectors(self) -> Mapping[str, Connector]:
         """List all connectors with config and state, in one request.
 
         Raises:
-            Unread: no right to list them, or no worker answers.
+            UnreadableError: no right to list them, or no worker answers.
 
         """
         ...

@@ -41,14 +41,14 @@ from kplan.model.errors import Refusal
 class Cluster(Protocol):
     """A Kafka cluster.
 
-    Every method is one request (or as few as the protocol allows) for all of its items; answers
-    are matched by name, never by position. An item that is missing from an answer had none. Names
-    in one call are unique: the caller sees to that. Reads raise `Unread` when the list as a whole
-    was refused, `Unreachable` and `AuthError` when no one can be asked. Writes and previews never
-    raise for a broken connection or an expired timeout: their items are then answered with an
-    in-doubt refusal (`CLIENT_TIMED_OUT`, `CLIENT_DISCONNECTED` of `cluster/errors.py`). An item
-    that cannot be sent is answered `CLIENT_INVALID`, and its neighbours are sent. Methods may be
-    called from several threads at once.
+    Every method is one request (or as few as the protocol allows) for all of its items; answers are
+    matched by name, never by position. An item that is missing from an answer had none. Names in
+    one call are unique: the caller sees to that. Reads raise `UnreadableError` when the list as a
+    whole was refused, `UnreachableError` and `AuthError` when no one can be asked. Writes and
+    previews never raise for a broken connection or an expired timeout: their items are then
+    answered with an in-doubt refusal (`CLIENT_TIMED_OUT`, `CLIENT_DISCONNECTED` of
+    `cluster/errors.py`). An item that cannot be sent is answered `CLIENT_INVALID`, and its
+    neighbours are sent. Methods may be called from several threads at once.
     """
 
     def describe(self) -> ClusterDescription:
@@ -71,8 +71,8 @@ class Cluster(Protocol):
         that is hidden from us TOPIC_AUTHORIZATION_FAILED. Nothing is ever created by asking.
 
         Raises:
-            Unlisted: a controller is asked, which lists none. It shows that a named topic is there,
-                with an assignment of no partition, as it does not know them either.
+            NotListableError: a controller is asked, which lists none. It shows that a named topic
+                is there, with an assignment of no partition, as it does not know them either.
 
         """
         ...
@@ -97,7 +97,7 @@ class Cluster(Protocol):
         """List all ACLs (DescribeAcls). `broker` asks that very broker.
 
         Raises:
-            Unread: no right to describe the cluster, or no authorizer is configured.
+            UnreadableError: no right to describe the cluster, or no authorizer is configured.
 
         """
         ...
@@ -142,7 +142,7 @@ class Cluster(Protocol):
         """List all quotas of clients (DescribeClientQuotas, KIP-546), values in Kafka's units.
 
         Raises:
-            Unread: no right to describe the configs of the cluster.
+            UnreadableError: no right to describe the configs of the cluster.
 
         """
         ...
@@ -157,7 +157,7 @@ class Cluster(Protocol):
         """List the iterations of all SCRAM credentials; passwords are never returned (KIP-554).
 
         Raises:
-            Unread: no right to describe the cluster.
+            UnreadableError: no right to describe the cluster.
 
         """
         ...
@@ -172,7 +172,7 @@ class Cluster(Protocol):
         None where the cluster cannot tell.
 
         Raises:
-            Unread: no right to describe the configs of the cluster.
+            UnreadableError: no right to describe the configs of the cluster.
 
         """
         ...
@@ -218,7 +218,7 @@ class Cluster(Protocol):
         """Name all groups, those without members too (ListGroups at every broker).
 
         Raises:
-            Unread: no right to describe the cluster: some would be hidden.
+            UnreadableError: no right to describe the cluster: some would be hidden.
 
         """
         ...
@@ -287,7 +287,7 @@ class Cluster(Protocol):
         None asks for all of them. What is not moving is left out.
 
         Raises:
-            Unread: no right to describe the cluster.
+            UnreadableError: no right to describe the cluster.
 
         """
         ...
@@ -305,7 +305,7 @@ class Cluster(Protocol):
         Brokers that do not answer are left out.
 
         Raises:
-            Unread: no right to describe the cluster.
+            UnreadableError: no right to describe the cluster.
 
         """
         ...
@@ -323,7 +323,7 @@ class Cluster(Protocol):
         """Give who leads the metadata of the cluster, and how far all others are (DescribeQuorum).
 
         Raises:
-            Unread: no right to describe the cluster.
+            UnreadableError: no right to describe the cluster.
 
         """
         ...
@@ -347,7 +347,7 @@ class Cluster(Protocol):
         """List the tokens that we may see, by id (DescribeDelegationToken, KIP-48).
 
         Raises:
-            Unread: the cluster has no tokens, or tells none over this connection.
+            UnreadableError: the cluster has no tokens, or tells none over this connection.
 
         """
         ...

@@ -65,16 +65,16 @@ SubjectGraph = Mapping[str, Collection[str]]
 class SchemaRegistry(Protocol):
     """A schema registry.
 
-    Reads raise `Unread` when a list as a whole was refused or the registry cannot be asked: the
-    cluster can be all the same. Writes never raise: an item without an answer is refused as in
-    doubt. Requests for many items are in flight together, a few at a time.
+    Reads raise `UnreadableError` when a list as a whole was refused or the registry cannot be
+    asked: the cluster can be all the same. Writes never raise: an item without an answer is refused
+    as in doubt. Requests for many items are in flight together, a few at a time.
     """
 
     def subjects(self) -> frozenset[str]:
         """Name all subjects; those that are deleted softly are left out.
 
         Raises:
-            Unread: no right to list them.
+            UnreadableError: no right to list them.
 
         """
         ...
@@ -85,7 +85,7 @@ class SchemaRegistry(Protocol):
         """Read the latest version of the subjects, None for all; one that is not there is left out.
 
         Raises:
-            Unread: no right to list them.
+            UnreadableError: no right to list them.
 
         """
         ...

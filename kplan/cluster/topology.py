@@ -170,8 +170,8 @@ class Records(Protocol):
     A writer claims them and sees all that was ever written; from then on writers from before are
     shut out. So what a writer concludes from what it saw still holds when its write succeeds.
 
-    Every method raises `Unreachable` or `AuthError` where no one can be asked, and `StateError`
-    where a right is missing or the place is not fit to keep a state.
+    Every method raises `UnreachableError` or `AuthError` where no one can be asked, and
+    `StateError` where a right is missing or the place is not fit to keep a state.
     """
 
     @property
@@ -207,7 +207,7 @@ class Records(Protocol):
         """Put records, or remove those that are None: all of them, or none.
 
         Raises:
-            Unsettled: it must be looked up which of the two.
+            UncertainWriteError: it must be looked up which of the two.
 
         """
         ...

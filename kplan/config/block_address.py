@@ -13,7 +13,7 @@ from kplan.model.diagnostic import Diagnostic
 
 TargetKey: TypeAlias = str | int
 KeyReader: TypeAlias = Callable[[ast.Node], TargetKey]
-"""Reads the key in brackets; raises `Failure`."""
+"""Reads the key in brackets; raises `EvaluationError`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def parse_target(node: ast.Node, origin: Origin, key_of: KeyReader, prefix: str 
     """Read an address; `prefix` is that of the module it is written in.
 
     Raises:
-        Failure: it is none.
+        EvaluationError: it is none.
 
     """
     steps = _steps(node)

@@ -89,7 +89,7 @@ def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | St
     """Evaluate the state block; None where there is none, or one for a file.
 
     Raises:
-        Failure: what it says is not known.
+        EvaluationError: what it says is not known.
 
     """
     if not module.declarations.state_blocks:

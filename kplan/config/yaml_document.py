@@ -24,8 +24,9 @@ class YamlNode:
     """A part of a document: a text as it is written, None, a list or a mapping in order.
 
     What does not exist is None at the place of the mapping, with `missing` for its key. All methods
-    raise Failure where something of another sort is there. A mapping remembers which of its keys
-    were asked for, so that what nobody read can be named; `key_range` is the place of its own key.
+    raise EvaluationError where something of another sort is there. A mapping remembers which of its
+    keys were asked for, so that what nobody read can be named; `key_range` is the place of its own
+    key.
     """
 
     content: "str | tuple[YamlNode, ...] | Mapping[str, YamlNode] | None"

@@ -140,7 +140,7 @@ class KafkaCluster:
         return self._wire.topic_config_fallbacks(wanted)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
-        """List all ACLs; raises Unread."""
+        """List all ACLs; raises UnreadableError."""
         return self._wire.acls(broker=broker)
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
@@ -187,7 +187,7 @@ class KafkaCluster:
         return self._wire.delete_acls(bindings)
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:
-        """List all quotas of clients; raises Unread."""
+        """List all quotas of clients; raises UnreadableError."""
         return self._wire.quotas(broker=broker)
 
     def alter_quotas(
@@ -197,7 +197,7 @@ class KafkaCluster:
         return self._wire.alter_quotas(specs, validate_only=validate_only)
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
-        """List the iterations of all SCRAM credentials; raises Unread."""
+        """List the iterations of all SCRAM credentials; raises UnreadableError."""
         return self._wire.scram_users(broker=broker)
 
     def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, ItemResult]:
@@ -205,7 +205,7 @@ class KafkaCluster:
         return self._wire.alter_scram_users(specs)
 
     def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
-        """Name all that has configs of its own in the scope; raises Unread."""
+        """Name all that has configs of its own in the scope; raises UnreadableError."""
         return self._wire.config_names(scope)
 
     def configs(
@@ -235,7 +235,7 @@ class KafkaCluster:
         return self._wire.topic_use(names)
 
     def group_names(self) -> frozenset[str]:
-        """Name all groups; raises Unread."""
+        """Name all groups; raises UnreadableError."""
         return self._wire.group_names()
 
     def groups(self) -> Mapping[int, tuple[GroupListing, ...] | Refusal]:
@@ -277,7 +277,7 @@ class KafkaCluster:
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Reassignment]:
-        """List the partitions with an ongoing reassignment; raises Unread."""
+        """List the partitions with an ongoing reassignment; raises UnreadableError."""
         return self._wire.reassignments(partitions)
 
     def reassign(self, targets: TargetReplicas) -> Mapping[TopicPartition, ItemResult]:
@@ -285,7 +285,7 @@ class KafkaCluster:
         return self._wire.reassign(targets)
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Return the bytes of each partition on each broker; raises Unread."""
+        """Return the bytes of each partition on each broker; raises UnreadableError."""
         return self._wire.replica_sizes(topics)
 
     def elect_leaders(
@@ -295,7 +295,7 @@ class KafkaCluster:
         return self._wire.elect_leaders(partitions, election)
 
     def quorum(self) -> Quorum:
-        """Return who leads the metadata of the cluster; raises Unread."""
+        """Return who leads the metadata of the cluster; raises UnreadableError."""
         return self._wire.quorum()
 
     def unregister_broker(self, broker: int) -> ItemResult:
@@ -311,7 +311,7 @@ class KafkaCluster:
         return self._wire.remove_voter(voter, directory)
 
     def delegation_tokens(self) -> tuple[DelegationToken, ...]:
-        """List the tokens that we may see; raises Unread."""
+        """List the tokens that we may see; raises UnreadableError."""
         return self._wire.delegation_tokens()
 
     def create_token(self, order: TokenRequest) -> DelegationToken | Refusal:
@@ -373,10 +373,10 @@ def open_cluster(settings: ConnectionSettings) -> Cluster:
     cannot talk to them. So it does with Kerberos, which librdkafka's packages for Python lack.
 
     Raises:
-        Unreachable: no one answers.
+        UnreachableError: no one answers.
         AuthError: TLS or the login failed.
-        WrongEndpoint: a broker was given as a controller, or the other way round.
-        Unsupported: it is too old.
+        WrongEndpointError: a broker was given as a controller, or the other way round.
+        UnsupportedError: it is too old.
 
     """
     cluster: Cluster

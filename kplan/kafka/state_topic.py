@@ -82,7 +82,7 @@ class KafkaRecords:
         return found
 
     def write(self, changes: Mapping[str, bytes | None]) -> None:
-        """Put and remove records in one transaction; raises Unsettled."""
+        """Put and remove records in one transaction; raises UncertainWriteError."""
         if self._writer is None:
             raise UncertainWriteError("nothing is claimed")
         try:

@@ -44,7 +44,7 @@ class TokenCache:
 
         Raises:
             AuthError: none is given to us.
-            Unreachable: no one who gives any answers.
+            UnreachableError: no one who gives any answers.
 
         """
         with self._lock:

@@ -27,7 +27,7 @@ def request_token(client: ClientCredentials, timeout_s: float) -> tuple[str, flo
 
     Raises:
         AuthError: the endpoint refuses the client, or does not prove who it is.
-        Unreachable: it does not answer.
+        UnreachableError: it does not answer.
 
     """
     try:

@@ -174,7 +174,8 @@ class TransactionalWriter:
         """Write all of the records, or none.
 
         Raises:
-            Unsettled: it must be looked up which of the two. This writer is of no more use.
+            UncertainWriteError: it must be looked up which of the two. This writer is of no more
+                use.
             StateError: a right is missing, or the topic does not take records of this size.
 
         """

@@ -99,7 +99,7 @@ class ResourceKind(Protocol):
         """Read every object of this kind; `wanted` are read by name where listing may hide them.
 
         Raises:
-            Unread: the kind could not be read in full.
+            UnreadableError: the kind could not be read in full.
 
         """
         ...

@@ -60,7 +60,7 @@ def place_replicas(
     get nothing. Placing what was placed changes nothing.
 
     Raises:
-        Unplaceable: there are too few brokers.
+        PlacementError: there are too few brokers.
 
     """
     racks = {each.id: each.rack for each in brokers}

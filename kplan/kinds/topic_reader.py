@@ -31,7 +31,7 @@ def require_all(
     """Return the answers, if there is one for each name: silence is not absence.
 
     Raises:
-        Unread: one is missing.
+        UnreadableError: one is missing.
 
     """
     if silent := sorted(set(names) - answers.keys()):

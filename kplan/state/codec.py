@@ -91,8 +91,8 @@ def decode_state(data: bytes) -> State:
     """Read a state.
 
     Raises:
-        StateCorrupt: the bytes are not exactly what some version of kplan wrote, or their format
-            is newer than this version.
+        StateCorruptError: the bytes are not exactly what some version of kplan wrote, or their
+            format is newer than this version.
         StateError: the state holds a kind that this version does not know, or was moved away.
 
     """

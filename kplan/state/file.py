@@ -76,8 +76,8 @@ def read_state(path: Path) -> State | None:
     """Read the state; None means that there is no file, and nothing else does.
 
     Raises:
-        StateCorrupt: the file is empty, cut, changed, foreign or of a newer format; the hint says
-            how to restore the newest whole backup.
+        StateCorruptError: the file is empty, cut, changed, foreign or of a newer format; the hint
+            says how to restore the newest whole backup.
         StateError: the file cannot be opened, holds kinds that this version does not know, or says
             that the state was moved away.
 
@@ -208,7 +208,7 @@ def check_same_cluster(state: State, cluster_id: str, provider: str = "") -> Non
     `provider` is the key of the connection through which it answers.
 
     Raises:
-        WrongCluster: it is about another one.
+        WrongClusterError: it is about another one.
 
     """
     known = state.cluster_id_of(provider)
@@ -225,8 +225,8 @@ def check_same_state(state: State, based_on: PlanBasis) -> None:
     """Check that the plan was made from exactly this state.
 
     Raises:
-        StalePlan: lineage or serial differ.
-        WrongCluster: the plan is for another cluster than the state.
+        StalePlanError: lineage or serial differ.
+        WrongClusterError: the plan is for another cluster than the state.
 
     """
     if state.lineage != based_on.lineage:

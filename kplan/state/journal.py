@@ -129,7 +129,8 @@ def read_journal(path: Path) -> Journal | None:
     A last line without an end is left out: its write was cut off, and nothing followed from it.
 
     Raises:
-        StateCorrupt: anything else about it is not as it was written, or a newer version wrote it.
+        StateCorruptError: anything else about it is not as it was written, or a newer version wrote
+            it.
         StateError: it cannot be opened.
 
     """
@@ -145,7 +146,7 @@ def read_journal(path: Path) -> Journal | None:
 
 
 def decode_journal(data: bytes, where: str, way_out: str) -> Journal:
-    """Read a journal; `way_out` is the hint where it is damaged. Raises StateCorrupt."""
+    """Read a journal; `way_out` is the hint where it is damaged. Raises StateCorruptError."""
     try:
         return _parse_journal(decode_lines(data))
     except StateCorruptError as fault:

@@ -197,7 +197,8 @@ def open_journal(
     the state.
 
     Raises:
-        StateLocked: the lock was taken away from `holder`; so does the writer, before a request.
+        StateLockedError: the lock was taken away from `holder`; so does the writer, before a
+            request.
         StateError: there is one already, or it cannot be written.
 
     """

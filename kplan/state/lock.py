@@ -131,7 +131,7 @@ def acquire_lock(
     """Try for up to `timeout_s` (0: once); `waiting` is reported once of each holder waited for.
 
     Raises:
-        StateLocked: someone still has it.
+        StateLockedError: someone still has it.
 
     """
     deadline = time.monotonic() + timeout_s
@@ -182,7 +182,7 @@ def lock_state_file(
     `waiting` is reported who holds it, once for each holder that is waited for.
 
     Raises:
-        StateLocked: another run still holds it.
+        StateLockedError: another run still holds it.
         StateError: no lock can be made in that folder.
 
     """
@@ -198,7 +198,7 @@ def check_held(path: Path, holder: LockHolder) -> None:
     """Check that `holder` still holds the lock of the state at `path`.
 
     Raises:
-        StateLocked: someone took it away.
+        StateLockedError: someone took it away.
 
     """
     if not _is_ours(path, holder):

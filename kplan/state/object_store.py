@@ -170,7 +170,7 @@ class ObjectRecords:
         )
 
     def write(self, changes: Mapping[str, bytes | None]) -> None:
-        """Put and remove records by one index; raises Unsettled."""
+        """Put and remove records by one index; raises UncertainWriteError."""
         if self._claimed is None:
             raise UncertainWriteError("nothing is claimed")
         before, version = self._claimed
@@ -214,7 +214,7 @@ class ObjectRecords:
         return answer.meta, bytes(answer.bytes())
 
     def _put_index(self, index: _Index, version: _Version | None) -> _Version:
-        """Replace the version that was read, or put the first one; raises Unsettled.
+        """Replace the version that was read, or put the first one; raises UncertainWriteError.
 
         It may be sent again after one that was executed without an answer: that finds another
         version, as if another writer came between, and the next claim sees which it was.

@@ -249,7 +249,7 @@ def read_plan(path: Path, signature: SignatureCheck = NO_SIGNATURE) -> SavedPlan
 
     Raises:
         KplanError: there is no such file, it is no plan of kplan, it is damaged or not signed.
-        StalePlan: a newer version of kplan made it.
+        StalePlanError: a newer version of kplan made it.
 
     """
     try:
@@ -294,7 +294,7 @@ def check_not_expired(meta: PlanMetadata, now: datetime) -> None:
     """Check that the plan may still be applied at `now` (with offset).
 
     Raises:
-        StalePlan: its time is over.
+        StalePlanError: its time is over.
 
     """
     expires_at = _parse_expiry(meta)

@@ -83,7 +83,7 @@ def current_manifest(view: RecordView) -> Manifest | None:
     """Return the manifest of the current state, None where none was ever written.
 
     Raises:
-        StateCorrupt: it is missing, or cannot be read.
+        StateCorruptError: it is missing, or cannot be read.
         StateError: the state was moved away.
 
     """
@@ -107,7 +107,7 @@ def stored_serials(view: RecordView) -> list[int]:
 
 
 def read_manifest(view: RecordView, serial: int) -> Manifest:
-    """Return the manifest of a state; raises StateCorrupt."""
+    """Return the manifest of a state; raises StateCorruptError."""
     if _record_name(serial) not in view:
         raise StateCorruptError(f"The record is missing that describes serial {serial}.")
     return _parse_manifest(view[_record_name(serial)])
@@ -122,7 +122,7 @@ def read_document(view: RecordView, manifest: Manifest) -> bytes:
     """Put a document together.
 
     Raises:
-        StateCorrupt: a part is missing or changed.
+        StateCorruptError: a part is missing or changed.
 
     """
     name = _record_name(manifest.serial)

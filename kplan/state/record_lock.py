@@ -74,7 +74,7 @@ class RecordTransaction:
         """Take a step on the current records, retried once if another writer intervened.
 
         Raises:
-            StateLocked: other writers came between again and again.
+            StateLockedError: other writers came between again and again.
 
         """
         with self._mutex:
@@ -176,7 +176,7 @@ class RecordLock:
         together with the first change of the state or journal.
 
         Raises:
-            StateLocked: another run still holds it.
+            StateLockedError: another run still holds it.
 
         """
         self._is_written = acquire_lock(
@@ -194,7 +194,7 @@ class RecordLock:
         """Check in a step that the lock is still ours, and return the records that keep it.
 
         Raises:
-            StateLocked: it is not.
+            StateLockedError: it is not.
 
         """
         holder = self._holder

@@ -60,7 +60,7 @@ def journal_bytes(view: RecordView) -> bytes:
     """Put it together.
 
     Raises:
-        StateCorrupt: a piece is missing.
+        StateCorruptError: a piece is missing.
 
     """
     names = _journal_record_names(view)
@@ -96,7 +96,7 @@ class RecordSink:
         """Write the added lines.
 
         Raises:
-            StateLocked: the lock was lost.
+            StateLockedError: the lock was lost.
             StateError: it cannot be written.
 
         """

@@ -60,7 +60,7 @@ class StateStore(Protocol):
     ) -> AbstractContextManager[None]:
         """Work on the state: under its lock, waited for up to `timeout_s`, or without a holder not.
 
-        `waiting` is reported once of each holder that is waited for. Raises StateLocked.
+        `waiting` is reported once of each holder that is waited for. Raises StateLockedError.
         """
         ...
 
@@ -93,7 +93,7 @@ class StateStore(Protocol):
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal of the plan, with a nonce for a saved one; it remains when this ends.
 
-        Nothing is written any more once `holder` has lost the lock. Raises StateLocked.
+        Nothing is written any more once `holder` has lost the lock. Raises StateLockedError.
         """
         ...
 

@@ -82,7 +82,7 @@ class Clusters:
         """Choose the connection that someone named.
 
         Raises:
-            AuthError, Unreachable: its cluster cannot be had.
+            AuthError, UnreachableError: its cluster cannot be had.
             UsageError: no one declares it.
 
         """
@@ -123,10 +123,10 @@ def connect_clusters(
     several clusters cannot be had, the others still can.
 
     Raises:
-        AuthError, Unreachable: no cluster can be had.
+        AuthError, UnreachableError: no cluster can be had.
         ConfigError: a connection cannot be made out, or two lead to one cluster.
         StateError: no connection leads to the cluster of an owned object.
-        WrongCluster: a connection leads to another cluster than the state says.
+        WrongClusterError: a connection leads to another cluster than the state says.
 
     """
     with ExitStack() as stack:
@@ -281,7 +281,7 @@ def read_clusters(
     """Read all clusters in parallel; an unreachable one has only unread kinds.
 
     Raises:
-        AuthError, Unreachable: none of them can be had.
+        AuthError, UnreachableError: none of them can be had.
 
     """
     known = clusters.connections

@@ -60,7 +60,7 @@ def connect_cluster(
 
     Raises:
         ConfigError: the settings have errors.
-        AuthError, Unreachable: the cluster cannot be had.
+        AuthError, UnreachableError: the cluster cannot be had.
 
     """
     from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - heavy, and some verbs

@@ -104,9 +104,9 @@ def open_project(
 
     Raises:
         ConfigError: the configuration has errors.
-        StateLocked, StateCorrupt: the state cannot be had.
-        AuthError, Unreachable: no cluster can be had.
-        WrongCluster: the state belongs to another cluster.
+        StateLockedError, StateCorruptError: the state cannot be had.
+        AuthError, UnreachableError: no cluster can be had.
+        WrongClusterError: the state belongs to another cluster.
 
     """
     ports.progress.stage("Reading configuration")

@@ -82,7 +82,7 @@ class Progress(Protocol):
 ClusterConnector = Callable[[Configuration, str], Cluster]
 """Opens the cluster that the connection with a key leads to.
 
-Raises ConfigError, AuthError, Unreachable.
+Raises ConfigError, AuthError, UnreachableError.
 """
 
 

@@ -24,7 +24,7 @@ def read_snapshot(
     Kinds are independent of each other, so their requests are in flight together.
 
     Raises:
-        Unreachable, AuthError: the cluster as a whole cannot be asked.
+        UnreachableError, AuthError: the cluster as a whole cannot be asked.
 
     """
     chosen = [kind for kind in kinds if kind.is_always_read or kind.name in wanted]

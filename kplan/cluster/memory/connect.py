@@ -38,7 +38,7 @@ class _MemoryConnect:
         self._write = write
 
     def connectors(self) -> Mapping[str, Connector]:
-        """List all connectors with config and state; raises Unread."""
+        """List all connectors with config and state; raises UnreadableError."""
         contents, struck = self._read(Call("connectors"))
         if refused := struck.refused.get(""):
             raise UnreadableError(f"Connectors cannot be read: {refused}")

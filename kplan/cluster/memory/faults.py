@@ -115,7 +115,7 @@ class Faults:
     ) -> None:
         """Answer items with the error of Kafka's name, without doing anything.
 
-        A refused list of ACLs raises `Unread`.
+        A refused list of ACLs raises `UnreadableError`.
         """
         struck = refusal(ERRORS[error].code, message)
         self._add(_Refuse(struck), on, call, times)
@@ -129,7 +129,7 @@ class Faults:
         times: int | None = 1,
         error: str = CLIENT_TIMED_OUT,
     ) -> None:
-        """Lose the whole answer of requests with an item of `on`; reads raise `Unreachable`.
+        """Lose the whole answer of requests with an item of `on`; reads raise `UnreachableError`.
 
         `carried_out` shows whether the cluster did the work nevertheless. `error` may also be
         CLIENT_DISCONNECTED or REQUEST_TIMED_OUT.

@@ -48,13 +48,13 @@ class _MemoryRegistry:
         self._write = write
 
     def subjects(self) -> frozenset[str]:
-        """Name all subjects; raises Unread."""
+        """Name all subjects; raises UnreadableError."""
         return frozenset(self._contents(Call("subjects")).schemas)
 
     def latest_schemas(
         self, subjects: Collection[str] | None = None
     ) -> Mapping[str, RegisteredSchema | Refusal]:
-        """Read the latest version of the subjects; raises Unread."""
+        """Read the latest version of the subjects; raises UnreadableError."""
         call = Call("latest_schemas", tuple(sorted(subjects or ())))
         contents, struck = self._read(call)
         if refused := struck.refused.get(""):

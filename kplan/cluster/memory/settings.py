@@ -59,7 +59,7 @@ class SettingRequests(MemoryConnection):
     """Serves quotas, credentials, configs and features."""
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:
-        """List all quotas of clients; raises Unread."""
+        """List all quotas of clients; raises UnreadableError."""
         return self._read_list(Call("quotas", broker=broker), "Quotas").quotas
 
     def alter_quotas(
@@ -71,7 +71,7 @@ class SettingRequests(MemoryConnection):
         return self._write(call, keyed, settings_controller.alter_quotas).results
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
-        """List the iterations of all SCRAM credentials; raises Unread."""
+        """List the iterations of all SCRAM credentials; raises UnreadableError."""
         contents = self._read_list(Call("scram_users", broker=broker), "SCRAM credentials")
         return {name: held.iterations for name, held in contents.scram.items()}
 
@@ -108,7 +108,7 @@ class SettingRequests(MemoryConnection):
         return self._store.contents.scram[name].password
 
     def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
-        """Name all that has configs of its own in the scope; raises Unread."""
+        """Name all that has configs of its own in the scope; raises UnreadableError."""
         contents = self._read_list(Call("config_names"), "Configs")
         return frozenset(each.name for each in contents.configs if each.scope is scope)
 
@@ -237,7 +237,7 @@ class TokenRequests(MemoryConnection):
         self._store.has_tokens = False
 
     def delegation_tokens(self) -> tuple[DelegationToken, ...]:
-        """List the tokens that we may see; raises Unread."""
+        """List the tokens that we may see; raises UnreadableError."""
         _, struck = self._read(Call("delegation_tokens"))
         if refused := struck.refused.get("") or self._check_enabled():
             raise UnreadableError(

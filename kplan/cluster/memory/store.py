@@ -343,7 +343,7 @@ class MemoryRecords:
         return dict(self.log.records)
 
     def write(self, changes: Mapping[str, bytes | None]) -> None:
-        """Put and remove records; raises Unsettled."""
+        """Put and remove records; raises UncertainWriteError."""
         while self._meanwhile:
             self._meanwhile.pop(0)()
         if self._writer != self.log.last_writer or self.log.records is None:

@@ -46,7 +46,7 @@ class ReassignmentRequests(UsageRequests):
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Reassignment]:
-        """List the ongoing reassignments and advance them; raises Unread."""
+        """List the ongoing reassignments and advance them; raises UnreadableError."""
         wanted = None if partitions is None else frozenset(partitions)
         contents, struck = self._read(Call("reassignments", _topic_names(partitions or ())))
         self._require_right(Call("reassignments"), struck.refused.get(""), "Reassignments")
@@ -73,7 +73,7 @@ class ReassignmentRequests(UsageRequests):
         return self._serve_partitions("reassign", targets, begin)
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Return the bytes of each replica; an adding replica has none; raises Unread."""
+        """Return the bytes of each replica; an adding replica has none; raises UnreadableError."""
         call = Call("replica_sizes", tuple(sorted(topics)))
         contents, struck = self._read(call)
         self._require_right(call, struck.refused.get(""), "Sizes of replicas")
@@ -304,7 +304,12 @@ class QuorumRequests(MemoryConnection):
             self._store.silent_nodes = frozenset(down)
 
     def quorum(self) -> Quorum:
-        """Return that the first voter leads and every live broker follows; raises Unread."""
+        """Return a quorum that the first voter leads and every live broker observes.
+
+        Raises:
+            UnreadableError: the principal has no right to see it.
+
+        """
         call = Call("quorum")
         contents, struck = self._read(call)
         if refused := struck.refused.get("") or self._check_right(call, CLUSTER_NAME):

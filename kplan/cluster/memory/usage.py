@@ -36,7 +36,7 @@ class UsageRequests(SettingRequests):
         self._store.groups.update(groups)
 
     def group_names(self) -> frozenset[str]:
-        """Name all groups; raises Unread."""
+        """Name all groups; raises UnreadableError."""
         self._read_list(Call("group_names"), "Groups")
         using = (each.groups or () for each in self._store.topic_use.values())
         held = self._store.groups | self._store.described_groups.keys()

@@ -22,7 +22,7 @@ def find_function(node: ast.Call, scope: Scope) -> Function:
     """Find the function that a call names.
 
     Raises:
-        Failure: there is not one of that name.
+        EvaluationError: there is not one of that name.
 
     """
     found = scope.functions.get(node.name)
@@ -43,7 +43,7 @@ def expand_arguments(node: ast.Call, arguments: list[Value], scope: Scope) -> li
     """Put the elements of the last argument in its place, as `...` behind it asks.
 
     Raises:
-        Failure: it is no list, tuple or set.
+        EvaluationError: it is no list, tuple or set.
 
     """
     bare, marked = unmark(arguments[-1])
@@ -84,7 +84,7 @@ def evaluate_try(node: ast.Call, scope: Scope, evaluate: Evaluator) -> Value:
     """Execute `try` or `can`, whose arguments may fail.
 
     Raises:
-        Failure: no argument of `try` has a value, or one failed permanently; a wrong call.
+        EvaluationError: no argument of `try` has a value, or one failed permanently; a wrong call.
 
     """
     if node.name == "try":

@@ -48,7 +48,7 @@ def evaluate(node: ast.Node, scope: Scope) -> Value:
     """Evaluate an expression.
 
     Raises:
-        Failure: it has no value. All independent reasons are in it.
+        EvaluationError: it has no value. All independent reasons are in it.
 
     """
     found = _EVALUATE[type(node)](node, scope)

@@ -57,7 +57,7 @@ def apply_binary(operator: str, left: Value, right: Value) -> Value:
     """Apply an operator other than `&&` and `||`, which the evaluator short-circuits.
 
     Raises:
-        Misuse: an operand is null or does not convert; division by zero.
+        OperandError: an operand is null or does not convert; division by zero.
 
     """
     if operator in {"==", "!="}:
@@ -86,7 +86,7 @@ def apply_unary(operator: str, operand: Value) -> Value:
     """Negate a number or a bool.
 
     Raises:
-        Misuse: the operand is null or does not convert.
+        OperandError: the operand is null or does not convert.
 
     """
     if operator == "!":
@@ -100,7 +100,7 @@ def to_number(value: Value, place: str) -> tuple[Number, bool]:
     """Take a value as a number, and show whether it is sensitive.
 
     Raises:
-        Misuse: it is null or does not convert.
+        OperandError: it is null or does not convert.
 
     """
     if type(value) is int:
@@ -113,7 +113,7 @@ def to_bool(value: Value, place: str) -> tuple[bool, bool]:
     """Take a value as a bool, and show whether it is sensitive.
 
     Raises:
-        Misuse: it is null or does not convert.
+        OperandError: it is null or does not convert.
 
     """
     if isinstance(value, bool):
@@ -150,7 +150,7 @@ def get_attribute(value: Value, name: str) -> Value:
     """Return `value.name` of an object or a map.
 
     Raises:
-        Misuse: there is none.
+        OperandError: there is none.
 
     """
     bare, marked = unmark(value)
@@ -181,7 +181,7 @@ def get_element(value: Value, key: Value) -> Value:
     """Return `value[key]` of a map, object, list or tuple.
 
     Raises:
-        Misuse: there is none, or the key is of the wrong type.
+        OperandError: there is none, or the key is of the wrong type.
 
     """
     bare, marked = unmark(value)
@@ -245,7 +245,7 @@ def element_pairs(value: Value) -> tuple[Iterable[tuple[Value, Value]], bool]:
     The keys of lists and tuples are places; a set's elements are their own keys.
 
     Raises:
-        Misuse: the value is no collection.
+        OperandError: the value is no collection.
 
     """
     bare, marked = unmark(value)
@@ -291,7 +291,7 @@ def key_text(
     `summaries` are those of a key that is no string, and of one that is null.
 
     Raises:
-        Failure: it is null, or has no text.
+        EvaluationError: it is null, or has no text.
 
     """
     bare, marked = unmark(key)

@@ -15,8 +15,8 @@ from kplan.model.dataclass import dataclass
 class Deferred:
     """Something named that is computed part by part: a module's outputs, a resource.
 
-    All three methods raise `Failure` where there is nothing, or where it has no value. It is no
-    abstract base class, since whether a value is one of these is asked at every step.
+    All three methods raise `EvaluationError` where there is nothing, or where it has no value. It
+    is no abstract base class, since whether a value is one of these is asked at every step.
     """
 
     __slots__ = ()
@@ -41,11 +41,11 @@ class Names(Protocol):
     """The things that references begin with: `var`, `local`, `each`, resource types."""
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Return the value of `root.name`; raises `Failure`."""
+        """Return the value of `root.name`; raises `EvaluationError`."""
         ...
 
     def unresolved_error(self, root: str, subject: Spot) -> Exception:
-        """Make the `Failure` that says why `root` cannot be alone."""
+        """Make the `EvaluationError` that says why `root` cannot be alone."""
         ...
 
 
@@ -132,7 +132,7 @@ class NoNames:
 
 
 class ModuleValues(Protocol):
-    """The named values of a module; each raises `Failure` for a name without a value."""
+    """The named values of a module; each raises `EvaluationError` for a name without a value."""
 
     @property
     def constants(self) -> Mapping[str, Mapping[str, Value]]:

@@ -22,7 +22,7 @@ def join_parts(node: ast.Template, values: list[Value], scope: Scope, evaluate: 
     """Join the values of a template's parts.
 
     Raises:
-        Failure: a part has no text.
+        EvaluationError: a part has no text.
 
     """
     marked = False
@@ -63,7 +63,7 @@ def evaluate_template_if(node: ast.TemplateIf, scope: Scope, evaluate: Evaluator
     """Evaluate `%{ if }` to the text of the branch that the condition chooses.
 
     Raises:
-        Failure: the condition is neither true nor false, or the branch has no text.
+        EvaluationError: the condition is neither true nor false, or the branch has no text.
 
     """
     decided, marked = evaluate_condition(node.condition, scope, evaluate)
@@ -74,7 +74,7 @@ def evaluate_condition(node: ast.Node, scope: Scope, evaluate: Evaluator) -> tup
     """Evaluate a condition, and show whether it is sensitive.
 
     Raises:
-        Failure: it is neither true nor false.
+        EvaluationError: it is neither true nor false.
 
     """
     value = evaluate(node, scope)
@@ -89,7 +89,7 @@ def evaluate_for(node: ast.For, scope: Scope, evaluate: Evaluator) -> Value:
     """Evaluate a `for`; an error for one element does not hide those for others.
 
     Raises:
-        Failure: the collection is none, or an element has no result.
+        EvaluationError: the collection is none, or an element has no result.
 
     """
     collection, marked = _collection_pairs(node.collection, scope, evaluate)
@@ -198,7 +198,7 @@ def evaluate_template_for(node: ast.TemplateFor, scope: Scope, evaluate: Evaluat
     """Evaluate `%{ for }` to the text of all its rounds.
 
     Raises:
-        Failure: the collection is none, or a round has no text.
+        EvaluationError: the collection is none, or a round has no text.
 
     """
     collection, marked = _collection_pairs(node.collection, scope, evaluate)

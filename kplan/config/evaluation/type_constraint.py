@@ -34,7 +34,7 @@ def parse_type_constraint(node: ast.Node, scope: Scope) -> Type:
     """Read the expression of a type; `scope` evaluates the defaults of optional attributes.
 
     Raises:
-        Failure: it is not a type.
+        EvaluationError: it is not a type.
 
     """
     match node:

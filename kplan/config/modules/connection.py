@@ -40,7 +40,7 @@ class Connections:
         """Return the key of the connection that is named.
 
         Raises:
-            Failure: there is no such connection.
+            EvaluationError: there is no such connection.
 
         """
         alias, index = _parse_connection_name(node, scope)
@@ -77,7 +77,7 @@ class Connections:
         """Return the connections of a called module: the one without alias, and `providers`.
 
         Raises:
-            Failure: `providers` names something else.
+            EvaluationError: `providers` names something else.
 
         """
         by_alias = {**self.inheritable.by_alias}

@@ -162,7 +162,7 @@ class DataNode(Deferred):
         )
 
     def instance(self, key: InstanceKey) -> dict[str, Value]:
-        """Return the data of one instance; raises `Failure`."""
+        """Return the data of one instance; raises `EvaluationError`."""
         name = (self._module.path, "data", self.kind, self.name, key)
         return self._ledger.get_or_compute(
             name, partial(self._result_name, key), partial(self._instance, key)
@@ -340,7 +340,7 @@ class BlockKindNode(Deferred):
 
 
 class DataNodeLookup(Protocol):
-    """Gives the node of a data block; raises `Failure` where there is none."""
+    """Gives the node of a data block; raises `EvaluationError` where there is none."""
 
     def __call__(self, kind: str, name: str) -> ReferenceValue:
         """Return it."""

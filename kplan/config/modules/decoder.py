@@ -28,7 +28,7 @@ def evaluate_lifecycle(plan: ResourceBlock, block: ast.Block, scope: Scope) -> L
     """Evaluate a lifecycle block; `prevent_destroy` may be any expression.
 
     Raises:
-        Failure: an argument is not what it must be.
+        EvaluationError: an argument is not what it must be.
 
     """
     arguments = {each.name: each for each in block.attributes}
@@ -88,7 +88,7 @@ def decode_resource(
     """Evaluate and decode one instance; the diagnostics are warnings.
 
     Raises:
-        Failure: an argument has no value, or one that does not do.
+        EvaluationError: an argument has no value, or one that does not do.
 
     """
     values, sensitive, rules = _evaluate_arguments(plan, address, scope)

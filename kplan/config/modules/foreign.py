@@ -63,7 +63,7 @@ class ForeignBlocks:
         return _UnknownBlock(f"{kind}.{name}", FOREIGN_HINT)
 
     def ephemeral_value(self, kind: str, name: str) -> ReferenceValue:
-        """Return an ephemeral resource, of which no state has values; raises `Failure` if none."""
+        """Return an ephemeral resource, no value of which is stored; raises `EvaluationError`."""
         if (kind, name) not in self._declared.ephemeral:
             raise EvaluationError
         return _UnknownBlock(f"ephemeral.{kind}.{name}", _EPHEMERAL_HINT)

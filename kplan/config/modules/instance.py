@@ -25,7 +25,7 @@ def evaluate_instances(declaration: Declaration, scope: Scope) -> Instances:
     """Evaluate the keys of a block's instances, with the `each` or `count` of each.
 
     Raises:
-        Failure: for_each or count is not what it must be.
+        EvaluationError: for_each or count is not what it must be.
 
     """
     arguments = declaration.arguments
@@ -115,7 +115,7 @@ def find_instance(instances: Instances, key: Value) -> InstanceKey:
     """Find the instance of an index; strings and numbers are equivalent.
 
     Raises:
-        Misuse: there is none.
+        OperandError: there is none.
 
     """
     bare, _ = unmark(key)

@@ -219,7 +219,7 @@ class Module:
         return root_connections(self.provider_blocks()) if handed_on is None else handed_on
 
     def connection(self, declaration: Declaration, scope: Scope) -> str:
-        """Return the key of the connection that a block uses; raises `Failure`."""
+        """Return the key of the connection that a block uses; raises `EvaluationError`."""
         chosen = declaration.arguments.get("provider")
         if chosen is None:
             return (self._place.connections or DEFAULT_CONNECTIONS).default
@@ -233,7 +233,7 @@ class Module:
     # ---- variables
 
     def variable(self, name: str) -> Value:
-        """Value of an input variable; raises `Failure` if there is none."""
+        """Value of an input variable; raises `EvaluationError` if there is none."""
         found = self.declarations.variables.get(name)
         if found is None or found.is_broken:
             raise EvaluationError
@@ -277,7 +277,7 @@ class Module:
     # ---- locals and outputs
 
     def local(self, name: str) -> Value:
-        """Value of a local; raises `Failure` if there is none."""
+        """Value of a local; raises `EvaluationError` if there is none."""
         found = self.declarations.locals.get(name)
         if found is None:
             raise EvaluationError
@@ -287,7 +287,7 @@ class Module:
         return evaluate(local.attribute.value, self.scope(local.origin))
 
     def output(self, name: str) -> Value:
-        """Value of an output; raises `Failure` if there is none."""
+        """Value of an output; raises `EvaluationError` if there is none."""
         found = self.declarations.outputs[name]
         if found.is_broken or "value" not in found.arguments:
             raise EvaluationError
@@ -300,14 +300,14 @@ class Module:
         return evaluate(declaration.arguments["value"].value, scope)
 
     def is_sensitive_output(self, name: str) -> bool:
-        """Return whether an output is marked sensitive; raises `Failure` if that has no value."""
+        """Return whether an output is sensitive; raises `EvaluationError` if that has no value."""
         found = self.declarations.outputs[name]
         return evaluate_flag(found.arguments, "sensitive", self.scope(found.origin), default=False)
 
     # ---- resources and module calls
 
     def resource(self, kind: str, name: str) -> ReferenceValue:
-        """Return the instances of a resource block; raises `Failure` if there is none."""
+        """Return the instances of a resource block; raises `EvaluationError` if there is none."""
         if (kind, name) in self.declarations.self_references:
             raise EvaluationError  # which has been reported
         if self.foreign.contains(kind, name):
@@ -335,7 +335,7 @@ class Module:
         return ResourceNode(self, self._context.results, plan, self._context.deferral)
 
     def data_source(self, kind: str, name: str) -> DataNode:
-        """Return a data source; raises `Failure` if there is none."""
+        """Return a data source; raises `EvaluationError` if there is none."""
         found = self.declarations.data.get((kind, name))
         if found is None or found.is_broken or kind not in DATA_SCHEMAS:
             raise EvaluationError
@@ -360,7 +360,7 @@ class Module:
         return self.data_source(kind, name)
 
     def module_call(self, name: str) -> ReferenceValue:
-        """Return the module that a block calls; raises `Failure` if there is none."""
+        """Return the module that a block calls; raises `EvaluationError` if there is none."""
         found = self.declarations.modules.get(name)
         if found is None or found.is_broken:
             raise EvaluationError

@@ -38,11 +38,11 @@ class ChildModule(EnclosingModule, Protocol):
         ...
 
     def output(self, name: str) -> Value:
-        """Return the value of an output; raises `Failure`."""
+        """Return the value of an output; raises `EvaluationError`."""
         ...
 
     def is_sensitive_output(self, name: str) -> bool:
-        """Return whether an output is marked sensitive; raises `Failure`."""
+        """Return whether an output is marked sensitive; raises `EvaluationError`."""
         ...
 
 
@@ -99,7 +99,7 @@ class ModuleCallNode(Deferred):
         return ResultName(label, self._found.declared_at)
 
     def instance(self, key: InstanceKey) -> ChildModule:
-        """Make one instance; raises `Failure`."""
+        """Make one instance; raises `EvaluationError`."""
         make = partial(self._make, self.instances()[key], key)
         name = (self._module.path, "module", self._found.name, key)
         return self._ledger.get_or_compute(name, partial(self._result_name, key), make)

@@ -50,7 +50,7 @@ class EnclosingModule(Protocol):
         ...
 
     def connection(self, declaration: Declaration, scope: Scope) -> str:
-        """Return the key of the connection that a block uses; raises `Failure`."""
+        """Return the key of the connection that a block uses; raises `EvaluationError`."""
         ...
 
 
@@ -100,7 +100,7 @@ class ResourceNode(Deferred):
         return ResultName(label, self._plan.declared_at)
 
     def instance(self, key: InstanceKey) -> Resource:
-        """Compute one instance; raises `Failure`."""
+        """Compute one instance; raises `EvaluationError`."""
         name = (self._module.path, self.kind, self.name, key)
         return self._ledger.get_or_compute(
             name, partial(self._result_name, key), partial(self._instance, key)

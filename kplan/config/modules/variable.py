@@ -46,7 +46,7 @@ class InputValue:
         return scope.origin.range(node.start, node.end)
 
     def value(self) -> Value:
-        """Evaluate it; raises `Failure`."""
+        """Evaluate it; raises `EvaluationError`."""
         return self.constant if self.expression is None else evaluate(*self.expression)
 
 
@@ -75,7 +75,7 @@ def evaluate_constraint(declaration: Declaration, scope: Scope) -> VariableConst
     """Read type, nullable and sensitive of a variable block.
 
     Raises:
-        Failure: one of them is no constant of its type.
+        EvaluationError: one of them is no constant of its type.
 
     """
     arguments = declaration.arguments
@@ -96,7 +96,7 @@ def evaluate_flag(
     """Read an argument that is true or false.
 
     Raises:
-        Failure: it is neither.
+        EvaluationError: it is neither.
 
     """
     if name not in arguments:
@@ -114,7 +114,7 @@ def evaluate_default(declaration: Declaration, wanted: VariableConstraint, scope
     """Evaluate the default of a variable.
 
     Raises:
-        Failure: it does not fit the type.
+        EvaluationError: it does not fit the type.
 
     """
     node = declaration.arguments["default"].value
@@ -146,7 +146,7 @@ def evaluate_input_value(
     """Evaluate the value given to a variable; a null that may not be becomes the default.
 
     Raises:
-        Failure: it has no value, or it does not fit the type.
+        EvaluationError: it has no value, or it does not fit the type.
 
     """
     value = input_value.value()

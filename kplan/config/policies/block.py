@@ -125,7 +125,7 @@ class _ArgumentReader:
     scope: Scope
 
     def value(self, name: str, wanted: Type, what: str) -> Value:
-        """Evaluate an argument; null where it is left out. Raises Failure."""
+        """Evaluate an argument; null where it is left out. Raises EvaluationError."""
         if name not in self.declaration.arguments:
             return None
         value = bare(evaluate(self.declaration.arguments[name].value, self.scope))
@@ -164,7 +164,7 @@ def evaluate_policy(
     """Compute a policy block.
 
     Raises:
-        Failure: one of its arguments is not what it must be.
+        EvaluationError: one of its arguments is not what it must be.
 
     """
     if "on" not in declaration.arguments:

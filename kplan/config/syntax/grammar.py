@@ -120,7 +120,7 @@ def parse_text(text: str, draft: ParserText) -> Any:  # noqa: ANN401 - lark's tr
     """Parse the rewritten text of one item to lark's tree.
 
     Raises:
-        Broken: the text is no HCL.
+        SyntaxProblem: the text is no HCL.
 
     """
     try:

@@ -66,7 +66,7 @@ def read_json(text: str) -> Part:
     """Read a JSON text as a whole.
 
     Raises:
-        Broken: it is no JSON, or is nested too deeply.
+        SyntaxProblem: it is no JSON, or is nested too deeply.
 
     """
     reader = _Reader(text)

@@ -31,7 +31,7 @@ class Lowering:
         """Lower the one item of a parsed text.
 
         Raises:
-            Broken: the parser accepts what HCL does not.
+            SyntaxProblem: the parser accepts what HCL does not.
 
         """
         attributes, blocks = self._body("", start.children[0])
@@ -87,7 +87,7 @@ class Lowering:
         """Lower one expression.
 
         Raises:
-            Broken: the parser accepts what HCL does not.
+            SyntaxProblem: the parser accepts what HCL does not.
 
         """
         if found.data not in self._KINDS:  # two things in a row, and the parser takes one for a key

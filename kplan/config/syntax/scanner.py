@@ -60,7 +60,7 @@ class Scanner:
         """Scan the block or argument, give the offset behind it.
 
         Raises:
-            Broken: the item cannot be read.
+            SyntaxProblem: the item cannot be read.
 
         """
         return self._statement(self._token(self.draft.base), is_top=True)
@@ -69,7 +69,7 @@ class Scanner:
         """Make sure that nothing is behind the item on its line.
 
         Raises:
-            Broken: something does.
+            SyntaxProblem: something does.
 
         """
         while (match := self._token(at)).lastgroup == "comment":
@@ -81,7 +81,7 @@ class Scanner:
         """Scan a lone expression up to the limit, line breaks being nothing.
 
         Raises:
-            Broken: the expression cannot be read.
+            SyntaxProblem: the expression cannot be read.
 
         """
         at, _ = self._expression(max(self.draft.base, 0), Mode.LIST, "")
@@ -91,7 +91,7 @@ class Scanner:
         """Scan the whole text as a template.
 
         Raises:
-            Broken: the template cannot be read.
+            SyntaxProblem: the template cannot be read.
 
         """
         scan_bare(self.draft, self._scan_interpolation)

@@ -16,7 +16,7 @@ def unescape(raw: str, at: int) -> str:
     """Resolve the escapes of quoted text that is at offset `at` of the file.
 
     Raises:
-        Broken: an escape that HCL does not know.
+        SyntaxProblem: an escape that HCL does not know.
 
     """
 
@@ -154,7 +154,7 @@ def scan_quoted(draft: ParserText, at: int, expression: ScanExpression) -> int:
     """Scan the quoted template at offset `at`, note it in the draft, give the offset behind it.
 
     Raises:
-        Broken: the quote is never closed, or something inside is wrong.
+        SyntaxProblem: the quote is never closed, or something inside is wrong.
 
     """
     scan = _Scan(draft, expression)
@@ -192,7 +192,7 @@ def scan_heredoc(draft: ParserText, at: int, expression: ScanExpression) -> int:
     """Scan the heredoc at offset `at`, note it in the draft, give the offset behind its end marker.
 
     Raises:
-        Broken: the end marker is missing, or something inside is wrong.
+        SyntaxProblem: the end marker is missing, or something inside is wrong.
 
     """
     begin = HEREDOC(draft.text, at, draft.limit)
@@ -218,7 +218,7 @@ def scan_bare(draft: ParserText, expression: ScanExpression) -> None:
     """Scan a text that is a template as a whole, and note it in the draft.
 
     Raises:
-        Broken: something inside is wrong.
+        SyntaxProblem: something inside is wrong.
 
     """
     scan = _Scan(draft, expression)
@@ -261,7 +261,7 @@ def assemble_template(
     """Build the node of a template from its pieces and, in the same order, their expressions.
 
     Raises:
-        Broken: the directives do not fit together.
+        SyntaxProblem: the directives do not fit together.
 
     """
     if len(quoted.pieces) == 1 and quoted.pieces[0].kind == "value" and not quoted.is_heredoc:

@@ -123,7 +123,7 @@ def _add_item(file: PolicyTestFile, item: ast.Item, module: Module, ledger: Resu
 
 
 def _evaluate_case(block: ast.Block, origin: Origin, module: Module) -> PolicyCase:
-    """Evaluate a case; raises `Failure`."""
+    """Evaluate a case; raises `EvaluationError`."""
     problems = list(_undeclared_references(block, origin, module.declarations))
     if problems:
         raise EvaluationError(problems)

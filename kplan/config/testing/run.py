@@ -254,7 +254,7 @@ def evaluate_cluster_block(root: RootModule, fixture: ClusterBlock | None) -> Cl
 
 
 def _evaluate_broker_count(root: RootModule, fixture: ClusterBlock) -> int:
-    """Read how many brokers there are; raises `Failure` where that is no such number."""
+    """Read how many brokers there are; raises `EvaluationError` where that is no such number."""
     if fixture.brokers is None:
         return DEFAULT_BROKERS
     node, origin = fixture.brokers.value, fixture.origin
@@ -266,7 +266,7 @@ def _evaluate_broker_count(root: RootModule, fixture: ClusterBlock) -> int:
 
 
 def _evaluate_platform(root: RootModule, fixture: ClusterBlock) -> str:
-    """Read who runs the cluster; raises `Failure` where it is unknown."""
+    """Read who runs the cluster; raises `EvaluationError` where it is unknown."""
     if fixture.platform is None:
         return ""
     node, origin = fixture.platform.value, fixture.origin

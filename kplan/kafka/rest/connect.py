@@ -27,7 +27,7 @@ class RestConnect:
         self._session = RestSession(service, timeouts, "application/json")
 
     def connectors(self) -> Mapping[str, Connector]:
-        """List all connectors with config and state; raises Unread."""
+        """List all connectors with config and state; raises UnreadableError."""
         answer = self._session.read("/connectors?expand=info&expand=status")
         if not answer.is_ok or not isinstance(answer.body, dict):
             raise UnreadableError(

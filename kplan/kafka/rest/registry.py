@@ -47,13 +47,13 @@ class RestRegistry:
         self._session = RestSession(service, timeouts, _CONTENT_TYPE)
 
     def subjects(self) -> frozenset[str]:
-        """Name all subjects; raises Unread."""
+        """Name all subjects; raises UnreadableError."""
         return frozenset(map(str, self._session.read_list("/subjects", "Subjects")))
 
     def latest_schemas(
         self, subjects: Collection[str] | None = None
     ) -> Mapping[str, RegisteredSchema | Refusal]:
-        """Read the latest version of the subjects; raises Unread."""
+        """Read the latest version of the subjects; raises UnreadableError."""
         wanted = self.subjects() if subjects is None else frozenset(subjects)
         bulk = self._read_bulk() if len(wanted) > _MIN_BULK else {}
         found = self._session.map(

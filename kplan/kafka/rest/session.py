@@ -101,8 +101,8 @@ class RestSession:
         """Fetch a resource; a connection that broke is opened again once.
 
         Raises:
-            Unread: the service does not answer, or refuses the credentials, or its certificate is
-                not trusted. The cluster can be asked all the same.
+            UnreadableError: the service does not answer, or refuses the credentials, or its
+                certificate is not trusted. The cluster can be asked all the same.
 
         """
         try:
@@ -124,7 +124,7 @@ class RestSession:
         """Fetch a list that is whole or refused.
 
         Raises:
-            Unread: it is refused, or as `read`.
+            UnreadableError: it is refused, or as `read`.
 
         """
         found = self.read(path)

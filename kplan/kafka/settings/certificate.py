@@ -25,7 +25,7 @@ def read_pem(given: str, folder: Path) -> str:
     gets them back, as Kafka's own reader has it; so do line breaks written as `\n`.
 
     Raises:
-        NotPem: the file cannot be read, or is in another format.
+        PemError: the file cannot be read, or is in another format.
 
     """
     if "-----BEGIN " in given:

@@ -49,7 +49,7 @@ def read_acls(gateway: Gateway, at: Endpoint | None, principal: str) -> frozense
     """List all ACLs; `principal` is how the authorizer sees us.
 
     Raises:
-        Unread: no right to, or no authorizer.
+        UnreadableError: no right to, or no authorizer.
 
     """
     request = messages.DESCRIBE_ACLS.request(

@@ -22,7 +22,7 @@ def describe_cluster(gateway: Gateway) -> tuple[ClusterNodes, tuple[Broker, ...]
     """Return the live brokers, and those that are fenced (KIP-1073).
 
     Raises:
-        Unreachable: no node answers.
+        UnreachableError: no node answers.
         AuthError: a node refused us.
         ClusterError: the answer was an error.
 
@@ -34,8 +34,8 @@ def describe_controllers(gateway: Gateway) -> tuple[ClusterNodes, int | None]:
     """Return the registered controllers, and which one is active: None during an election.
 
     Raises:
-        Unsupported: the cluster is too old to be asked so (K919-10).
-        Unreachable, AuthError, ClusterError: as `describe`.
+        UnsupportedError: the cluster is too old to be asked so (K919-10).
+        UnreachableError, AuthError, ClusterError: as `describe`.
 
     """
     return gateway.read(_describe_controllers)
@@ -134,7 +134,7 @@ def read_rights(gateway: Gateway, topics: Collection[str]) -> AuthorizedOperatio
     """Read the authorized operations on the cluster and on the visible topics.
 
     Raises:
-        Unreachable: no one answers.
+        UnreachableError: no one answers.
         AuthError: a node refused us.
 
     """

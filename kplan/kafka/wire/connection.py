@@ -55,7 +55,7 @@ class Connection:
         """Return the newest version of the API that both sides speak.
 
         Raises:
-            Unsupported: there is none.
+            UnsupportedError: there is none.
 
         """
         oldest, newest = self.versions.get(api.key, (0, -1))
@@ -74,8 +74,8 @@ class Connection:
         """Ask and read the answer.
 
         Raises:
-            Broken: no answer came, and the request may have been executed.
-            Unsupported: the node does not speak the API.
+            SyntaxProblem: no answer came, and the request may have been executed.
+            UnsupportedError: the node does not speak the API.
 
         """
         version = self.version(api)
@@ -168,8 +168,8 @@ def log_in(
 
     Raises:
         AuthError: the mechanism is not offered, or name, password or token is wrong.
-        Unreachable: no one who gives tokens answers.
-        Broken: the connection broke.
+        UnreachableError: no one who gives tokens answers.
+        SyntaxProblem: the connection broke.
 
     """
     handshake = _send_handshake(connection, mechanism.name, deadline)
@@ -265,10 +265,10 @@ def open_connection(
     """Open a connection that may be asked anything.
 
     Raises:
-        Unreachable: no one listens, or not a Kafka node.
-        WrongEndpoint: it is a controller and no broker, or the other way round.
+        UnreachableError: no one listens, or not a Kafka node.
+        WrongEndpointError: it is a controller and no broker, or the other way round.
         AuthError: TLS or SASL refused us, or the login would go over a network without TLS.
-        Broken: the other side went away, or did not understand us.
+        SyntaxProblem: the other side went away, or did not understand us.
 
     """
     if settings.sasl is not None and not _may_log_in(endpoint, settings):

@@ -37,7 +37,7 @@ _RESOURCE_NOT_FOUND = 91
 
 
 def read_scram_users(gateway: Gateway, at: Endpoint | None) -> Mapping[ScramUser, int]:
-    """List the iterations of all credentials; raises Unread.
+    """List the iterations of all credentials; raises UnreadableError.
 
     All are asked for with an empty list: null makes a broker of Kafka 4.1 fall silent where the
     right is missing.
@@ -142,7 +142,7 @@ def list_tokens(gateway: Gateway) -> tuple[DelegationToken, ...]:
     """List the tokens that we may see, by id.
 
     Raises:
-        Unread: the brokers have no tokens, or tell none over this connection.
+        UnreadableError: the brokers have no tokens, or tell none over this connection.
 
     """
     answer = gateway.ask(DESCRIBE_TOKENS, DESCRIBE_TOKENS.request(owners=None))

@@ -59,7 +59,7 @@ def preflight(settings: ConnectionSettings) -> ClusterDescription:
     """Connect, log in and identify the cluster: wrong settings are reported quickly.
 
     Raises:
-        Unreachable: no one listens there, or not a Kafka broker.
+        UnreachableError: no one listens there, or not a Kafka broker.
         AuthError: TLS or SASL refused us, with the reason.
 
     """
@@ -144,7 +144,7 @@ class WireCluster(UsageRequests):
         return {} if isinstance(found, Refusal) else topic_config.broker_durations(found)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
-        """List all ACLs; raises Unread."""
+        """List all ACLs; raises UnreadableError."""
         return acl.read_acls(self._gateway, self._address(broker), self.principal)
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
@@ -198,7 +198,7 @@ class WireCluster(UsageRequests):
         return self._name_missing_rights("delete_acls", acl.delete_acls(self._gateway, bindings))
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:
-        """List all quotas of clients; raises Unread."""
+        """List all quotas of clients; raises UnreadableError."""
         return quota.read_quotas(self._gateway, self._address(broker))
 
     def alter_quotas(
@@ -211,7 +211,7 @@ class WireCluster(UsageRequests):
         return self._name_missing_rights("alter_quotas", found)
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
-        """List the iterations of all SCRAM credentials; raises Unread."""
+        """List the iterations of all SCRAM credentials; raises UnreadableError."""
         return credential.read_scram_users(self._gateway, self._address(broker))
 
     def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, ItemResult]:
@@ -220,7 +220,7 @@ class WireCluster(UsageRequests):
         return self._name_missing_rights("alter_scram_users", found)
 
     def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
-        """Name all that has configs of its own in the scope; raises Unread."""
+        """Name all that has configs of its own in the scope; raises UnreadableError."""
         return resource_config.read_config_names(self._gateway, scope)
 
     def configs(
@@ -253,7 +253,7 @@ class WireCluster(UsageRequests):
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Reassignment]:
-        """List the partitions with an ongoing reassignment; raises Unread."""
+        """List the partitions with an ongoing reassignment; raises UnreadableError."""
         from kplan.kafka.wire import reassignment  # noqa: PLC0415 - few commands ask
 
         return reassignment.list_reassignments(self._gateway, partitions)
@@ -267,7 +267,7 @@ class WireCluster(UsageRequests):
         )
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Return the bytes of each partition on each broker; raises Unread."""
+        """Return the bytes of each partition on each broker; raises UnreadableError."""
         from kplan.kafka.wire import reassignment  # noqa: PLC0415 - as above
 
         return reassignment.read_replica_sizes(self._gateway, topics) if topics else {}
@@ -284,7 +284,7 @@ class WireCluster(UsageRequests):
         return self._name_missing_rights("elect_leaders", found)
 
     def quorum(self) -> Quorum:
-        """Return who leads the metadata of the cluster; raises Unread."""
+        """Return who leads the metadata of the cluster; raises UnreadableError."""
         from kplan.kafka.wire import quorum  # noqa: PLC0415 - few commands ask
 
         return quorum.read_quorum(self._gateway)
@@ -311,7 +311,7 @@ class WireCluster(UsageRequests):
         return self._name_missing_rights("remove_voter", found)[voter]
 
     def delegation_tokens(self) -> tuple[DelegationToken, ...]:
-        """List the tokens that we may see; raises Unread."""
+        """List the tokens that we may see; raises UnreadableError."""
         from kplan.kafka.wire import credential  # noqa: PLC0415 - few commands ask
 
         return credential.list_tokens(self._gateway)

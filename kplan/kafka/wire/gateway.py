@@ -46,7 +46,7 @@ class ConnectionPool:
         """Lend a connection; after an exception it is not used again.
 
         Raises:
-            Unreachable, AuthError: none could be opened; nothing was sent.
+            UnreachableError, AuthError: none could be opened; nothing was sent.
 
         """
         connection = self._idle_connection(endpoint) or self._connect(endpoint, deadline)
@@ -204,7 +204,7 @@ class Gateway:
         Who is not the last has half of the time that is left: one silent node does not take it all.
 
         Raises:
-            Unreachable: no node answered.
+            UnreachableError: no node answered.
             AuthError: a node refused us.
 
         """
@@ -258,7 +258,7 @@ class Gateway:
 
         Raises:
             AuthError: a node refused us; nothing was sent.
-            Unsupported: the node does not speak the API; nothing was sent.
+            UnsupportedError: the node does not speak the API; nothing was sent.
 
         """
         answer = self._write_once(question, at)

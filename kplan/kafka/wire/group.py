@@ -33,7 +33,7 @@ def parse_assignment(data: bytes) -> tuple[TopicPartition, ...]:
     """Read the partitions of a member of a classic group, which its members agreed on.
 
     Raises:
-        Garbled: the bytes are something else.
+        MalformedResponse: the bytes are something else.
 
     """
     if not data:
@@ -57,7 +57,7 @@ def list_groups(gateway: Gateway) -> BrokerGroups:
     """List the groups that each broker coordinates; for one that does not answer, why.
 
     Raises:
-        Unreachable, AuthError: no one answers.
+        UnreachableError, AuthError: no one answers.
 
     """
     live, down = _find_brokers(gateway)
@@ -111,7 +111,7 @@ def describe_groups(
     """Describe groups; an unlisted one is refused, with the brokers that did not answer.
 
     Raises:
-        Unreachable, AuthError: no one answers.
+        UnreachableError, AuthError: no one answers.
 
     """
     live, down = _find_brokers(gateway)
@@ -135,7 +135,7 @@ def coordinators(
     """Find the coordinator of each group that is listed, and why the others have none.
 
     Raises:
-        Unreachable, AuthError: no one answers.
+        UnreachableError, AuthError: no one answers.
 
     """
     live, down = _find_brokers(gateway)

@@ -169,7 +169,7 @@ def encode_request(
     """Write a request as a frame.
 
     Raises:
-        Unwritable: one of its values does not fit.
+        UnencodableRequest: one of its values does not fit.
 
     """
     request.with_header(correlation_id=correlation_id, client_id=client_id)
@@ -184,7 +184,7 @@ def decode_response(api: Api, version: int, body: memoryview) -> Message:
     """Read the body of an answer.
 
     Raises:
-        Garbled: the bytes are something else.
+        MalformedResponse: the bytes are something else.
 
     """
     try:

@@ -25,7 +25,7 @@ def read_topic_pages(node: Connection, deadline: Deadline) -> Iterator[Message]:
     """Return all visible topics by name; a topic that spans pages is merged.
 
     Raises:
-        Broken: no answer came.
+        SyntaxProblem: no answer came.
 
     """
     held: Message = None
@@ -137,7 +137,7 @@ class PartitionLeaders:
 
 
 def find_leaders(gateway: Gateway, names: Collection[str]) -> PartitionLeaders:
-    """Find the leader of every partition of the topics; raises Unreachable, AuthError."""
+    """Find the leader of every partition of the topics; raises UnreachableError, AuthError."""
     part = messages.METADATA.request.MetadataRequestTopic
     wanted = [part(topic_id=messages.ZERO_UUID, name=name) for name in sorted(names)]
     request = messages.METADATA.request(topics=wanted, allow_auto_topic_creation=False)

@@ -33,7 +33,7 @@ def read_quorum(gateway: Gateway) -> Quorum:
     """Ask the leader of the quorum, which any broker forwards to, for how far everybody is.
 
     Raises:
-        Unread: the right to describe the cluster is missing.
+        UnreadableError: the right to describe the cluster is missing.
         ClusterError: there is no leader now.
 
     """

@@ -13,7 +13,7 @@ from kplan.model.errors import ClusterError, Refusal
 
 
 def read_quotas(gateway: Gateway, at: Endpoint | None) -> Mapping[QuotaEntity, Mapping[str, float]]:
-    """List all quotas; raises Unread."""
+    """List all quotas; raises UnreadableError."""
     request = messages.DESCRIBE_QUOTAS.request(components=[], strict=False)
     answer = gateway.ask(messages.DESCRIBE_QUOTAS, request, at=at)
     if answer.error_code:

@@ -19,7 +19,7 @@ from kplan.model.errors import Refusal, UnreachableError
 def list_reassignments(
     gateway: Gateway, partitions: Collection[TopicPartition] | None
 ) -> Mapping[TopicPartition, Reassignment]:
-    """List the ongoing reassignments; raises Unread."""
+    """List the ongoing reassignments; raises UnreadableError."""
     if partitions is not None and not partitions:
         return {}
     part = apis.LIST_REASSIGNMENTS.request.ListPartitionReassignmentsTopics
@@ -109,7 +109,7 @@ def elect_leaders(
 def read_replica_sizes(
     gateway: Gateway, topics: Collection[str]
 ) -> Mapping[TopicPartition, Mapping[int, int]]:
-    """Query every broker for its replicas of the topics; raises Unread."""
+    """Query every broker for its replicas of the topics; raises UnreadableError."""
     (_, live, _), _ = cluster.describe_cluster(gateway)
     numbers = _partition_numbers(gateway, topics)
     part = DESCRIBE_LOG_DIRS.request.DescribableLogDirTopic

@@ -49,8 +49,8 @@ def committed_batches(
     last batch that was cut off by the limit of the answer is left for the next.
 
     Raises:
-        Unreadable: the records cannot be read.
-        Garbled: they are damaged.
+        UnreadableRecords: the records cannot be read.
+        MalformedResponse: they are damaged.
 
     """
     waiting = sorted(aborted, key=lambda each: -int(each.first_offset))
@@ -121,7 +121,7 @@ class TopicTable:
         is waited for, as its end decides what follows it. Without, that is left out.
 
         Raises:
-            Unreachable, AuthError: no one can be asked.
+            UnreachableError, AuthError: no one can be asked.
             StateError: the topic cannot be read as it is, or not by us.
             ClusterError: it did not come to rest in time.
 

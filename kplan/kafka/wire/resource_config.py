@@ -34,7 +34,7 @@ _TYPES = {
 """Kafka's numbers (DescribeConfigsResponse.ConfigType); from version 3 on."""
 
 AddressLookup = Callable[[int | None], Endpoint | None]
-"""Finds where a broker listens; raises Unreachable."""
+"""Finds where a broker listens; raises UnreachableError."""
 
 ConfigDetails = Mapping[ConfigResource, Mapping[str, ConfigDetail] | Refusal]
 

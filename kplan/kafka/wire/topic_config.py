@@ -46,7 +46,7 @@ def decode_configs_fast(data: bytes, entry_cache: EntryCache) -> dict[str, Confi
     """Read the body of a DescribeConfigs answer without synonyms and documentation.
 
     Raises:
-        Unusual: it is not of that shape.
+        UnexpectedLayout: it is not of that shape.
 
     """
     return _decode_results(data, entry_cache, _decode_described)

@@ -70,7 +70,7 @@ class Deadline:
         """Return the time left.
 
         Raises:
-            TimedOut: there is none.
+            RequestTimeout: there is none.
 
         """
         left = self.at_s - time.monotonic()
@@ -87,7 +87,7 @@ def open_socket(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
     """Connect to the first address of the host that accepts.
 
     Raises:
-        Unreachable: none did, with the reason of the last.
+        UnreachableError: none did, with the reason of the last.
 
     """
     addresses = _resolve_host(endpoint, deadline)
@@ -167,7 +167,7 @@ class FrameStream:
         """Send one frame and wait for one; `notify` is called each ten seconds without a byte.
 
         Raises:
-            Broken: no whole frame came back; ours may have arrived.
+            SyntaxProblem: no whole frame came back; ours may have arrived.
 
         """
         try:
@@ -292,7 +292,7 @@ def wrap_tls(
 
     Raises:
         AuthError: one side does not trust the other.
-        Broken: the other side went away, or does not speak TLS.
+        SyntaxProblem: the other side went away, or does not speak TLS.
 
     """
     try:
@@ -315,7 +315,7 @@ def wrap_tls(
 
 
 def tls_error(endpoint: Endpoint, failure: BaseException | None) -> AuthError | ConnectionLost:
-    """Return a failure of a handshake in plain words; Broken where it does not look like TLS."""
+    """Say in plain words why a handshake failed; ConnectionLost if it does not look like TLS."""
     if isinstance(failure, ssl.SSLCertVerificationError):
         return _untrusted_error(endpoint, failure)
     reason = (failure.reason or "") if isinstance(failure, ssl.SSLError) else ""

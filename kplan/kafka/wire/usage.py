@@ -62,7 +62,7 @@ def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, Top
     """Read all usage of these topics; unknown values are None, with the reason.
 
     Raises:
-        Unreachable, AuthError: no one answers.
+        UnreachableError, AuthError: no one answers.
 
     """
     found = UsageReadings()
@@ -162,7 +162,7 @@ def read_offsets(
     """Query a leader for offsets: `wish` has the time, the destination and the name.
 
     What it does not return goes to `problems` by topic, but for partitions that it does not lead:
-    these are given back, with its answer. Raises Unreachable.
+    these are given back, with its answer. Raises UnreachableError.
     """
     moved: dict[TopicPartition, str] = {}
     timestamp, into, what = wish
@@ -259,7 +259,7 @@ def _read_groups(
 
 
 def read_group_names(gateway: Gateway, principal: str) -> frozenset[str]:
-    """Name the groups of every broker; raises Unread, Unreachable."""
+    """Name the groups of every broker; raises UnreadableError, UnreachableError."""
     if "DESCRIBE" not in (read_rights(gateway, ()).cluster or frozenset()):
         raise UnreadableError(
             f"Groups cannot be read. {missing_operation_message(principal, 'group_names')}"

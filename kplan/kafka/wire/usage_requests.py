@@ -31,7 +31,7 @@ class UsageRequests:
         return usage.read_topic_use(self._gateway, names) if names else {}
 
     def group_names(self) -> frozenset[str]:
-        """Name all groups; raises Unread."""
+        """Name all groups; raises UnreadableError."""
         from kplan.kafka.wire import usage  # noqa: PLC0415 - as above
 
         return usage.read_group_names(self._gateway, self.principal)

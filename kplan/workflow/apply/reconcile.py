@@ -47,9 +47,9 @@ def reconcile(
     part nothing is sent. An apply that was killed is finished by this: its journal is taken in.
 
     Raises:
-        StateLocked: another run leads.
+        StateLockedError: another run leads.
         StateError: the state would be lost with the CI job, or cannot be had.
-        ConfigError, AuthError, Unreachable: there is no plan.
+        ConfigError, AuthError, UnreachableError: there is no plan.
 
     """
     check_state_is_kept(project, ports)

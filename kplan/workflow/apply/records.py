@@ -118,7 +118,7 @@ def delete_records(
     Raises:
         ConfigError: something asked for cannot be done; every such problem is reported, and nothing
             is deleted.
-        Unread: the topics could not be read.
+        UnreadableError: the topics could not be read.
 
     """
     with open_project(project, ports, frozenset({wanted.provider})) as found:

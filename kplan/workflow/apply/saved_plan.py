@@ -131,10 +131,10 @@ def apply_reviewed(
     not fit any more; REPLAN plans again, and asks unless the actions are still the same.
 
     Raises:
-        PolicyDenied: it deletes more than `options` let it.
-        StalePlan: it is not the approved one, has expired, was applied before, holds what the
+        PolicyDeniedError: it deletes more than `options` let it.
+        StalePlanError: it is not the approved one, has expired, was applied before, holds what the
             configuration does not ask for, or something moved and `on_stale` says to stop.
-        WrongCluster: it was made for another cluster.
+        WrongClusterError: it was made for another cluster.
         KplanError: it must be signed and is not; the state would be lost with a CI job.
 
     """

@@ -100,7 +100,7 @@ def _result(found: Conversion, terraform: str) -> ConversionResult:
 
 
 def _is_terraform(name: str, format_: SourceFormat | None) -> bool:
-    """Whether a file is HCL; raises Failure for the JSON form, whose expressions are texts."""
+    """Return whether a file is HCL; raises EvaluationError for the JSON form of Terraform."""
     if format_ in (None, SourceFormat.TERRAFORM) and name.endswith(".tf.json"):
         at = SourceRange(name, 1, 1, 1, 1)
         hint = "Write it as HCL first."
@@ -127,7 +127,7 @@ def write_new_file(file: Path, text: str) -> None:
 
 
 def _detect_format(documents: Sequence[YamlNode], name: str) -> SourceFormat:
-    """Detect the format by its distinctive keys; raises Failure."""
+    """Detect the format by its distinctive keys; raises EvaluationError."""
     keys = {key for each in documents for key in each.key_names}
     versions = set(_api_versions(documents))
     if any(each.startswith("kafka.strimzi.io/") for each in versions):

@@ -317,7 +317,7 @@ class _SnapshotReader:
         )
 
     def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
-        """Return objects by name; None means all there are. Raises Unread."""
+        """Return objects by name; None means all there are. Raises UnreadableError."""
         snapshot = self._snapshot(provider)
         if kind not in snapshot.readings:
             raise UnreadableError(f"{kind}: {snapshot.unread.get(kind, 'it is not in the run')}")

@@ -96,7 +96,7 @@ def answer_question(project: Project, question: AccessQuestion, ports: Ports) ->
     """Compute the answer; changes nothing anywhere.
 
     Raises:
-        Unread: the ACLs could not be read.
+        UnreadableError: the ACLs could not be read.
 
     """
     with open_project(project, ports, frozenset({question.provider})) as found:

@@ -53,7 +53,7 @@ def list_acls(cluster: Cluster, wanted: AclFilter) -> Figures:
 
     Raises:
         UsageError: the filter makes no sense.
-        Unread: no right to describe the cluster, or no authorizer is configured.
+        UnreadableError: no right to describe the cluster, or no authorizer is configured.
 
     """
     wanted.check()

@@ -53,7 +53,7 @@ def unregister_broker(
     Kafka itself takes out any broker, whether it runs or holds the only replica of something.
 
     Raises:
-        PolicyDenied: the broker runs or has replicas, and `is_forced` is not said.
+        PolicyDeniedError: the broker runs or has replicas, and `is_forced` is not said.
         ClusterError: the cluster refused, or did not answer.
 
     """
@@ -78,7 +78,7 @@ def read_broker_status(cluster: Cluster, broker: int) -> BrokerStatus:
     """Determine whether a broker runs, and its replicas.
 
     Raises:
-        PolicyDenied: controllers are asked directly, and changes there are not allowed.
+        PolicyDeniedError: controllers are asked directly, and changes there are not allowed.
         ClusterError: the cluster does not answer.
 
     """
@@ -92,7 +92,7 @@ def read_broker_status(cluster: Cluster, broker: int) -> BrokerStatus:
 
 
 def check_controller_access(described: ClusterDescription) -> None:
-    """Refuse changes at controllers unless they are allowed (K919-06). Raises PolicyDenied."""
+    """Refuse changes at controllers unless they are allowed (K919-06). Raises PolicyDeniedError."""
     if described.controller_access is not None and not described.controller_access.is_allowed:
         raise PolicyDeniedError(
             "The connection is directly to controllers, and allow_direct is not set.",

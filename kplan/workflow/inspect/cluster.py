@@ -25,7 +25,7 @@ def list_versions(project: Project, ports: Ports) -> Figures:
 
     Raises:
         ConfigError: the configuration has mistakes.
-        Unreachable, AuthError: a cluster as a whole cannot be asked.
+        UnreachableError, AuthError: a cluster as a whole cannot be asked.
 
     """
     configuration = load_checked(project)

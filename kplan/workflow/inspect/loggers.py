@@ -71,7 +71,7 @@ def set_levels(
     `wanted` are the provider and the id of the node. The levels hold until the node is restarted.
 
     Raises:
-        PolicyDenied: controllers may not be changed directly.
+        PolicyDeniedError: controllers may not be changed directly.
         ClusterError: the node refused, or did not answer.
 
     """

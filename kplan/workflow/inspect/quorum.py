@@ -47,8 +47,8 @@ def add_voter(
     """Let a controller vote, once it was approved; None where it was not. Gives all voters.
 
     Raises:
-        PolicyDenied: it does not follow, or controllers may not be changed directly.
-        Unsupported: the quorum is a fixed one, or the cluster too old.
+        PolicyDeniedError: it does not follow, or controllers may not be changed directly.
+        UnsupportedError: the quorum is a fixed one, or the cluster too old.
         ClusterError: the cluster refused, or did not answer.
 
     """
@@ -73,8 +73,8 @@ def remove_voter(
     """Let a controller vote no more, once it was approved; None where it was not.
 
     Raises:
-        PolicyDenied: those that are left would not be a majority.
-        Unsupported: the quorum is a fixed one, or the cluster too old.
+        PolicyDeniedError: those that are left would not be a majority.
+        UnsupportedError: the quorum is a fixed one, or the cluster too old.
         ClusterError: the cluster refused, or did not answer.
 
     """
@@ -98,7 +98,7 @@ def remove_voter(
 
 
 def check_majority(change: VoterChange) -> None:
-    """Refuse to leave a quorum that could not agree on anything any more. Raises PolicyDenied."""
+    """Raise PolicyDeniedError if the voters that stay could not agree on anything any more."""
     needed = len(change.after) // 2 + 1
     live = [each for each in change.after if each in change.live]
     if len(live) >= needed:

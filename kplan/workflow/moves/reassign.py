@@ -166,7 +166,7 @@ def reassign_replicas(
 
     Raises:
         UsageError: the targets name what does not exist, or cannot be computed.
-        Unread: the topics could not be read.
+        UnreadableError: the topics could not be read.
 
     """
     with open_project(project, ports, frozenset({wanted.provider})) as found:

@@ -22,7 +22,7 @@ def check_plan_apis(plan: Plan, clusters: Clusters) -> Plan:
 
 
 def check_api(cluster: Cluster, methods: Collection[str]) -> None:
-    """Stop before anything is sent where the cluster lacks an API (K117-21). Raises Unsupported."""
+    """Raise UnsupportedError, before anything is sent, if the cluster lacks an API (K117-21)."""
     lacks = cluster.missing_apis(methods)
     if lacks:
         raise UnsupportedError(f"{'. '.join(dict.fromkeys(map(str, lacks.values())))}.")

@@ -157,7 +157,7 @@ def pull_state(project: Project) -> bytes:
 
     Raises:
         UsageError: nothing has been applied yet.
-        StateCorrupt: the file is damaged.
+        StateCorruptError: the file is damaged.
 
     """
     found = None if read_stored_state(project) is None else project.store.read_document()
@@ -176,7 +176,7 @@ def push_state(
 
     Raises:
         StateError: it is not a later state of what exists.
-        WrongCluster: it is about another cluster.
+        WrongClusterError: it is about another cluster.
 
     """
     pushed = _decode_pushed_state(source, data)
@@ -334,8 +334,8 @@ def verify_state(project: Project, ports: Ports) -> VerificationResult:
     """Read the state file, which proves it whole, and look for everything that it owns.
 
     Raises:
-        StateCorrupt: the file is damaged.
-        WrongCluster: it is about another cluster than the one that answers.
+        StateCorruptError: the file is damaged.
+        WrongClusterError: it is about another cluster than the one that answers.
 
     """
     with open_project(project, ports) as found:
