@@ -9,30 +9,29 @@ from kplan.config.declarations.body_schema import MODULE_SCHEMA
 from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
 from kplan.config.diagnostic import error
 from kplan.config.graph import (
+    MAX_NODES,
+    PROVIDER_ARGUMENTS,
+    Argument,
     AttributeReference,
     Edge,
     ModulePlace,
     attribute_references,
+    block_arguments,
     cycle_edges,
     root_place,
 )
 from kplan.config.modules.evaluation import EvaluationContext
 from kplan.config.modules.root_module import RootModule
-from kplan.config.syntax import tree as ast
-from kplan.config.syntax.source import Origin
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 
 _DEPENDS_ON = "depends_on"
-_MAX_NODES = 100_000
 _MAX_HOPS = 12
 """More blocks of a cycle are counted, not named."""
 _CLOSE = " (close)"
 """A module twice: what it contains depends on its block, and whoever names it on its contents."""
 
 _REMOVE_HINT = "Remove this reference from depends_on, or another dependency of the cycle."
-_IGNORED = frozenset({"provider", "providers", "ignore_changes"})
-"""Arguments whose words name no blocks."""
 
 
 def dependency_cycle_problems(root: RootModule) -> Iterator[Diagnostic]:
@@ -122,13 +121,15 @@ class _DependencyGraph:
         declared = place.declarations
         for local_name, local in declared.locals.items():
             node = self.add_node(place, f"local.{local_name}", local.declared_at)
-            self.add_argument(place, node, local.attribute, local.origin)
+            self.add_argument(place, node, Argument(local.attribute, local.origin))
         for label, found in _labelled_blocks(declared):
-            self.add_block(place, self.add_node(place, label, found.declared_at), found)
+            node = self.add_node(place, label, found.declared_at)
+            for each in block_arguments(found, found.block):
+                self.add_argument(place, node, each)
         for name, found in declared.variables.items():
             self.add_node(place, f"var.{name}", found.declared_at)
         for name, found in declared.modules.items():
-            if len(self.declared_at) < _MAX_NODES:
+            if len(self.declared_at) < MAX_NODES:
                 self.add_call(place, name, found)
 
     def add_node(self, place: ModulePlace, label: str, declared_at: SourceRange) -> str:
@@ -147,24 +148,14 @@ class _DependencyGraph:
         for attribute in declaration.block.attributes:
             is_own = attribute.name in MODULE_SCHEMA.arguments
             node = block if is_own else f"{block}.var.{attribute.name}"
-            self.add_argument(place, node, attribute, declaration.origin)
+            self.add_argument(place, node, Argument(attribute, declaration.origin))
         if (inner := place.called_module(name, self.context)) is not None:
             self.add_module(inner)
 
-    def add_block(self, place: ModulePlace, node: str, declaration: Declaration) -> None:
-        """Add the edges of all arguments of a block, those of inner blocks included."""
-        pending = [declaration.block]
-        while pending:
-            block = pending.pop()
-            pending.extend(block.blocks)
-            for attribute in block.attributes:
-                self.add_argument(place, node, attribute, declaration.origin)
-
-    def add_argument(
-        self, place: ModulePlace, start: str, attribute: ast.Attribute, origin: Origin
-    ) -> None:
+    def add_argument(self, place: ModulePlace, start: str, argument: Argument) -> None:
         """Add the edges of an argument; one to the block itself is none."""
-        if attribute.name in _IGNORED:
+        attribute, origin = argument
+        if attribute.name in PROVIDER_ARGUMENTS:
             return
         is_dependency = attribute.name == _DEPENDS_ON
         named = [each for each in attribute.references if each.steps]

@@ -149,7 +149,7 @@ MAX_NODES = 100_000
 
 _INSTANCE_ROOTS = frozenset({"each", "count"})
 _ROOTS_WITHOUT_NODE = frozenset({*CONSTANT_ROOTS, *_INSTANCE_ROOTS, "self", "data", "ephemeral"})
-_PROVIDER_ARGUMENTS = frozenset({"provider", "providers"})
+PROVIDER_ARGUMENTS = frozenset({"provider", "providers"})
 """Arguments whose words name providers, which are no values."""
 
 
@@ -179,7 +179,9 @@ def build_graph(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
     return ConfigurationGraph(graph, sort_diagnostics(drawing.problems), root.sources)
 
 
-class _Argument(NamedTuple):
+class Argument(NamedTuple):
+    """An argument, with the file that it is written in."""
+
     attribute: ast.Attribute
     origin: Origin
 
@@ -245,7 +247,7 @@ class _GraphBuilder:
             self.add_module_call(place, declared.modules[name])
 
     def add_node(
-        self, place: ModulePlace, node_type: NodeType, label: str, arguments: Sequence[_Argument]
+        self, place: ModulePlace, node_type: NodeType, label: str, arguments: Sequence[Argument]
     ) -> None:
         """Draw a node, and the edges of its arguments."""
         node = Node(place.path, label, node_type)
@@ -253,10 +255,10 @@ class _GraphBuilder:
         for each in arguments:
             self.add_edges(place, node.address, each)
 
-    def add_edges(self, place: ModulePlace, start: str, found: _Argument) -> None:
+    def add_edges(self, place: ModulePlace, start: str, found: Argument) -> None:
         """Draw the edges of one argument."""
         attribute, origin = found
-        if attribute.name not in _PROVIDER_ARGUMENTS:
+        if attribute.name not in PROVIDER_ARGUMENTS:
             diagnostics = reference_problems(attribute.references, origin, place.declarations)
             self.problems.extend(diagnostics)
         for each in attribute_references(attribute):
@@ -281,7 +283,7 @@ class _GraphBuilder:
     def add_module_call(self, place: ModulePlace, declaration: Declaration) -> None:
         """Draw a module block, its arguments, and the module itself."""
         label = f"module.{declaration.name}"
-        given = [_Argument(each, declaration.origin) for each in declaration.block.attributes]
+        given = [Argument(each, declaration.origin) for each in declaration.block.attributes]
         self.add_node(
             place, NodeType.MODULE, label, [each for each in given if _is_meta_argument(each)]
         )
@@ -296,34 +298,35 @@ class _GraphBuilder:
             self.add_module(inner)
 
 
-def _is_meta_argument(argument: _Argument) -> bool:
+def _is_meta_argument(argument: Argument) -> bool:
     """Return whether an argument of a module block is the block's own, not the module's."""
     return argument.attribute.name in MODULE_SCHEMA.arguments
 
 
-def _blocks(declared: ModuleDeclarations) -> Iterator[tuple[NodeType, str, list[_Argument]]]:
+def _blocks(declared: ModuleDeclarations) -> Iterator[tuple[NodeType, str, list[Argument]]]:
     """List everything that becomes a node, but for module blocks."""
     for name, local in declared.locals.items():
-        yield NodeType.LOCAL, f"local.{name}", [_Argument(local.attribute, local.origin)]
+        yield NodeType.LOCAL, f"local.{name}", [Argument(local.attribute, local.origin)]
     for name, found in declared.variables.items():
-        rules = [each for inner in found.block.blocks for each in _block_arguments(found, inner)]
+        rules = [each for inner in found.block.blocks for each in block_arguments(found, inner)]
         yield NodeType.VARIABLE, f"var.{name}", rules
     for name, found in declared.outputs.items():
-        yield NodeType.OUTPUT, f"output.{name}", list(_block_arguments(found, found.block))
+        yield NodeType.OUTPUT, f"output.{name}", list(block_arguments(found, found.block))
     for name, found in declared.checks.items():
-        yield NodeType.CHECK, f"check.{name}", list(_block_arguments(found, found.block))
+        yield NodeType.CHECK, f"check.{name}", list(block_arguments(found, found.block))
     for (kind, name), found in declared.resources.items():
-        yield NodeType.RESOURCE, f"{kind}.{name}", list(_block_arguments(found, found.block))
+        yield NodeType.RESOURCE, f"{kind}.{name}", list(block_arguments(found, found.block))
     for found in declared.providers:
-        yield NodeType.PROVIDER, _provider_label(found), list(_block_arguments(found, found.block))
+        yield NodeType.PROVIDER, _provider_label(found), list(block_arguments(found, found.block))
 
 
-def _block_arguments(declaration: Declaration, block: ast.Block) -> Iterator[_Argument]:
+def block_arguments(declaration: Declaration, block: ast.Block) -> Iterator[Argument]:
+    """List the arguments of a block and of the blocks in it whose words can name blocks."""
     for attribute in block.attributes:
         if attribute.name != "ignore_changes":  # names arguments
-            yield _Argument(attribute, declaration.origin)
+            yield Argument(attribute, declaration.origin)
     for inner in block.blocks:
-        yield from _block_arguments(declaration, inner)
+        yield from block_arguments(declaration, inner)
 
 
 def _provider_label(declaration: Declaration) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from kplan.config.diagnostic import error, suggestion
+from kplan.config.state_schema import STATE_ATTRIBUTES
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.config.syntax.tree_walk import body_start
@@ -155,13 +156,7 @@ TERRAFORM_SCHEMA = BodySchema(
     ("required_version", "experiments"),
     blocks=("required_providers", "backend", "cloud", "provider_meta"),
 )
-STATE_SCHEMA = BodySchema(
-    (
-        *("backend", "topic", "key", "replication_factor"),
-        *("bucket", "region", "account", "container", "endpoint", "allow_http"),
-    ),
-    ("backend",),
-)
+STATE_SCHEMA = BodySchema(tuple(STATE_ATTRIBUTES), ("backend",))
 MOVED_SCHEMA = BodySchema(("from", "to"), ("from", "to"))
 REMOVED_SCHEMA = BodySchema(("from",), ("from",), ("lifecycle",))
 POLICY_RULE_SCHEMA = BodySchema(("condition", "message", "fix"), ("condition", "message"))
