@@ -154,7 +154,7 @@ Chunk = tuple[Change, ...]
 class RequestResult:
     """The items of one request, sorted by their next step.
 
-    Nothing is to be done for those of the `told`: these are their outcomes.
+    `outcomes` are those of the items that are done; nothing more is sent for them.
     """
 
     retry: list[Change] = field(default_factory=list)

@@ -17,7 +17,7 @@ class ControllerAccess:
     """Controllers that are asked with the brokers left out (KIP-919).
 
     `controllers` are all that are registered, whether they run or not; `active` is the id of the
-    one that decides. Changes are refused unless `is_allowed`. `served`
+    one that decides. Changes are refused unless `is_allowed`. `supported_changes`
     says in words what controllers can be asked to change.
     """
 

@@ -373,7 +373,7 @@ class TokenRequest:
 
 @dataclass(frozen=True, slots=True)
 class DelegationToken:
-    """A token. Times are milliseconds since 1970; it cannot be renewed past `last_ms`.
+    """A token. Times are milliseconds since 1970; it cannot be renewed past `max_ms`.
 
     `requester` made it, "" where brokers do not return it (before Kafka 3.3). `hmac` is the secret:
     with the id as the name, base 64 of it is the password of a login by SCRAM.

@@ -55,7 +55,7 @@ class Reassignment:
 class QuorumReplica:
     """A node that copies the metadata: a voter, or a broker or controller as an observer.
 
-    `behind` is how many records it lacks of what the leader has; `fetched_ms` and `caught_up_ms`
+    `lag` is how many records it lacks of what the leader has; `fetched_ms` and `caught_up_ms`
     are how long ago it fetched last, and last had everything. None: not told (KIP-836), as for a
     voter that has not been heard of. `directory` is the id of where it keeps the metadata, "" where
     that is not told (KIP-853).

@@ -88,9 +88,10 @@ class GroupMember:
 class GroupDescription:
     """All about a group. `members` None: what kplan cannot read.
 
-    `committed` is the offset that is read next, by partition; `ends` the offset that the next
-    record gets, only where it is known. `unread` says what is missing and why; `has_offsets` False
-    is that committed offsets are missing. Those of share groups are start offsets.
+    `committed_offsets` are the offsets that are read next, by partition; `end_offsets` those that
+    the next records get, only where they are known. `unread` says what is missing and why;
+    `has_offsets` False is that committed offsets are missing. Those of share groups are start
+    offsets.
     """
 
     name: str

@@ -11,7 +11,7 @@ from kplan.model.dataclass import dataclass
 
 
 class VariableText(NamedTuple):
-    """The text of one variable's value; `told` is its origin: `-var x`."""
+    """The text of one variable's value; `source` is its origin: `-var x`."""
 
     name: str
     raw: str

@@ -92,10 +92,10 @@ def verdicts(
 ) -> "DataFrame":
     """Evaluate each request under each of several sets of ACLs, as the authorizer does.
 
-    In: requests with at least the columns REQUEST, ACLs as `acls_of` gives them, rules as
-    `rules_of` does; `sides` are columns of the ACLs that say which of the sets each is in. Out:
-    REQUEST, each request once, the figures that the requests have beside it, and under the name of
-    each side whether it allows.
+    In: requests with at least the columns REQUEST, ACLs as `acl_rows` gives them, rules as
+    `authorizer_rules` does; `sides` are columns of the ACLs that say which of the sets each is in.
+    Out: REQUEST, each request once, the figures that the requests have beside it, and under the
+    name of each side whether it allows.
     """
     from pyspark.sql import functions as F  # noqa: N812
 

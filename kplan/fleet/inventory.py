@@ -185,7 +185,7 @@ def topic_use(objects: "DataFrame") -> "DataFrame":
 
 
 def _use_figure(name: str) -> "Column":
-    """Return a figure of a row of kind `use`."""
+    """Return a figure of a row that says how a topic is used."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.when(F.col("kind") == USE, F.col("attributes")[name].cast("long"))

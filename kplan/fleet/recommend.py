@@ -207,8 +207,8 @@ def new_acl_rows(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
 def replay_proof(found: "DataFrame", replayed: "DataFrame", used: "DataFrame") -> "DataFrame":
     """Say what the recommendation would have done to the requests of the logs.
 
-    In: `narrow_acls`, what `replay_requests` says of it, usage. Out: cluster, requests (allowed
-    ones that were replayed), denied and allowed (those whose answer would be another).
+    In: what `narrow_acls` gives, the replay of requests with it, usage. Out: cluster, requests
+    (allowed ones that were replayed), denied and allowed (those whose answer would be another).
     """
     from pyspark.sql import functions as F  # noqa: N812
 

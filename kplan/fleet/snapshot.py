@@ -198,7 +198,7 @@ def save_snapshots(objects: "DataFrame", clusters: Iterable[str], folder: Path) 
 
 
 def read_snapshot(path: Path) -> Iterator[Row]:
-    """Read the output of `write_file`.
+    """Read the output of `write_snapshot`.
 
     Raises:
         FleetError: it does not exist, or is truncated, damaged, newer, or something else.

@@ -63,7 +63,7 @@ class NamedConfigKind:
     """A name with configs: the declared ones are complete, and without any the object is absent.
 
     `key` is the attribute with the name, `rank` the place of setting, which is followed by the two
-    of replacing, and `removal` that of removing.
+    of replacing, and `removal_rank` that of removing.
     """
 
     name: str

@@ -14,10 +14,11 @@ class Attribute:
     """What is in `Annotated[...]` of a field.
 
     `type` is the type in HCL's own notation ("string", "number", "map(string)",
-    "list(list(number))"). `replaces` marks what names the object: another value is another object.
-    `choices` lists the allowed words, compared without regard to case. One that `is_later` was
-    not always there: files leave it out where it is not declared. `outline` turns text that has a
-    structure of its own into a map, so that a difference is shown where it is.
+    "list(list(number))"). `forces_replacement` marks what names the object: another value is
+    another object. `choices` lists the allowed words, compared without regard to case. One that
+    `is_omitted_if_unset` was not always there: files leave it out where it is not declared.
+    `outline` turns text that has a structure of its own into a map, so that a difference is shown
+    where it is.
     """
 
     doc: str

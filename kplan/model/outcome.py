@@ -102,8 +102,8 @@ class PartitionDeletion:
 class RecordDeletionPlan:
     """All deletions in order, with the verdicts of policies.
 
-    `topic_ids` show whether a topic is still the one that was inspected. With `is_whole` one
-    refusal stops all of it.
+    `topic_ids` show whether a topic is still the one that was inspected. With `is_all_or_nothing`
+    one refusal stops all of it.
     """
 
     deletions: tuple[PartitionDeletion, ...]

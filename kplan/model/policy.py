@@ -136,7 +136,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that matched. `fix` is the hint; `subject` the rule, `values` its inputs."""
+    """A rule that matched. `subject` is the rule, `values` its inputs."""
 
     effect: RuleEffect
     message: str

@@ -128,8 +128,8 @@ class StateDiff:
 class StateVersion:
     """One state among its backups. `written_at` is ISO 8601 in UTC.
 
-    `differences` are to the version before it, None for the oldest. `fault` says why the file
-    cannot be read; what it holds is unknown then.
+    `diff` is to the version before it, None for the oldest. `read_error` says why the file cannot
+    be read; what it holds is unknown then.
     """
 
     path: str

@@ -114,7 +114,7 @@ class Node:
 class Graph:
     """All nodes in order of module and name; edges point from a referrer to its target.
 
-    `circular` are the edges by which nodes depend on themselves; a sound configuration has none.
+    `cycle_edges` are the edges by which nodes depend on themselves; a sound configuration has none.
     """
 
     nodes: tuple[Node, ...]

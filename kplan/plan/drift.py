@@ -146,7 +146,7 @@ class IgnorePattern:
 
 @dataclass(frozen=True, slots=True)
 class FilteredDrift:
-    """Drift that is left. `ignored` counts objects that are left out, wholly or in part."""
+    """Drift that is left. `ignored_count` counts objects that are left out, wholly or in part."""
 
     changes: tuple[Change, ...]
     unmanaged: Mapping[str, tuple[Identity, ...]]

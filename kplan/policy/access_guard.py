@@ -30,8 +30,8 @@ _MAX_NAMES = 5
 class GuardContext:
     """What the guards inspect. `principal` is ours, "" where it is not known.
 
-    `changes` are those of ACLs, to say which of them is to blame; `accepted` are codes of guards
-    that let the plan through with a warning.
+    `changes` are those of ACLs, to say which of them is to blame; `accepted_codes` are those of
+    guards that let the plan through with a warning.
     """
 
     stages: AclStages

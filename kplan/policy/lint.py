@@ -30,7 +30,7 @@ class Declaration:
 class AclInventory:
     """All ACLs, and the topics, None where they could not be listed.
 
-    `places` shows where ACLs are declared, `topic_places` topics; the others are live only.
+    `declarations` shows where ACLs are declared, `topic_declarations` topics; others are live only.
     `principal` is our own, "" where it is not known: its shape is that which logins get.
     """
 

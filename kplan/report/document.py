@@ -129,7 +129,7 @@ class TableRow:
 class Table:
     """Aligned cells, starting at `column`; without `columns` there is no head.
 
-    `title` and `foot` are above and below, outside the grid. `numbers` are the places of columns
+    `title` and `footer` are above and below, outside the grid. `numbers` are the places of columns
     of numbers.
     """
 

@@ -170,7 +170,7 @@ def encode_owned(owned: OwnedObject) -> dict[str, object]:
 
 
 def decode_owned(found: Json) -> OwnedObject:
-    """Read the output of `owned_document`.
+    """Read the output of `encode_owned`.
 
     Raises:
         KeyError: something is missing, or the kind is unknown.

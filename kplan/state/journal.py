@@ -100,8 +100,8 @@ class Journal:
     """What is known of an apply that may have been killed.
 
     `changes` are those that touch the cluster; `before` and `attributes` are left out of them.
-    `sent` holds what went out at least once. `covered` tells for each serial that was about to be
-    written how many of the outcomes, in order, that state holds.
+    `sent_keys` holds what went out at least once. `outcome_counts` tells for each serial that was
+    about to be written how many of the outcomes, in order, that state holds.
     """
 
     header: JournalHeader

@@ -98,7 +98,7 @@ class JournalWriter:
         self._write_through({"writes": serial})
 
     def end(self) -> None:
-        """Note that nothing more will be sent; raises StateError as `sending`."""
+        """Note that nothing more will be sent; raises StateError as `on_send`."""
         self._write_through({"end": True})
 
     def _write_through(self, document: Mapping[str, object]) -> None:

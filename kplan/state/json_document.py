@@ -46,7 +46,7 @@ def seal_document(document: Mapping[str, object]) -> bytes:
 
 
 def is_sealed(data: bytes) -> bool:
-    """Whether the bytes are exactly the output of `seal`."""
+    """Whether the bytes are exactly the output of `seal_document`."""
     body, mark, tail = data.rpartition(_MARK)
     return bool(mark) and tail == _digest(body) + _CLOSE
 
@@ -74,7 +74,7 @@ def secret_names(kind: str) -> frozenset[str]:
 
 
 def decode_value(kind: str, found: Mapping[str, object]) -> object:
-    """Read the output of `stored_document`; a secret attribute has its default.
+    """Read a value from its document; a secret attribute has its default.
 
     Raises:
         KeyError: a required attribute is missing.
@@ -118,7 +118,7 @@ def encode_fields(value: object, without: Collection[str] = ()) -> dict[str, obj
 
 
 def from_plain(schema: type[_T], found: object) -> _T:
-    """Read the output of `plain`.
+    """Read the output of `to_plain`.
 
     Raises:
         AttributeError, KeyError, TypeError, ValueError: it is something else.

@@ -46,7 +46,7 @@ LockT = TypeVar("LockT")
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A held lock. `replaced` is the dead holder it was taken from."""
+    """A held lock. `previous_holder` is the dead one it was taken from."""
 
     holder: LockHolder
     previous_holder: LockHolder | None = None
@@ -63,7 +63,7 @@ class LockStatus:
 
 @dataclass(frozen=True, slots=True)
 class LockConflict:
-    """A held lock: `who` describes the holder, `way` the possible actions."""
+    """A held lock: `detail` describes the holder, `hint` the possible actions."""
 
     holder: LockHolder | None
     detail: str

@@ -207,7 +207,7 @@ class RecordLock:
         return {}
 
     def confirm_write(self) -> None:
-        """Record that a step with the records of `kept` was taken."""
+        """Record that a step with the records of `check_held` was taken."""
         self._is_written = True
 
     def status(self) -> LockStatus:

@@ -133,7 +133,7 @@ def load_with_data(
     """Load the configuration with its data sources, read over connections of their own.
 
     Raises:
-        ConfigError: as `loaded`.
+        ConfigError: the configuration has mistakes.
         ClusterError: a data source cannot be read.
 
     """
@@ -174,7 +174,7 @@ def load_checked(
 
 
 def read_or_create_state(project: Project) -> State:
-    """Read the state, or begin a new one where there is none yet; raises as `stored`."""
+    """Read the state, or begin a new one where there is none yet; raises StateError."""
     return read_stored_state(project) or new_state(str(uuid.uuid4()))
 
 

@@ -24,9 +24,10 @@ from kplan.state.store import StateStore
 class Project:
     """A folder of configuration with the state that belongs to it.
 
-    `remote` gives the place of a state that is not kept in the file, as the state block says; it
-    is asked when the state is first needed, and gives the same place every time. `is_state_named`
-    says that the user named the file, `is_state_exact` that it is the same for every workspace.
+    `remote_store` gives the place of a state that is not kept in the file, as the state block says;
+    it is called when the state is first needed, and gives the same place every time.
+    `is_state_named` says that the user named the file, `is_state_exact` that it is the same for
+    every workspace.
     """
 
     folder: Path
@@ -145,10 +146,11 @@ class Ports:
 class PlanOptions:
     """What narrows or bends a plan. `only` narrows it to objects by their keys.
 
-    A plan with more than `max_deletes` deletes is refused; None is no limit. `accepts` are codes of
-    guards that are to let the plan through. So is one with more than `max_dangerous` dangerous
-    changes, or that touches more than `max_change_pct` percent of what is owned. `replaced` and
-    `acknowledged` are those of the planner's request. What `is_to_be_applied` is prepared for that.
+    A plan with more than `max_deletes` deletes is refused; None is no limit. So is one with more
+    than `max_dangerous` dangerous changes, or that touches more than `max_change_pct` percent of
+    what is owned. `accepted_guards` are codes of guards that are to let the plan through.
+    `replacements` and `acknowledged` are those of the planner's request. A plan that `is_for_apply`
+    is prepared for it.
     """
 
     targets: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ class Call:
 class CallFaults:
     """What faults make of one call.
 
-    `lost` means the answer of every item; with `is_carried_out` the work is done nevertheless.
+    `lost_response` is why no item gets an answer; with `is_applied` the work is done nevertheless.
     """
 
     refused: dict[Item, Refusal] = field(default_factory=dict)

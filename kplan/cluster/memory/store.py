@@ -54,8 +54,9 @@ class StoredCredential:
 class Contents:
     """All objects at one moment. A write makes new contents, so that an old view stays as it was.
 
-    `made` counts the topics ever created; topic ids follow from it. `moves` holds what is being
-    moved, with how many lists it still takes; `leaders` those that came about by elections.
+    `created_count` counts the topics ever created; topic ids follow from it. `reassignments` holds
+    what is being moved, with how many lists it still takes; `leaders` those that came about by
+    elections.
     """
 
     topics: Mapping[str, StoredTopic] = field(default_factory=dict)

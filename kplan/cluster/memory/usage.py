@@ -32,7 +32,7 @@ class UsageRequests(SettingRequests):
         self._store.topic_use[topic] = used
 
     def add_groups(self, *groups: str) -> None:
-        """Add groups that use no topic; groups of a topic come from `use`."""
+        """Add groups that use no topic; groups of a topic come from `set_topic_use`."""
         self._store.groups.update(groups)
 
     def group_names(self) -> frozenset[str]:

@@ -17,9 +17,10 @@ RESERVED_VARIABLES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class BodySchema:
-    """Names of arguments and nested blocks that a body takes; `labels` is how many its header has.
+    """Names of arguments and nested blocks that a body takes.
 
-    With `is_open` any argument may be there. `elsewhere` says of arguments where they belong.
+    `label_count` is how many labels its header has. With `is_open` any argument may be
+    there. `misplaced_hints` are pairs of an argument and a hint that says where it belongs.
     """
 
     arguments: tuple[str, ...] = ()

@@ -38,8 +38,8 @@ _MISPLACED_HINTS = (
 class Field:
     """One attribute of a kind. With `takes_fractions` its numbers need not be whole.
 
-    `is_texts` is a map of strings; `is_secret` one whose value is never shown, wherever it comes
-    from.
+    `is_string_map` is a map of strings; `is_secret` one whose value is never shown, wherever it
+    comes from.
     """
 
     name: str
@@ -97,7 +97,7 @@ class DecodedValue:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBlock:
-    """A resource block prepared for decoding. `shared` caches what all instances share."""
+    """A resource block prepared for decoding. `shared_values` caches what all have alike."""
 
     kind: ResourceKind
     declaration: Declaration

@@ -31,7 +31,7 @@ from kplan.model.diagnostic import Diagnostic, SourceRange
 class InputValue:
     """A value given to a variable from outside: an expression in its scope, or a value as it is.
 
-    `told` names the source for messages: `-var`, `terraform.tfvars`.
+    `source` names its origin for messages: `-var`, `terraform.tfvars`.
     """
 
     source: str

@@ -37,7 +37,7 @@ class GetAttr(NamedTuple):
 
 
 class Index(NamedTuple):
-    """`target[key]`, and `target.0`, where `is_legacy` is set."""
+    """`target[key]`, and `target.0`, which means the same."""
 
     start: int
     end: int

@@ -315,7 +315,7 @@ def _check_node_type(connection: Connection, *, is_direct: bool) -> None:
 def open_without_login(
     endpoint: Endpoint, client_id: str, context: ssl.SSLContext | None, deadline: Deadline
 ) -> Connection:
-    """Open a connection without logging in; raises as `opened`."""
+    """Open a connection without logging in; raises as `open_connection`."""
     stream = open_socket(endpoint, deadline)
     if context is not None:
         stream = wrap_tls(stream, context, endpoint, deadline)

@@ -119,7 +119,7 @@ def _topic_description(topic: Message) -> TopicDescription | Refusal:
 class PartitionLeaders:
     """The partitions that each broker leads, by topic; also all brokers, and all partitions.
 
-    `refused` are topics that are not shown, `leaderless` partitions that no one leads now.
+    `refusals` are of topics that are not shown, `leaderless` partitions that no one leads now.
     """
 
     by_broker: Mapping[Endpoint, Mapping[str, list[int]]]

@@ -40,9 +40,9 @@ class DriftCoverage:
     """The coverage of the drift: live objects per kind, and unread parts.
 
     `hidden` names the objects of each kind that kplan cannot see.
-    `ignored` counts objects that patterns left out. `last` is the latest apply, and `serial` that
-    of the state. With `lists` what is not managed is named, and not only counted. `health` is that
-    of the owned topics, None where it was not asked for.
+    `ignored` counts objects that patterns left out. `last_apply` is the latest one, and
+    `serial` that of the state. With `lists_unmanaged` what is not managed is named, and not only
+    counted. `health` is that of the owned topics, None where it was not asked for.
     """
 
     managed: Mapping[str, int] = field(default_factory=dict)

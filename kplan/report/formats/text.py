@@ -144,7 +144,7 @@ def paint_line(text: Line, look: TextStyle) -> str:
 
 
 def line_columns(text: Line, look: TextStyle) -> int:
-    """Count the columns of a line as `painted` shows it."""
+    """Count the columns of a line as a terminal shows it."""
     said = "".join([span.text for span in text])
     return text_width(clean_text(said, unicode=look.unicode))
 

@@ -60,7 +60,7 @@ def load_policies(
 
 
 class Declarations(NamedTuple):
-    """What `load_desired`, `load_policies` and `read_owners` give."""
+    """What is declared for the clusters of a fleet: resources, policies, and owned objects."""
 
     request: FleetPlanRequest
     policies: PoliciesToCheck

@@ -34,8 +34,9 @@ JavaClientSettings = Callable[[FleetCluster], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class FleetOptions:
-    """What a fleet command works on. `only` names clusters, `run` a stored run ("": the latest).
+    """What a fleet command works on.
 
+    `cluster_names` are the clusters asked for, and `run` is a stored run, "" the latest one.
     `limit` bounds the rows that are shown, `output` takes all of them. Of logs counts what was
     asked for in the time `since` until now, None for all of it. `command` names it in Spark.
     `is_explain` asks how Spark would compute the tables, instead of their rows.

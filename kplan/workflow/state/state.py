@@ -191,7 +191,7 @@ def push_state(
 
 
 def preview_restore(project: Project, serial: int) -> StateReplacement:
-    """Return the effect of `restore`."""
+    """Return the effect of `restore_state`."""
     current = _read_current_state(project, may_be_damaged=True)
     return _state_replacement(
         _next_state(project, project.store.read_version(serial), current), current
