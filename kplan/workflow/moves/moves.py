@@ -19,7 +19,7 @@ from kplan.kinds.throttle import (
     topic_throttles,
 )
 from kplan.kinds.topic import TopicKind
-from kplan.kinds.topic_layout import added_replicas, held_replicas, replica_moves
+from kplan.kinds.topic_layout import added_replicas, held_replicas
 from kplan.kinds.topic_rules import Topic
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
@@ -27,6 +27,7 @@ from kplan.model.errors import ClusterError
 from kplan.model.plan import Action, BrokerTransfer, Change, ObjectKey, Plan, Risk
 from kplan.state.journal import Journal
 from kplan.workflow.clusters import Clusters, Connection
+from kplan.workflow.moves.progress import replica_moves_of
 from kplan.workflow.ports import Ports
 
 Sizes = Mapping[TopicPartition, Mapping[int, int]]
@@ -40,7 +41,7 @@ def kinds_with_limits(pace: ReassignmentLimits) -> tuple[ResourceKind, ...]:
 
 def add_moves(plan: Plan, clusters: Clusters) -> Plan:
     """Note at changes that move replicas how much each broker gets, and sum it up."""
-    movers = [each for each in plan.changes if _replica_moves_of(each)]
+    movers = [each for each in plan.changes if replica_moves_of(each)]
     if not movers:
         return plan
     notes: dict[ObjectKey, str] = {}
@@ -114,13 +115,6 @@ def remove_stale_throttles(journal: Journal, clusters: Clusters, ports: Ports) -
                 ports.progress.note(f"Took throttles of a former move away: {', '.join(done)}")
 
 
-def _replica_moves_of(change: Change) -> Mapping[int, tuple[int, ...]]:
-    if change.action is not Action.UPDATE or not isinstance(change.before, Topic):
-        return {}
-    assert isinstance(change.after, Topic)  # noqa: S101 - both are of one kind
-    return replica_moves(change.before, change.after)
-
-
 def _read_sizes(cluster: Cluster, changes: Sequence[Change]) -> Sizes | None:
     try:
         return cluster.replica_sizes([str(each.identity) for each in changes])
@@ -147,7 +141,7 @@ def _uncopied_note(change: Change) -> str:
     before = change.before
     if not isinstance(before, Topic) or before.origin is None:
         return "nothing is copied: replicas only go, or change places"
-    moves = _replica_moves_of(change).items()
+    moves = replica_moves_of(change).items()
     if all({*replicas} <= {*held_replicas(before, number)} for number, replicas in moves):
         return "nothing is copied: the reassignment in progress is reverted"
     return "nothing is copied beside what the reassignment in progress copies"
@@ -176,7 +170,7 @@ def _freed_bytes(change: Change, sizes: Sizes) -> Counter[int]:
     """Count the bytes that leave each broker; for one that is down, those of other replicas."""
     freed: Counter[int] = Counter()
     before = change.before
-    for number, replicas in _replica_moves_of(change).items():
+    for number, replicas in replica_moves_of(change).items():
         assert isinstance(before, Topic)  # noqa: S101 - only topics move
         held = sizes.get((str(change.identity), number), {})
         goes = dict(enumerate(before.replica_assignment or ())).get(number, ())
@@ -268,7 +262,7 @@ def _dead_replica_notes(change: Change, live: frozenset[int]) -> Iterator[str]:
     """Name partitions that lose a live replica and keep one on a broker that is not alive."""
     if change.action is not Action.UPDATE or not isinstance(change.before, Topic):
         return
-    for number, replicas in sorted(_replica_moves_of(change).items()):
+    for number, replicas in sorted(replica_moves_of(change).items()):
         before = set(held_replicas(change.before, number))
         dropped, dead = sorted((before - set(replicas)) & live), sorted(set(replicas) - live)
         if dropped and dead and before & set(dead):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import TopicDescription
-from kplan.cluster.topology import Reassignment
+from kplan.cluster.topology import Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.reassignment import ReassignmentLimits
 from kplan.kinds.topic_layout import replica_moves
@@ -14,7 +14,7 @@ from kplan.kinds.topic_rules import Topic
 from kplan.kinds.transfer import bytes_left
 from kplan.model.errors import ClusterError
 from kplan.model.outcome import Outcome, OutcomeStatus
-from kplan.model.plan import Change, ObjectKey
+from kplan.model.plan import Action, Change, ObjectKey
 from kplan.report.documents.notation import count_text
 
 _MAX_PARTITIONS = 12
@@ -56,7 +56,7 @@ def moved_partitions(
     cluster: Cluster, changes: Collection[Change]
 ) -> Mapping[ObjectKey, tuple[int, int]]:
     """Count the partitions that each change moves: those in place, and all; {} if unreadable."""
-    moves = {each.key: found for each in changes if (found := _wanted_replicas(each))}
+    moves = {each.key: found for each in changes if (found := replica_moves_of(each))}
     movers = [each for each in changes if each.key in moves]
     try:
         topics = cluster.topics(sorted(str(each.identity) for each in movers)) if movers else {}
@@ -77,9 +77,11 @@ def moved_partitions(
     return counts
 
 
-def _wanted_replicas(change: Change) -> Mapping[int, tuple[int, ...]]:
-    if not isinstance(change.before, Topic) or not isinstance(change.after, Topic):
+def replica_moves_of(change: Change) -> Mapping[int, Replicas]:
+    """Return where a change puts the replicas of which partitions; {} if it moves none."""
+    if change.action is not Action.UPDATE or not isinstance(change.before, Topic):
         return {}
+    assert isinstance(change.after, Topic)  # noqa: S101 - both are of one kind
     return replica_moves(change.before, change.after)
 
 
