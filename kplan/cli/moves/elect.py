@@ -107,8 +107,8 @@ def _selected_partitions(
 ) -> "tuple[TopicPartition, ...]":
     """Return the partitions of the file, or all that need the election. Raises UsageError."""
     from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.moves.assignment_file import read_partitions  # noqa: PLC0415
     from kplan.workflow.moves.elect import find_electable_partitions  # noqa: PLC0415
-    from kplan.workflow.moves.reassign import read_partitions  # noqa: PLC0415
 
     file, is_all = which
     if file and is_all:

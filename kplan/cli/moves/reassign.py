@@ -50,7 +50,7 @@ def status(session: Session, inputs: InputOptions, ask: QueryOptions, file: File
     """
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415 - help needs none of these
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415
-    from kplan.workflow.moves.reassign import read_assignment  # noqa: PLC0415
+    from kplan.workflow.moves.assignment_file import read_assignment  # noqa: PLC0415
     from kplan.workflow.moves.status import MoveProgress, list_moves, verify_moves  # noqa: PLC0415
 
     if not file:
@@ -88,7 +88,7 @@ def cancel(  # noqa: PLR0913 - each is an option
     from kplan.cli import approval  # noqa: PLC0415 - help needs none of these
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415
-    from kplan.workflow.moves.reassign import read_partitions  # noqa: PLC0415
+    from kplan.workflow.moves.assignment_file import read_partitions  # noqa: PLC0415
     from kplan.workflow.moves.status import cancel_moves  # noqa: PLC0415
 
     _check_selection(file, all_=all_)
@@ -171,7 +171,7 @@ def export(
     The format is that of kafka-reassign-partitions.sh.
     """
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.moves.reassign import format_assignment  # noqa: PLC0415
+    from kplan.workflow.moves.assignment_file import format_assignment  # noqa: PLC0415
     from kplan.workflow.moves.status import read_live_assignment  # noqa: PLC0415
 
     question = partial(read_live_assignment, match=match, takes_internal=internal)
