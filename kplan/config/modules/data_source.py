@@ -21,6 +21,7 @@ from kplan.config.modules.deferral import Deferral, dependencies, is_deferred
 from kplan.config.modules.instance import (
     InstanceKey,
     Instances,
+    combined_value,
     evaluate_instances,
     find_instance,
     instance_error,
@@ -304,13 +305,7 @@ class DataNode(Deferred):
     def value(self, subject: Spot) -> Value:
         """Return all instances: the one object, an object by key, or a tuple by place."""
         del subject
-        found = self.instances()
-        if None in found:
-            return self.instance(None)
-        values = {key: self.instance(key) for key in found}
-        if "count" in self._found.arguments:
-            return tuple(values.values())
-        return {str(key): value for key, value in values.items()}
+        return combined_value(self._found, self.instances(), self.instance)
 
 
 class BlockKindNode(Deferred):

@@ -1,5 +1,6 @@
 """Instances of a block by `for_each` and `count`."""
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from kplan.config.declarations.declaration import Declaration
@@ -109,6 +110,18 @@ def _count(declaration: Declaration, scope: Scope) -> Instances:
         detail = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {given}."
         raise _repetition_error(declaration, "count", scope, detail)
     return {place: Repetition(count=place) for place in range(number)}
+
+
+def combined_value(
+    declaration: Declaration, instances: Instances, value: Callable[[InstanceKey], Value]
+) -> Value:
+    """Return the value of a block: of its only instance, an object by key, or a tuple by place."""
+    if None in instances:
+        return value(None)
+    values = {key: value(key) for key in instances}
+    if "count" in declaration.arguments:
+        return tuple(values.values())
+    return {str(key): each for key, each in values.items()}
 
 
 def find_instance(instances: Instances, key: Value) -> InstanceKey:

@@ -7,7 +7,13 @@ from typing import Protocol
 from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
 from kplan.config.diagnostic import EvaluationError, OperandError, error, suggestion
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Repetition
-from kplan.config.modules.instance import InstanceKey, Instances, evaluate_instances, find_instance
+from kplan.config.modules.instance import (
+    InstanceKey,
+    Instances,
+    combined_value,
+    evaluate_instances,
+    find_instance,
+)
 from kplan.config.modules.resource import EnclosingModule, ResourceNode
 from kplan.config.modules.result_cache import ResultCache, ResultName
 from kplan.config.syntax.source import Spot
@@ -137,13 +143,11 @@ class ModuleCallNode(Deferred):
 
     def value(self, subject: Spot) -> Value:
         """Return all outputs of all instances: one object, an object by key, or a tuple."""
-        found = self.instances()
-        values = {key: _OutputsNode(self.instance(key), "").value(subject) for key in found}
-        if None in values:
-            return values[None]
-        if "count" in self._found.arguments:
-            return tuple(values.values())
-        return {str(key): value for key, value in values.items()}
+
+        def outputs(key: InstanceKey) -> Value:
+            return _OutputsNode(self.instance(key), "").value(subject)
+
+        return combined_value(self._found, self.instances(), outputs)
 
 
 class _OutputsNode(Deferred):

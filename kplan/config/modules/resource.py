@@ -15,6 +15,7 @@ from kplan.config.modules.deferral import Deferral, is_only_deferred
 from kplan.config.modules.instance import (
     InstanceKey,
     Instances,
+    combined_value,
     evaluate_instances,
     find_instance,
     instance_error,
@@ -173,13 +174,7 @@ class ResourceNode(Deferred):
     def value(self, subject: Spot) -> Value:
         """Return all instances: the one object, an object by key, or a tuple by place."""
         del subject
-        found = self.instances()
-        if None in found:
-            return self._value(None)
-        values = {key: self._value(key) for key in found}
-        if "count" in self._found.arguments:
-            return tuple(values.values())
-        return {str(key): value for key, value in values.items()}
+        return combined_value(self._found, self.instances(), self._value)
 
 
 def _resource_attributes(kind: ResourceKind, resource: Resource) -> dict[str, Value]:
