@@ -28,7 +28,7 @@ from kplan.workflow.plan.plan import (
     PlanResult,
     make_plan,
     plan_variables,
-    save_plan_at,
+    save_plan,
 )
 from kplan.workflow.ports import PlanOptions, PolicyOptions
 
@@ -183,7 +183,7 @@ class Plan:
         if self.has_errors:
             raise UsageError("The plan has errors and cannot be saved.")
         show = self.to_json().encode()
-        save_plan_at(
+        save_plan(
             self._result,
             Path(path),
             datetime.now(UTC),

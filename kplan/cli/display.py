@@ -76,7 +76,7 @@ def save_plan(
 ) -> None:
     """Save a plan that can be applied for `ttl`, and show the command."""
     shown, signature = views.plan_json(result.plan).encode(), signature_check(session.environ)
-    plan.save_plan(result, path, ports, show=shown, ttl=ttl, signature=signature)
+    plan.save_plan(result, path, ports.now(), show=shown, ttl=ttl, signature=signature)
     if not session.terminal.is_automation:
         if signature.signers:
             session.terminal.write_stderr(f"\nTo sign the plan, run:\n    {sign_command(path)}")

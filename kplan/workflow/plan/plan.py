@@ -334,28 +334,16 @@ DEFAULT_TTL = timedelta(hours=24)
 def save_plan(
     planned: PlanResult,
     path: Path,
-    ports: Ports,
-    *,
-    show: bytes = b"",
-    ttl: timedelta = DEFAULT_TTL,
-    signature: SignatureCheck = NO_SIGNATURE,
-) -> None:
-    """Write the plan to a file, as `save_plan_at` does, now."""
-    save_plan_at(planned, path, ports.now(), show=show, ttl=ttl, signature=signature)
-
-
-def save_plan_at(
-    planned: PlanResult,
-    path: Path,
     now: datetime,
     *,
     show: bytes = b"",
     ttl: timedelta = DEFAULT_TTL,
     signature: SignatureCheck = NO_SIGNATURE,
 ) -> None:
-    """Write the plan to a file that is good for `ttl`; `show` is the plan's JSON for other tools.
+    """Write a plan to a file that can be applied for `ttl` from `now` on.
 
-    It is signed with the key that it is checked by; people sign the file later.
+    `show` is the JSON of the plan, for other tools that read the file. The file is
+    signed with the key that it is checked by; people sign it later.
 
     Raises:
         KplanError: the file cannot be written, or it has to be signed and nothing would check that.

@@ -303,7 +303,7 @@ def test_a_saved_plan_is_judged_again_by_the_policies_of_that_day(
     options = PlanOptions(policies=PolicyOptions(paths=(str(rules),)))
     site.write(TOPICS)
     saved = tmp_path / "p.kplan"
-    save_plan(site.plan(policies=options.policies), saved, site.ports)
+    save_plan(site.plan(policies=options.policies), saved, site.ports.now())
     (rules / "cap.hcl").write_text(cap())
     hands = ApplyHandlers(lambda _: True, site.watcher)
     done = apply_saved(site.project, saved, options, (site.ports, hands))
@@ -318,7 +318,7 @@ def test_what_was_refused_when_the_plan_was_saved_stays_refused(
 ) -> None:
     site.write(TOPICS + cap())
     saved = tmp_path / "p.kplan"
-    save_plan(site.plan(), saved, site.ports)
+    save_plan(site.plan(), saved, site.ports.now())
     hands = ApplyHandlers(lambda _: True, site.watcher)
     done = apply_saved(site.project, saved, PlanOptions(), (site.ports, hands))
     assert [(each.change.identity, each.status) for each in done.outcomes] == [
@@ -332,7 +332,9 @@ def test_a_saved_plan_keeps_the_reasons_of_its_overrides(
 ) -> None:
     site.write(TOPICS + cap('level = "soft"'))
     saved = tmp_path / "p.kplan"
-    save_plan(site.plan(policies=PolicyOptions(overrides={"cap": "agreed"})), saved, site.ports)
+    save_plan(
+        site.plan(policies=PolicyOptions(overrides={"cap": "agreed"})), saved, site.ports.now()
+    )
     hands = ApplyHandlers(lambda _: True, site.watcher)
     done = apply_saved(site.project, saved, PlanOptions(), (site.ports, hands))
     assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}

@@ -178,7 +178,7 @@ def test_the_state_of_another_cluster_is_refused(site: ProjectHarness) -> None:
 
 def test_a_saved_plan_is_applied_as_it_was_reviewed(site: ProjectHarness) -> None:
     path = site.folder / "p.kplan"
-    save_plan(site.plan(), path, site.ports)
+    save_plan(site.plan(), path, site.ports.now())
     done = apply_saved(
         site.project,
         path,
@@ -199,7 +199,7 @@ def test_outputs_become_what_a_saved_plan_said(
     site.apply()
     site.write(NEXT + 'output "more" { value = 1 }')
     path = site.folder / "p.kplan"
-    save_plan(site.plan(**given), path, site.ports)
+    save_plan(site.plan(**given), path, site.ports.now())
     hands = ApplyHandlers(lambda _: True, site.watcher)
     done = apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
     assert list(done.state.outputs) == left
@@ -212,7 +212,7 @@ def test_a_saved_plan_is_refused_when_what_it_stands_on_moved(
     path = site.folder / "p.kplan"
     site.apply()
     site.write(MAIN_TF.replace("86400000", "3600000"))
-    save_plan(site.plan(), path, site.ports)
+    save_plan(site.plan(), path, site.ports.now())
     if moved == "configuration":
         site.write(MAIN_TF)
     elif moved == "state":

@@ -48,7 +48,7 @@ def test_a_saved_plan_is_applied_before_its_time_is_over_and_from_the_future_too
 ) -> None:
     """The clock of the machine that applies is another one than that of the one that planned."""
     path = site.folder / "p"
-    save_plan(site.plan(), path, site.ports)
+    save_plan(site.plan(), path, site.ports.now())
     site.now = NOON + later
     hands = ApplyHandlers(lambda _: False, site.watcher)
     done = apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
@@ -58,7 +58,7 @@ def test_a_saved_plan_is_applied_before_its_time_is_over_and_from_the_future_too
 
 def test_a_clock_that_jumps_ahead_ends_the_life_of_a_saved_plan(site: ClockedSite) -> None:
     path = site.folder / "p"
-    save_plan(site.plan(), path, site.ports)
+    save_plan(site.plan(), path, site.ports.now())
     site.now = NOON + DAY
     with pytest.raises(StalePlanError, match="good until 2026-01-03T12:00:00"):
         apply_saved(

@@ -240,7 +240,7 @@ def test_a_saved_plan_whose_apply_was_killed_counts_as_applied_once_it_is_finish
 ) -> None:
     """Otherwise it could be begun a second time."""
     file = tmp_path / "release.kplan"
-    save_plan(site.plan(), file, site.ports)
+    save_plan(site.plan(), file, site.ports.now())
     site.cluster.run_before("create_topics", lambda: (_ for _ in ()).throw(Killed()))
     outside = (site.ports, ApplyHandlers(lambda _: True, site.watcher))
     with pytest.raises(Killed):

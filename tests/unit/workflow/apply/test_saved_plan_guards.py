@@ -29,7 +29,7 @@ def site(tmp_path: Path) -> ProjectHarness:
     found.apply()
     found.cluster.set_topic_use("payments", TopicUse({0: PartitionUse(0, 5, None, 500, 0)}, ()))
     found.write(WITHOUT_PAYMENTS)
-    save_plan(found.plan(), tmp_path / "p.kplan", found.ports)
+    save_plan(found.plan(), tmp_path / "p.kplan", found.ports.now())
     return found
 
 

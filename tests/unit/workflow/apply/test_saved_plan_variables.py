@@ -53,7 +53,7 @@ def site(tmp_path: Path) -> ProjectHarness:
 def saved(site: ProjectHarness, inputs: Inputs) -> Path:
     project = replace(site.project, inputs=inputs)
     path = site.folder / "p.kplan"
-    save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports)
+    save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports.now())
     return path
 
 
@@ -159,7 +159,7 @@ def test_a_plan_for_a_named_state_is_not_recorded_in_another(site: ProjectHarnes
         site.project, inputs=inputs, state_path=elsewhere, is_state_named=True, is_state_exact=True
     )
     path = site.folder / "p.kplan"
-    save_plan(make_plan(named, PlanOptions(), site.ports), path, site.ports)
+    save_plan(make_plan(named, PlanOptions(), site.ports), path, site.ports.now())
     with pytest.raises(StalePlanError, match=r"made for the state in .*elsewhere.json") as told:
         applied(site, path, inputs)
     assert f"-state={elsewhere}" in told.value.hint
@@ -184,7 +184,7 @@ def test_a_state_that_kplan_state_names_alike_in_two_checkouts_is_the_same_one(
         (site.folder / each).mkdir()
         monkeypatch.chdir(site.folder / each)
         if each == "one":
-            save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports)
+            save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports.now())
             continue
         other = replace(project, state_path=Path("s/y.json"))
         with pytest.raises(StalePlanError, match=r"made for the state in .*one/s/x.json"):
@@ -202,7 +202,7 @@ def test_a_state_whose_path_merely_ends_alike_is_another_one(
     project = replace(site.project, inputs=inputs, state_path=Path("s/x.json"), is_state_named=True)
     path, hands = site.folder / "p.kplan", ApplyHandlers(lambda _: False, site.watcher)
     made = make_plan(project, PlanOptions(), site.ports)
-    save_plan(replace(made, state_name="") if is_old else made, path, site.ports)
+    save_plan(replace(made, state_name="") if is_old else made, path, site.ports.now())
     (site.folder / "two").mkdir()
     monkeypatch.chdir(site.folder / "two")
     other = replace(project, state_path=Path("x.json"))
@@ -221,7 +221,7 @@ def test_a_state_file_that_the_environment_names_is_nothing_to_a_state_block(
     remote = FileStore(site.folder / "remote.json")
     project = replace(site.project, inputs=inputs, is_state_named=True, remote_store=lambda: remote)
     path = site.folder / "p.kplan"
-    save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports)
+    save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports.now())
     hands = ApplyHandlers(lambda _: False, site.watcher)
     moved = replace(project, state_path=site.folder / "other.json")
     apply_saved(moved, path, PlanOptions(), (site.ports, hands))

@@ -105,7 +105,7 @@ def test_a_saved_plan_takes_the_passwords_from_the_configuration(
     site: ProjectHarness, tmp_path: Path
 ) -> None:
     path = tmp_path / "users.kplan"
-    save_plan(site.plan(), path, site.ports, ttl=timedelta(hours=1))
+    save_plan(site.plan(), path, site.ports.now(), ttl=timedelta(hours=1))
     assert b"hunter" not in path.read_bytes()
     hands = ApplyHandlers(lambda _: True, site.watcher)
     done = apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
@@ -130,7 +130,7 @@ def test_another_secret_than_the_planned_one_stops_an_apply_before_its_first_req
         for each in ("hunter-1", "hunter-9")
     )
     path = tmp_path / "users.kplan"
-    save_plan(make_plan(right, PlanOptions(), site.ports), path, site.ports)
+    save_plan(make_plan(right, PlanOptions(), site.ports), path, site.ports.now())
     hands = ApplyHandlers(lambda _: True, site.watcher)
     finish = partial(apply_saved, path=path, options=PlanOptions(), outside=(site.ports, hands))
     if is_killed:
@@ -178,7 +178,7 @@ def test_a_password_from_an_ephemeral_variable_reaches_the_cluster_and_no_file(
     made = site.plan()
     plan_file = site.folder / "state" / "release.kplan"
     plan_file.parent.mkdir()
-    save_plan(made, plan_file, site.ports, ttl=timedelta(hours=1))
+    save_plan(made, plan_file, site.ports.now(), ttl=timedelta(hours=1))
     apply_saved(
         site.project,
         plan_file,
@@ -201,7 +201,7 @@ WORD = 'variable "word" {\n  sensitive = true\n}\n'
 def save(project: Project, site: ProjectHarness) -> Path:
     path = site.folder / "p.kplan"
     path.unlink(missing_ok=True)
-    save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports)
+    save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports.now())
     return path
 
 

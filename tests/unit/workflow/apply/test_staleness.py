@@ -36,7 +36,7 @@ def site(tmp_path: Path) -> ProjectHarness:
 def saved(site: ProjectHarness, text: str = NEXT, **given: object) -> Path:
     site.write(text)
     path = site.folder / "p.kplan"
-    save_plan(site.plan(**given), path, site.ports)
+    save_plan(site.plan(**given), path, site.ports.now())
     return path
 
 

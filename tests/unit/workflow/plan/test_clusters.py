@@ -311,7 +311,7 @@ def test_a_saved_plan_is_carried_out_on_the_clusters_it_was_made_for(
     site: ProjectHarness, tmp_path: Path
 ) -> None:
     file = tmp_path / "two.kplan"
-    save_plan(site.plan(), file, site.ports)
+    save_plan(site.plan(), file, site.ports.now())
     hands = ApplyHandlers(lambda _: False, site.watcher)
     west = site.clusters["west"]
     site.clusters["west"] = another("somewhere else")
@@ -327,7 +327,7 @@ def test_a_saved_plan_leaves_out_what_is_stale_on_one_cluster(
     site: ProjectHarness, tmp_path: Path
 ) -> None:
     file = tmp_path / "two.kplan"
-    save_plan(site.plan(), file, site.ports)
+    save_plan(site.plan(), file, site.ports.now())
     site.clusters["west"].seed([NewTopic("orders", 7, 1)])
     hands = ApplyHandlers(lambda _: False, site.watcher)
     done = apply_saved(site.project, file, PlanOptions(), (site.ports, hands), StaleAction.SKIP)

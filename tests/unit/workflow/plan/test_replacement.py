@@ -258,7 +258,7 @@ def test_a_saved_plan_replaces_what_was_acknowledged_when_it_was_made(
     site: ProjectHarness, tmp_path: Path
 ) -> None:
     old, file = topic_id(site), tmp_path / "p.kplan"
-    save_plan(site.plan(**meant()), file, site.ports)
+    save_plan(site.plan(**meant()), file, site.ports.now())
     hands = ApplyHandlers(lambda _: False, site.watcher)
     done = apply_saved(site.project, file, PlanOptions(), (site.ports, hands))
     assert [each.status for each in done.outcomes] == [OutcomeStatus.APPLIED]
@@ -270,7 +270,7 @@ def test_a_saved_plan_brings_another_name(site: ProjectHarness, tmp_path: Path) 
     site.apply()
     site.write(NAMED.replace('"a"', '"b"'), "more.tf")
     file, hands = tmp_path / "p.kplan", ApplyHandlers(lambda _: False, site.watcher)
-    save_plan(site.plan(**meant("kafka_topic.one")), file, site.ports)
+    save_plan(site.plan(**meant("kafka_topic.one")), file, site.ports.now())
     (outcome,) = apply_saved(site.project, file, PlanOptions(), (site.ports, hands)).outcomes
     assert (outcome.status, outcome.is_verified) == (OutcomeStatus.APPLIED, True)
     assert {"a", "b"} & site.cluster.topics().keys() == {"b"}
@@ -281,7 +281,7 @@ def test_a_saved_plan_does_not_replace_another_incarnation(
     site: ProjectHarness, tmp_path: Path, way: StaleAction
 ) -> None:
     file = tmp_path / "p.kplan"
-    save_plan(site.plan(**meant()), file, site.ports)
+    save_plan(site.plan(**meant()), file, site.ports.now())
     site.apply(**meant())
     new = topic_id(site)
     hands = ApplyHandlers(lambda _: False, site.watcher)

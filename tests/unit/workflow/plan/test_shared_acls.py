@@ -215,7 +215,7 @@ def test_a_saved_plan_and_an_interrupted_apply_keep_all_that_declare_it(
     assert isinstance(line, dict)
     assert line["others"] == [TWO]
     path = site.folder / "release.kplan"
-    save_plan(made, path, site.ports, ttl=timedelta(hours=1))
+    save_plan(made, path, site.ports.now(), ttl=timedelta(hours=1))
     hands = ApplyHandlers(lambda _: True, site.watcher)
     apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
     assert owned(site) == [[ONE, TWO]]
