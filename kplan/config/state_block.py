@@ -70,19 +70,19 @@ def find_state_location(
         if not declared.state_blocks and not declared.is_incomplete:
             return StateLocation()
         try:
-            shelf = evaluate_state_block(root.module, ledger)
-            is_topic = isinstance(shelf, StateTopic)
+            location = evaluate_state_block(root.module, ledger)
+            is_topic = isinstance(location, StateTopic)
             found = evaluate_providers(root.module, ledger) if is_topic else ()
         except EvaluationError:
             return StateLocation(is_known=False)
     if has_errors(ledger.diagnostics):
         return StateLocation(is_known=False)
-    if isinstance(shelf, StateBucket):
-        key = workspace_key(shelf.key, inputs.workspace)
-        return StateLocation(bucket=replace(shelf, key=key))
-    if shelf is not None:
-        shelf = replace(shelf, key=workspace_key(shelf.key, inputs.workspace))
-    return StateLocation(topic=shelf, providers=found)
+    if isinstance(location, StateBucket):
+        key = workspace_key(location.key, inputs.workspace)
+        return StateLocation(bucket=replace(location, key=key))
+    if location is not None:
+        location = replace(location, key=workspace_key(location.key, inputs.workspace))
+    return StateLocation(topic=location, providers=found)
 
 
 def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | StateBucket | None:

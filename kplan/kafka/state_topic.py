@@ -27,13 +27,13 @@ class KafkaRecords:
     seen can be written before its own write (KIP-98). For one thread at a time.
     """
 
-    def __init__(self, settings: ConnectionSettings, shelf: StateTopic) -> None:
-        self.state_topic = shelf
+    def __init__(self, settings: ConnectionSettings, state_topic: StateTopic) -> None:
+        self.state_topic = state_topic
         self._settings = settings
-        self._table = TopicTable(settings, shelf.topic)
+        self._table = TopicTable(settings, state_topic.topic)
         self._writer: TransactionalWriter | None = None
         self._is_topic_checked = False
-        self._prefix = f"{shelf.key}/"
+        self._prefix = f"{state_topic.key}/"
 
     @property
     def location(self) -> str:

@@ -117,21 +117,21 @@ class AclIndex:
         self.rules = rules or AuthorizerRules()
         self._by_type: dict[str, ResourceTypeAcls] = defaultdict(ResourceTypeAcls)
         for each in bindings:
-            shelf = self._by_type[each.resource_type]
-            side = shelf.prefixed if each.pattern_type == "PREFIXED" else shelf.literal
+            patterns = self._by_type[each.resource_type]
+            side = patterns.prefixed if each.pattern_type == "PREFIXED" else patterns.literal
             side.setdefault(each.resource_name, {}).setdefault(each.principal, []).append(each)
-        for shelf in self._by_type.values():
-            shelf.lengths = tuple(sorted({len(prefix) for prefix in shelf.prefixed}))
+        for patterns in self._by_type.values():
+            patterns.lengths = tuple(sorted({len(prefix) for prefix in patterns.prefixed}))
 
     def matching(self, resource_type: str, name: str) -> Iterator[AclsByPrincipal]:
         """Return the ACLs of every pattern that fits the resource."""
-        shelf = self._by_type.get(resource_type)
-        return iter(()) if shelf is None else shelf.matching(name)
+        patterns = self._by_type.get(resource_type)
+        return iter(()) if patterns is None else patterns.matching(name)
 
     def matching_prefix(self, resource_type: str, prefix: str) -> Iterator[AclsByPrincipal]:
         """Give the ACLs of every pattern that fits all names with the prefix, "" for all names."""
-        shelf = self._by_type.get(resource_type)
-        return iter(()) if shelf is None else shelf.matching_prefix(prefix)
+        patterns = self._by_type.get(resource_type)
+        return iter(()) if patterns is None else patterns.matching_prefix(prefix)
 
     def has_any(self, resource_type: str, name: str) -> bool:
         """Whether the resource has an ACL, for any principal."""

@@ -114,7 +114,7 @@ def _trusted_source(folder: Path, inputs: Inputs) -> tuple[Path, Inputs]:
 
 
 def _open_record_store(
-    shelf: StateTopic,
+    location: StateTopic,
     providers: tuple[Provider, ...],
     given: tuple[Path, Inputs],
     environ: Mapping[str, str],
@@ -134,4 +134,4 @@ def _open_record_store(
             "bootstrap_controllers connects to controllers only.",
             "Use a copy of the state in a file with -state=FILE.",
         )
-    return RecordStore(KafkaRecords(resolved.settings, shelf))
+    return RecordStore(KafkaRecords(resolved.settings, location))

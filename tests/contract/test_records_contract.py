@@ -22,7 +22,7 @@ def another(request: pytest.FixtureRequest) -> Iterator[Another]:
     topic = f"__kplan_ct_{uuid.uuid4().hex[:8]}"
     with ExitStack() as stack:
         if request.param == "memory":
-            yield MemoryRecords(shelf=StateTopic(topic)).connect
+            yield MemoryRecords(state_topic=StateTopic(topic)).connect
             return
         if request.param != "kafka":
             place = request.getfixturevalue("bucket_of_service")(request.param, topic)

@@ -216,20 +216,20 @@ def _apply_plan(
         plan_options = replace(plan_options, acknowledged=frozenset(plan_options.replacements))
     verb = "destroy" if options.is_destroy else "apply"
     ports = wiring.build_ports(session, verb, options.states, progress)
-    hands = ApplyHandlers(
+    handlers = ApplyHandlers(
         partial(_approve_plan, session, options, progress, announced),
         _build_watcher(session, options, progress),
         partial(_show_saved, session, options, progress),
     )
     if options.is_resume:
-        return resume_apply(project, plan_options, ports, hands)
+        return resume_apply(project, plan_options, ports, handlers)
     if options.plan_file is not None:
         on_stale = StaleAction(options.on_stale)
         wanted = SavedPlanApproval(options.expected_checksum, signature_check(session.environ))
         return apply_saved(
-            project, options.plan_file, plan_options, (ports, hands), on_stale, wanted
+            project, options.plan_file, plan_options, (ports, handlers), on_stale, wanted
         )
-    return apply(project, plan_options, ports, hands)
+    return apply(project, plan_options, ports, handlers)
 
 
 def _check_announced(result: PlanResult, announced: frozenset[str]) -> None:

@@ -274,12 +274,12 @@ def init(
     if has_errors(found.diagnostics):
         return ExitCode.ERROR
     location = find_state_location(project.folder, project.inputs, KINDS)
-    shelf = location.topic or location.bucket
-    _check_backend(session, project, is_wanted=bool(shelf) and options.backend and not is_new)
-    is_kept = bool(shelf) or options.ci in {None, Pipeline.NONE}
+    remote = location.topic or location.bucket
+    _check_backend(session, project, is_wanted=bool(remote) and options.backend and not is_new)
+    is_kept = bool(remote) or options.ci in {None, Pipeline.NONE}
     for each in _pipeline_notes(project, written, options.install, is_kept=is_kept):
         session.terminal.write_stderr(f"Note: {each}")
-    place = str(shelf) if shelf else f"{project.file_store.location}{_owned_text(project)}"
+    place = str(remote) if remote else f"{project.file_store.location}{_owned_text(project)}"
     session.terminal.write_stdout(
         "".join(f"Wrote {each}\n" for each in written) + "kplan is ready.\n"
         f"Files: {', '.join(sorted(found.sources))}\n"

@@ -117,9 +117,9 @@ class MemoryCluster(
 
     def describe(self) -> ClusterDescription:
         """Return cluster id, live brokers and principal."""
-        _, struck = self._read(Call("describe"))
-        if struck.refused:
-            raise UnreadableError(f"cluster: {struck.refused['']}")
+        _, faults = self._read(Call("describe"))
+        if faults.refused:
+            raise UnreadableError(f"cluster: {faults.refused['']}")
         site = self._store.setup
         live = tuple(each for each in site.brokers if each.id not in site.fenced)
         fenced = tuple(each for each in site.brokers if each.id in site.fenced)
@@ -150,20 +150,20 @@ class MemoryCluster(
     ) -> Mapping[str, TopicDescription | Refusal]:
         """Describe the named topics, or all that we may see."""
         call = Call("topics", tuple(sorted(names or ())), broker=broker)
-        contents, struck = self._read(call)
+        contents, faults = self._read(call)
         found: dict[str, TopicDescription | Refusal] = {}
         for name in call.items if names is not None else sorted(contents.topics):
             barred = self._check_right(call, str(name))
             if barred is None or names is not None:
                 found[str(name)] = barred or self._describe_topic(contents, str(name))
-        return apply_faults(found, struck)
+        return apply_faults(found, faults)
 
     def topic_configs(
         self, names: Collection[str], *, broker: int | None = None
     ) -> Mapping[str, Mapping[str, ConfigEntry] | Refusal]:
         """Read every effective config of the named topics."""
         call = Call("topic_configs", tuple(sorted(names)), broker=broker)
-        contents, struck = self._read(call)
+        contents, faults = self._read(call)
         found: dict[str, Mapping[str, ConfigEntry] | Refusal] = {}
         for name in sorted(names):
             held = contents.topics.get(name)
@@ -171,14 +171,14 @@ class MemoryCluster(
             found[name] = barred or (
                 self._effective_topic_configs(held) if held else _unknown_topic(name)
             )
-        return apply_faults(found, struck)
+        return apply_faults(found, faults)
 
     def topic_config_fallbacks(
         self, wanted: Mapping[str, Collection[str]]
     ) -> Mapping[str, Mapping[str, str] | Refusal]:
         """Read the values that topic configs have without an override."""
         call = Call("topic_config_fallbacks", tuple(sorted(wanted)))
-        contents, struck = self._read(call)
+        contents, faults = self._read(call)
         shared = effective_configs({}, self._store.setup.defaults.topic_configs)
         found: dict[str, Mapping[str, str] | Refusal] = {}
         for name in sorted(wanted):
@@ -189,13 +189,13 @@ class MemoryCluster(
             }
             barred = self._check_right(call, name)
             found[name] = barred or (values if name in contents.topics else _unknown_topic(name))
-        return apply_faults(found, struck)
+        return apply_faults(found, faults)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs."""
         call = Call("acls", broker=broker)
-        contents, struck = self._read(call)
-        barred = struck.refused.get("") or self._check_right(call, CLUSTER_NAME)
+        contents, faults = self._read(call)
+        barred = faults.refused.get("") or self._check_right(call, CLUSTER_NAME)
         if barred is not None:
             raise UnreadableError(f"ACLs: {barred}")
         return contents.acls

@@ -39,8 +39,8 @@ class _MemoryConnect:
 
     def connectors(self) -> Mapping[str, Connector]:
         """List all connectors with config and state; raises UnreadableError."""
-        contents, struck = self._read(Call("connectors"))
-        if refused := struck.refused.get(""):
+        contents, faults = self._read(Call("connectors"))
+        if refused := faults.refused.get(""):
             raise UnreadableError(f"Connectors cannot be read: {refused}")
         found: Mapping[str, Connector] = dict(sorted(contents.connectors.items()))
         return found

@@ -117,8 +117,8 @@ class Faults:
 
         A refused list of ACLs raises `UnreadableError`.
         """
-        struck = refusal(ERRORS[error].code, message)
-        self._add(_Refuse(struck), on, call, times)
+        faults = refusal(ERRORS[error].code, message)
+        self._add(_Refuse(faults), on, call, times)
 
     def time_out(
         self,
@@ -157,8 +157,8 @@ class Faults:
 
     def throttle(self, throttle_ms: int, *, allowed: int = 0, times: int | None = 1) -> None:
         """Execute the first `allowed` items of topic writes, answer the rest with code 89."""
-        struck = refusal(89, throttle_ms=throttle_ms)
-        self._add(_Throttle(allowed, struck), None, None, times)
+        faults = refusal(89, throttle_ms=throttle_ms)
+        self._add(_Throttle(allowed, faults), None, None, times)
 
     def run_before(self, call: str, callback: Callable[[], object]) -> None:
         """Run the callback once, just before the next call of that method is served."""
@@ -185,8 +185,8 @@ class Faults:
     ) -> None:
         items = {on} if isinstance(on, Item) else on
         with self._lock:
-            struck = None if items is None else frozenset(items)
-            self._faults.append(_Fault(effect, struck, call, times))
+            faults = None if items is None else frozenset(items)
+            self._faults.append(_Fault(effect, faults, call, times))
 
     def _record_call(self, call: Call) -> None:
         """Log the call, then let callbacks have their way with the cluster, without the lock."""
@@ -199,28 +199,28 @@ class Faults:
 
     def _match_faults(self, call: Call) -> CallFaults:
         """Find the fault that hits this call; the caller holds the lock."""
-        struck = CallFaults()
+        faults = CallFaults()
         for fault in self._faults:
             targets = fault.targets(call)
-            if targets and _apply_effect(fault.effect, call, targets, struck):
+            if targets and _apply_effect(fault.effect, call, targets, faults):
                 fault.times = fault.times - 1 if fault.times else fault.times
-        return struck
+        return faults
 
 
 def _apply_effect(
-    effect: _Effect, call: Call, targets: tuple[Item, ...], struck: CallFaults
+    effect: _Effect, call: Call, targets: tuple[Item, ...], faults: CallFaults
 ) -> bool:
     match effect:
         case _Refuse():
-            struck.refused.update(dict.fromkeys(targets, effect.refusal))
+            faults.refused.update(dict.fromkeys(targets, effect.refusal))
         case _LoseResponse():
-            struck.lost_response, struck.is_applied = effect.refusal, effect.is_applied
+            faults.lost_response, faults.is_applied = effect.refusal, effect.is_applied
         case _OmitItems():
-            struck.unanswered.update(targets)
+            faults.unanswered.update(targets)
         case _Throttle():
             if call.method not in _CALLS_UNDER_QUOTA:
                 return False
-            struck.refused.update(dict.fromkeys(targets[effect.allowed :], effect.refusal))
+            faults.refused.update(dict.fromkeys(targets[effect.allowed :], effect.refusal))
         case _:
             assert_never(effect)
     return True

@@ -56,8 +56,8 @@ class _MemoryRegistry:
     ) -> Mapping[str, RegisteredSchema | Refusal]:
         """Read the latest version of the subjects; raises UnreadableError."""
         call = Call("latest_schemas", tuple(sorted(subjects or ())))
-        contents, struck = self._read(call)
-        if refused := struck.refused.get(""):
+        contents, faults = self._read(call)
+        if refused := faults.refused.get(""):
             raise UnreadableError(f"Subjects cannot be read: {refused}")
         names = sorted(contents.schemas) if subjects is None else sorted(subjects)
         found = {
@@ -65,7 +65,7 @@ class _MemoryRegistry:
             for name in names
             if name in contents.schemas
         }
-        answers: Mapping[str, RegisteredSchema | Refusal] = apply_faults(found, struck)
+        answers: Mapping[str, RegisteredSchema | Refusal] = apply_faults(found, faults)
         return answers
 
     def check_schemas(self, specs: Sequence[NewSchema]) -> Mapping[str, ItemResult]:
@@ -98,8 +98,8 @@ class _MemoryRegistry:
         """Do nothing: there is nothing to free."""
 
     def _contents(self, call: Call) -> Contents:
-        contents, struck = self._read(call)
-        if refused := struck.refused.get(""):
+        contents, faults = self._read(call)
+        if refused := faults.refused.get(""):
             raise UnreadableError(f"Subjects cannot be read: {refused}")
         found: Contents = contents
         return found

@@ -117,12 +117,12 @@ class SettingRequests(MemoryConnection):
     ) -> Mapping[ConfigResource, Mapping[str, ConfigDetail] | Refusal]:
         """Read every effective config of brokers, groups and metrics subscriptions."""
         call = Call("configs", tuple(sorted(resources)), broker=broker)
-        contents, struck = self._read(call)
+        contents, faults = self._read(call)
         found: dict[ConfigResource, Mapping[str, ConfigDetail] | Refusal] = {
             each: self._check_right(call, each) or self._effective_configs(contents, each)
             for each in sorted(resources)
         }
-        return apply_faults(found, struck)
+        return apply_faults(found, faults)
 
     def alter_configs(
         self, specs: Sequence[ConfigResourceAlteration], *, validate_only: bool = False
@@ -160,8 +160,8 @@ class SettingRequests(MemoryConnection):
 
     def _read_list(self, call: Call, what: str) -> Contents:
         """Read a list, which is whole or refused."""
-        contents, struck = self._read(call)
-        refused = struck.refused.get("") or self._check_right(call, "")
+        contents, faults = self._read(call)
+        refused = faults.refused.get("") or self._check_right(call, "")
         if refused is not None:
             raise UnreadableError(f"{what} cannot be read: {refused}")
         return contents
@@ -238,8 +238,8 @@ class TokenRequests(MemoryConnection):
 
     def delegation_tokens(self) -> tuple[DelegationToken, ...]:
         """List the tokens that we may see; raises UnreadableError."""
-        _, struck = self._read(Call("delegation_tokens"))
-        if refused := struck.refused.get("") or self._check_enabled():
+        _, faults = self._read(Call("delegation_tokens"))
+        if refused := faults.refused.get("") or self._check_enabled():
             raise UnreadableError(
                 f"Delegation tokens cannot be read: {refused}", hint=remedy_for(refused)
             )
@@ -316,8 +316,8 @@ class TokenRequests(MemoryConnection):
         call = Call(method, (item,))
         self._record_call(call)
         with self._store.lock:
-            struck = self._match_faults(call)
-            if struck.lost_response is not None and not struck.is_applied:
-                return struck.lost_response
-            found = struck.refused.get(item) or self._check_enabled() or work()
-            return struck.lost_response or found
+            faults = self._match_faults(call)
+            if faults.lost_response is not None and not faults.is_applied:
+                return faults.lost_response
+            found = faults.refused.get(item) or self._check_enabled() or work()
+            return faults.lost_response or found

@@ -202,11 +202,11 @@ class MemoryConnection(Faults):
         self._record_call(call)
         with self._store.lock:
             broker = self._choose_broker(call.broker)
-            struck = self._match_faults(call)
-            if struck.lost_response is not None:
-                raise UnreachableError(str(struck.lost_response))
+            faults = self._match_faults(call)
+            if faults.lost_response is not None:
+                raise UnreachableError(str(faults.lost_response))
             contents = self._store.contents
-            return self._lag.read(broker, contents) if self._lag else contents, struck
+            return self._lag.read(broker, contents) if self._lag else contents, faults
 
     def _choose_broker(self, broker: int | None) -> int:
         site = self._store.setup
@@ -228,19 +228,19 @@ class MemoryConnection(Faults):
             if len(self._store.setup.fenced) == len(self._store.setup.brokers):
                 lost = client_refusal(CLIENT_DISCONNECTED)
                 return Response(before, {key: lost for key, _ in keyed})
-            struck = self._match_faults(call)
-            barred: dict[Item, Refusal] = dict(struck.refused)
+            faults = self._match_faults(call)
+            barred: dict[Item, Refusal] = dict(faults.refused)
             barred.update(
                 (key, found) for key, _ in keyed if (found := self._check_right(call, key))
             )
             fine = [item for key, item in keyed if key not in barred]
             answer = request(before, fine)
-            if struck.is_applied and not call.validate_only:
+            if faults.is_applied and not call.validate_only:
                 self._commit(answer.contents)
             verdicts: dict[ItemT, ItemResult] = {
-                key: struck.lost_response or barred.get(key) or answer.results[key]
+                key: faults.lost_response or barred.get(key) or answer.results[key]
                 for key, _ in keyed
-                if key not in struck.unanswered
+                if key not in faults.unanswered
             }
             return Response(answer.contents, verdicts)
 
@@ -268,14 +268,14 @@ class MemoryConnection(Faults):
 
 
 def apply_faults(
-    found: Mapping[ItemT, RequestT | Refusal], struck: CallFaults
+    found: Mapping[ItemT, RequestT | Refusal], faults: CallFaults
 ) -> Mapping[ItemT, RequestT | Refusal]:
     """Lay the faults over an answer; a fault that names no item strikes all of them."""
-    whole = struck.refused.get("")
+    whole = faults.refused.get("")
     return {
-        name: struck.refused.get(name) or whole or each
+        name: faults.refused.get(name) or whole or each
         for name, each in found.items()
-        if name not in struck.unanswered and "" not in struck.unanswered
+        if name not in faults.unanswered and "" not in faults.unanswered
     }
 
 
@@ -292,10 +292,10 @@ class MemoryRecords:
     """One writer's access to records in memory; `kept.writes` has every write in order."""
 
     def __init__(
-        self, record_log: RecordLog | None = None, shelf: StateTopic | None = None
+        self, record_log: RecordLog | None = None, state_topic: StateTopic | None = None
     ) -> None:
         self.log = record_log or RecordLog()
-        self.state_topic = shelf or StateTopic()
+        self.state_topic = state_topic or StateTopic()
         self.is_closed = False
         self._writer = 0
         self._lost: list[bool] = []

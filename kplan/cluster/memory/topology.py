@@ -48,8 +48,8 @@ class ReassignmentRequests(UsageRequests):
     ) -> Mapping[TopicPartition, Reassignment]:
         """List the ongoing reassignments and advance them; raises UnreadableError."""
         wanted = None if partitions is None else frozenset(partitions)
-        contents, struck = self._read(Call("reassignments", _topic_names(partitions or ())))
-        self._require_right(Call("reassignments"), struck.refused.get(""), "Reassignments")
+        contents, faults = self._read(Call("reassignments", _topic_names(partitions or ())))
+        self._require_right(Call("reassignments"), faults.refused.get(""), "Reassignments")
         shown = {
             key: moving
             for key, (moving, _) in sorted(contents.reassignments.items())
@@ -75,8 +75,8 @@ class ReassignmentRequests(UsageRequests):
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
         """Return the bytes of each replica; an adding replica has none; raises UnreadableError."""
         call = Call("replica_sizes", tuple(sorted(topics)))
-        contents, struck = self._read(call)
-        self._require_right(call, struck.refused.get(""), "Sizes of replicas")
+        contents, faults = self._read(call)
+        self._require_right(call, faults.refused.get(""), "Sizes of replicas")
         return {
             (name, number): {
                 broker: 0
@@ -119,19 +119,19 @@ class ReassignmentRequests(UsageRequests):
         call = Call(method, _topic_names(keys))
         self._record_call(call)
         with self._store.lock:
-            struck = self._match_faults(call)
-            if struck.lost_response is not None and not struck.is_applied:
-                return dict.fromkeys(keys, struck.lost_response)
+            faults = self._match_faults(call)
+            if faults.lost_response is not None and not faults.is_applied:
+                return dict.fromkeys(keys, faults.lost_response)
             verdicts: dict[TopicPartition, ItemResult] = {}
             for key in sorted(keys):
-                barred = struck.refused.get(key[0]) or self._check_right(call, CLUSTER_NAME)
+                barred = faults.refused.get(key[0]) or self._check_right(call, CLUSTER_NAME)
                 found = barred or work(self._store.contents, key)
                 if isinstance(found, Contents):
                     self._commit(found)
-                if key[0] not in struck.unanswered:
+                if key[0] not in faults.unanswered:
                     verdicts[key] = found if isinstance(found, Refusal) else None
         return (
-            verdicts if struck.lost_response is None else dict.fromkeys(keys, struck.lost_response)
+            verdicts if faults.lost_response is None else dict.fromkeys(keys, faults.lost_response)
         )
 
     def _check_right(self, call: Call, item: Item) -> Refusal | None:
@@ -158,8 +158,8 @@ class ReassignmentRequests(UsageRequests):
         used = self._store.topic_use.get(name, TopicUse())
         return used.partitions.get(number, PartitionUse()).size_bytes or 0
 
-    def _require_right(self, call: Call, struck: Refusal | None, what: str) -> None:
-        if refused := struck or self._check_right(call, CLUSTER_NAME):
+    def _require_right(self, call: Call, faults: Refusal | None, what: str) -> None:
+        if refused := faults or self._check_right(call, CLUSTER_NAME):
             failure = UnreadableError(f"{what}: {refused}")
             failure.answer = refused
             raise failure
@@ -311,8 +311,8 @@ class QuorumRequests(MemoryConnection):
 
         """
         call = Call("quorum")
-        contents, struck = self._read(call)
-        if refused := struck.refused.get("") or self._check_right(call, CLUSTER_NAME):
+        contents, faults = self._read(call)
+        if refused := faults.refused.get("") or self._check_right(call, CLUSTER_NAME):
             raise UnreadableError(f"The quorum cannot be read: {refused}")
         store, end = self._store, contents.created_count
         brokers = [each.id for each in store.setup.brokers if each.id not in store.setup.fenced]

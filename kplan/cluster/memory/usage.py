@@ -60,13 +60,13 @@ class UsageRequests(SettingRequests):
 
     def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
         """Describe groups."""
-        _, struck = self._read(Call("describe_groups", tuple(sorted(names))))
+        _, faults = self._read(Call("describe_groups", tuple(sorted(names))))
         found: dict[str, GroupDescription | Refusal] = {}
         for name in sorted(names):
             held = self._store.described_groups.get(name)
             is_down = held is not None and held.coordinator in self._store.setup.fenced
             found[name] = _GROUP_NOT_FOUND if held is None or is_down else held
-        return apply_faults(found, struck)
+        return apply_faults(found, faults)
 
     def partition_offsets(
         self, times: Mapping[TopicPartition, int]
@@ -140,14 +140,14 @@ class UsageRequests(SettingRequests):
         change_group: Callable[[TopicPartition], GroupDescription],
     ) -> Mapping[TopicPartition, ItemResult]:
         with self._store.lock:
-            struck = self._match_faults(call)
+            faults = self._match_faults(call)
             found: dict[TopicPartition, ItemResult] = {}
             for key in sorted(keys):
-                found[key] = struck.refused.get(key[0]) or refused
-                if found[key] is None and struck.is_applied:
+                found[key] = faults.refused.get(key[0]) or refused
+                if found[key] is None and faults.is_applied:
                     group = change_group(key)
                     self._store.described_groups[group.name] = group
-            lost = struck.lost_response
+            lost = faults.lost_response
         return found if lost is None else dict.fromkeys(found, lost)
 
     def delete_groups(self, names: Collection[str]) -> Mapping[str, ItemResult]:
@@ -155,7 +155,7 @@ class UsageRequests(SettingRequests):
         call = Call("delete_groups", tuple(sorted(names)))
         self._record_call(call)
         with self._store.lock:
-            struck = self._match_faults(call)
+            faults = self._match_faults(call)
             found: dict[str, ItemResult] = {}
             for name in sorted(names):
                 held = self._store.described_groups.get(name)
@@ -165,18 +165,18 @@ class UsageRequests(SettingRequests):
                     else None
                 )
                 absent = _GROUP_NOT_FOUND if held is None else None
-                found[name] = struck.refused.get(name) or absent or refused
-                if found[name] is None and struck.is_applied:
+                found[name] = faults.refused.get(name) or absent or refused
+                if found[name] is None and faults.is_applied:
                     del self._store.described_groups[name]
-            lost = struck.lost_response
+            lost = faults.lost_response
         return found if lost is None else dict.fromkeys(found, lost)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """Return contents and consumers of topics."""
-        contents, struck = self._read(Call("topic_use", tuple(sorted(names))))
+        contents, faults = self._read(Call("topic_use", tuple(sorted(names))))
         found: dict[str, TopicUse] = {}
         for name in sorted(names):
-            refused = struck.refused.get(name) or self._check_right(Call("topics"), name)
+            refused = faults.refused.get(name) or self._check_right(Call("topics"), name)
             held = contents.topics.get(name)
             if refused is None and held is None:
                 refused = refusal(3)
@@ -197,17 +197,17 @@ class UsageRequests(SettingRequests):
         uses = self.topic_use({name for name, _ in before})
         self._record_call(call)
         with self._store.lock:
-            struck = self._match_faults(call)
-            if struck.lost_response is not None and not struck.is_applied:
-                return dict.fromkeys(before, struck.lost_response)
+            faults = self._match_faults(call)
+            if faults.lost_response is not None and not faults.is_applied:
+                return dict.fromkeys(before, faults.lost_response)
             found = {
-                key: struck.refused.get(key[0])
+                key: faults.refused.get(key[0])
                 or self._check_right(call, key[0])
                 or self._delete_records(key, before[key], uses[key[0]])
                 for key in sorted(before)
             }
         return (
-            found if struck.lost_response is None else dict.fromkeys(before, struck.lost_response)
+            found if faults.lost_response is None else dict.fromkeys(before, faults.lost_response)
         )
 
     def _delete_records(

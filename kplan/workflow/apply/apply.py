@@ -155,7 +155,7 @@ def execute_plan(
     outside: tuple[Ports, ApplyHandlers],
 ) -> ApplyResult:
     """Carry an approved plan out; the state is written at the end, and now and then before."""
-    ports, hands = outside
+    ports, handlers = outside
     project.store.check_free_space(_sent_change_count(result.plan))
     result = absorb_journal(project, found, result, ports)
     with _open_journal(project, result, ports) as journal:
@@ -166,7 +166,7 @@ def execute_plan(
             project.store.write(state)
 
         checkpoints = CheckpointWatcher(result, ports.clock, write)
-        watcher = TeeWatcher(journal, TeeWatcher(checkpoints, hands.watcher))
+        watcher = TeeWatcher(journal, TeeWatcher(checkpoints, handlers.watcher))
         outcomes = tuple(
             outcome
             for provider, part in result.plan.split_by_provider()
@@ -177,7 +177,7 @@ def execute_plan(
             )
         )
         journal.end()
-        outcomes = (*outcomes, *report_refused(result.plan, hands.watcher))
+        outcomes = (*outcomes, *report_refused(result.plan, handlers.watcher))
         outputs = dict(result.state.outputs)
         if all(each.status in _CARRIED_OUT for each in outcomes):
             outputs = {
@@ -269,7 +269,7 @@ __all__ = ["ApplyHandlers", "ApplyResult", "apply"]
 
 
 def apply(
-    project: Project, options: PlanOptions, ports: Ports, hands: ApplyHandlers
+    project: Project, options: PlanOptions, ports: Ports, handlers: ApplyHandlers
 ) -> ApplyResult:
     """Plan, ask for approval, and execute the plan, all under one lock.
 
@@ -286,6 +286,6 @@ def apply(
             if not made.plan.has_errors:
                 made = absorb_journal(project, found, made, ports)
             return ApplyResult(made, (), made.state, is_approved=False)
-        if not hands.approve(made):
+        if not handlers.approve(made):
             return ApplyResult(made, (), made.state, is_approved=False)
-        return execute_plan(project, found, made, options, (ports, hands))
+        return execute_plan(project, found, made, options, (ports, handlers))

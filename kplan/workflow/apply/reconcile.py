@@ -54,7 +54,7 @@ def reconcile(
     """
     check_state_is_kept(project, ports)
     options = replace(options, is_for_apply=True)
-    hands = ApplyHandlers(lambda _: True, watcher)
+    handlers = ApplyHandlers(lambda _: True, watcher)
     with open_project(project, ports) as found:
         whole = plan_open_project(found, options, ports)
         left = tuple(each for each in whole.plan.changes if _is_left(each, whole.plan, risks))
@@ -66,7 +66,7 @@ def reconcile(
         if not made.plan.is_applyable:
             absorb_journal(project, found, made, ports)
             return Reconciliation(whole.plan, left=left)
-        done = execute_plan(project, found, made, options, (ports, hands))
+        done = execute_plan(project, found, made, options, (ports, handlers))
         return Reconciliation(whole.plan, done.outcomes, left)
 
 

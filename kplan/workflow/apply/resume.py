@@ -32,7 +32,7 @@ _NOWHERE = SourceRange("", 0, 0, 0, 0)
 
 
 def resume_apply(
-    project: Project, options: PlanOptions, ports: Ports, hands: ApplyHandlers
+    project: Project, options: PlanOptions, ports: Ports, handlers: ApplyHandlers
 ) -> ApplyResult:
     """Finish an interrupted apply: the approved changes that are not done yet.
 
@@ -79,9 +79,9 @@ def resume_apply(
                 "kplan apply plans the current configuration and asks for approval.",
             )
         before = tuple(_outcomes_before(journal, made))
-        hands.watcher.on_outcomes(before)
-        done = execute_plan(project, found, made, options, (ports, hands))
-        return _verify_before((project, found), done, before, options, (ports, hands))
+        handlers.watcher.on_outcomes(before)
+        done = execute_plan(project, found, made, options, (ports, handlers))
+        return _verify_before((project, found), done, before, options, (ports, handlers))
 
 
 def _interrupted_journal(project: Project, ports: Ports) -> Journal:
@@ -167,7 +167,7 @@ def _verify_before(
     outside: tuple[Ports, ApplyHandlers],
 ) -> ApplyResult:
     """Wait until every broker also serves the earlier changes, and put them before the rest."""
-    (project, found), (ports, hands) = projects, outside
+    (project, found), (ports, handlers) = projects, outside
     lines = {
         each.change.key: ChangeProgress(_visible_change(each.change, done.state), 0)
         for each in before
@@ -176,7 +176,7 @@ def _verify_before(
     if options.limits.waits_for_visibility:
         until = ports.clock.now() + options.limits.visible_s
         for provider in sorted({key[2] for key in lines}):
-            context = apply_context(found, provider, options, (ports, hands.watcher))
+            context = apply_context(found, provider, options, (ports, handlers.watcher))
             here = {key[:2]: each for key, each in lines.items() if key[2] == provider}
             wait_until_visible(ApplyProgress(here), context, until)
     served = {key for key, each in lines.items() if each.is_verified}

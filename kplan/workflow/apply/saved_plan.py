@@ -138,7 +138,7 @@ def apply_reviewed(
         KplanError: it must be signed and is not; the state would be lost with a CI job.
 
     """
-    ports, hands = outside
+    ports, handlers = outside
     check_state_is_kept(project, ports)
     check_approval(saved.plan, approval.checksum)
     check_not_expired(saved.metadata, ports.now())
@@ -163,12 +163,12 @@ def apply_reviewed(
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
         check_planned_secrets("The plan", made.plan.allowed_changes)
-        hands.show(made)
+        handlers.show(made)
         done = execute_plan(project, found, made, options, outside)
         refused = tuple(
             _stale_outcome(change, why) for change, why in stale if change.touches_cluster
         )
-        hands.watcher.on_outcomes(refused)
+        handlers.watcher.on_outcomes(refused)
         return replace(done, outcomes=(*done.outcomes, *refused))
 
 
@@ -246,8 +246,8 @@ def _apply_current_policies(
     problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
     diagnostics = sort_diagnostics([*former.diagnostics, *problems])
     plan = replace(former, violations=kept, diagnostics=diagnostics)
-    hearing = PolicyInput(result.configuration, result.snapshots, clusters.open)
-    plan, configuration = apply_policies(plan, hearing, options.policies, ports)
+    policy_input = PolicyInput(result.configuration, result.snapshots, clusters.open)
+    plan, configuration = apply_policies(plan, policy_input, options.policies, ports)
     return replace(result, plan=plan, configuration=configuration)
 
 
@@ -347,7 +347,7 @@ def _replan(
     outside: tuple[Ports, ApplyHandlers],
 ) -> ApplyResult:
     """Plan the objects of the saved plan again; new actions must be approved."""
-    ports, hands = outside
+    ports, handlers = outside
     former = saved.plan
     options = _same_options(former, options)
     made = replace(plan_open_project(found, options, ports), meta=saved.metadata)
@@ -357,6 +357,6 @@ def _replan(
         check_planned_secrets("The plan", planned.allowed_changes)
     else:
         check_plan_is_saved(found.configuration)
-    if not made.plan.is_applyable or not (is_same or hands.approve(made)):
+    if not made.plan.is_applyable or not (is_same or handlers.approve(made)):
         return ApplyResult(made, (), made.state, is_approved=False)
     return execute_plan(project, found, made, options, outside)

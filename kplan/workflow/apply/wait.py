@@ -34,10 +34,10 @@ def wait_until_served(project: Project, pace: Limits, ports: Ports, watcher: Wat
         served: tuple[OwnedObject, ...] = ()
         for provider, connection in found.clusters.connections.items():
             here = [each for each in waiting if each.provider == provider]
-            means = ApplyContext(
+            context = ApplyContext(
                 connection.cluster, KINDS, ports.clock, watcher, pace, is_stopped=ports.is_stopped
             )
-            served += _wait_for_cluster(here, means, until)
+            served += _wait_for_cluster(here, context, until)
         if served:
             owned = merge_owned(state.owned, served)
             project.store.write(replace(state, serial=state.serial + 1, owned=owned))

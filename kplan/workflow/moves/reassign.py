@@ -102,19 +102,19 @@ def reassign_replicas(
         )
         planned = add_risks(_plan_reassignment(found, targets, snapshot, wanted))
         plan = add_moves(check_move_targets(planned, found.clusters), found.clusters)
-        hearing = PolicyInput(
+        policy_input = PolicyInput(
             found.configuration,
             {wanted.provider: snapshot},
             {wanted.provider: connection.cluster},
         )
-        plan, configuration = apply_policies(plan, hearing, wanted.policies, ports)
+        plan, configuration = apply_policies(plan, policy_input, wanted.policies, ports)
         if not (plan.changes or wanted.is_preview):
             remove_leftover_throttles(connection.cluster, names.keys() | source.throttled)
         proposal = ReassignResult(plan, configuration, figures=source.figures)
         if plan.has_errors or not plan.batches or not approve(proposal):
             return proposal
         ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))
-        means = ApplyContext(
+        context = ApplyContext(
             connection.cluster,
             kinds_with_limits(wanted.limits),
             ports.clock,
@@ -122,7 +122,7 @@ def reassign_replicas(
             Limits(),
             is_stopped=ports.is_stopped,
         )
-        moved = describe_moves(connection.cluster, apply_plan(plan, means), wanted.limits)
+        moved = describe_moves(connection.cluster, apply_plan(plan, context), wanted.limits)
         outcomes = (*moved, *report_refused(plan, watcher))
         remove_leftover_throttles(connection.cluster, source.throttled)  # of a run that was killed
         counts = moved_partitions(connection.cluster, [each.change for each in outcomes]).values()

@@ -195,8 +195,8 @@ def _read_memory_snapshot(root: RootModule, script: PolicyTestFile) -> Snapshot:
     ports = memory_ports(lambda _: cluster)
     opened = OpenProject(configuration, new_state("kplan-test"), single_cluster(cluster))
     made = plan_open_project(opened, PlanOptions(has_broker_check=False), ports)
-    means = ApplyContext(cluster, KINDS, ports.clock, SilentWatcher())
-    refused = [each for each in apply_plan(made.plan, means) if each.refusal is not None]
+    context = ApplyContext(cluster, KINDS, ports.clock, SilentWatcher())
+    refused = [each for each in apply_plan(made.plan, context) if each.refusal is not None]
     if refused:
         raise KplanError(f"{script.name}: {refused[0].change.identity}: {refused[0].refusal}")
     wanted = {

@@ -545,5 +545,5 @@ def test_a_journal_with_a_gap_is_damaged(missing: str) -> None:
 
 def test_the_place_names_topic_and_key() -> None:
     assert RecordStore(MemoryRecords()).location == PLACE
-    other = RecordStore(MemoryRecords(shelf=StateTopic("__kplan_eu", "shop")))
+    other = RecordStore(MemoryRecords(state_topic=StateTopic("__kplan_eu", "shop")))
     assert other.location == 'the topic __kplan_eu (key "shop")'

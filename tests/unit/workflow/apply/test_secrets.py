@@ -137,7 +137,7 @@ def test_another_secret_than_the_planned_one_stops_an_apply_before_its_first_req
         site.cluster.run_before("alter_scram_users", lambda: (_ for _ in ()).throw(Killed()))
         with pytest.raises(Killed):
             finish(right)
-        finish = partial(resume_apply, options=PlanOptions(), ports=site.ports, hands=hands)
+        finish = partial(resume_apply, options=PlanOptions(), ports=site.ports, handlers=hands)
     with pytest.raises(KplanError, match=r"other secrets for: kafka_user_scram_credential\.alice"):
         finish(wrong)
     assert not site.cluster.topics()
