@@ -258,8 +258,8 @@ def _acls_of_principals(
 def _region_acls(acls: AclIndex, sort: str, region: Region) -> Iterator[Mapping[str, Bindings]]:
     """Return the ACLs of a region: those of a prefix differ from those of the equal name."""
     if not region.is_prefix:
-        return acls.matching(sort, region.name)
-    return acls.matching_prefix(sort, region.name)
+        return acls.acls_on_name(sort, region.name)
+    return acls.acls_on_prefix(sort, region.name)
 
 
 def _pattern(binding: AclBinding) -> tuple[str, bool]:

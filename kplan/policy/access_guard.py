@@ -139,7 +139,7 @@ def _first_acl_problems(context: GuardContext) -> Iterator[Diagnostic]:
 
 
 def _is_covered(acls: AclIndex, sort: str, name: str, pattern: str) -> bool:
-    held = acls.matching_prefix if pattern == "PREFIXED" else acls.matching
+    held = acls.acls_on_prefix if pattern == "PREFIXED" else acls.acls_on_name
     return any(True for _ in held(sort, name))
 
 

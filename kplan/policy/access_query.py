@@ -161,7 +161,7 @@ def who_can(
     """
     acls = AclIndex(bindings, rules)
     sort, name = resource
-    held = list(acls.matching(sort, name))
+    held = list(acls.acls_on_name(sort, name))
     supers = [
         AllowedPrincipal(each, WILDCARD_HOST, "a super user")
         for each in sorted(rules.super_users or ())
@@ -270,9 +270,9 @@ def _operations_by_host(
 ) -> Mapping[str, tuple[str, ...]]:
     """Find the operations by host, where a host has others than all hosts have."""
     if region.is_prefix:
-        held = acls.matching_prefix(sort, region.name)
+        held = acls.acls_on_prefix(sort, region.name)
     else:
-        held = acls.matching(sort, region.name)
+        held = acls.acls_on_name(sort, region.name)
     mine = [
         each
         for side in held

@@ -83,7 +83,7 @@ class ResourceTypeAcls:
     prefixed: dict[str, AclsByPrincipal] = field(default_factory=dict)
     lengths: tuple[int, ...] = ()
 
-    def matching(self, name: str) -> Iterator[AclsByPrincipal]:
+    def acls_on_name(self, name: str) -> Iterator[AclsByPrincipal]:
         """Return the ACLs of every pattern that fits the name.
 
         The authorizer takes "*" for no part of a longer name that begins with "*".
@@ -94,7 +94,7 @@ class ResourceTypeAcls:
             yield self.literal[WILDCARD_RESOURCE]
         yield from self._under(name)
 
-    def matching_prefix(self, prefix: str) -> Iterator[AclsByPrincipal]:
+    def acls_on_prefix(self, prefix: str) -> Iterator[AclsByPrincipal]:
         """Return the ACLs of every pattern that fits all names with the prefix."""
         if not prefix.startswith(WILDCARD_RESOURCE) and WILDCARD_RESOURCE in self.literal:
             yield self.literal[WILDCARD_RESOURCE]
@@ -123,25 +123,25 @@ class AclIndex:
         for patterns in self._by_type.values():
             patterns.lengths = tuple(sorted({len(prefix) for prefix in patterns.prefixed}))
 
-    def matching(self, resource_type: str, name: str) -> Iterator[AclsByPrincipal]:
+    def acls_on_name(self, resource_type: str, name: str) -> Iterator[AclsByPrincipal]:
         """Return the ACLs of every pattern that fits the resource."""
         patterns = self._by_type.get(resource_type)
-        return iter(()) if patterns is None else patterns.matching(name)
+        return iter(()) if patterns is None else patterns.acls_on_name(name)
 
-    def matching_prefix(self, resource_type: str, prefix: str) -> Iterator[AclsByPrincipal]:
+    def acls_on_prefix(self, resource_type: str, prefix: str) -> Iterator[AclsByPrincipal]:
         """Give the ACLs of every pattern that fits all names with the prefix, "" for all names."""
         patterns = self._by_type.get(resource_type)
-        return iter(()) if patterns is None else patterns.matching_prefix(prefix)
+        return iter(()) if patterns is None else patterns.acls_on_prefix(prefix)
 
     def has_any(self, resource_type: str, name: str) -> bool:
         """Whether the resource has an ACL, for any principal."""
-        return any(True for _ in self.matching(resource_type, name))
+        return any(True for _ in self.acls_on_name(resource_type, name))
 
     def authorize(self, access_request: AccessRequest) -> AuthorizationResult:
         """Return the decision of the authorizer."""
         if self.rules.is_super(access_request.principal):
             return AuthorizationResult(is_allowed=True)
-        held = list(self.matching(access_request.resource_type, access_request.resource_name))
+        held = list(self.acls_on_name(access_request.resource_type, access_request.resource_name))
         if not held:
             return AuthorizationResult(is_allowed=bool(self.rules.allow_everyone))
         principals = dict.fromkeys((access_request.principal, WILDCARD_PRINCIPAL))

@@ -145,11 +145,11 @@ def _covers_operation(wide: AclBinding, narrow: AclBinding) -> bool:
 def _overlapping_acls(index: AclIndex, acl: AclBinding) -> Iterator[AclBinding]:
     """Return the ACLs on all names and hosts of this one that speak of its principal."""
     if acl.pattern_type == "PREFIXED":
-        held = index.matching_prefix(acl.resource_type, acl.resource_name)
+        held = index.acls_on_prefix(acl.resource_type, acl.resource_name)
     else:
-        held = index.matching(acl.resource_type, acl.resource_name)
+        held = index.acls_on_name(acl.resource_type, acl.resource_name)
     if acl.resource_name == "*" and acl.pattern_type == "LITERAL":
-        held = index.matching_prefix(acl.resource_type, "")
+        held = index.acls_on_prefix(acl.resource_type, "")
     for side in held:
         for who in dict.fromkeys((acl.principal, WILDCARD_PRINCIPAL)):
             for each in side.get(who, ()):
@@ -193,7 +193,7 @@ def _topics_without_access(estate: AclInventory, topics: frozenset[str]) -> Iter
     for topic in sorted(topics):
         if is_internal_topic(topic):
             continue  # only brokers read and write it
-        held = [each for side in index.matching("TOPIC", topic) for each in side.values()]
+        held = [each for side in index.acls_on_name("TOPIC", topic) for each in side.values()]
         bindings = [each for group in held for each in group if each.permission == "ALLOW"]
         if not bindings and not (has_acls and topic in estate.topic_declarations):
             continue

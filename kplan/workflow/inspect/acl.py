@@ -27,7 +27,7 @@ class AclFilter:
         """Return the ACLs that fit, sorted. Raises UsageError."""
         found = set(acls)
         if self.match:
-            held = AclIndex(acls).matching(*parse_resource(self.match))
+            held = AclIndex(acls).acls_on_name(*parse_resource(self.match))
             found = {each for side in held for bindings in side.values() for each in bindings}
         if self.resource:
             said = parse_resource(self.resource)
