@@ -161,23 +161,23 @@ def apply_plan(plan: Plan, context: ApplyContext) -> tuple[Outcome, ...]:
     SKIPPED. Nothing is called applied without an answer or a read of the cluster (design law 2),
     and an applied change is verified when every broker serves it (design law 10).
     """
-    ledger = ApplyProgress.from_plan(plan)
+    progress = ApplyProgress.from_plan(plan)
     deadline = context.clock.now() + context.limits.total_s
     with serialize_watcher(context.watcher) as watcher:
         context = replace(context, watcher=watcher)
         for wave in concurrent_chains(plan.batches):
-            works = [partial(_send_chain, chain, ledger, context, deadline) for chain in wave]
+            works = [partial(_send_chain, chain, progress, context, deadline) for chain in wave]
             run_concurrently(works, context.limits.in_flight)
         if context.limits.waits_for_visibility and not context.is_stopped():
-            wait_until_visible(ledger, context, deadline)
-        outcomes = ledger.outcomes()
+            wait_until_visible(progress, context, deadline)
+        outcomes = progress.outcomes()
         watcher.on_verified([each for each in outcomes if each.is_verified])
         watcher.on_outcomes([each for each in outcomes if each.status is OutcomeStatus.SKIPPED])
     return outcomes
 
 
 def _send_chain(
-    chain: BatchChain, ledger: ApplyProgress, context: ApplyContext, deadline: float
+    chain: BatchChain, progress: ApplyProgress, context: ApplyContext, deadline: float
 ) -> None:
     """Send the batches of a chain, each with the changes that the previous one applied.
 
@@ -186,11 +186,11 @@ def _send_chain(
     """
     todo = chain[0].changes
     for batch in chain:
-        before = [ledger.get(each).steps_left for each in todo]
-        send_batch(replace(batch, changes=todo), ledger, context, deadline)
+        before = [progress.get(each).steps_left for each in todo]
+        send_batch(replace(batch, changes=todo), progress, context, deadline)
         todo = tuple(
             each
             for each, left in zip(todo, before, strict=True)
-            if ledger.get(each).steps_left < left
+            if progress.get(each).steps_left < left
         )
         context, deadline = replace(context, is_stopped=never_stop), inf

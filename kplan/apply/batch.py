@@ -27,7 +27,7 @@ Doubt = tuple[Change, Refusal]
 
 
 def settle_doubts(
-    batch: Batch, doubts: Sequence[Doubt], ledger: ApplyProgress, context: ApplyContext
+    batch: Batch, doubts: Sequence[Doubt], progress: ApplyProgress, context: ApplyContext
 ) -> tuple[Change, ...]:
     """Find out the outcome of items, and give back those that are worth another send.
 
@@ -40,7 +40,7 @@ def settle_doubts(
     while open_:
         reading = _read_objects(batch, open_, context)
         if reading is not None:
-            seen = [(each, _decide(batch, each, reading, ledger, context)) for each in open_]
+            seen = [(each, _decide(batch, each, reading, progress, context)) for each in open_]
             open_ = [each for each, line in seen if line is None]
             lines = [line for _, line in seen if line is not None]
             context.watcher.on_outcomes([each.outcome() for each in lines if is_finished(each)])
@@ -48,7 +48,7 @@ def settle_doubts(
             break
         attempt += 1
         context.wait(context.limits.pause_s(attempt, context.jitter))
-    return _retry_or_give_up(open_, ledger, context)
+    return _retry_or_give_up(open_, progress, context)
 
 
 def _read_objects(
@@ -63,12 +63,16 @@ def _read_objects(
 
 
 def _decide(
-    batch: Batch, doubt: Doubt, reading: KindSnapshot, ledger: ApplyProgress, context: ApplyContext
+    batch: Batch,
+    doubt: Doubt,
+    reading: KindSnapshot,
+    progress: ApplyProgress,
+    context: ApplyContext,
 ) -> ChangeProgress | None:
     """Return the outcome line of an item whose result the reading shows."""
     change, refused = doubt
     if context.kind(batch.kind).is_done(batch.step, change, reading):
-        return ledger.complete_step(change, context.clock.now(), note=_done_note(change, refused))
+        return progress.complete_step(change, context.clock.now(), note=_done_note(change, refused))
     how = handling(refused)
     is_there = change.identity in reading.objects
     is_lagging = how is Handling.STALE and _is_planned_incarnation(change, reading)
@@ -86,7 +90,7 @@ def _decide(
     )
     if waits:
         return None
-    return ledger.fail(
+    return progress.fail(
         change,
         context.clock.now(),
         OutcomeStatus.FAILED,
@@ -131,18 +135,18 @@ def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) ->
 
 
 def _retry_or_give_up(
-    doubts: Sequence[Doubt], ledger: ApplyProgress, context: ApplyContext
+    doubts: Sequence[Doubt], progress: ApplyProgress, context: ApplyContext
 ) -> tuple[Change, ...]:
     """Send once more what did not take effect; after that it stays unknown."""
     again: list[Change] = []
     given_up: list[Outcome] = []
     for change, refused in doubts:
-        if ledger.get(change).tries == 1 and not context.is_stopped():
+        if progress.get(change).tries == 1 and not context.is_stopped():
             again.append(change)
         else:
-            is_unknown = handling(refused) is Handling.IN_DOUBT and ledger.get(change).may_be_done
+            is_unknown = handling(refused) is Handling.IN_DOUBT and progress.get(change).may_be_done
             status = OutcomeStatus.UNKNOWN if is_unknown else OutcomeStatus.FAILED
-            given_up.append(ledger.fail(change, context.clock.now(), status, refused).outcome())
+            given_up.append(progress.fail(change, context.clock.now(), status, refused).outcome())
     context.watcher.on_outcomes(given_up)
     return tuple(again)
 
@@ -164,7 +168,9 @@ class RequestResult:
     pause_s: float = 0.0
 
 
-def send_batch(batch: Batch, ledger: ApplyProgress, context: ApplyContext, deadline: float) -> None:
+def send_batch(
+    batch: Batch, progress: ApplyProgress, context: ApplyContext, deadline: float
+) -> None:
     """Send the batch until each of its items has an outcome for this step.
 
     Items that ask for patience are sent again together; a request that is too large, or spoilt by
@@ -174,44 +180,44 @@ def send_batch(batch: Batch, ledger: ApplyProgress, context: ApplyContext, deadl
     """
     queue: deque[Chunk] = deque([batch.changes])
     while queue:
-        changes = tuple(each for each in queue.popleft() if ledger.get(each).has_steps_left)
+        changes = tuple(each for each in queue.popleft() if progress.get(each).has_steps_left)
         if not changes:
             continue
         if context.is_stopped():
             return
-        if context.clock.now() >= deadline and not _is_under_way(changes, ledger):
-            _fail_late(changes, ledger, context)
+        if context.clock.now() >= deadline and not _is_under_way(changes, progress):
+            _fail_late(changes, progress, context)
             continue
-        sorted_out = _send_request(batch, changes, ledger, context)
-        if (proof := _single_refusal(changes, ledger)) is not None:
-            _fail_same(queue, proof, ledger, context)
-        resend = settle_doubts(batch, sorted_out.in_doubt, ledger, context)
-        queue.extendleft(reversed(_split(changes, sorted_out.split, ledger, context)))
+        sorted_out = _send_request(batch, changes, progress, context)
+        if (proof := _single_refusal(changes, progress)) is not None:
+            _fail_same(queue, proof, progress, context)
+        resend = settle_doubts(batch, sorted_out.in_doubt, progress, context)
+        queue.extendleft(reversed(_split(changes, sorted_out.split, progress, context)))
         again = tuple(sorted_out.retry) + resend
         if again:
             context.wait(sorted_out.pause_s)
             queue.append(again)
 
 
-def _fail_late(changes: Chunk, ledger: ApplyProgress, context: ApplyContext) -> None:
+def _fail_late(changes: Chunk, progress: ApplyProgress, context: ApplyContext) -> None:
     """Fail the items that were postponed until the deadline; items that were not sent stay so."""
-    refusals = ((each, ledger.get(each).refusal) for each in changes)
+    refusals = ((each, progress.get(each).refusal) for each in changes)
     context.watcher.on_outcomes(
-        [_fail(each, why, ledger, context) for each, why in refusals if why is not None]
+        [_fail(each, why, progress, context) for each, why in refusals if why is not None]
     )
 
 
-def _is_under_way(changes: Chunk, ledger: ApplyProgress) -> bool:
+def _is_under_way(changes: Chunk, progress: ApplyProgress) -> bool:
     """Whether all of it was begun and only inspected: that is no sending, and has no deadline."""
-    return all(ledger.get(each).is_under_way for each in changes)
+    return all(progress.get(each).is_under_way for each in changes)
 
 
 def _send_request(
-    batch: Batch, changes: Chunk, ledger: ApplyProgress, context: ApplyContext
+    batch: Batch, changes: Chunk, progress: ApplyProgress, context: ApplyContext
 ) -> RequestResult:
-    if not _is_under_way(changes, ledger):
+    if not _is_under_way(changes, progress):
         context.watcher.on_send(batch, changes)
-        ledger.start(changes, context.clock.now())
+        progress.start(changes, context.clock.now())
     found = RequestResult()
     verdicts = _request_verdicts(batch, changes, context)
     if ways := [each for each in verdicts.values() if isinstance(each, InProgress) and each.total]:
@@ -219,16 +225,16 @@ def _send_request(
     if (alike := _common_refusal(changes, verdicts)) is not None:
         found.split = [(change, alike) for change in changes]
         for change in changes:
-            ledger.defer(change, alike)
+            progress.defer(change, alike)
         return found
     for change in changes:
         if change.identity not in verdicts:
-            ledger.get(change).may_be_done = True
+            progress.get(change).may_be_done = True
             found.in_doubt.append((change, client_refusal(CLIENT_TIMED_OUT, "No answer came.")))
         elif (refused := verdicts[change.identity]) is None:
-            _complete(change, found, ledger, context)
+            _complete(change, found, progress, context)
         else:
-            _classify(change, refused, found, ledger, context)
+            _classify(change, refused, found, progress, context)
     context.watcher.on_outcomes(found.outcomes)
     return found
 
@@ -257,63 +263,63 @@ def _common_refusal(changes: Chunk, verdicts: Mapping[Identity, ItemResult]) -> 
 _SIZE_ERRORS = frozenset(("POLICY_VIOLATION", "INVALID_REQUEST"))
 
 
-def _single_refusal(changes: Chunk, ledger: ApplyProgress) -> Refusal | None:
+def _single_refusal(changes: Chunk, progress: ApplyProgress) -> Refusal | None:
     """Return the refusal of an item that stood alone, unless it is about size all the same."""
-    refused = ledger.get(changes[0]).refusal
+    refused = progress.get(changes[0]).refusal
     if len(changes) > 1 or refused is None or refused.error not in _SIZE_ERRORS:
         return None
     return None if is_size_limit(refused) else refused
 
 
 def _fail_same(
-    queue: deque[Chunk], proof: Refusal, ledger: ApplyProgress, context: ApplyContext
+    queue: deque[Chunk], proof: Refusal, progress: ApplyProgress, context: ApplyContext
 ) -> None:
     """Fail all items whose last answer was the refusal that the single resend got."""
-    lines = (ledger.get(change) for chunk in queue for change in chunk)
+    lines = (progress.get(change) for chunk in queue for change in chunk)
     alike = [each.change for each in lines if each.has_steps_left and each.refusal == proof]
-    context.watcher.on_outcomes([_fail(each, proof, ledger, context) for each in alike])
+    context.watcher.on_outcomes([_fail(each, proof, progress, context) for each in alike])
 
 
 def _classify(
     change: Change,
     refused: Refusal,
     result: RequestResult,
-    ledger: ApplyProgress,
+    progress: ApplyProgress,
     context: ApplyContext,
 ) -> None:
-    attempts = ledger.get(change).tries
+    attempts = progress.get(change).tries
     match handling(refused):
         case Handling.RETRY | Handling.THROTTLED as how if (
             # Who is throttled is reported when to come back, and may do so until the time is over.
             how is Handling.THROTTLED or attempts < context.limits.max_attempts
         ):
             result.retry.append(change)
-            ledger.defer(change, refused)
+            progress.defer(change, refused)
             pause = context.limits.pause_s(attempts, context.jitter)
             result.pause_s = max(result.pause_s, pause, refused.throttle_ms / 1000)
         case Handling.SPLIT:
             result.split.append((change, refused))
         case Handling.IN_DOUBT | Handling.COMPARE | Handling.STALE:
-            ledger.get(change).may_be_done |= (
+            progress.get(change).may_be_done |= (
                 handling(refused) is Handling.IN_DOUBT and refused.error != CLIENT_NOT_SENT
             )
             result.in_doubt.append((change, refused))
         case Handling.CONVERGED:
-            _complete(change, result, ledger, context, note=refused.message)
+            _complete(change, result, progress, context, note=refused.message)
         case _:
-            result.outcomes.append(_fail(change, refused, ledger, context))
+            result.outcomes.append(_fail(change, refused, progress, context))
 
 
 def _split(
     changes: Chunk,
     refused: Sequence[tuple[Change, Refusal]],
-    ledger: ApplyProgress,
+    progress: ApplyProgress,
     context: ApplyContext,
 ) -> list[Chunk]:
     if not refused:
         return []
     if len(changes) == 1:
-        context.watcher.on_outcomes([_fail(*refused[0], ledger, context)])
+        context.watcher.on_outcomes([_fail(*refused[0], progress, context)])
         return []
     rest = tuple(change for change, _ in refused)
     middle = max(1, len(rest) // 2)
@@ -323,16 +329,16 @@ def _split(
 def _complete(
     change: Change,
     result: RequestResult,
-    ledger: ApplyProgress,
+    progress: ApplyProgress,
     context: ApplyContext,
     note: str = "",
 ) -> None:
-    line = ledger.complete_step(change, context.clock.now(), note=note)
+    line = progress.complete_step(change, context.clock.now(), note=note)
     if is_finished(line):
         result.outcomes.append(line.outcome())
 
 
 def _fail(
-    change: Change, refused: Refusal, ledger: ApplyProgress, context: ApplyContext
+    change: Change, refused: Refusal, progress: ApplyProgress, context: ApplyContext
 ) -> Outcome:
-    return ledger.fail(change, context.clock.now(), OutcomeStatus.FAILED, refused).outcome()
+    return progress.fail(change, context.clock.now(), OutcomeStatus.FAILED, refused).outcome()

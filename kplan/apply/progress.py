@@ -83,12 +83,12 @@ class ApplyProgress:
     @classmethod
     def from_plan(cls, plan: Plan) -> "ApplyProgress":
         """Open a line for every change of the plan's batches."""
-        ledger = cls()
+        progress = cls()
         for batch in plan.batches:
             for change in batch.changes:
-                line = ledger.changes.setdefault(change_key(change), ChangeProgress(change, 0))
+                line = progress.changes.setdefault(change_key(change), ChangeProgress(change, 0))
                 line.steps_left += 1
-        return ledger
+        return progress
 
     def get(self, change: Change) -> ChangeProgress:
         """Return the line of a change."""

@@ -54,7 +54,7 @@ def ask_concurrently(
     return found
 
 
-def wait_until_visible(ledger: ApplyProgress, context: ApplyContext, deadline: float) -> None:
+def wait_until_visible(progress: ApplyProgress, context: ApplyContext, deadline: float) -> None:
     """Ask every live broker for every applied change until all serve it or `visible_s` is over.
 
     The wait ends too when no broker has come nearer to that for `stall_s`. Marks the lines verified
@@ -65,7 +65,7 @@ def wait_until_visible(ledger: ApplyProgress, context: ApplyContext, deadline: f
     """
     applied = [
         line
-        for line in ledger.changes.values()
+        for line in progress.changes.values()
         if line.status is OutcomeStatus.APPLIED and line.steps_left == 0
     ]
     if not applied:

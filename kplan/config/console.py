@@ -189,8 +189,8 @@ def _evaluate_node(
     root: RootModule, node: ast.Node, origin: Origin
 ) -> tuple[Value | _NoValue, list[Diagnostic]]:
     """Evaluate, with every problem that was met on the way."""
-    ledger = root.context.results
-    before = len(ledger.diagnostics)
+    results = root.context.results
+    before = len(results.diagnostics)
     diagnostics: list[Diagnostic] = []
     value: Value | _NoValue = _NO_VALUE
     try:
@@ -200,7 +200,7 @@ def _evaluate_node(
     except RecursionError:
         subject = origin.range(node.start, node.end)
         diagnostics.append(error("KP114", subject, "The expression is nested too deeply."))
-    diagnostics.extend(ledger.diagnostics[before:])
+    diagnostics.extend(results.diagnostics[before:])
     if has_errors(diagnostics):
         value = _NO_VALUE
     return value, diagnostics

@@ -113,12 +113,12 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
     with deep_recursion():
         library = _FleetFolder(folder)
         root = open_root_module(library, inputs, ())
-        ledger, module = root.context.results, root.module
+        results, module = root.context.results, root.module
         module.evaluate_all()
-        ledger.report(_duplicate_blocks(library.blocks))
+        results.report(_duplicate_blocks(library.blocks))
         for each in library.blocks:
-            ledger.report(block_reference_problems(each, module.declarations))
-        reader = _ArgumentReader(module, ledger, folder)
+            results.report(block_reference_problems(each, module.declarations))
+        reader = _ArgumentReader(module, results, folder)
         clusters = [reader.cluster(each) for each in library.blocks_of("cluster")]
         store, spark = library.single_block("store"), library.single_block("spark")
         path = reader.text(store, "path") if store else None
@@ -133,7 +133,7 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
             spark_remote=reader.text(spark, "remote") or "" if spark else "",
             spark_conf=reader.string_map(spark, "conf") if spark else {},
             rules=read_fleet_rules(library.blocks_of, reader, [each.name for each in clusters]),
-            diagnostics=sort_diagnostics(ledger.diagnostics),
+            diagnostics=sort_diagnostics(results.diagnostics),
             sources=root.sources,
         )
 
@@ -241,9 +241,9 @@ def _duplicate_blocks(blocks: list[Declaration]) -> Iterator[Diagnostic]:
 class _ArgumentReader:
     """Evaluates arguments and reports those of a wrong type."""
 
-    def __init__(self, module: Module, ledger: ResultCache, folder: Path) -> None:
+    def __init__(self, module: Module, results: ResultCache, folder: Path) -> None:
         self._module = module
-        self._ledger = ledger
+        self._results = results
         self._folder = folder
 
     def cluster(self, declaration: Declaration) -> FleetCluster:
@@ -252,7 +252,7 @@ class _ArgumentReader:
         if not blocks and "snapshot" not in declaration.arguments:
             detail = f'No connection is configured for cluster "{declaration.name}".'
             hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
-            self._ledger.report([error("KP139", declaration.declared_at, detail, hint=hint)])
+            self._results.report([error("KP139", declaration.declared_at, detail, hint=hint)])
         unnamed, named = read_audit_blocks(self, declaration, self._log_name)
         configuration = self._path(declaration, "configuration")
         own_state = self._path(declaration, "state")
@@ -291,7 +291,7 @@ class _ArgumentReader:
         given = self.text(declaration, name)
         if given is not None and given not in choices:
             detail = f"The {name} is one of: {', '.join(choices)}."
-            self._ledger.report([error("KP139", declaration.value_range(name), detail)])
+            self._results.report([error("KP139", declaration.value_range(name), detail)])
         return given
 
     def catalog(self, declaration: Declaration, form: str | None) -> str:
@@ -303,7 +303,7 @@ class _ArgumentReader:
         elif given and form != _CATALOG_FORMAT:
             detail = f'A catalog needs format = "{_CATALOG_FORMAT}".'
         if detail:
-            self._ledger.report([error("KP139", declaration.value_range("catalog"), detail)])
+            self._results.report([error("KP139", declaration.value_range("catalog"), detail)])
         return given
 
     def strings(self, declaration: Declaration, name: str) -> list[str]:
@@ -318,7 +318,7 @@ class _ArgumentReader:
     ) -> None:
         if not all(isinstance(each, str | int | float) for each in given):
             detail = f"{name} is {what}."
-            self._ledger.report([error("KP139", declaration.value_range(name), detail)])
+            self._results.report([error("KP139", declaration.value_range(name), detail)])
 
     def _path(self, declaration: Declaration, name: str) -> Path | None:
         given = self.text(declaration, name)
@@ -331,7 +331,7 @@ class _ArgumentReader:
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
             return float(value)
         detail = f"{name} is a number of seconds above 0."
-        self._ledger.report([error("KP139", declaration.value_range(name), detail)])
+        self._results.report([error("KP139", declaration.value_range(name), detail)])
         return None
 
     def _time_zone(self, declaration: Declaration, name: str) -> str:
@@ -340,7 +340,7 @@ class _ArgumentReader:
             return ZoneInfo(given).key if given else ""
         except (ZoneInfoNotFoundError, ValueError, OSError):
             detail = f"{name} is the name of a time zone, as Europe/Berlin."
-            self._ledger.report([error("KP139", declaration.value_range(name), detail)])
+            self._results.report([error("KP139", declaration.value_range(name), detail)])
             return ""
 
     def _value_of_type(
@@ -350,7 +350,7 @@ class _ArgumentReader:
         if value is None or isinstance(value, wanted):
             return value
         detail = f"{name} is {what}."
-        self._ledger.report([error("KP139", declaration.value_range(name), detail)])
+        self._results.report([error("KP139", declaration.value_range(name), detail)])
         return None
 
     def _value(self, declaration: Declaration, name: str) -> object:
@@ -366,18 +366,18 @@ class _ArgumentReader:
                 declaration.arguments[name].value, self._module.scope(declaration.origin)
             )
         except EvaluationError as failure:
-            self._ledger.report(failure.diagnostics)
+            self._results.report(failure.diagnostics)
             return None
         return None if is_null(value) else bare(value)
 
     def report(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Say what is wrong."""
-        self._ledger.report(diagnostics)
+        self._results.report(diagnostics)
 
     def _provider(self, declaration: Declaration, block: ast.Block) -> Provider:
         names = {each.name: each for each in block.attributes}
         inner = Declaration("kafka", declaration.origin, block, names)
-        self._ledger.report(label_problems(block, declaration.origin, _PROVIDER_SCHEMA))
+        self._results.report(label_problems(block, declaration.origin, _PROVIDER_SCHEMA))
         values = {name: self._value(inner, name) for name in names}
         secret = frozenset(name for name in names if self._is_secret(inner, name))
         ranges = {name: inner.value_range(name) for name in names}

@@ -104,21 +104,21 @@ def evaluate_configuration(
 ) -> Configuration:
     """Compute everything that an opened folder declares."""
     with deep_recursion():
-        module, ledger = root.module, root.context.results
+        module, results = root.module, root.context.results
         module.evaluate_all()
-        ledger.report(dependency_cycle_problems(root))
-        ledger.attempt(partial(evaluate_state_block, module, ledger))
-        evaluated = evaluate_providers(module, ledger)
-        shown = evaluate_outputs(module, ledger)
+        results.report(dependency_cycle_problems(root))
+        results.attempt(partial(evaluate_state_block, module, results))
+        evaluated = evaluate_providers(module, results)
+        shown = evaluate_outputs(module, results)
         resources = tuple(evaluated_resources(module))
-        ledger.report(duplicate_objects(resources, kinds))
+        results.report(duplicate_objects(resources, kinds))
         lacks_data = root.context.reader is None and _has_data_sources(module)
-        refactored = evaluate_refactorings(module, resources, ledger, lacks_data=lacks_data)
-        judges = evaluate_policies(module, ledger, root.context.kinds)
-        judging = evaluate_policy_settings(module, ledger)
-        requires_signature = _requires_signature(module, ledger)
+        refactored = evaluate_refactorings(module, resources, results, lacks_data=lacks_data)
+        judges = evaluate_policies(module, results, root.context.kinds)
+        judging = evaluate_policy_settings(module, results)
+        requires_signature = _requires_signature(module, results)
     variables = _variable_values(root)
-    deferred, problems = _deferred_data(root, ledger.diagnostics)
+    deferred, problems = _deferred_data(root, results.diagnostics)
     return Configuration(
         merge_shared_objects(resources, kinds),
         evaluated,
@@ -150,19 +150,19 @@ def _deferred_data(
     )
 
 
-def _requires_signature(module: Module, ledger: ResultCache) -> bool:
+def _requires_signature(module: Module, results: ResultCache) -> bool:
     """Whether the `plan` block of the root module asks for signed plans."""
     for child in module.modules():
         for each in child.declarations.plan_settings if child.path else ():
             detail = "What a saved plan must have belongs in the root module."
-            ledger.report([error("KP138", each.declared_at, detail)])
+            results.report([error("KP138", each.declared_at, detail)])
     if not (found := module.declarations.plan_settings):
         return False
     name = "require_signature"
-    value = ledger.attempt(partial(evaluate_argument, module, found[0], name, ""))
+    value = results.attempt(partial(evaluate_argument, module, found[0], name, ""))
     if not isinstance(value, bool | None):
         detail = f'"{name}" is a bool.'
-        ledger.report([error("KP178", found[0].value_range(name), detail)])
+        results.report([error("KP178", found[0].value_range(name), detail)])
     return value is True
 
 

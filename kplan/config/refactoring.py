@@ -72,15 +72,15 @@ class _Move:
 def evaluate_refactorings(
     root: ChildModule,
     resources: Sequence[Resource],
-    ledger: ResultCache,
+    results: ResultCache,
     *,
     lacks_data: bool = False,
 ) -> Refactorings:
-    """Evaluate all refactoring blocks; problems go to the ledger.
+    """Evaluate all refactoring blocks; problems go to the results.
 
     `resources` are those of the configuration that could be evaluated.
     """
-    is_whole = not (lacks_data or any(each.is_error for each in ledger.diagnostics))
+    is_whole = not (lacks_data or any(each.is_error for each in results.diagnostics))
     known = _declared_addresses(root, resources, is_whole=is_whole)
     moves: list[_Move] = []
     removed: list[str] = []
@@ -93,18 +93,18 @@ def evaluate_refactorings(
                 continue  # which was reported when the text was checked
             match found.block.type:
                 case "moved":
-                    moves += ledger.attempt(partial(_evaluate_moved, found, module, known)) or ()
+                    moves += results.attempt(partial(_evaluate_moved, found, module, known)) or ()
                 case "removed":
                     removed += (
-                        ledger.attempt(partial(_evaluate_removed, found, module, known)) or ()
+                        results.attempt(partial(_evaluate_removed, found, module, known)) or ()
                     )
                 case _:
                     imports += (
-                        ledger.attempt(partial(_evaluate_imports, found, module, ledger, known))
+                        results.attempt(partial(_evaluate_imports, found, module, results, known))
                         or ()
                     )
-    ledger.report(_contradictions(moves))
-    ledger.report(_duplicate_imports(imports, {each.address: each.provider for each in resources}))
+    results.report(_contradictions(moves))
+    results.report(_duplicate_imports(imports, {each.address: each.provider for each in resources}))
     return Refactorings(
         tuple((each.old.text, each.new.text) for each in moves), tuple(removed), tuple(imports)
     )
@@ -246,17 +246,17 @@ def _evaluate_removed(
 
 
 def _evaluate_imports(
-    declaration: Declaration, module: ChildModule, ledger: ResultCache, known: _DeclaredAddresses
+    declaration: Declaration, module: ChildModule, results: ResultCache, known: _DeclaredAddresses
 ) -> tuple[ImportBlock, ...]:
     if module.path:
         detail = "Objects are imported in the root module only; a module may be used many times."
         raise EvaluationError([error("KP120", declaration.declared_at, detail)])
     if is_foreign_target(declaration, module):
         return ()
-    ledger.report(_reference_problems(declaration, module))
+    results.report(_reference_problems(declaration, module))
     imports: list[ImportBlock] = []
     for each in evaluate_instances(declaration, module.scope(declaration.origin)).values():
-        one = ledger.attempt(
+        one = results.attempt(
             partial(_evaluate_import, declaration, module.scope(declaration.origin, each), known)
         )
         imports += [] if one is None else [one]

@@ -66,16 +66,16 @@ def find_state_location(
         return StateLocation()
     with deep_recursion():
         root = open_folder(folder, inputs, kinds)
-        ledger, declared = root.context.results, root.module.declarations
+        results, declared = root.context.results, root.module.declarations
         if not declared.state_blocks and not declared.is_incomplete:
             return StateLocation()
         try:
-            location = evaluate_state_block(root.module, ledger)
+            location = evaluate_state_block(root.module, results)
             is_topic = isinstance(location, StateTopic)
-            found = evaluate_providers(root.module, ledger) if is_topic else ()
+            found = evaluate_providers(root.module, results) if is_topic else ()
         except EvaluationError:
             return StateLocation(is_known=False)
-    if has_errors(ledger.diagnostics):
+    if has_errors(results.diagnostics):
         return StateLocation(is_known=False)
     if isinstance(location, StateBucket):
         key = workspace_key(location.key, inputs.workspace)
@@ -85,7 +85,7 @@ def find_state_location(
     return StateLocation(topic=location, providers=found)
 
 
-def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | StateBucket | None:
+def evaluate_state_block(module: Module, results: ResultCache) -> StateTopic | StateBucket | None:
     """Evaluate the state block; None where there is none, or one for a file.
 
     Raises:
@@ -103,7 +103,7 @@ def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | St
             problems.append(error("KP182", found.value_range(name), _SENSITIVE_DETAIL))
         values[name], _ = unmark(bare(value))
     problems += _problems(values, found)
-    ledger.report(problems)
+    results.report(problems)
     if has_errors(problems) or found.is_broken or "backend" not in values:
         raise EvaluationError
     if values["backend"] == "file":

@@ -160,14 +160,14 @@ class ProviderBlock:
 
 
 def evaluate_provider_block(
-    declaration: Declaration, scope: Scope, ledger: ResultCache
+    declaration: Declaration, scope: Scope, results: ResultCache
 ) -> ProviderBlock:
-    """Evaluate alias and instances of a provider block; problems go to the ledger."""
-    alias = ledger.attempt(partial(_evaluate_alias, declaration, scope)) or ""
+    """Evaluate alias and instances of a provider block; problems go to the results."""
+    alias = results.attempt(partial(_evaluate_alias, declaration, scope)) or ""
     return ProviderBlock(
         declaration,
         alias,
-        ledger.attempt(partial(_evaluate_provider_instances, declaration, alias, scope)),
+        results.attempt(partial(_evaluate_provider_instances, declaration, alias, scope)),
     )
 
 

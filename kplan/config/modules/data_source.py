@@ -96,7 +96,7 @@ class DataNode(Deferred):
     """A `data` block as references see it. All of its instances are read together."""
 
     __slots__ = (
-        *("_deferral", "_found", "_kinds", "_ledger", "_module", "_reader", "_waits_for"),
+        *("_deferral", "_found", "_kinds", "_results", "_module", "_reader", "_waits_for"),
         *("kind", "name"),
     )
 
@@ -108,7 +108,7 @@ class DataNode(Deferred):
         waits_for: tuple[str, ...] = (),
     ) -> None:
         self._module = module
-        self._ledger = run.results
+        self._results = run.results
         self._found = declaration
         self._kinds = run.kinds
         self._reader = run.reader
@@ -146,14 +146,14 @@ class DataNode(Deferred):
             if failure.is_unknown:
                 lost.append(failure)
             else:
-                self._ledger.report(failure.diagnostics)
+                self._results.report(failure.diagnostics)
             return None
 
     def instances(self) -> Instances:
         """Evaluate the keys of the instances, with their `each` and `count`."""
         key = (self._module.path, "data", self.kind, self.name)
         scope = self._module.scope(self._found.origin)
-        return self._ledger.get_or_compute(
+        return self._results.get_or_compute(
             key, self._result_name, partial(evaluate_instances, self._found, scope)
         )
 
@@ -165,7 +165,7 @@ class DataNode(Deferred):
     def instance(self, key: InstanceKey) -> dict[str, Value]:
         """Return the data of one instance; raises `EvaluationError`."""
         name = (self._module.path, "data", self.kind, self.name, key)
-        return self._ledger.get_or_compute(
+        return self._results.get_or_compute(
             name, partial(self._result_name, key), partial(self._instance, key)
         )
 
@@ -197,7 +197,7 @@ class DataNode(Deferred):
     def _query(self, key: InstanceKey) -> DataQuery:
         """Compute the arguments of an instance once."""
         name = (self._module.path, "data", self.kind, self.name, key, "arguments")
-        return self._ledger.get_or_compute(
+        return self._results.get_or_compute(
             name, partial(self._result_name, key), partial(self._arguments, key)
         )
 
@@ -256,7 +256,7 @@ class DataNode(Deferred):
 
     def _names(self, provider: str) -> list[Identity]:
         """Name the topics of all instances on one cluster: they are read in one go."""
-        found = (self._ledger.attempt(partial(self._query, key)) for key in self.instances())
+        found = (self._results.attempt(partial(self._query, key)) for key in self.instances())
         names = {str(each[1].get("name") or "") for each in found if each and each[0] == provider}
         return [Identity(name) for name in sorted(names) if name]
 

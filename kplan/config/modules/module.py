@@ -126,10 +126,10 @@ class Module:
     # ---- everything
 
     def evaluate_all(self) -> None:
-        """Compute all there is; every problem ends up in the ledger."""
-        ledger = self._context.results
-        ledger.report(static_problems(self.declarations, self._context.kinds, self.path))
-        ledger.report(ephemeral_problems(self.declarations, is_root=not self.path))
+        """Compute all there is; every problem ends up in the results."""
+        results = self._context.results
+        results.report(static_problems(self.declarations, self._context.kinds, self.path))
+        results.report(ephemeral_problems(self.declarations, is_root=not self.path))
         lost: dict[str, SourceRange] = {}
         for name in self.declarations.variables:
             self._attempt(partial(self.variable, name), {})
@@ -142,12 +142,12 @@ class Module:
             self._call_node(name).evaluate_all()
         for name, declared in self.declarations.outputs.items():
             self._attempt(partial(self.output, name), lost, f"output.{name}", declared)
-            is_secret = ledger.attempt(partial(self.is_sensitive_output, name)) is True
+            is_secret = results.attempt(partial(self.is_sensitive_output, name)) is True
             if self._context.deferral and not self.path:
                 self._context.deferral.set_sensitive(name, is_sensitive=is_secret)
         for check in self.declarations.checks.values():
-            ledger.report(failed_conditions(check.block, ASSERTION, self.scope(check.origin)))
-        ledger.report(left_out_warning(lost))
+            results.report(failed_conditions(check.block, ASSERTION, self.scope(check.origin)))
+        results.report(left_out_warning(lost))
 
     def _evaluate_blocks(self, lost: dict[str, SourceRange]) -> None:
         for each in self.foreign.computed_names():

@@ -55,38 +55,38 @@ class ChildModule(EnclosingModule, Protocol):
 class ModuleCallNode(Deferred):
     """A module block as references see it. Outputs are computed one by one."""
 
-    __slots__ = ("_found", "_ledger", "_make", "_module")
+    __slots__ = ("_found", "_make", "_module", "_results")
 
     def __init__(
         self,
         module: EnclosingModule,
-        ledger: ResultCache,
+        results: ResultCache,
         declaration: Declaration,
         make: Callable[[Repetition, InstanceKey], ChildModule],
     ) -> None:
         self._module = module
-        self._ledger = ledger
+        self._results = results
         self._found = declaration
         self._make = make
 
     def evaluate_all(self) -> None:
         """Compute every instance; an error in one does not hide the others."""
-        for key in self._ledger.attempt(self.instances) or ():
-            child = self._ledger.attempt(partial(self.instance, key))
+        for key in self._results.attempt(self.instances) or ():
+            child = self._results.attempt(partial(self.instance, key))
             if child is not None:
                 child.evaluate_all()
 
     def resources(self) -> Iterator[ResourceNode]:
         """List the resource blocks in all instances."""
-        for key in self._ledger.attempt(self.instances) or ():
-            child = self._ledger.attempt(partial(self.instance, key))
+        for key in self._results.attempt(self.instances) or ():
+            child = self._results.attempt(partial(self.instance, key))
             if child is not None:
                 yield from child.resources()
 
     def modules(self) -> Iterator[ChildModule]:
         """List all instances and the modules they call."""
-        for key in self._ledger.attempt(self.instances) or ():
-            child = self._ledger.attempt(partial(self.instance, key))
+        for key in self._results.attempt(self.instances) or ():
+            child = self._results.attempt(partial(self.instance, key))
             if child is not None:
                 yield from child.modules()
 
@@ -95,7 +95,7 @@ class ModuleCallNode(Deferred):
         if self._found.is_broken:
             raise EvaluationError
         key = (self._module.path, "module", self._found.name)
-        return self._ledger.get_or_compute(key, self._result_name, self._instances)
+        return self._results.get_or_compute(key, self._result_name, self._instances)
 
     def _instances(self) -> Instances:
         return evaluate_instances(self._found, self._module.scope(self._found.origin))
@@ -108,7 +108,7 @@ class ModuleCallNode(Deferred):
         """Make one instance; raises `EvaluationError`."""
         make = partial(self._make, self.instances()[key], key)
         name = (self._module.path, "module", self._found.name, key)
-        return self._ledger.get_or_compute(name, partial(self._result_name, key), make)
+        return self._results.get_or_compute(name, partial(self._result_name, key), make)
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
         """Return an output of the only instance."""

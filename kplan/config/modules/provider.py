@@ -35,16 +35,16 @@ class Provider:
     folder: Path | None = None
 
 
-def evaluate_providers(module: Module, ledger: ResultCache) -> tuple[Provider, ...]:
+def evaluate_providers(module: Module, results: ResultCache) -> tuple[Provider, ...]:
     """Evaluate the provider blocks of the root module; an argument that fails is left out."""
     blocks = module.provider_blocks()
-    ledger.report(_duplicate_aliases(blocks))
+    results.report(_duplicate_aliases(blocks))
     return tuple(
         _evaluate_provider(
             block,
             block.key(instance),
             module.scope(block.declaration.origin, each),
-            ledger,
+            results,
         )
         for block in blocks
         for instance, each in (block.instances or {}).items()
@@ -52,7 +52,7 @@ def evaluate_providers(module: Module, ledger: ResultCache) -> tuple[Provider, .
 
 
 def _evaluate_provider(
-    block: ProviderBlock, key: str, scope: Scope, ledger: ResultCache
+    block: ProviderBlock, key: str, scope: Scope, results: ResultCache
 ) -> Provider:
     arguments: dict[str, object] = {}
     sensitive: set[str] = set()
@@ -63,11 +63,11 @@ def _evaluate_provider(
             value = evaluate(attribute.value, scope)
         except EvaluationError as failure:
             if failure.is_unknown:
-                ledger.report(
+                results.report(
                     [left_out_argument(block.declaration, name, failure.diagnostics[0].hint)]
                 )
                 continue
-            ledger.report(failure.diagnostics or _data_source_error(block, name, ledger))
+            results.report(failure.diagnostics or _data_source_error(block, name, results))
             continue
         if has_sensitive(value):
             sensitive.add(name)
@@ -82,10 +82,10 @@ def _evaluate_provider(
 
 
 def _data_source_error(
-    block: ProviderBlock, name: str, ledger: ResultCache
+    block: ProviderBlock, name: str, results: ResultCache
 ) -> Iterator[Diagnostic]:
     """Say that an argument waits for a cluster that nothing can be asked before it is known."""
-    if not has_errors(ledger.diagnostics):
+    if not has_errors(results.diagnostics):
         detail = f'"{name}" depends on a data source, which is read over a connection itself.'
         yield error("KP167", block.declaration.value_range(name), detail, hint="Use a variable.")
 

@@ -58,18 +58,18 @@ class EnclosingModule(Protocol):
 class ResourceNode(Deferred):
     """A resource block as references see it, and its instances."""
 
-    __slots__ = ("_deferral", "_found", "_ledger", "_module", "_plan", "kind", "name")
+    __slots__ = ("_deferral", "_found", "_module", "_plan", "_results", "kind", "name")
 
     def __init__(
         self,
         module: EnclosingModule,
-        ledger: ResultCache,
+        results: ResultCache,
         plan: ResourceBlock,
         deferral: Deferral | None = None,
     ) -> None:
         self._deferral = deferral
         self._module = module
-        self._ledger = ledger
+        self._results = results
         self._plan = plan
         self._found = plan.declaration
         kind, name = self._found.block.labels
@@ -78,7 +78,7 @@ class ResourceNode(Deferred):
 
     def evaluate_all(self) -> None:
         """Compute every instance; an error in one does not hide the others."""
-        keys = self._ledger.attempt(self.instances)
+        keys = self._results.attempt(self.instances)
         for key in keys or ():
             try:
                 self.instance(key)
@@ -86,12 +86,12 @@ class ResourceNode(Deferred):
                 if self._deferral is not None and is_only_deferred(failure):
                     self._deferral.resources[self._result_name(key).label] = failure.diagnostics
                 else:
-                    self._ledger.report(failure.diagnostics)
+                    self._results.report(failure.diagnostics)
 
     def instances(self) -> Instances:
         """Evaluate the keys of the instances, with their `each` and `count`."""
         key = (self._module.path, self.kind, self.name)
-        return self._ledger.get_or_compute(key, self._result_name, self._instances)
+        return self._results.get_or_compute(key, self._result_name, self._instances)
 
     def _instances(self) -> Instances:
         return evaluate_instances(self._found, self._module.scope(self._found.origin))
@@ -103,7 +103,7 @@ class ResourceNode(Deferred):
     def instance(self, key: InstanceKey) -> Resource:
         """Compute one instance; raises `EvaluationError`."""
         name = (self._module.path, self.kind, self.name, key)
-        return self._ledger.get_or_compute(
+        return self._results.get_or_compute(
             name, partial(self._result_name, key), partial(self._instance, key)
         )
 
@@ -114,7 +114,7 @@ class ResourceNode(Deferred):
         if rules is not None and (diagnostics := failed_conditions(rules, PRECONDITION, scope)):
             raise EvaluationError(replace(each, address=address) for each in diagnostics)
         resource, warnings = decode_resource(self._plan, address, scope)
-        self._ledger.report(warnings)
+        self._results.report(warnings)
         if provider := self._module.connection(self._found, scope):
             resource = replace(resource, provider=provider)
         if rules is not None:
@@ -125,7 +125,7 @@ class ResourceNode(Deferred):
             diagnostics = failed_conditions(
                 rules, POSTCONDITION, self._module.scope(self._found.origin, own)
             )
-            self._ledger.report(replace(each, address=address) for each in diagnostics)
+            self._results.report(replace(each, address=address) for each in diagnostics)
         return resource
 
     def _value(self, key: InstanceKey) -> dict[str, Value]:

@@ -42,7 +42,7 @@ class RootModule:
     """The root module with its inputs.
 
     `given` are the values of its variables. `problems` are those of reading; they are in the run's
-    ledger too, where those of evaluation join them.
+    results too, where those of evaluation join them.
     """
 
     module: Module
@@ -91,18 +91,18 @@ def open_root_module(
 ) -> RootModule:
     """Begin with the root folder of a library."""
     folder, found = library.root, library.declarations(".")
-    ledger = ResultCache(list(found.diagnostics))
+    results = ResultCache(list(found.diagnostics))
     rounds = IterationLimit()
     within = inputs.trust.repository if inputs.trust else None
     files = FileAccess(folder, kplan_folders(), within)
     host = TemplateHost(files, FUNCTIONS, iterations=rounds)
     given, value_files = collect_input_values(folder, inputs, found.variables, host)
-    ledger.report(value_files.diagnostics)
+    results.report(value_files.diagnostics)
     run = EvaluationContext(
         kinds={kind.name: kind for kind in kinds},
         functions=FUNCTIONS,
         host=host,
-        results=ledger,
+        results=results,
         folders=library,
         sizes=SizeCounter(),
         iterations=rounds,
@@ -112,7 +112,7 @@ def open_root_module(
         foreign=inputs.foreign,
     )
     module = Module(run, found, ModulePlace(), given)
-    return RootModule(module, run, given, tuple(ledger.diagnostics), value_files.sources)
+    return RootModule(module, run, given, tuple(results.diagnostics), value_files.sources)
 
 
 def kplan_folders() -> tuple[Path, ...]:
@@ -131,7 +131,7 @@ class Output:
     declared_at: SourceRange
 
 
-def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
+def evaluate_outputs(module: Module, results: ResultCache) -> tuple[Output, ...]:
     """Return the outputs that have a value, by name; sensitive values must be marked."""
     found: list[Output] = []
     for name in sorted(module.declarations.outputs):
@@ -142,11 +142,11 @@ def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
         except EvaluationError:
             continue
         if has_sensitive(value) and not is_sensitive:
-            if _is_reported(declaration.value_range("value"), ledger):
+            if _is_reported(declaration.value_range("value"), results):
                 continue
             detail = f'The output "{name}" holds a sensitive value and is not marked sensitive.'
             hint = "Add sensitive = true, or use nonsensitive() if it is not secret."
-            ledger.report([error("KP177", declaration.declared_at, detail, hint=hint)])
+            results.report([error("KP177", declaration.declared_at, detail, hint=hint)])
             continue
         plain = bare(value)
         found.append(
@@ -158,14 +158,14 @@ def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
     return tuple(found)
 
 
-def _is_reported(place: SourceRange, ledger: ResultCache) -> bool:
+def _is_reported(place: SourceRange, results: ResultCache) -> bool:
     """Whether it was reported already that an ephemeral value is there."""
     return any(
         each.code == "KP148"
         and each.subject is not None
         and each.subject.file == place.file
         and place.line <= each.subject.line <= place.end_line
-        for each in ledger.diagnostics
+        for each in results.diagnostics
     )
 
 

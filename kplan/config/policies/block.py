@@ -280,44 +280,44 @@ class PolicyFolder:
 
 
 def evaluate_policies(
-    module: Module, ledger: ResultCache, kinds: Mapping[str, ResourceKind], source: str = ""
+    module: Module, results: ResultCache, kinds: Mapping[str, ResourceKind], source: str = ""
 ) -> tuple[Policy, ...]:
     """Compute the policy blocks of a module and of those it calls, in order of their text."""
     found: list[Policy] = []
     converted = FactCache()
     for child in module.modules():
         declared = child.declarations
-        ledger.report(policy_problems(declared, kinds))
+        results.report(policy_problems(declared, kinds))
         for block in declared.policies.values():
             if not block.is_broken:
                 scope = child.scope(block.origin)
-                each = ledger.attempt(
+                each = results.attempt(
                     partial(evaluate_policy, block, scope, kinds, source, converted)
                 )
                 found += [] if each is None else [each]
         if child.path and declared.policy_settings:
             detail = "Settings of the whole plan belong in the root module."
-            ledger.report([error("KP138", declared.policy_settings[0].declared_at, detail)])
+            results.report([error("KP138", declared.policy_settings[0].declared_at, detail)])
     return tuple(found)
 
 
-def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySettings:
+def evaluate_policy_settings(module: Module, results: ResultCache) -> PolicySettings:
     """Compute the `policies` block of the root module."""
     if not module.declarations.policy_settings:
         return PolicySettings()
     found = module.declarations.policy_settings[0]
     read = partial(evaluate_argument, module, found)
-    paths = ledger.attempt(partial(read, "paths", "list(string)"))
-    mode = ledger.attempt(partial(read, "mode", "string"))
-    settings = ledger.attempt(partial(read, "settings", ""))
-    allow_as = ledger.attempt(partial(read, "allow_as", "bool"))
+    paths = results.attempt(partial(read, "paths", "list(string)"))
+    mode = results.attempt(partial(read, "mode", "string"))
+    settings = results.attempt(partial(read, "settings", ""))
+    allow_as = results.attempt(partial(read, "allow_as", "bool"))
     if mode is not None and mode not in POLICY_MODES:
         each, whole = POLICY_MODES
         detail = f'The mode is "{each}" (each change by itself) or "{whole}" (all or none).'
-        ledger.report([error("KP137", found.value_range("mode"), detail)])
+        results.report([error("KP137", found.value_range("mode"), detail)])
     if settings is not None and not isinstance(settings, dict):
         detail = "Settings must be an object; every Python policy receives it."
-        ledger.report([error("KP137", found.value_range("settings"), detail)])
+        results.report([error("KP137", found.value_range("settings"), detail)])
         settings = None
     plain = to_json_value(bare(settings)) if settings is not None else {}
     return PolicySettings(
@@ -356,11 +356,11 @@ def load_policy_folder(folder: Path, kinds: Sequence[ResourceKind], shown: str) 
     """
     with deep_recursion():
         root = open_folder(folder, Inputs(), kinds, shown)
-        module, ledger = root.module, root.context.results
+        module, results = root.module, root.context.results
         module.evaluate_all()
-        found = evaluate_policies(module, ledger, root.context.kinds, shown)
+        found = evaluate_policies(module, results, root.context.kinds, shown)
         if module.declarations.resources:
             first = next(iter(module.declarations.resources.values()))
             detail = "A folder of policies declares no resources; they would never be planned."
-            ledger.report([error("KP137", first.declared_at, detail)])
-    return PolicyFolder(found, sort_diagnostics(ledger.diagnostics), root.sources)
+            results.report([error("KP137", first.declared_at, detail)])
+    return PolicyFolder(found, sort_diagnostics(results.diagnostics), root.sources)

@@ -90,27 +90,27 @@ def read_policy_test_file(path: Path, name: str, module: Module) -> PolicyTestFi
     if isinstance(text, Diagnostic):
         return PolicyTestFile(name, diagnostics=[text])
     found = PolicyTestFile(name, text)
-    ledger = ResultCache(found.diagnostics)
+    results = ResultCache(found.diagnostics)
     with deep_recursion():
         parsed = parse_file(Source(name, text))
-        ledger.report(parsed.diagnostics)
+        results.report(parsed.diagnostics)
         for item in parsed.items:
             if not item.is_broken:
-                _add_item(found, item, module, ledger)
+                _add_item(found, item, module, results)
     return found
 
 
-def _add_item(file: PolicyTestFile, item: ast.Item, module: Module, ledger: ResultCache) -> None:
+def _add_item(file: PolicyTestFile, item: ast.Item, module: Module, results: ResultCache) -> None:
     content, origin = item.content, item.origin
     if isinstance(content, ast.Attribute) or content.type not in _SCHEMAS:
         detail = f"A file of policy tests holds {' and '.join(_SCHEMAS)} blocks."
         name = content.name if isinstance(content, ast.Attribute) else content.type
         subject = origin.range(content.start, content.start + len(name))
-        ledger.report([error("KP120", subject, detail, hint=suggestion(name, _SCHEMAS))])
+        results.report([error("KP120", subject, detail, hint=suggestion(name, _SCHEMAS))])
         return
     shape = _SCHEMAS[content.type]
     problems = [*label_problems(content, origin, shape), *body_problems(content, origin, shape)]
-    ledger.report(problems)
+    results.report(problems)
     if problems:
         return
     if content.type == "cluster":
@@ -118,7 +118,7 @@ def _add_item(file: PolicyTestFile, item: ast.Item, module: Module, ledger: Resu
         blocks = tuple(content.blocks)
         file.cluster = ClusterBlock(origin, given.get("brokers"), blocks, given.get("platform"))
         return
-    made = ledger.attempt(partial(_evaluate_case, content, origin, module))
+    made = results.attempt(partial(_evaluate_case, content, origin, module))
     file.cases += [] if made is None else [made]
 
 

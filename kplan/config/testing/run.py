@@ -238,18 +238,18 @@ def evaluate_cluster_block(root: RootModule, fixture: ClusterBlock | None) -> Cl
     kinds = root.context.kinds
     items = [ast.Item(fixture.origin, each) for each in fixture.resources]
     found = collect_declarations(items, KnownKinds(tuple(kinds)), has_lost=False)
-    ledger = ResultCache(list(found.diagnostics))
+    results = ResultCache(list(found.diagnostics))
     with deep_recursion():
-        blocks = ledger.attempt(root.fresh_copy().module.provider_blocks) or ()
+        blocks = results.attempt(root.fresh_copy().module.provider_blocks) or ()
         place = ModulePlace(connections=root_connections(blocks))
-        module = Module(replace(root.context, results=ledger), found, place, {})
-        brokers = ledger.attempt(lambda: _evaluate_broker_count(root, fixture))
-        platform = ledger.attempt(lambda: _evaluate_platform(root, fixture)) or ""
+        module = Module(replace(root.context, results=results), found, place, {})
+        brokers = results.attempt(lambda: _evaluate_broker_count(root, fixture))
+        platform = results.attempt(lambda: _evaluate_platform(root, fixture)) or ""
         module.evaluate_all()
         resources = tuple(evaluated_resources(module))
-    ledger.report(duplicate_objects(resources, list(kinds.values())))
+    results.report(duplicate_objects(resources, list(kinds.values())))
     resources = merge_shared_objects(resources, list(kinds.values()))
-    problems = tuple(ledger.diagnostics)
+    problems = tuple(results.diagnostics)
     return ClusterObjects(resources, brokers or DEFAULT_BROKERS, problems, platform)
 
 

@@ -49,14 +49,14 @@ def _wait_for_cluster(
 ) -> tuple[OwnedObject, ...]:
     """Wait for the objects of one cluster, and give those that every broker serves."""
     lines = {(each.address.kind, each.identity): each for each in waiting}
-    ledger = ApplyProgress(
+    progress = ApplyProgress(
         {key: ChangeProgress(pending_change(each), 0) for key, each in lines.items()}
     )
-    wait_until_visible(ledger, context, until)
+    wait_until_visible(progress, context, until)
     return tuple(
-        replace(each, is_pending=False, uid=ledger.changes[key].uid or each.uid)
+        replace(each, is_pending=False, uid=progress.changes[key].uid or each.uid)
         for key, each in lines.items()
-        if ledger.changes[key].is_verified
+        if progress.changes[key].is_verified
     )
 
 
