@@ -246,13 +246,12 @@ class Plan:
 
     `changes` holds every owned or declared object once, NO_OP included, in display order.
     `is_complete` is False when targets or unread kinds narrowed the plan, or with `is_resumed`,
-    which finishes an interrupted apply. `digest` identifies the plan for its approval, `checksum`
-    is its short form. `cluster` says what the cluster is; where there are others than that of the
-    connection without alias, `clusters` says so of each by key.
+    which finishes an interrupted apply. `is_destroy`: all that is owned was to go. `digest`
+    identifies the plan for its approval, `checksum` is its short form. `cluster` says what the
+    cluster is; with others than that of the connection without alias, `clusters` says so by key.
     `violations` is what policies said; what they refuse is among the changes, not in the batches.
-    `access` says who gains and loses what, None where no ACL changes.
-    `moves` sums up what moves of replicas mean for each broker. `policy_sources` are the places
-    of the policies that evaluated the plan, beside those written in the configuration;
+    `access` says who gains and loses what, None where no ACL changes. `moves` sums up what moves
+    of replicas mean for each broker. `policy_sources` are those beside the configuration's own;
     `policy_principal` is the principal they evaluated it for where that is not the one connected.
     `replay` compares it with logged requests. `stale_count` changes of a saved plan are left out.
     """
@@ -277,6 +276,7 @@ class Plan:
     policy_principal: str = ""
     replay: Replay | None = None
     is_resumed: bool = False
+    is_destroy: bool = False
     stale_count: int = 0
 
     @property

@@ -204,6 +204,7 @@ def plan_changes(
         cluster=request.cluster,
         created_at=request.created_at,
         clusters=request.clusters,
+        is_destroy=request.is_destroy,
     )
 
 

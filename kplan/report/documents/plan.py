@@ -50,6 +50,7 @@ from kplan.report.documents.policy import policy_blocks
 from kplan.report.documents.tally import plan_tallies
 
 NO_CHANGES = "No changes. Your infrastructure matches the configuration."
+_NOTHING_TO_DESTROY = "No changes. No objects need to be destroyed."
 _MAX_NAMES = 20
 _MAX_DRIFT = 20
 _SWAP = "create replacement and then destroy"
@@ -230,7 +231,7 @@ def _verdict(plan: Plan) -> Line:
         return line(strong_span("Nothing to do for what could be read."))
     if plan.stale_count:
         return line(strong_span("No changes. All changes of the saved plan are stale."))
-    return line(strong_span(NO_CHANGES))
+    return line(strong_span(_NOTHING_TO_DESTROY if plan.is_destroy else NO_CHANGES))
 
 
 def _kplan_line(plan: Plan) -> Line:

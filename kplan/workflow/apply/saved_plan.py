@@ -334,7 +334,7 @@ def _same_options(plan: Plan, options: PlanOptions) -> PlanOptions:
     """Make the plan of a saved plan's objects."""
     return replace(
         keep_replacements(options, plan.changes),
-        is_destroy=any(each.reason is Reason.DESTROY for each in plan.changes),
+        is_destroy=plan.is_destroy or any(each.reason is Reason.DESTROY for each in plan.changes),
         only=None if plan.is_complete else frozenset(each.key for each in plan.changes),
     )
 

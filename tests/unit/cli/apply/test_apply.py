@@ -48,6 +48,34 @@ def test_destroy_asks_in_other_words_and_deletes_what_is_owned(
     assert "Input is disabled" in desk.run_failing("destroy", "-input=false")
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("destroy", "-auto-approve"),
+        ("plan", "-destroy"),
+        ("apply", "-destroy", "-auto-approve"),
+        ("destroy", "-auto-approve", "-target=kafka_topic.nope"),
+    ],
+)
+def test_nothing_to_destroy_is_said_as_such(desk: MemoryCommand, args: tuple[str, ...]) -> None:
+    """The configuration may declare a lot that the cluster does not have."""
+    desk.run("apply", "-auto-approve")
+    desk.run("destroy", "-auto-approve")
+    told = desk.run(*args)
+    assert "No changes. No objects need to be destroyed.\n" in told
+    assert "matches the configuration" not in told
+
+
+def test_a_saved_plan_with_nothing_to_destroy_says_so_when_it_is_shown(
+    desk: MemoryCommand,
+) -> None:
+    desk.run("apply", "-auto-approve")
+    desk.run("destroy", "-auto-approve")
+    desk.run("plan", "-destroy", "-out=p.kplan")
+    for args in (("show", "p.kplan"), ("apply", "p.kplan")):
+        assert "No changes. No objects need to be destroyed.\n" in desk.run(*args)
+
+
 def test_a_saved_plan_asks_nobody(desk: MemoryCommand) -> None:
     desk.run("plan", "-out=p.kplan")
     assert "Apply complete!" in desk.run("apply", "p.kplan")
