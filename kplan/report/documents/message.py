@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
@@ -45,7 +46,7 @@ def plan_messages(plan: Plan, at: str) -> Iterator[StreamMessage]:
     )
     yield from drift_messages(plan.drift, at, declared)
     for each in plan.changes:
-        if each.action is not Action.NO_OP or each.reason.is_import:
+        if each.is_counted:
             said = f"{each.address}: Plan to {_action_word(each)}"
             yield stream_message("planned_change", said, at, change=_change_data(each, declared))
     replaced = plan.count(Action.REPLACE)
@@ -78,14 +79,15 @@ def plan_message(plan: Plan, at: str) -> StreamMessage:
 
 
 def _action_word(change: Change) -> str:
-    is_only_imported = change.action is Action.NO_OP and change.reason.is_import
-    return "import" if is_only_imported else _WORDS[change.action][0]
+    if change.action is Action.NO_OP and change.is_counted:
+        return "import" if change.reason.is_import else "move"
+    return _WORDS[change.action][0]
 
 
 def start_message(change: Change, at: str) -> StreamMessage:
     """Return that a change is being sent."""
     action, begun, _ = _WORDS[change.action]
-    hook: Data = {"resource": _resource_data(change), "action": action}
+    hook: Data = {"resource": _resource_data(change.address), "action": action}
     return stream_message("apply_start", f"{change.address}: {begun}", at, hook=hook)
 
 
@@ -104,7 +106,7 @@ def _completion_message(outcome: Outcome, at: str) -> StreamMessage:
     action, _, done = _WORDS[change.action]
     seconds = outcome.elapsed_ms // 1000
     hook: Data = {
-        "resource": _resource_data(change),
+        "resource": _resource_data(change.address),
         "action": action,
         "elapsed_seconds": seconds,
     }
@@ -203,9 +205,11 @@ def _refusal_data(refused: Refusal) -> Data:
 
 def _change_data(change: Change, declared: frozenset[str]) -> Data:
     found: dict[str, Data] = {
-        "resource": _resource_data(change),
+        "resource": _resource_data(change.address),
         "action": _action_word(change),
     }
+    if change.previous is not None:
+        found["previous_resource"] = _resource_data(change.previous)
     if change.reason.is_import:
         found["importing"] = {"id": str(change.identity)}
     if reason := action_reason(change, declared):
@@ -213,8 +217,7 @@ def _change_data(change: Change, declared: frozenset[str]) -> Data:
     return found
 
 
-def _resource_data(change: Change) -> Data:
-    address = change.address
+def _resource_data(address: Address) -> Data:
     return {
         "addr": str(address),
         "module": module_address(address.module),

@@ -10,11 +10,13 @@ from kplan.cluster.errors import ERRORS, client_refusal, refusal
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, Plan
+from kplan.model.resource import ImportBlock
 from kplan.model.state import OutputValue
 from kplan.report import views
 from kplan.report.document import Mark
 from kplan.report.documents.outcome import applied_blocks, outcome_hint, outcomes_document
 from kplan.report.format import PLAIN_STYLE, TextStyle
+from tests.document_schemas import faults
 from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
 AT = "2026-11-21T14:44:18.283282Z"
@@ -322,6 +324,45 @@ def test_a_stream_begins_with_the_version_and_tells_the_plan() -> None:
     assert (made["module"], made["resource"]) == ("module.a", 'kafka_topic.new["x"]')
     assert made["resource_key"] == "x"
     assert found[5]["outputs"] == {"o": {"sensitive": False, "action": "create"}}
+
+
+def test_a_stream_tells_what_is_moved_and_imported() -> None:
+    """The names of actions are Terraform's, and so is the number of imports (measured on 1.11)."""
+    block = resource("kafka_topic.asked", topic("imported"))
+    asked = ImportBlock(block.address, block.identity, block.declared_at)
+    plan = make_plan(
+        [
+            resource("kafka_topic.new", topic("moved")),
+            resource("kafka_topic.also", topic("changed", partitions=6)),
+            block,
+        ],
+        state(
+            owned("kafka_topic.old", topic("moved"), "1"),
+            owned("kafka_topic.was", topic("changed"), "2"),
+        ),
+        snapshot([(topic("moved"), "1"), (topic("changed"), "2"), (topic("imported"), "3")]),
+        moved=(("kafka_topic.old", "kafka_topic.new"), ("kafka_topic.was", "kafka_topic.also")),
+        imports=(asked,),
+    )
+    found = messages(views.plan_stream(plan, AT))
+    told = {
+        each["change"]["resource"]["addr"]: (
+            each["@message"].partition(": ")[2],
+            each["change"]["action"],
+            each["change"].get("previous_resource", {}).get("addr"),
+            each["change"].get("importing", {}).get("id"),
+        )
+        for each in found
+        if each["type"] == "planned_change"
+    }
+    assert told == {
+        "kafka_topic.new": ("Plan to move", "move", "kafka_topic.old", None),
+        "kafka_topic.also": ("Plan to update", "update", "kafka_topic.was", None),
+        "kafka_topic.asked": ("Plan to import", "import", None, "imported"),
+    }
+    (counts,) = (each for each in found if each["type"] == "change_summary")
+    assert counts["@message"] == "Plan: 1 to import, 0 to add, 1 to change, 0 to destroy."
+    assert [fault for each in found for fault in faults("stream", each)] == []
 
 
 def test_the_stream_of_a_plan_can_hold_the_whole_plan() -> None:
