@@ -28,6 +28,7 @@ Addresses = Annotated[
     ("kplan state list", "List every resource."),
     ("kplan state list kafka_topic.events", "List the resources of one block."),
     ("kplan state list module.topics", "List the resources in a module."),
+    ("kplan state list -id=shop.orders", "Find the resource that owns an object of the cluster."),
 )
 def list_(
     session: Session,
@@ -37,6 +38,10 @@ def list_(
         list[str] | None,
         typer.Argument(metavar="ADDRESS", help="List only these resources, blocks or modules."),
     ] = None,
+    *,
+    id_: Annotated[
+        str, typer.Option("--id", metavar="ID", help="List only resources with this id.")
+    ] = "",
 ) -> int:
     """List the resources in the state.
 
@@ -49,6 +54,7 @@ def list_(
     project = build_project(session, states, inputs)
     owned = list_owned_objects(project, tuple(addresses or ()))
     owned = owned if addresses else at_every_address(owned)
+    owned = tuple(each for each in owned if id_ in {"", str(each.identity)})
     session.terminal.write_stdout(state_list_text(owned))
     if (journal := project.store.read_journal()) is not None:
         session.terminal.write_stderr(
@@ -82,6 +88,7 @@ def show(
 @verb(
     ("kplan state mv kafka_topic.a kafka_topic.b", "Follow a rename in the configuration."),
     ("kplan state mv module.topics module.events", "Move all that is in a module."),
+    ("kplan state mv -dry-run kafka_topic.a kafka_topic.b", "Only show what would be moved."),
 )
 def mv(
     session: Session,
@@ -94,21 +101,31 @@ def mv(
     target: Annotated[str, typer.Argument(metavar="NEW", help="The new address.")],
     inputs: InputOptions,
     states: StateOptions,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be moved.")
+    ] = False,
 ) -> int:
     """Move a resource or a module to another address in the state.
 
     Instances keep their keys, and all of them move or none. The cluster is not changed.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.state.move import move_objects  # noqa: PLC0415
+    from kplan.workflow.state.move import move_objects, preview_moves  # noqa: PLC0415
 
     with show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "state mv", states, progress)
         project = wiring.build_project(session, states, inputs)
-        done = move_objects(project, source, target, ports)
-    lines = [f"Moved {old} to {new}." for old, new in done.addresses]
-    count = f"Successfully moved {done.object_count:,} object(s)."
-    session.terminal.write_stdout("\n".join((*lines, count)))
+        done = (
+            preview_moves(project, source, target)
+            if dry_run
+            else move_objects(project, source, target, ports)
+        )
+    prefix = "Would move" if dry_run else "Moved"
+    lines = [f"{prefix} {old} to {new}." for old, new in done.addresses]
+    if not dry_run:
+        lines.append(f"Successfully moved {done.object_count:,} object(s).")
+    session.terminal.write_stdout("\n".join(lines))
     return ExitCode.DONE
 
 

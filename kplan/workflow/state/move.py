@@ -7,9 +7,10 @@ from dataclasses import replace
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
-from kplan.model.state import OwnedObject
+from kplan.model.state import OwnedObject, State
 from kplan.plan.move import follow_moves
 from kplan.plan.request import address_names
+from kplan.workflow.open_project import check_no_journal, read_or_create_state
 from kplan.workflow.ports import Ports, Project
 from kplan.workflow.state.state import (
     LIST_HINT,
@@ -39,11 +40,25 @@ def move_objects(project: Project, source: str, target: str, ports: Ports) -> St
 
     """
     with open_state(project, ports) as state:
-        old, new = parse_address(source), parse_address(target)
-        held = [at for each in state.owned.values() for at in each.addresses]
-        moves = _plan_moves(held, old, new)
+        moves = _moved_addresses(state, source, target)
         owned = owned_by_address(_move_declarations(each, moves) for each in state.owned.values())
         project.store.write(replace(state, serial=state.serial + 1, owned=owned))
+    return _state_moves(state, moves)
+
+
+def preview_moves(project: Project, source: str, target: str) -> StateMoves:
+    """Return what `move_objects` would do, without a lock; raises as that does."""
+    check_no_journal(project)
+    state = read_or_create_state(project)
+    return _state_moves(state, _moved_addresses(state, source, target))
+
+
+def _moved_addresses(state: State, source: str, target: str) -> dict[Address, Address]:
+    held = [at for each in state.owned.values() for at in each.addresses]
+    return _plan_moves(held, parse_address(source), parse_address(target))
+
+
+def _state_moves(state: State, moves: Mapping[Address, Address]) -> StateMoves:
     ordered = sorted(moves.items(), key=lambda item: item[0].sort_key)
     count = sum(not moves.keys().isdisjoint(each.addresses) for each in state.owned.values())
     return StateMoves(tuple(ordered), count)

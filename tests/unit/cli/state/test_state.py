@@ -56,6 +56,36 @@ def test_the_history_is_listed_and_gone_back_to(desk: MemoryCommand) -> None:
     assert "There is no backup of serial 9" in desk.run_failing("state", "restore", "9")
 
 
+def test_a_move_can_be_looked_at_first(desk: MemoryCommand) -> None:
+    before = STATE.read_bytes()
+    args = ("kafka_topic.t", "kafka_topic.u")
+    assert desk.run("state", "mv", "-dry-run", *args) == (
+        'Would move kafka_topic.t["orders"] to kafka_topic.u["orders"].\n'
+        'Would move kafka_topic.t["payments"] to kafka_topic.u["payments"].\n'
+    )
+    told = desk.run_failing("state", "mv", "-dry-run", "kafka_topic.t", "kafka_acl.read")
+    assert told == desk.run_failing("state", "mv", "kafka_topic.t", "kafka_acl.read")
+    assert STATE.read_bytes() == before
+    with lock_state_file(STATE, current_holder("apply"), 0, lambda _: None):
+        assert desk.run("state", "mv", "-dry-run", *args).startswith("Would move")
+    assert desk.run("state", "mv", *args) == (
+        'Moved kafka_topic.t["orders"] to kafka_topic.u["orders"].\n'
+        'Moved kafka_topic.t["payments"] to kafka_topic.u["payments"].\n'
+        "Successfully moved 2 object(s).\n"
+    )
+
+
+def test_a_resource_is_found_by_the_id_of_its_object(desk: MemoryCommand) -> None:
+    at = 'kafka_topic.t["orders"]'
+    assert desk.run("state", "list", "-id=orders") == f"{at}\n"
+    assert desk.run("state", "list", "-id=orders", "kafka_topic.t") == f"{at}\n"
+    assert desk.run("state", "list", "-id=orders", "kafka_acl.read") == ""
+    assert desk.run("state", "list", "-id=nothing") == ""
+    (found,) = json.loads(desk.run("state", "show", "-json", "kafka_acl.read"))
+    acl_id = found["values"]["id"]
+    assert desk.run("state", "list", f"-id={acl_id}") == "kafka_acl.read\n"
+
+
 def test_verify_tells_by_its_exit_code_whether_all_is_there(desk: MemoryCommand) -> None:
     assert "3 of 3 objects as last applied." in desk.run("state", "verify")
     desk.cluster.delete_topics([TopicRef("payments")])
