@@ -22,7 +22,8 @@ from kplan.model.state import KindSnapshot, LiveObject, Snapshot, State
 class Problem:
     """Something wrong with a value, or with going from one value to another.
 
-    `code` is one of `model/codes.py`, which has the fixed summary.
+    `code` is one of `model/codes.py`, which has the fixed summary. `is_independent`: what is at
+    `path` is wrong whatever the other attributes are.
     """
 
     code: str
@@ -30,6 +31,7 @@ class Problem:
     hint: str = ""
     path: Path = ()
     is_warning: bool = False
+    is_independent: bool = False
 
 
 ResolvedAttributes = Mapping[Path, object]

@@ -92,13 +92,15 @@ def topic_problems(
 def _name_problems(name: str) -> Iterator[Problem]:
     if fault := topic_name_fault(name):
         shown = name if len(name) <= 60 else f"{name[:57]}..."  # noqa: PLR2004 - one line's worth
-        yield Problem("KP201", f'"{shown}" is not a valid topic name: {fault}.', path=("name",))
+        detail = f'"{shown}" is not a valid topic name: {fault}.'
+        yield Problem("KP201", detail, path=("name",), is_independent=True)
     elif is_internal_topic(name):
         yield Problem(
             "KP207",
             f'"{name}" belongs to {_topic_owner(name)} itself; kplan leaves such topics alone.',
             "Remove the resource; change internal topics with Kafka's own tools.",
             ("name",),
+            is_independent=True,
         )
 
 
@@ -114,7 +116,8 @@ def _count_problems(name: str, partitions: int | None, factor: int | None) -> It
     for code, what, count, most, attribute in counts:
         if count is not None and not 1 <= count <= most:
             limit = f"needs at least 1 {what}" if count < 1 else f"takes at most {most:,} {what}s"
-            yield Problem(code, f'Topic "{name}" {limit}, got {count}.', path=(attribute,))
+            detail = f'Topic "{name}" {limit}, got {count}.'
+            yield Problem(code, detail, path=(attribute,), is_independent=True)
 
 
 def _assignment_problems(
@@ -183,6 +186,7 @@ def _config_problems(key: str, value: str) -> Iterator[Problem]:
             f'The value of "{key}" has {len(value.encode())} bytes; '
             f"Kafka takes at most {_MAX_CONFIG_VALUE}.",
             path=("config", key),
+            is_independent=True,
         )
     elif fault := topic_value_fault(key, value):
         yield _value_problem(key, f"{value[:60]}...", fault)
@@ -198,7 +202,8 @@ def _config_problems(key: str, value: str) -> Iterator[Problem]:
 
 
 def _value_problem(key: str, shown: str, fault: str) -> Problem:
-    return Problem("KP208", f'{key} is "{shown}": {fault}.', path=("config", key))
+    detail = f'{key} is "{shown}": {fault}.'
+    return Problem("KP208", detail, path=("config", key), is_independent=True)
 
 
 THROTTLED_REPLICAS = (

@@ -125,8 +125,28 @@ def _evaluate_arguments(
         failures.append(failure)
     if failures or plan.lacks_required:  # the latter was reported when the text was checked
         diagnostics = [result for each in failures for result in each.diagnostics]
+        diagnostics += _independent_problems(plan, address, values, sensitive)
         raise EvaluationError(_with_address(diagnostics, address))
     return values, sensitive, rules
+
+
+def _independent_problems(
+    plan: ResourceBlock,
+    address: Address,
+    values: Mapping[str, object],
+    sensitive: frozenset[Path],
+) -> Iterator[Diagnostic]:
+    """Find what is wrong with the arguments that have values, although others have none.
+
+    Without one that the kind requires there is no object to look at.
+    """
+    if any(each.is_required and each.name not in values for each in kind_fields(plan.kind)):
+        return
+    value = plan.kind.normalize(plan.kind.schema(**values))
+    secrets = [_text_at(values, path) for path in sensitive]
+    for each in plan.kind.check(value):
+        if each.is_independent:
+            yield _kind_diagnostic(each, plan, address, secrets)
 
 
 def _instance_lifecycle(plan: ResourceBlock, scope: Scope) -> Lifecycle:

@@ -160,3 +160,40 @@ def test_a_dynamic_block_is_told_with_the_way_out(tmp_path: Path) -> None:
     (problem,) = load_files(tmp_path, {"main.tf": text}).diagnostics
     assert (problem.code, str(problem.subject)) == ("KP120", "main.tf:3:3")
     assert "config = { for" in problem.hint
+
+
+def test_an_argument_without_a_value_hides_no_error_of_the_others(tmp_path: Path) -> None:
+    """Every error at once, and none that only follows from the argument without a value."""
+    text = """
+resource "kafka_topic" "t" {
+  for_each       = { a = "a b", b = "ok" }
+  name           = each.value
+  partitions     = 0
+  config         = { "retention.ms" = "abc", "cleanup.policy" = each.value }
+  placement      = { strategy = "rack-aware" }
+  retention_step = var.nope
+}
+resource "kafka_topic" "u" {
+  name           = "u"
+  partitions     = var.nope
+  config         = var.nope
+  placement      = { strategy = "rack-aware" }
+  retention_step = "1h"
+}
+resource "kafka_topic" "v" {
+  name       = var.nope
+  partitions = "abc"
+}
+"""
+    found = load_files(tmp_path, {"main.tf": text}).diagnostics
+    assert [(each.code, each.subject.line if each.subject else 0) for each in found] == [
+        ("KP201", 4),
+        ("KP204", 5),
+        ("KP204", 5),
+        *[("KP208", 6)] * 4,
+        ("KP140", 8),
+        ("KP140", 12),
+        ("KP140", 13),
+        ("KP140", 18),
+        ("KP178", 19),
+    ]
