@@ -80,8 +80,8 @@ def drift(  # noqa: PLR0913 - keywords, each of them optional
         ignore: Patterns of accepted drift: an address or `KIND/NAME` with `*` and `?`, and
             optionally an attribute.
         health: Also look at the leaders and replicas of the owned topics.
-        lock: Hold the lock of the state meanwhile.
-        lock_timeout: How long to wait for the lock.
+        lock: No longer used: the lock of the state is not needed.
+        lock_timeout: No longer used.
         on_progress: Called when progress is made.
         cancel: Ends the call before its next stage once it is set.
 
@@ -89,7 +89,7 @@ def drift(  # noqa: PLR0913 - keywords, each of them optional
         The differences.
 
     Raises:
-        StateError: There is no state, or it is locked, damaged or of another cluster.
+        StateError: There is no state, or it is damaged or of another cluster.
         ConfigError: The configuration has errors.
         UnreachableError, AuthError: No cluster can be had.
         UsageError: A pattern is not valid.

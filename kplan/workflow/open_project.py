@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from functools import partial
 from typing import TypeVar
 
@@ -95,12 +95,14 @@ def open_project(
     *,
     defers: bool = False,
     check: Callable[[Configuration], None] | None = None,
+    locks: bool = True,
 ) -> Iterator[OpenProject]:
     """Load, lock, read the state and connect: checks without network come first.
 
     `also` are keys of connections that are opened if declared, even where nothing uses them. With
     `defers` data sources that depend on resources are left for later. `check` is one more check
-    before anything is connected.
+    before anything is connected. Unless it `locks`, an apply may run meanwhile: that is the
+    caller's to find out, and to tell.
 
     Raises:
         ConfigError: the configuration has errors.
@@ -111,12 +113,13 @@ def open_project(
     """
     ports.progress.stage("Reading configuration")
     configuration = load_with_data(project, ports, defers=defers, check=check)
-    with lock_state(project, ports):
-        journal = project.store.read_journal()
+    with lock_state(project, ports) if locks else nullcontext():
         state = read_or_create_state(project)
+        journal = project.store.read_journal()  # after the state, of whose writing it tells
         if journal is not None:
             state, unsettled = replay_journal(state, journal)
-            ports.progress.note(_interruption_note(journal, len(unsettled)))
+            if locks:
+                ports.progress.note(interruption_note(journal, len(unsettled)))
         ports.progress.stage("Connecting")
         with connect_clusters(configuration, state, ports, also) as (clusters, state):
             later = partial(load_with_data, project, ports)
@@ -237,7 +240,8 @@ def lock_state(project: Project, ports: Ports) -> Iterator[None]:
         yield
 
 
-def _interruption_note(journal: Journal, unsettled: int) -> str:
+def interruption_note(journal: Journal, unsettled: int) -> str:
+    """Say how far an interrupted apply came."""
     return (
         f"An apply of {count_text(len(journal.changes), 'change')} was interrupted; "
         f"known: {len(journal.outcomes)}, being looked up: {unsettled}, "

@@ -107,7 +107,8 @@ def drift(
 ) -> int:
     """Detect changes made outside kplan.
 
-    kplan compares the state, which records the last apply, with the cluster. Nothing is changed.
+    kplan compares the state, which records the last apply, with the cluster. Nothing is changed or
+    locked; while an apply runs, the objects that it changes are not compared, and a note says so.
     Exits with 0 without drift, 2 with drift or, with -health, with topics that are not healthy, and
     1 if drift cannot be determined. A webhook or
     gateway that fails is reported and does not change the exit code.

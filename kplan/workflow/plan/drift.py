@@ -1,7 +1,7 @@
 """Use case: show changes made outside kplan."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.cluster.request import TopicDescription
@@ -21,8 +21,15 @@ from kplan.plan.drift import (
     unmanaged_objects,
 )
 from kplan.report.documents.drift import DriftCoverage
+from kplan.report.documents.notation import count_text
+from kplan.state.journal import Journal
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters, unread_kinds
-from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.open_project import (
+    OpenProject,
+    interruption_note,
+    open_project,
+    read_stored_state,
+)
 from kplan.workflow.plan.refresh import leave_out_sent, settle_state
 from kplan.workflow.ports import Ports, Project
 
@@ -74,23 +81,47 @@ def detect_drift(
     *,
     with_health: bool = False,
 ) -> DriftResult:
-    """Compare the state with the cluster; read-only by construction.
+    """Compare the state with the cluster; read-only by construction, so nothing is locked.
 
-    `with_health` looks at the partitions of the owned topics too: one more request a cluster.
+    What an apply changes that runs meanwhile is not compared, with a note. `with_health` looks at
+    the partitions of the owned topics too: one more request a cluster.
 
     Raises:
         StateError: there is no state, so nothing could ever have drifted.
 
     """
-    with open_project(project, ports) as opened:
+    for _ in range(_MAX_COMPARISONS):
+        found = _compare(project, ports, ignored, with_health=with_health)
+        if found is not None:
+            return found
+        ports.progress.note("The state was written meanwhile. Comparing again.")
+    raise StateError(
+        "Other runs wrote the state each time that it was compared.",
+        "Run kplan drift again when they have ended; kplan lock status shows them.",
+    )
+
+
+_MAX_COMPARISONS = 5
+
+
+def _compare(
+    project: Project, ports: Ports, ignored: Sequence[IgnorePattern], *, with_health: bool
+) -> DriftResult | None:
+    """Compare once; None where the state was written while the cluster was read."""
+    with open_project(project, ports, locks=False) as opened:
         _check_has_state(project, opened)
         ports.progress.stage("Reading the cluster")
         wanted = desired_identities(opened.configuration, opened.state, opened.journal)
         snapshots = read_clusters(opened.clusters, wanted)
+        journal = project.store.read_journal()
+        if _has_moved_on(project, opened, journal):
+            return None
+        running = _running_apply(project, opened, journal, ports)
         found = replace(opened, state=settle_state(opened, snapshots))
         health = tuple(_topic_health(found)) if with_health else None
     managed, others = _count_objects(found.state, snapshots)
     drift = leave_out_sent(find_all_drift(found.state, snapshots, KINDS), found.journal)
+    drift, others = running.leave_out(drift, others)
     left = filter_drift(drift, others, ignored)
     return DriftResult(
         tuple(_add_locations(left.changes, found.configuration)),
@@ -108,6 +139,53 @@ def detect_drift(
         ignored_count=left.ignored_count,
         health=health,
     )
+
+
+def _has_moved_on(project: Project, opened: OpenProject, journal: Journal | None) -> bool:
+    """Whether the state was written since it was read, but by the apply of this very journal."""
+    began, serial = opened.journal, opened.state.serial
+    before = serial if began is None else began.header.from_serial
+    if journal is not None:
+        return journal.header.from_serial != before
+    now = read_stored_state(project)
+    return began is not None or (0 if now is None else now.serial) != before
+
+
+@dataclass(frozen=True, slots=True)
+class _RunningApply:
+    """What an apply changes while the cluster is compared: nobody can tell how far it is."""
+
+    changes: tuple[Change, ...] = ()
+
+    def leave_out(
+        self, drift: Iterable[Change], others: Mapping[str, tuple[Identity, ...]]
+    ) -> tuple[tuple[Change, ...], Mapping[str, tuple[Identity, ...]]]:
+        """Leave its objects out of what was found, and of those that kplan does not manage."""
+        if not self.changes:
+            return tuple(drift), others
+        keys = {each.key for each in self.changes}
+        places = {at for each in self.changes for at in (each.address, each.previous)}
+        names = {(each.kind, each.identity) for each in self.changes}
+        left = (each for each in drift if each.key not in keys and each.address not in places)
+        unmanaged = {
+            kind: tuple(each for each in found if (kind, each) not in names)
+            for kind, found in others.items()
+        }
+        return tuple(left), unmanaged
+
+
+def _running_apply(
+    project: Project, opened: OpenProject, journal: Journal | None, ports: Ports
+) -> _RunningApply:
+    """Find out whether the apply of a journal runs or was interrupted, and tell which."""
+    if journal is None:
+        return _RunningApply()
+    if journal == opened.journal and not project.store.lock_status().is_held:
+        ports.progress.note(interruption_note(journal, len(journal.unsettled_keys)))
+        return _RunningApply()
+    count = count_text(len(journal.changes), "object")
+    ports.progress.note(f"An apply has not ended. The {count} that it changes: not compared.")
+    return _RunningApply(journal.changes)
 
 
 def _hidden_objects(snapshots: Mapping[str, Snapshot]) -> dict[str, tuple[str, ...]]:
@@ -189,7 +267,7 @@ def _add_locations(changes: Sequence[Change], configuration: Configuration) -> I
 
 def _count_objects(
     state: State, snapshots: Mapping[str, Snapshot]
-) -> tuple[Counter[str], dict[str, tuple[Identity, ...]]]:
+) -> tuple[Counter[str], Mapping[str, tuple[Identity, ...]]]:
     """Count live objects per kind that are owned, and name those that are not."""
     managed: Counter[str] = Counter()
     others: dict[str, tuple[Identity, ...]] = {}
