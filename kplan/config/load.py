@@ -17,6 +17,8 @@ from kplan.config.modules.module import Module
 from kplan.config.modules.provider import Provider, evaluate_providers
 from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.root_module import Output, RootModule, evaluate_outputs, open_folder
+from kplan.config.modules.static_checks import static_problems
+from kplan.config.modules.variable import validation_problems
 from kplan.config.policies.block import (
     PolicySettings,
     evaluate_argument,
@@ -97,6 +99,31 @@ def load_configuration(
         root = open_folder(folder, inputs, kinds, shown)
         root = root if reader is None else root.with_reader(reader, defers=defers)
     return evaluate_configuration(root, inputs, kinds)
+
+
+def load_connections(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:
+    """Load the provider blocks alone: variables that no connection depends on need no value."""
+    with deep_recursion():
+        root = open_folder(folder, inputs, kinds)
+        module, ledger = root.module, root.context.results
+        ledger.report(static_problems(module.declarations, root.context.kinds, ()))
+        evaluated = evaluate_providers(module, ledger)
+        ledger.report(_invalid_values(root))
+    found = sort_diagnostics(ledger.diagnostics)
+    return Configuration((), evaluated, (), {}, found, root.sources, "")
+
+
+def _invalid_values(root: RootModule) -> Iterator[Diagnostic]:
+    """Find what the rules of a variable refuse, of those that have values."""
+    for name, found in root.module.declarations.variables.items():
+        if name not in root.input_values and "default" not in found.arguments:
+            continue  # to compute it would report that it lacks one
+        try:
+            root.module.variable(name)
+        except EvaluationError:
+            continue
+        scope, given = root.module.scope(found.origin), root.input_values.get(name)
+        yield from validation_problems(found, scope, f"var.{name}", given, None)
 
 
 def evaluate_configuration(

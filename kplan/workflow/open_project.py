@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
-from kplan.config.load import Configuration
+from kplan.config.load import Configuration, load_connections
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.trusted import load_restricted
 from kplan.kinds import KINDS
@@ -163,7 +163,17 @@ def load_checked(
         ConfigError: with every diagnostic, warnings included, if one of them is an error.
 
     """
-    configuration = load_restricted(project.folder, project.inputs, KINDS, reader, defers=defers)
+    return _check(load_restricted(project.folder, project.inputs, KINDS, reader, defers=defers))
+
+
+def load_checked_connections(project: Project) -> Configuration:
+    """Load the provider blocks alone, for what only asks a cluster; raises as `load_checked`."""
+    if project.inputs.trust is not None:
+        return load_checked(project)
+    return _check(load_connections(project.folder, project.inputs, KINDS))
+
+
+def _check(configuration: Configuration) -> Configuration:
     problems = sort_diagnostics(
         [
             *configuration.diagnostics,

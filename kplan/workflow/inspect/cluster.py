@@ -12,7 +12,7 @@ from kplan.model.errors import ClusterError, Refusal, UnsupportedError
 from kplan.model.resource import cluster_label
 from kplan.model.state import Broker
 from kplan.model.table import Cell, Figures, FigureTable
-from kplan.workflow.open_project import load_checked
+from kplan.workflow.open_project import load_checked_connections
 from kplan.workflow.ports import Ports, Project
 
 VersionsByNode = Mapping[Broker, NodeVersions]
@@ -28,7 +28,7 @@ def list_versions(project: Project, ports: Ports) -> Figures:
         UnreachableError, AuthError: a cluster as a whole cannot be asked.
 
     """
-    configuration = load_checked(project)
+    configuration = load_checked_connections(project)
     tables: list[FigureTable] = []
     notes: list[str] = []
     keys = _connection_keys(configuration)

@@ -7,7 +7,7 @@ from typing import TypeVar
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration
 from kplan.workflow.clusters import unknown_connection_error
-from kplan.workflow.open_project import load_checked
+from kplan.workflow.open_project import load_checked_connections
 from kplan.workflow.ports import Ports, Project
 
 Answer = TypeVar("Answer")
@@ -24,7 +24,7 @@ def query_cluster(
         ClusterError: the cluster does not answer, or refuses to.
 
     """
-    configuration = load_checked(project)
+    configuration = load_checked_connections(project)
     key = _connection_key(configuration, provider)
     ports.progress.stage("Asking the cluster")
     with closing(ports.connect(configuration, key)) as cluster:

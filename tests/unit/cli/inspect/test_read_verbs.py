@@ -339,3 +339,57 @@ def test_offsets_that_could_not_be_read_are_noted(desk: MemoryCommand) -> None:
     told = desk.run("topics", "offsets", "orders", code=4)
     assert "Topic orders: last offsets: no answer." in told
     assert "producers" not in told
+
+
+NEEDED = """
+variable "needed" {}
+variable "port" {
+  type    = number
+  default = 1
+  validation {
+    condition     = var.port > 0
+    error_message = "A port is positive."
+  }
+}
+locals { at = "127.0.0.1:${var.port}" }
+provider "kafka" { bootstrap_servers = [local.at] }
+resource "kafka_topic" "t" {
+  name       = "t"
+  partitions = var.needed
+}
+"""
+READING = [
+    ("topics", "list"),
+    ("topics", "describe", "orders"),
+    ("acl", "list"),
+    ("groups", "list"),
+    ("cluster", "versions"),
+]
+
+
+@pytest.mark.parametrize("verb", READING)
+def test_variables_that_no_connection_needs_are_not_asked_for(
+    desk: MemoryCommand, verb: tuple[str, ...]
+) -> None:
+    desk.write(NEEDED)
+    assert desk.run(*verb)
+    assert "No value for required variable" in desk.run_failing("plan", "-input=false")
+    assert "A port is positive." in desk.run_failing(*verb, "-var=port=0")
+    assert "is not declared" in desk.run_failing(*verb, "-var=other=1")
+
+
+@pytest.mark.parametrize(
+    "servers", ["[var.needed]", "[local.of]", "local.of == null ? [] : [var.needed]"]
+)
+def test_variables_that_the_connection_needs_are_asked_for(
+    desk: MemoryCommand, servers: str
+) -> None:
+    desk.write(NEEDED.replace("[local.at]", servers) + "locals { of = var.needed }\n")
+    told = desk.run_failing("topics", "list", "-input=false")
+    assert told.count("No value for required variable") == 1
+    assert "data source" not in told
+    assert desk.run("topics", "list", "-var=needed=h:1")
+    desk.write(NEEDED.replace("[local.at]", "[var.nope]"))
+    told = desk.run_failing("topics", "list")
+    assert told.count("Error: ") == 1
+    assert "Reference to undeclared input variable" in told
