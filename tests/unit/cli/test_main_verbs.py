@@ -104,11 +104,29 @@ def test_validate_tells_success_on_stdout_and_problems_on_stderr(desk: MemoryCom
     assert json.loads(desk.run("validate", "-json", code=1))["valid"] is False
 
 
-@pytest.mark.parametrize("verb", ["validate", "drift", "lint", "acl list", "reassign status"])
+INVALID_NAMES = "".join(f'resource "kafka_topic" "{n}" {{\n name = "{n} x"\n}}\n' for n in "ab")
+INVALID_CONNECTION = """provider "kafka" {
+  bootstrap_servers = var.a
+  security_protocol = var.b
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("verb", "text"),
+    [
+        ("validate", INVALID_NAMES),
+        ("drift", INVALID_NAMES),
+        ("lint", INVALID_NAMES),
+        # They need only the connection, and work where a resource is wrong.
+        ("acl list", INVALID_CONNECTION),
+        ("reassign status", INVALID_CONNECTION),
+    ],
+)
 def test_json_of_an_error_is_one_document_unless_the_verb_writes_a_stream(
-    desk: MemoryCommand, verb: str
+    desk: MemoryCommand, verb: str, text: str
 ) -> None:
-    desk.write("".join(f'resource "kafka_topic" "{n}" {{\n name = "{n} x"\n}}\n' for n in "ab"))
+    desk.write(text)
     document = json.loads(desk.run(*verb.split(), "-json", code=1))
     assert document["error_count"] == 2
     assert not faults("diagnostics", document)
