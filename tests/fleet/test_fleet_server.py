@@ -29,15 +29,20 @@ START = (*as_options(FAST_SETTINGS), f"-conf=spark.hadoop.fs.s3a.secret.key={SEC
 Command = Callable[..., Ran]
 
 
-@pytest.fixture
-def command(tmp_path: Path) -> Iterator[Command]:
-    """Run fleet commands with a cache, and so a server, of their own."""
-    folder, cache = tmp_path / "fleet", tmp_path / "cache"
-    shutil.copytree(EXAMPLE, folder)
-    environ = {"KPLAN_CACHE": str(cache)}
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a fleet and of a cache, and so of a server, of their own."""
+    found = tmp_path_factory.mktemp("server")
+    shutil.copytree(EXAMPLE, found / "fleet")
+    return found
+
+
+@pytest.fixture(scope="module")
+def command(place: Path) -> Iterator[Command]:
+    """Run fleet commands there. A server that one test started serves the next ones, too."""
 
     def run(*args: str) -> Ran:
-        return kplan(folder, "fleet", *args, env=environ)
+        return kplan(place / "fleet", "fleet", *args, env={"KPLAN_CACHE": str(place / "cache")})
 
     yield run
     run("spark", "stop")
@@ -72,7 +77,7 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.timeout(900)
-def test_a_command_uses_the_server_and_starts_no_java(command: Command, tmp_path: Path) -> None:
+def test_a_command_uses_the_server_and_starts_no_java(command: Command, place: Path) -> None:
     assert status(command) == {"running": False}
     started = command("spark", "start", *START)
     assert started.code == 0, started.err
@@ -82,8 +87,8 @@ def test_a_command_uses_the_server_and_starts_no_java(command: Command, tmp_path
     assert known["conf"]["spark.hadoop.fs.s3a.secret.key"] == "(sensitive value)"
     line = Path(f"/proc/{known['pid']}/cmdline").read_bytes().decode()
     assert SECRET not in line
-    assert not list(tmp_path.rglob("secrets"))
-    assert record(tmp_path).stat().st_mode & 0o077 == 0
+    assert not list(place.rglob("secrets"))
+    assert record(place).stat().st_mode & 0o077 == 0
 
     again = command("spark", "start", *START)
     assert again.code == 0, again.err
@@ -95,20 +100,31 @@ def test_a_command_uses_the_server_and_starts_no_java(command: Command, tmp_path
     # A Java that a command starts itself leaves its archive of classes in the cache.
     took = command("snapshot", "-run=one")
     assert took.code == 0, took.err
-    assert not (tmp_path / "cache" / "spark").exists()
+    assert not (place / "cache" / "spark").exists()
 
 
 @pytest.mark.timeout(900)
-def test_a_command_whose_server_ends_says_so_within_seconds(
-    command: Command, tmp_path: Path
+def test_a_server_of_an_older_kplan_is_used(command: Command, place: Path) -> None:
+    assert command("spark", "start", *START).code == 0
+    told = json.loads(record(place).read_text(encoding="utf-8"))
+    record(place).write_text(json.dumps({**told, "package": "/old 1"}), encoding="utf-8")
+    older = command("snapshot", "-run=one")  # which is sent the modules of this kplan
+    assert older.code == 0, older.err
+    assert not (place / "cache" / "spark").exists()
+
+
+@pytest.mark.timeout(900)
+def test_a_command_whose_server_ends_says_so_within_seconds_and_the_next_one_does_without(
+    command: Command, place: Path, at_work: SparkTarget
 ) -> None:
     """PySpark would try again for ten minutes, and as long again to drop the rows that it keeps."""
-    folder = tmp_path / "fleet"
+    folder = place / "logs"
+    shutil.copytree(EXAMPLE, folder)
     lines = "".join(map(log_line, range(20_000)))
     (folder / "logs" / "prod-eu-2.log").write_text(lines, encoding="utf-8")
     assert command("spark", "start", *START).code == 0
     known = status(command)
-    environ = {"KPLAN_CACHE": str(tmp_path / "cache")}
+    environ = {"KPLAN_CACHE": str(place / "cache")}
     with start(folder, "fleet", "audit", "ingest", env=environ) as ingest:
         try:
             until(lambda: any(folder.glob("tables/requests/*")))  # rows are in memory by then
@@ -121,28 +137,13 @@ def test_a_command_whose_server_ends_says_so_within_seconds(
     assert "Run the command again" in told
     assert "Warning" not in told
     assert "Traceback" not in told
-    assert command("audit", "ingest").code == 0
 
-
-@pytest.mark.timeout(900)
-def test_a_server_of_an_older_kplan_is_used_and_a_killed_one_is_not(
-    command: Command, tmp_path: Path, at_work: SparkTarget
-) -> None:
-    assert command("spark", "start", *START).code == 0
-    known = status(command)
-    told = json.loads(record(tmp_path).read_text(encoding="utf-8"))
-    record(tmp_path).write_text(json.dumps({**told, "package": "/old 1"}), encoding="utf-8")
-    older = command("snapshot", "-run=one")  # which is sent the modules of this kplan
-    assert older.code == 0, older.err
-    assert not (tmp_path / "cache" / "spark").exists()
-
-    os.kill(known["pid"], signal.SIGKILL)
-    until(lambda: not is_running(known["pid"]))
-    assert record(tmp_path).exists()
+    assert not is_running(known["pid"])
+    assert record(place).exists()
     assert status(command) == {"running": False}
-    alone = command("inventory")
+    alone = kplan(folder, "fleet", "audit", "ingest", env=environ)
     assert alone.code == 0, alone.err
     # The workers' Java is a script, of which nothing can be recorded.
-    assert (tmp_path / "cache" / "spark").exists() == (at_work.name != STANDALONE)
+    assert (place / "cache" / "spark").exists() == (at_work.name != STANDALONE)
     assert "No Spark is running" in command("spark", "stop").out
-    assert not record(tmp_path).exists()
+    assert not record(place).exists()
