@@ -238,6 +238,7 @@ def _define(
 
 _BROKER_CONFIGS = (
     _define("background.threads", ConfigType.INT, "10", 1),
+    _define("follower.replication.throttled.rate", ConfigType.LONG, "9223372036854775807", 0),
     _define("leader.replication.throttled.rate", ConfigType.LONG, "9223372036854775807", 0),
     _define("log.cleaner.threads", ConfigType.INT, "1", 0),
     _define("log.dirs", ConfigType.STRING, "/tmp/kafka-logs", fixed=True),  # noqa: S108 - Kafka's default

@@ -20,8 +20,14 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kinds.reassignment_snapshot import ReassignmentSnapshot
 from kplan.kinds.throttle import (
     THROTTLE_RATES,
+    add_own_pairs,
+    broker_rates,
     broker_resource,
-    brokers_with_rates,
+    brokers_with_own_rates,
+    foreign_rates,
+    own_pair,
+    own_rates,
+    read_throttles,
     remove_throttles,
     running_brokers,
     throttled_brokers,
@@ -89,9 +95,8 @@ class Reassigner:
     `vanished` counts the reads in a row in which such a move was neither going on nor done, and
     `arrived` those in which it seemed done without its replicas being in sync: a broker may still
     show the replicas of a move that was cancelled.
-    `limited_brokers` have a rate of ours, `foreign_brokers` one of someone else, and
-    `former_brokers`, which were down, may have one of a former run. `inspected` are the topics that
-    were searched for what a former run left on them.
+    `limited_brokers` have rates of ours. `inspected` are the topics that were searched for what a
+    former run left on them.
     """
 
     limits: ReassignmentLimits
@@ -99,8 +104,6 @@ class Reassigner:
     vanished: Counter[TopicPartition] = field(default_factory=Counter)
     arrived: Counter[TopicPartition] = field(default_factory=Counter)
     limited_brokers: set[int] = field(default_factory=set)
-    foreign_brokers: set[int] = field(default_factory=set)
-    former_brokers: set[int] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
     missed_reads: int = 0
     meter: CopyMeter = field(default_factory=CopyMeter)
@@ -197,26 +200,26 @@ class Reassigner:
     def _adopt_throttles(self, cluster: Cluster, topics: Collection[str]) -> None:
         """Take over the rates of a run that was interrupted: its marks are on the topics."""
         self.inspected |= set(topics)
-        brokers = throttled_brokers(topic_throttles(cluster, topics)) if topics else set()
-        new = brokers - self.limited_brokers
-        self._set_rates(cluster, running_brokers(cluster, new))
-        self.former_brokers |= new - self.limited_brokers
+        if topics:
+            self._limit(cluster, throttled_brokers(topic_throttles(cluster, topics)))
 
-    def _set_rates(self, cluster: Cluster, brokers: Collection[int]) -> ItemResult:
-        """Set the rates of running brokers, or with a pace without limit take them away."""
-        if not brokers:
-            return None
-        rate = (
-            dict.fromkeys(THROTTLE_RATES, str(self.limits.bytes_per_s))
-            if self.limits.bytes_per_s
-            else {}
-        )
-        wanted = [
+    def _limit(self, cluster: Cluster, brokers: Collection[int]) -> ItemResult:
+        """Set the rates of running brokers, or with a pace without limit take them away.
+
+        Those that someone else has set stay. Another run of kplan may have removed ours since the
+        last time.
+        """
+        running = running_brokers(cluster, brokers)
+        found = broker_rates(cluster, running)
+        running -= foreign_rates(cluster, found).keys()
+        rate = own_rates(self.limits.bytes_per_s)
+        self.limited_brokers |= running if rate else set()
+        late = [
             ConfigResourceAlteration(broker_resource(each), rate, () if rate else THROTTLE_RATES)
-            for each in sorted(brokers)
+            for each in sorted(running)
+            if found.get(each, {}) != rate
         ]
-        self.limited_brokers |= set(brokers)
-        answers = cluster.alter_configs(wanted).values()
+        answers = cluster.alter_configs(late).values() if late else ()
         return next((each for each in answers if each is not None), None)
 
     def _start(
@@ -259,15 +262,16 @@ class Reassigner:
         pairs = {name: found for name, found in pairs.items() if found[_FOLLOWERS]}
         if not pairs or not self.limits.bytes_per_s:
             return {}
-        answers = cluster.alter_topic_configs(
-            [ConfigAlteration(name, set_) for name, set_ in pairs.items()]
-        )
-        lists = {name: tuple(found.values()) for name, found in pairs.items()}
-        new = throttled_brokers(lists) - self.limited_brokers - self.foreign_brokers
-        new = running_brokers(cluster, new)
-        self.foreign_brokers |= brokers_with_rates(cluster, new - self.former_brokers)
-        fault = self._set_rates(cluster, new - self.foreign_brokers)
-        found = {name: fault or answers.get(name) for name in pairs}
+        merged: list[ConfigAlteration] = []
+        found: dict[str, ItemResult] = {}
+        for name, held in read_throttles(cluster, pairs).items():
+            if isinstance(held, Refusal):  # what is there would be lost
+                found[name] = held
+            else:
+                merged.append(ConfigAlteration(name, _merge_lists(held, pairs[name])))
+        found |= cluster.alter_topic_configs(merged) if merged else {}
+        fault = self._limit(cluster, throttled_brokers(pairs))
+        found = {name: fault or found.get(name) for name in pairs}
         return {Identity(name): each for name, each in found.items() if each is not None}
 
     def _finish(
@@ -282,11 +286,10 @@ class Reassigner:
         """Take throttles away where nothing moves, and let the first replicas lead."""
         topics = [each.topic for each in done] + [str(name) for name in refused]
         if topics:
-            brokers = self.limited_brokers | self.former_brokers if is_last else set()
-            brokers = running_brokers(cluster, brokers)
-            remove_throttles(cluster, topics, brokers, declared)
-            self.limited_brokers -= brokers
-            self.former_brokers -= brokers
+            free = brokers_with_own_rates(cluster, self.limited_brokers) if is_last else set()
+            remove_throttles(cluster, topics, free, declared)
+            if is_last:
+                self.limited_brokers -= running_brokers(cluster, self.limited_brokers)
         if done:
             keys = [key for each in done for key in each.keys]
             cluster.elect_leaders(keys, ElectionType.PREFERRED)
@@ -377,6 +380,11 @@ def _throttled_pairs(
     for key in wanted.keys:
         move = seen.move_to(key, wanted.targets[key[1]])
         if key in moving:
-            copying += [f"{key[1]}:{each}" for each in move.adding]
-            copied += [f"{key[1]}:{each}" for each in move.origin if move.adding]
+            copying += [own_pair(key[1], each) for each in move.adding]
+            copied += [own_pair(key[1], each) for each in move.origin if move.adding]
     return {_FOLLOWERS: ",".join(copying), _LEADERS: ",".join(copied)}
+
+
+def _merge_lists(held: Mapping[str, str], pairs: Mapping[str, str]) -> dict[str, str]:
+    """Add throttled replicas to the lists of a topic, which others may have set."""
+    return {key: add_own_pairs(held.get(key, ""), text) for key, text in pairs.items()}

@@ -1,4 +1,9 @@
-"""Throttles of reassignments: the configs of topics and brokers that limit copying."""
+"""Throttles of reassignments: the configs of topics and brokers that limit copying.
+
+Kafka does not keep who set them. kplan writes its own as no one else does: partitions with a 0
+before their number, and for leaders a rate that is a little higher than that of followers. Only
+what is written so is changed or removed, by whichever run, after whichever kill (decision 0169).
+"""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -10,19 +15,60 @@ from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.errors import Refusal
 
 THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
+_FOLLOWER_RATE, _LEADER_RATE = THROTTLE_RATES
+_LEADER_EXTRA = 463
+"""By how many bytes per second the rate of leaders is higher where kplan sets both."""
+_ALL_REPLICAS = "*"
+ThrottledReplicas = Mapping[str, str]
+"""Lists of PARTITION:BROKER by config of a topic."""
+
+
+def own_rates(bytes_per_s: int) -> Mapping[str, str]:
+    """Return the rates that kplan sets; empty for no limit."""
+    if not bytes_per_s:
+        return {}
+    return {_FOLLOWER_RATE: str(bytes_per_s), _LEADER_RATE: str(bytes_per_s + _LEADER_EXTRA)}
+
+
+def _is_own_rate(rates: Mapping[str, str]) -> bool:
+    followers = rates.get(_FOLLOWER_RATE, "")
+    return followers.isdecimal() and rates == own_rates(int(followers))
+
+
+def own_pair(partition: int, broker: int) -> str:
+    """Return a throttled replica as kplan writes it."""
+    return f"0{partition}:{broker}"
+
+
+def _is_own_pair(pair: str) -> bool:
+    return pair[:1] == "0" and pair[1:2].isdecimal()
+
+
+def add_own_pairs(held: str, pairs: str) -> str:
+    """Add pairs of kplan to a list in place of its former ones; the others stay."""
+    others = foreign_pairs(held)
+    return others if others == _ALL_REPLICAS else ",".join(filter(None, (others, pairs)))
+
+
+def foreign_pairs(held: str) -> str:
+    """Return a list without the pairs that kplan wrote."""
+    return ",".join(each for each in _split_pairs(held) if not _is_own_pair(each))
+
+
+def _split_pairs(text: str) -> list[str]:
+    return [each for part in text.split(",") if (each := part.strip())]
 
 
 def remove_throttles(
     cluster: Cluster,
     topics: Collection[str],
     brokers: Collection[int] = (),
-    declared: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    declared: Mapping[str, ThrottledReplicas] = MappingProxyType({}),
 ) -> None:
-    """Remove the throttles of a reassignment; those that are `declared` for topics are restored."""
-    if topics:
-        cluster.alter_topic_configs(
-            [_throttle_alteration(name, declared.get(name, {})) for name in sorted(topics)]
-        )
+    """Remove the throttles of a reassignment; those that are `declared` for topics are restored.
+
+    Rates go first: while a list stands, the next run looks for what is left.
+    """
     if brokers:
         cluster.alter_configs(
             [
@@ -30,70 +76,106 @@ def remove_throttles(
                 for each in sorted(brokers)
             ]
         )
+    held = topic_throttles(cluster, topics) if topics else {}
+    if held:
+        cluster.alter_topic_configs(
+            [
+                _throttle_alteration(name, lists, declared.get(name, {}))
+                for name, lists in sorted(held.items())
+            ]
+        )
 
 
-def _throttle_alteration(topic: str, declared: Mapping[str, str]) -> ConfigAlteration:
-    removed = tuple(each for each in THROTTLED_REPLICAS if each not in declared)
-    return ConfigAlteration(topic, declared, removed)
+def _throttle_alteration(
+    topic: str, held: ThrottledReplicas, declared: ThrottledReplicas
+) -> ConfigAlteration:
+    others = {key: rest for key, text in held.items() if (rest := foreign_pairs(text))}
+    kept = {**others, **declared}
+    return ConfigAlteration(
+        topic, kept, tuple(key for key in THROTTLED_REPLICAS if key not in kept)
+    )
 
 
 def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tuple[str, ...]:
     """Remove throttles of an interrupted reassignment from topics; return the topics that had some.
 
-    Brokers lose their rate when nothing moves on the whole cluster any more. While a topic still
-    moves, it keeps its throttle: whoever finishes the move takes it away.
+    Brokers lose the rates of kplan when nothing moves on the whole cluster any more. While a topic
+    still moves, it keeps its throttle: whoever finishes the move takes it away.
 
     Raises:
         ClusterError: the cluster does not answer, or refuses to show what moves.
 
     """
-    throttled = topic_throttles(cluster, topics) if topics else {}
+    found = topic_throttles(cluster, topics) if topics else {}
+    throttled = {name for name, lists in found.items() if throttled_brokers({name: lists})}
     if not throttled:
         return ()
     moving = cluster.reassignments()
-    brokers = set() if moving else running_brokers(cluster, throttled_brokers(throttled))
-    free = sorted(throttled.keys() - {name for name, _ in moving})
+    brokers = set() if moving else brokers_with_own_rates(cluster)
+    free = sorted(throttled - {name for name, _ in moving})
     remove_throttles(cluster, free, brokers)
     return tuple(free)
 
 
-def topic_throttles(cluster: Cluster, topics: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-    """Return the throttles that topics have, without topics that have none."""
-    found = {
-        name: tuple(
-            entry.value
+def topic_throttles(cluster: Cluster, topics: Collection[str]) -> Mapping[str, ThrottledReplicas]:
+    """Return the throttled replicas of topics, whoever set them; unreadable topics are left out."""
+    found = read_throttles(cluster, topics)
+    return {name: lists for name, lists in found.items() if not isinstance(lists, Refusal)}
+
+
+def read_throttles(
+    cluster: Cluster, topics: Collection[str]
+) -> Mapping[str, ThrottledReplicas | Refusal]:
+    """Return the throttled replicas of topics, whoever set them."""
+    return {
+        name: configs
+        if isinstance(configs, Refusal)
+        else {
+            key: entry.value
             for key in THROTTLED_REPLICAS
             if (entry := configs.get(key)) is not None
             and entry.source is ConfigSource.TOPIC
             and entry.value
-        )
+        }
         for name, configs in cluster.topic_configs(sorted(topics)).items()
-        if not isinstance(configs, Refusal)
     }
-    return {name: texts for name, texts in found.items() if texts}
 
 
-def throttled_brokers(throttles: Mapping[str, tuple[str, ...]]) -> set[int]:
-    """Name the brokers in lists of PARTITION:BROKER."""
-    pairs = (pair for texts in throttles.values() for text in texts for pair in text.split(","))
+def throttled_brokers(throttles: Mapping[str, ThrottledReplicas]) -> set[int]:
+    """Name the brokers in the pairs that kplan wrote."""
+    texts = (text for lists in throttles.values() for text in lists.values())
+    pairs = (pair for text in texts for pair in _split_pairs(text) if _is_own_pair(pair))
     brokers = (pair.rpartition(":")[2] for pair in pairs)
     return {int(each) for each in brokers if each.isdecimal()}
 
 
-def brokers_with_rates(cluster: Cluster, brokers: Collection[int]) -> set[int]:
-    """Find brokers that have a rate of their own: someone set it, and it stays."""
-    return set(broker_rates(cluster, brokers))
+def brokers_with_own_rates(cluster: Cluster, limited: Collection[int] = ()) -> set[int]:
+    """Find the running brokers with rates that kplan has set, in this run or in another one.
+
+    One that this run has `limited` counts also where it does not show its rates, or not yet.
+    """
+    running = {each.id for each in cluster.describe().brokers}
+    found = broker_rates(cluster, running)
+    own = {broker for broker, rates in found.items() if _is_own_rate(rates)}
+    told = {broker for broker, rates in found.items() if all(rates.values())}
+    return own | (running & set(limited)) - told
 
 
-def broker_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, tuple[str, ...]]:
+def foreign_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, Mapping[str, str]]:
+    """Return the rates of brokers that kplan did not set: they stay."""
+    found = broker_rates(cluster, brokers)
+    return {broker: rates for broker, rates in found.items() if not _is_own_rate(rates)}
+
+
+def broker_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, Mapping[str, str]]:
     """Return the rates that brokers have of their own, without brokers that have none."""
     found = cluster.configs([broker_resource(each) for each in sorted(brokers)]) if brokers else {}
     rates = {
-        int(resource.name): tuple(
-            details[key].entry.value or ""
+        int(resource.name): {
+            key: details[key].entry.value or ""
             for key in THROTTLE_RATES
             if key in details and details[key].entry.source is ConfigSource.DYNAMIC_BROKER
-        )
+        }
         for resource, details in found.items()
         if not isinstance(details, Refusal)
     }
@@ -101,14 +183,21 @@ def broker_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, tup
 
 
 def rate_removal_command(broker: int, security_protocol: str) -> str:
-    """Return Kafka's command that removes the rates of a broker, which has to run for that.
+    """Return Kafka's command that removes the rates of a broker, which has to run for that."""
+    return _removal_command("brokers", str(broker), THROTTLE_RATES, security_protocol)
 
-    FILE is a properties file with the credentials: only PLAINTEXT needs none.
-    """
+
+def list_removal_command(topic: str, keys: Collection[str], security_protocol: str) -> str:
+    """Return Kafka's command that removes the throttled replicas of a topic."""
+    return _removal_command("topics", topic, keys, security_protocol)
+
+
+def _removal_command(entity: str, name: str, keys: Collection[str], security_protocol: str) -> str:
+    """FILE is a properties file with the credentials: only PLAINTEXT needs none."""
     login = "" if security_protocol == PLAINTEXT else "--command-config FILE "
     return (
-        f"kafka-configs.sh --bootstrap-server HOST:PORT {login}--alter --entity-type brokers "
-        f"--entity-name {broker} --delete-config {','.join(THROTTLE_RATES)}"
+        f"kafka-configs.sh --bootstrap-server HOST:PORT {login}--alter --entity-type {entity} "
+        f"--entity-name {name} --delete-config {','.join(keys)}"
     )
 
 
@@ -117,6 +206,14 @@ def kept_rate_text(broker: int, security_protocol: str) -> str:
     return (
         f"Broker {broker} is down and keeps the throttle rates of the moves. To remove them once "
         f"it is back and nothing moves: {rate_removal_command(broker, security_protocol)}"
+    )
+
+
+def foreign_rate_text(broker: int, security_protocol: str) -> str:
+    """Say that a broker keeps rates because kplan did not set them."""
+    return (
+        f"Broker {broker} has throttle rates that kplan did not set, and keeps them. To remove "
+        f"them: {rate_removal_command(broker, security_protocol)}"
     )
 
 

@@ -15,6 +15,7 @@ from kplan.kinds.placement import (
     PlacementRequest,
     place_replicas,
 )
+from kplan.kinds.throttle import foreign_pairs
 from kplan.kinds.topic_retention import limit_retention_cut
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.model.resource import Identity, Path, Resource
@@ -238,8 +239,10 @@ def _without_throttles(live: Topic, desired: Topic) -> Mapping[str, str]:
     """Leave throttles of a reassignment out, unless they are declared: they are never drift."""
     if live.config.keys().isdisjoint(THROTTLED_REPLICAS):
         return live.config
-    own = set(THROTTLED_REPLICAS) - desired.config.keys()
-    return {key: value for key, value in live.config.items() if key not in own}
+    declared = set(THROTTLED_REPLICAS) & desired.config.keys()
+    others = {key: foreign_pairs(live.config.get(key, "")) for key in declared}
+    rest = {key: value for key, value in live.config.items() if key not in THROTTLED_REPLICAS}
+    return rest | {key: value for key, value in others.items() if value}
 
 
 def _with_reassignment(topic: object, rows: Mapping[int, Reassignment]) -> Topic:

@@ -128,6 +128,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP215": "Invalid placement",
     "KP216": "min.insync.replicas exceeds the replication factor",
     "KP217": "Broker has its own throttle rates",
+    "KP218": "Topic has its own throttled replicas",
     "KP221": "Invalid ACL",
     "KP222": "ACL matches nothing",
     "KP223": "Invalid principal",

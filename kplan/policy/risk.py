@@ -93,7 +93,7 @@ def layout_findings(change: Change, attribute: AttributeChange) -> Iterator[Find
     if attribute.path == ("replica_assignment",) and added_replicas(change.before, change.after):
         yield Risk.REVIEW, "KP2211 replicas of partitions move between brokers"
         for key in _declared_throttles(change):
-            yield Risk.REVIEW, f"KP2216 {key} is the move's own until it is done"
+            yield Risk.REVIEW, f"KP2216 {key} has the replicas of the move, too, until it is done"
     if attribute.path == ("replication_factor",) and _is_less(attribute):
         yield Risk.REVIEW, "KP2212 fewer replicas: less is left when a broker is lost"
         if _is_below_min_isr(change):

@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Producer
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.request import ConfigSource, TopicDescription
-from kplan.cluster.settings import ConfigResource, ConfigScope
+from kplan.cluster.request import ConfigAlteration, ConfigSource, TopicDescription
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.kinds.throttle import THROTTLE_RATES
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.errors import Refusal
@@ -250,3 +250,28 @@ def test_a_move_that_a_signal_leaves_is_told_as_in_progress_with_what_to_do(
         moving.run("apply", "-resume", "-throttle=100M")
         assert throttles(cluster, moving) == set()
         assert {len(each) for each in described(cluster, moving).assignment} == {3}
+
+
+def test_rates_and_lists_of_others_survive_a_move_that_is_killed(moving: Place) -> None:
+    """Decision 0169: nothing on the cluster tells who set them but how they are written."""
+    filled(moving)
+    moving.edit("replication_factor = 1", "replication_factor = 3")
+    rate, replicas = THROTTLE_RATES[0], THROTTLED_REPLICAS[1]
+    broker = ConfigResource(ConfigScope.BROKER, "3")
+    with closing(moving.cluster()) as cluster:
+        cluster.alter_configs([ConfigResourceAlteration(broker, {rate: "250000"})])
+        cluster.alter_topic_configs([ConfigAlteration(name(moving), {replicas: "0:9"})])
+        args = ("apply", "-auto-approve", "-throttle=200k")
+        with Path(os.devnull).open("w") as nowhere:
+            process = start(moving.folder, *args, env=moving.env, stdout=nowhere)
+        until(lambda: bool(cluster.reassignments()))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert throttles(cluster, moving) == {*THROTTLED_REPLICAS, *THROTTLE_RATES}
+        moving.run("apply", "-resume", "-throttle=100M")
+        assert throttles(cluster, moving) == {rate, replicas}
+        assert config_of(cluster, name(moving), replicas) == "0:9"
+        details = cluster.configs([broker])[broker]
+        assert not isinstance(details, Refusal)
+        assert details[rate].entry.value == "250000"
+        cluster.alter_configs([ConfigResourceAlteration(broker, {}, (rate,))])

@@ -12,10 +12,11 @@ from kplan.kinds.base import ResourceKind
 from kplan.kinds.reassignment import ReassignmentLimits, read_reassignments
 from kplan.kinds.throttle import (
     CANCEL_MOVES,
-    broker_rates,
+    foreign_pairs,
+    foreign_rates,
+    list_removal_command,
     rate_removal_command,
     remove_leftover_throttles,
-    throttled_brokers,
     topic_throttles,
 )
 from kplan.kinds.topic import TopicKind
@@ -32,6 +33,7 @@ from kplan.workflow.ports import Ports
 
 Sizes = Mapping[TopicPartition, Mapping[int, int]]
 _MAX_BROKERS = 12
+_MAX_LIST_TEXT = 60
 
 
 def kinds_with_limits(pace: ReassignmentLimits) -> tuple[ResourceKind, ...]:
@@ -54,6 +56,7 @@ def add_moves(plan: Plan, clusters: Clusters) -> Plan:
         sums += _broker_transfers(mine, sizes, provider)
         with suppress(ClusterError):  # without the right to read configs the plan stands, too
             warnings += _rate_warnings(mine, clusters.connections[provider])
+            warnings += _list_warnings(mine, clusters.connections[provider])
 
     def add_note(change: Change) -> Change:
         more = notes.get(change.key)
@@ -64,11 +67,7 @@ def add_moves(plan: Plan, clusters: Clusters) -> Plan:
 
 
 def _rate_warnings(changes: Sequence[Change], connection: Connection) -> Iterator[Diagnostic]:
-    """Warn of brokers that have a rate already: it stays, and is used in place of ours.
-
-    Brokers that throttled replicas of the topics name are those of a run that was killed: their
-    rates are taken over, and removed at the end.
-    """
+    """Warn of brokers that have a rate already: it stays, and is used in place of ours."""
     used: set[int] = set()
     for each in changes:
         for number, brokers in added_replicas(each.before, each.after).items():
@@ -77,12 +76,9 @@ def _rate_warnings(changes: Sequence[Change], connection: Connection) -> Iterato
     if not used:
         return
     cluster, found = connection.cluster, connection.description
-    taken_over = throttled_brokers(
-        topic_throttles(cluster, [str(each.identity) for each in changes])
-    )
     live = {each.id for each in found.brokers}
-    for broker, rates in sorted(broker_rates(cluster, used & live - taken_over).items()):
-        known = [int(each) for each in rates if each.isdecimal()]
+    for broker, rates in sorted(foreign_rates(cluster, used & live).items()):
+        known = [int(each) for each in rates.values() if each.isdecimal()]
         lowest = f"{min(known):,} bytes/s" if known else "UNKNOWN bytes/s"
         yield Diagnostic(
             "KP217",
@@ -94,6 +90,36 @@ def _rate_warnings(changes: Sequence[Change], connection: Connection) -> Iterato
             "If a move that was interrupted left them, remove them first: "
             f"{rate_removal_command(broker, found.security_protocol)}",
         )
+
+
+def _list_warnings(changes: Sequence[Change], connection: Connection) -> Iterator[Diagnostic]:
+    """Warn of topics with throttled replicas that neither kplan added nor someone declared."""
+    movers = {
+        str(each.identity): each for each in changes if added_replicas(each.before, each.after)
+    }
+    held = topic_throttles(connection.cluster, movers) if movers else {}
+    for name, lists in sorted(held.items()):
+        after: Topic = movers[name].after  # type: ignore[assignment] # only topics move
+        others = {
+            key: foreign_pairs(text) for key, text in lists.items() if key not in after.config
+        }
+        if keys := [key for key in others if others[key]]:
+            yield Diagnostic(
+                "KP218",
+                Severity.WARNING,
+                SUMMARIES["KP218"],
+                f"Topic {name} has throttled replicas that kplan did not set: "
+                f"{'; '.join(f'{key} is {_shorten(others[key])}' for key in keys)}. They stay: "
+                "kplan adds those of the move, and removes only these.",
+                "If a move that was interrupted left them, remove them first: "
+                f"{list_removal_command(name, keys, connection.description.security_protocol)}",
+                movers[name].address,
+                movers[name].declared_at,
+            )
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_LIST_TEXT else f"{text[:_MAX_LIST_TEXT]}..."
 
 
 def remove_stale_throttles(journal: Journal, clusters: Clusters, ports: Ports) -> None:

@@ -1,7 +1,7 @@
 """Use cases: list, verify and cancel reassignments of a cluster, without a plan."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
@@ -14,10 +14,14 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kinds.throttle import (
     CANCEL_MOVES,
     awaited_broker_text,
-    brokers_with_rates,
+    broker_rates,
+    brokers_with_own_rates,
+    foreign_rate_text,
+    foreign_rates,
     kept_rate_text,
     rate_removal_command,
     remove_leftover_throttles,
+    remove_throttles,
     running_brokers,
     throttled_brokers,
     topic_throttles,
@@ -91,6 +95,14 @@ def _kept_rates(cluster: Cluster, throttled: Collection[int]) -> Iterator[str]:
         yield kept_rate_text(broker, found.security_protocol)
 
 
+def _foreign_rates(cluster: Cluster, throttled: Collection[int]) -> Iterator[str]:
+    """Name the throttled brokers with rates that kplan did not set: a cancellation leaves them."""
+    found = cluster.describe()
+    running = {each.id for each in found.brokers} & set(throttled)
+    for broker in sorted(foreign_rates(cluster, running)):
+        yield foreign_rate_text(broker, found.security_protocol)
+
+
 def _idle_rates(cluster: Cluster) -> Iterator[str]:
     """Name the brokers with throttle rates while nothing moves: one that died in a move keeps them.
 
@@ -98,7 +110,7 @@ def _idle_rates(cluster: Cluster) -> Iterator[str]:
     """
     yield "No replicas are being moved."
     found = cluster.describe()
-    for broker in sorted(brokers_with_rates(cluster, [each.id for each in found.brokers])):
+    for broker in sorted(broker_rates(cluster, [each.id for each in found.brokers])):
         yield (
             f"Broker {broker} has throttle rates that no move needs. If they should not stay: "
             f"{rate_removal_command(broker, found.security_protocol)}"
@@ -165,7 +177,12 @@ def cancel_moves(
     topics = {name for name, _ in [*moving, *(partitions or ())]}
     throttled = _throttled_brokers(cluster, topics)  # a run that moves them removes the marks too
     verdicts = cluster.reassign(dict.fromkeys(moving)) if moving else {}
+    free: set[int] = set()
+    if not (moving or partitions) and (free := brokers_with_own_rates(cluster)):
+        topics = set(cluster.topics())  # of a run that was killed, whose moves have ended
     lifted = remove_leftover_throttles(cluster, topics) if topics else ()
+    free = set() if free and cluster.reassignments() else free
+    remove_throttles(cluster, (), free)
     if moving:
         pause(_SECOND_LOOK_S)
     again = cluster.reassignments(moving) if moving else {}
@@ -181,7 +198,11 @@ def cancel_moves(
     )
     notes = [] if rows else ["No replicas are being moved."]
     notes += [f"Removed the throttles of: {', '.join(lifted)}."] if lifted else []
+    notes += (
+        [f"Removed the throttle rates of brokers: {_format_ids(sorted(free))}."] if free else []
+    )
     notes += _kept_rates(cluster, throttled)
+    notes += _foreign_rates(cluster, throttled)
     notes += ["Another client started the moves again; stop it first."] if again else []
     columns = ("topic", "partition", "back_to", "outcome")
     table = FigureTable("partitions", columns, rows)
@@ -207,5 +228,5 @@ def read_live_assignment(
     }
 
 
-def _format_ids(replicas: Replicas) -> str:
+def _format_ids(replicas: Sequence[int]) -> str:
     return ", ".join(map(str, replicas))

@@ -25,7 +25,7 @@ from kplan.cluster.settings import (
 from kplan.cluster.topology import TargetReplicas
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.reassignment import Reassigner, ReassignmentLimits, TopicTargets
-from kplan.kinds.throttle import THROTTLE_RATES, remove_leftover_throttles
+from kplan.kinds.throttle import THROTTLE_RATES, own_rates, remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
@@ -85,6 +85,11 @@ def throttles(held: MemoryCluster) -> list[str]:
         own = (key for key in THROTTLE_RATES if key in details and _is_set(details[key]))
         found += [f"broker {broker.name}" for _ in own]
     return found
+
+
+def set_rates(held: MemoryCluster, rates: Mapping[str, str], *brokers: int) -> None:
+    resources = [ConfigResource(ConfigScope.BROKER, str(each)) for each in brokers]
+    held.seed_settings(configs=[ConfigResourceAlteration(each, rates) for each in resources])
 
 
 def _is_set(detail: ConfigDetail) -> bool:
@@ -345,8 +350,8 @@ def test_throttles_are_set_while_replicas_move_and_are_no_drift() -> None:
     ]
     config = held.topic_configs(["orders"])["orders"]
     assert not isinstance(config, Refusal)
-    assert config["follower.replication.throttled.replicas"].value == "0:3,1:3"
-    assert config["leader.replication.throttled.replicas"].value == "0:1,1:2"
+    assert config["follower.replication.throttled.replicas"].value == "00:3,01:3"
+    assert config["leader.replication.throttled.replicas"].value == "00:1,01:2"
     assert planned(on(held), wanted(partitions=2)).batches == ()
     while mover.advance(held, wish)["orders"] is not None:  # type: ignore[index] # as above
         pass
@@ -406,7 +411,7 @@ def test_the_rates_of_a_killed_run_are_taken_over_and_then_away() -> None:
     broker = ConfigResource(ConfigScope.BROKER, "2")
     details = held.configs([broker])[broker]
     assert not isinstance(details, Refusal)
-    assert details[THROTTLE_RATES[1]].entry.value == "7"
+    assert [details[each].entry.value for each in THROTTLE_RATES] == ["7", "470"]
     while other.advance(held, wish)["orders"] is not None:  # type: ignore[index] # a name
         pass
     assert throttles(held) == []
@@ -414,14 +419,9 @@ def test_the_rates_of_a_killed_run_are_taken_over_and_then_away() -> None:
 
 def test_what_a_killed_move_left_behind_is_taken_away_once_nothing_moves() -> None:
     held = cluster((1, 2))
-    left = dict.fromkeys(THROTTLED_REPLICAS, "0:1,0:2")
+    left = dict.fromkeys(THROTTLED_REPLICAS, "00:1,00:2")
     held.alter_topic_configs([ConfigAlteration("orders", left)])
-    brokers = [ConfigResource(ConfigScope.BROKER, each) for each in "12"]
-    held.seed_settings(
-        configs=[
-            ConfigResourceAlteration(each, dict.fromkeys(THROTTLE_RATES, "9")) for each in brokers
-        ]
-    )
+    set_rates(held, own_rates(9), 1, 2)
     held.slow_reassignments(2)
     held.reassign({("orders", 0): (1, 3)})
     assert remove_leftover_throttles(held, ["orders"]) == ()
@@ -565,16 +565,9 @@ def test_a_rate_goes_with_a_later_move_from_a_broker_that_was_down_at_the_end() 
 
 def test_rates_of_a_killed_run_go_from_a_broker_that_was_down_when_it_was_taken_over() -> None:
     held = cluster((1,))
-    held.seed_settings(
-        configs=[
-            ConfigResourceAlteration(
-                ConfigResource(ConfigScope.BROKER, str(each)), dict.fromkeys(THROTTLE_RATES, "1")
-            )
-            for each in (1, 2, 4)
-        ]
-    )
+    set_rates(held, own_rates(1), 1, 2, 4)
     held.alter_topic_configs(
-        [ConfigAlteration("orders", dict.fromkeys(THROTTLED_REPLICAS, "0:1,0:2,0:4"))]
+        [ConfigAlteration("orders", dict.fromkeys(THROTTLED_REPLICAS, "00:1,00:2,00:4"))]
     )
     held.slow_reassignments(3)
     held.stop_brokers(4)

@@ -8,7 +8,7 @@ from kplan.cli.run import run
 from kplan.cluster.request import ConfigAlteration, NewTopic, TopicDescription
 from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.cluster.usage import PartitionUse, TopicUse
-from kplan.kinds.throttle import THROTTLE_RATES
+from kplan.kinds.throttle import THROTTLE_RATES, own_rates
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
@@ -151,8 +151,13 @@ def test_a_rate_that_is_left_on_a_broker_is_warned_of_before_it_limits_a_move(
     assert "Broker 3 has throttle rates that kplan did not set for these moves: 8,000,000" in told
     assert "They stay, and limit what is copied to and from the broker in place of" in told
     assert "kafka-configs.sh --bootstrap-server HOST:PORT --alter" in told
-    left = dict.fromkeys(THROTTLED_REPLICAS, "0:3")
+    left = dict.fromkeys(THROTTLED_REPLICAS, "00:3")
     command.cluster.alter_topic_configs([ConfigAlteration("a", left)])
+    assert run(drain, {}) == 0
+    told = command.capture.readouterr().err
+    assert "KP217" in told, "a killed run has left the list, and not these rates"
+    assert "KP218" not in told
+    command.cluster.alter_configs([ConfigResourceAlteration(own, own_rates(9))])
     assert run(drain, {}) == 0
     assert "KP217" not in command.capture.readouterr().err, "those of a killed run are taken over"
     command.run("reassign", "drain", "2", "-match=a", "-auto-approve")

@@ -144,7 +144,7 @@ def test_a_broker_that_went_down_in_a_move_is_named_with_the_rates_that_it_keeps
 
 
 def test_what_a_killed_import_left_is_taken_away_by_the_same_command(desk: MemoryCommand) -> None:
-    left = dict.fromkeys(THROTTLED_REPLICAS, "0:1")
+    left = dict.fromkeys(THROTTLED_REPLICAS, "00:1")
     desk.cluster.alter_topic_configs([ConfigAlteration("a", left)])
     moves = file(desk, [move("a", 0, 1, 2)])
     desk.run("reassign", "import", moves, "-dry-run")
