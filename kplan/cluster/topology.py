@@ -188,6 +188,10 @@ class Records(Protocol):
         """List the keys of all states in the same place that have a current one."""
         ...
 
+    def beside(self, key: str) -> "Records":
+        """Return the records of another state in the same place, to read them meanwhile."""
+        ...
+
     def peek(self) -> Mapping[str, bytes] | None:
         """Return the committed records without waiting for a write in progress.
 

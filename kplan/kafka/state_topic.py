@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kplan.cluster.request import NewTopic
@@ -56,6 +57,12 @@ class KafkaRecords:
         end = f"/{CURRENT_STATE}"
         names = (each.decode("utf-8", "replace") for each in table)
         return tuple(sorted(each.removesuffix(end) for each in names if each.endswith(end)))
+
+    def beside(self, key: str) -> "KafkaRecords":
+        """Return another state of the topic, of which nothing is read again."""
+        found = KafkaRecords(self._settings, replace(self.state_topic, key=key))
+        found._table = self._table
+        return found
 
     def peek(self) -> Mapping[str, bytes] | None:
         """Return the committed records, up to the first open transaction."""

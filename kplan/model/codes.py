@@ -157,6 +157,8 @@ SUMMARIES: Mapping[str, str] = {
     "KP247": "Data loss is not acknowledged",
     "KP248": "ACLs are replaced in more than one request",
     "KP249": "Sensitive output is not in the state",
+    "KP250": "Object is owned by another workspace",
+    "KP251": "Other workspaces could not be read",
     # connections
     "KP301": "Unknown connection setting",
     "KP302": "Invalid connection setting",

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Plan
 from kplan.model.state import OwnedModules, State, StateVersion
-from kplan.model.workspace import base_path, is_workspace_name
+from kplan.model.workspace import base_path, is_workspace_name, workspace_path
 from kplan.state import file, history, lock
 from kplan.state.codec import decode_header
 from kplan.state.journal import (
@@ -120,6 +121,10 @@ class FileStore:
     def list_workspaces(self) -> tuple[str, ...]:
         """Look at the folders beside the file of default."""
         return _list_workspace_folders(self.path)
+
+    def for_workspace(self, name: str) -> "FileStore":
+        """Return the file of another workspace."""
+        return replace(self, path=workspace_path(base_path(self.path), name))
 
     def delete_workspace(self) -> None:
         """Remove the file; the rest of its folder is removed when the lock in it is released."""

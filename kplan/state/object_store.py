@@ -122,9 +122,13 @@ class ObjectRecords:
 
     def _holds_state(self, key: str) -> bool:
         try:
-            return CURRENT_STATE in (ObjectRecords(replace(self._place, key=key)).peek() or {})
+            return CURRENT_STATE in (self.beside(key).peek() or {})
         except StateCorruptError:
             return key.startswith(f"{self._place.key.partition('@')[0]}@")
+
+    def beside(self, key: str) -> "ObjectRecords":
+        """Return the state under another key of the bucket."""
+        return ObjectRecords(replace(self._place, key=key))
 
     def peek(self) -> Mapping[str, bytes] | None:
         """Return the committed records."""

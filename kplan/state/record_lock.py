@@ -57,6 +57,10 @@ class RecordTransaction:
         with self._mutex:
             return self._records.list_keys()
 
+    def records_beside(self, key: str) -> Records:
+        """Return the records of another state in the same place, to read them."""
+        return self._records.beside(key)
+
     def peek(self) -> RecordView | None:
         """Return the committed records; None if there is no place for records yet."""
         with self._mutex:

@@ -16,7 +16,7 @@ from kplan.model.errors import (
 from kplan.model.plan import Plan
 from kplan.model.state import OwnedModules, State, StateVersion
 from kplan.model.version import VERSION
-from kplan.model.workspace import workspaces_of_keys
+from kplan.model.workspace import base_key, workspace_key, workspaces_of_keys
 from kplan.state import record_document as documents
 from kplan.state.codec import (
     StateHeader,
@@ -273,6 +273,11 @@ class RecordStore:
     def list_workspaces(self) -> tuple[str, ...]:
         """Look at the states beside this one."""
         return workspaces_of_keys(self._transaction.key, self._transaction.list_keys())
+
+    def for_workspace(self, name: str) -> "RecordStore":
+        """Return the state beside this one."""
+        key = workspace_key(base_key(self._transaction.key), name)
+        return RecordStore(self._transaction.records_beside(key))
 
     def delete_workspace(self) -> None:
         """Remove all records but the lock."""

@@ -113,6 +113,10 @@ class StateStore(Protocol):
         """Name the workspaces of the configuration that have a state here, but for default."""
         ...
 
+    def for_workspace(self, name: str) -> "StateStore":
+        """Return the state of another workspace of the configuration, to read it."""
+        ...
+
     def delete_workspace(self) -> None:
         """Delete the state with all that belongs to it, but for the lock, which the caller has."""
         ...

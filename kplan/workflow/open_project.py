@@ -27,6 +27,7 @@ from kplan.workflow.access import acl_order_diagnostics
 from kplan.workflow.clusters import Clusters, connect_clusters
 from kplan.workflow.platform import platform_argument_diagnostics
 from kplan.workflow.ports import Ports, Project
+from kplan.workflow.workspaces import OtherOwners, read_other_owners
 
 T = TypeVar("T")
 
@@ -77,7 +78,7 @@ class OpenProject:
 
     `journal` is that of an apply that was killed; what it had done is folded into `state` already,
     but not yet written. `load_all_data` loads the configuration with every data source read, where
-    some have been left for later.
+    some have been left for later. `read_other_owners` says what other workspaces own.
     """
 
     configuration: Configuration
@@ -85,6 +86,7 @@ class OpenProject:
     clusters: Clusters
     journal: Journal | None = None
     load_all_data: Callable[[], Configuration] | None = None
+    read_other_owners: Callable[[], OtherOwners] = OtherOwners
 
 
 @contextmanager
@@ -123,7 +125,8 @@ def open_project(
         ports.progress.stage("Connecting")
         with connect_clusters(configuration, state, ports, also) as (clusters, state):
             later = partial(load_with_data, project, ports)
-            yield OpenProject(configuration, state, clusters, journal, later)
+            others = partial(read_other_owners, project)
+            yield OpenProject(configuration, state, clusters, journal, later, others)
 
 
 def load_with_data(

@@ -358,6 +358,10 @@ def test_workspaces_are_listed_and_deleted_beside_each_other(bucket: StateBucket
             kept.write(state(owned(f"t{number}"), serial=1))
     assert store(bucket).list_workspaces() == ("prod", "qa")
     assert store(places[1]).list_workspaces() == ("prod", "qa")
+    beside = store(places[1]).for_workspace("default")
+    assert beside.location == store(bucket).location
+    assert beside.read() == state(owned("t0"), serial=1)
+    assert beside.for_workspace("qa").read() == state(owned("t2"), serial=1)
     gone = store(places[1])
     with gone.hold_lock(current_holder("workspace delete"), 0, lambda _: None):
         gone.delete_workspace()

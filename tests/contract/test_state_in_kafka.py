@@ -127,6 +127,9 @@ def test_workspaces_are_listed_and_deleted_beside_each_other(
     for each in stores:
         each.write(small(1))
     assert stores[0].list_workspaces() == stores[1].list_workspaces() == ("prod", "qa")
+    assert stores[1].for_workspace("default").location == stores[0].location
+    assert stores[1].for_workspace("default").read() == small(1)
+    assert stores[1].for_workspace("other").read() is None
     with stores[1].hold_lock(current_holder("workspace delete"), 0, nobody):
         stores[1].delete_workspace()
     assert stores[0].list_workspaces() == ("qa",)

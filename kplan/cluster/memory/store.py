@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field
+from dataclasses import field, replace
 from threading import RLock
 from typing import Generic, TypeVar
 
@@ -297,6 +297,7 @@ class MemoryRecords:
         self.log = record_log or RecordLog()
         self.state_topic = state_topic or StateTopic()
         self.is_closed = False
+        self.others: dict[str, RecordLog] = {}
         self._writer = 0
         self._lost: list[bool] = []
         self._meanwhile: list[Callable[[], object]] = []
@@ -312,8 +313,14 @@ class MemoryRecords:
         return self.state_topic.key
 
     def list_keys(self) -> tuple[str, ...]:
-        """List the key of this state if it exists; there are no others."""
-        return (self.key,) if CURRENT_STATE in (self.log.records or {}) else ()
+        """List the keys of the states that exist."""
+        logs = {self.key: self.log, **self.others}
+        return tuple(key for key, log in logs.items() if CURRENT_STATE in (log.records or {}))
+
+    def beside(self, key: str) -> "MemoryRecords":
+        """Return another state, which does not know this one."""
+        log = self.others.setdefault(key, RecordLog())
+        return MemoryRecords(log, replace(self.state_topic, key=key))
 
     def connect(self) -> "MemoryRecords":
         """Return another writer access to the same records."""

@@ -24,6 +24,7 @@ from kplan.workflow.clusters import read_clusters
 from kplan.workflow.open_project import OpenProject, check_no_journal, load_checked, open_project
 from kplan.workflow.ports import Ports, Project
 from kplan.workflow.snapshot import read_snapshot
+from kplan.workflow.workspaces import OtherOwners, note_unread
 
 
 def kind_of_address(address: Address) -> ResourceKind:
@@ -74,6 +75,7 @@ def import_object(project: Project, address: str, identity: str, ports: Ports) -
         resource = _find_resource(found, address)
         _check_not_owned(found, resource, identity)
         owned = _read_live_object(found, resource, Identity(identity))
+        _check_not_owned_elsewhere(found, owned, ports)
         state = found.state
         project.store.write(
             replace(
@@ -103,6 +105,14 @@ def _check_not_owned(project: OpenProject, resource: Resource, identity: str) ->
             raise UsageError(f"{address} owns {held.identity} already.")
         if held.key == (address.kind, identity, resource.provider):
             raise UsageError(f"{identity} is owned at {held.address} already.")
+
+
+def _check_not_owned_elsewhere(project: OpenProject, owned: OwnedObject, ports: Ports) -> None:
+    others = project.read_other_owners()
+    note_unread(others, ports)
+    owner = others.find(owned.key, project.clusters.ids[owned.provider], owned.uid)
+    if owner is not None:
+        raise UsageError(f"{owned.identity}: {owner.sentence}.", owner.hint)
 
 
 def _read_live_object(project: OpenProject, resource: Resource, identity: Identity) -> OwnedObject:
@@ -186,7 +196,7 @@ def import_all(
     with _create_file(project, file), open_project(project, ports, frozenset({""})) as found:
         check_no_journal(project)
         ports.progress.stage("Reading the cluster")
-        snapshot, chosen, left_out, unread = _select_objects(found, selection)
+        snapshot, chosen, left_out, unread = _select_objects(found, selection, ports)
         text = _render_selected(found.configuration, snapshot, chosen, file.name)
         owned = _adopt_selected(project, file, text, (snapshot, chosen)) if text else ()
         if owned:
@@ -228,7 +238,7 @@ SelectedObjects = Mapping[str, Sequence[Identity]]
 
 
 def _select_objects(
-    project: OpenProject, selection: ImportSelection
+    project: OpenProject, selection: ImportSelection, ports: Ports
 ) -> tuple[Snapshot, SelectedObjects, list[UnimportedObject], Mapping[str, str]]:
     """List the objects, then read the selected ones in full; say what could be neither, and why.
 
@@ -262,9 +272,13 @@ def _select_objects(
         left_out += (UnimportedObject(name, each, _BROKER_CONFIG_REASON) for each in unasked)
     snapshot = read_snapshot(cluster, description, KINDS, wanted)
     chosen: dict[str, list[Identity]] = {kind.name: [] for kind in KINDS}
+    others = project.read_other_owners()
+    note_unread(others, ports)
     for kind in KINDS:
         for identity in sorted(wanted.get(kind.name, ())):
             reason = _import_obstacle(kind, identity, snapshot)
+            if reason is None:
+                reason = _other_owner(others, kind, identity, snapshot)
             if reason is None:
                 chosen[kind.name].append(identity)
             elif reason:
@@ -291,6 +305,15 @@ def _import_obstacle(kind: ResourceKind, identity: Identity, snapshot: Snapshot)
         return "HCL stores text in composed form (NFC), and this name is not"
     faults = [each for each in kind.check(declarable_value(live.value)) if not each.is_warning]
     return faults[0].detail if faults else None
+
+
+def _other_owner(
+    others: OtherOwners, kind: ResourceKind, identity: Identity, snapshot: Snapshot
+) -> str | None:
+    """Say which workspace owns an object, None where none does."""
+    uid = snapshot.readings[kind.name].objects[identity].uid
+    owner = others.find((kind.name, identity, ""), snapshot.cluster_id, uid)
+    return None if owner is None else owner.sentence
 
 
 def _render_selected(

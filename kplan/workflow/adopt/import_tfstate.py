@@ -20,6 +20,7 @@ from kplan.workflow.adopt.import_ import adopt_object, merge_owned
 from kplan.workflow.clusters import read_clusters
 from kplan.workflow.open_project import OpenProject, check_no_journal, open_project
 from kplan.workflow.ports import Ports, Project
+from kplan.workflow.workspaces import OtherOwners, note_unread
 
 TFSTATE_VERSION = 4
 """The format of Terraform 0.12 and later, and of OpenTofu."""
@@ -167,7 +168,9 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
         for claim in found_claims:
             wanted[declared.get(claim.address, "")][claim.address.kind].add(claim.identity)
         snapshots = read_clusters(found.clusters, wanted)
-        sorted_out = list(_adopt_or_reject(found_claims, found, snapshots))
+        others_own = found.read_other_owners()
+        note_unread(others_own, ports)
+        sorted_out = list(_adopt_or_reject(found_claims, found, snapshots, others_own))
         owned = tuple(each for each in sorted_out if isinstance(each, OwnedObject))
         if owned:
             state = found.state
@@ -183,7 +186,10 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
 
 
 def _adopt_or_reject(
-    found_claims: Sequence[TfstateObject], project: OpenProject, snapshots: Mapping[str, Snapshot]
+    found_claims: Sequence[TfstateObject],
+    project: OpenProject,
+    snapshots: Mapping[str, Snapshot],
+    others_own: OtherOwners,
 ) -> Iterator[OwnedObject | UnsupportedEntry]:
     declared = {
         at: each.led_by(at) for each in project.configuration.resources for at in each.addresses
@@ -206,6 +212,10 @@ def _adopt_or_reject(
             yield UnsupportedEntry(str(claim.address), reason)
             continue
         live = snapshot.readings[claim.address.kind].objects[claim.identity]
+        key = (claim.address.kind, claim.identity, provider)
+        if (owner := others_own.find(key, snapshot.cluster_id, live.uid)) is not None:
+            yield UnsupportedEntry(str(claim.address), owner.sentence)
+            continue
         at = SourceRange("", 0, 0, 0, 0) if resource is None else resource.declared_at
         rules = Lifecycle() if resource is None else resource.lifecycle
         claimed = Resource(claim.address, claim.identity, claim.value, at, rules, provider=provider)

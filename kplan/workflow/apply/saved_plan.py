@@ -26,6 +26,7 @@ from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import fill_defaults
 from kplan.workflow.plan.deferred_data import settle_data
+from kplan.workflow.plan.owner_check import check_other_workspaces
 from kplan.workflow.plan.plan import (
     PlanResult,
     check_plan_controller_access,
@@ -159,7 +160,8 @@ def apply_reviewed(
                 raise
             return _replan(project, saved, found, options, outside)
         made = _apply_current_policies(made, found.clusters, options, ports)
-        made = replace(made, plan=check_plan_controller_access(made.plan, found.clusters))
+        plan = check_plan_controller_access(made.plan, found.clusters)
+        made = replace(made, plan=check_other_workspaces(plan, found, made.snapshots))
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
         check_planned_secrets("The plan", made.plan.allowed_changes)

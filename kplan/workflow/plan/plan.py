@@ -52,6 +52,7 @@ from kplan.workflow.plan.api_check import check_plan_apis
 from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.deferred_data import known_objects, settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
+from kplan.workflow.plan.owner_check import check_other_workspaces
 from kplan.workflow.plan.refresh import leave_out_sent, read_settled_snapshots, settle_state
 from kplan.workflow.plan.saved import check_signature_required
 from kplan.workflow.plan.schema_use import check_schema_use
@@ -206,7 +207,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     made = replace(made, drift=leave_out_sent(made.drift, project.journal))
     made = add_risks(made, read_fallbacks(made, project.clusters))
     made = _add_warnings(made, project.configuration, plan_request(project, options, ports))
-    made = check_move_targets(made, project.clusters)
+    made = check_move_targets(check_other_workspaces(made, project, snapshots), project.clusters)
     for key, connection in project.clusters.connections.items():
         context = AccessContext(connection.cluster, snapshots[key], project.configuration, key)
         made = add_deny_risks(made, context)

@@ -2,18 +2,19 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.config.load import Configuration
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateCorruptError
+from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import OwnedObject, Snapshot, State
 from kplan.plan.drift import unmanaged_counts
 from kplan.state.file import new_state
 from kplan.workflow.adopt.import_ import adopt_object, merge_owned
 from kplan.workflow.clusters import (
+    Clusters,
     connect_clusters,
     desired_identities,
     read_clusters,
@@ -26,6 +27,7 @@ from kplan.workflow.open_project import (
     read_stored_state,
 )
 from kplan.workflow.ports import Ports, Project
+from kplan.workflow.workspaces import OtherOwners, note_unread, read_other_owners
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,25 @@ def rebuild_state(
             snapshots = read_clusters(clusters, desired_identities(configuration, state))
         state = clusters.record_ids(state)
         proposal = replace(_build_proposal(configuration, state, snapshots), read_error=fault)
+        _check_not_owned_elsewhere(project, clusters, proposal.adopted, ports)
         if not approve(proposal):
             return False
         project.store.write(replace(proposal.state, serial=project.store.newest_serial() + 1))
         if before is None:
             project.store.discard_journal()  # of the state that is lost
         return True
+
+
+def _check_not_owned_elsewhere(
+    project: Project, clusters: Clusters, adopted: Sequence[OwnedObject], ports: Ports
+) -> None:
+    """Refuse to take what the state of another workspace owns."""
+    others = read_other_owners(project) if adopted else OtherOwners()
+    note_unread(others, ports)
+    for each in adopted:
+        owner = others.find(each.key, clusters.ids[each.provider], each.uid)
+        if owner is not None:
+            raise StateError(f"{each.address} ({each.identity}): {owner.sentence}.", owner.hint)
 
 
 def _read_prior_state(project: Project) -> tuple[State | None, str]:

@@ -1,0 +1,57 @@
+"""Objects that a plan would adopt from another workspace."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from kplan.model.diagnostic import Diagnostic, sort_diagnostics
+from kplan.model.plan import Action, Change, Plan
+from kplan.model.state import Snapshot, State
+from kplan.workflow.open_project import OpenProject
+from kplan.workflow.workspaces import (
+    OWNED_ELSEWHERE,
+    UNREAD_ELSEWHERE,
+    OtherOwners,
+    owned_elsewhere,
+)
+
+_CODES = frozenset({OWNED_ELSEWHERE, UNREAD_ELSEWHERE})
+
+
+def check_other_workspaces(
+    plan: Plan, project: OpenProject, snapshots: Mapping[str, Snapshot]
+) -> Plan:
+    """Refuse to own live objects that the state of another workspace owns.
+
+    Those states are read only where the plan adopts something.
+    """
+    adopted = list(_adopted(plan, project.state, snapshots))
+    if not adopted:
+        return plan
+    found = project.read_other_owners()
+    kept = (each for each in plan.diagnostics if each.code not in _CODES)  # of a saved plan
+    problems = [*kept, *found.unread, *_owned_elsewhere(adopted, found, project.clusters.ids)]
+    return replace(plan, diagnostics=sort_diagnostics(problems))
+
+
+def _adopted(
+    plan: Plan, state: State, snapshots: Mapping[str, Snapshot]
+) -> Iterator[tuple[Change, str]]:
+    """List what the state comes to own that exists, each with its uid."""
+    held = {each.key for each in state.owned.values()}
+    for change in plan.changes:
+        if change.after is None or change.action is Action.CREATE or change.key in held:
+            continue
+        reading = snapshots[change.provider].readings.get(change.kind)
+        live = None if reading is None else reading.objects.get(change.identity)
+        if live is not None:
+            yield change, live.uid
+
+
+def _owned_elsewhere(
+    adopted: list[tuple[Change, str]], owners: OtherOwners, cluster_ids: Mapping[str, str]
+) -> Iterator[Diagnostic]:
+    for change, uid in adopted:
+        owner = owners.find(change.key, cluster_ids.get(change.provider, ""), uid)
+        if owner is not None:
+            problem = owned_elsewhere(change.address, change.identity, owner)
+            yield replace(problem, subject=change.declared_at)

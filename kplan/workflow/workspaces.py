@@ -1,0 +1,134 @@
+"""What the states of the other workspaces own: no object is owned by two of them."""
+
+import shlex
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+
+from kplan.model.address import Address
+from kplan.model.codes import SUMMARIES
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.errors import KplanError
+from kplan.model.plan import ObjectKey
+from kplan.model.resource import Identity
+from kplan.model.state import OwnedObject, State
+from kplan.model.workspace import DEFAULT_WORKSPACE
+from kplan.state.file import new_state
+from kplan.state.journal import replay_journal
+from kplan.state.store import StateStore
+from kplan.workflow.ports import Ports, Project
+
+OWNED_ELSEWHERE, UNREAD_ELSEWHERE = "KP250", "KP251"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherOwner:
+    """The workspace that owns an object, and where; `release` is the command that gives it up."""
+
+    workspace: str
+    location: str
+    owned: OwnedObject
+    release: str
+
+    @property
+    def sentence(self) -> str:
+        """Say who owns it."""
+        return (
+            f'it is owned at {self.owned.address} in the workspace "{self.workspace}" '
+            f"({self.location})"
+        )
+
+    @property
+    def hint(self) -> str:
+        """Name both ways out."""
+        return f"Declare another name here, or release it there first: {self.release}"
+
+
+@dataclass(frozen=True, slots=True)
+class OtherOwners:
+    """The owners by kind, identity and cluster id; `unread` are states that are not known."""
+
+    owners: Mapping[tuple[str, Identity, str], OtherOwner] = field(default_factory=dict)
+    unread: tuple[Diagnostic, ...] = ()
+
+    def find(self, key: ObjectKey, cluster_id: str, uid: str) -> OtherOwner | None:
+        """Return the owner of a live object; of one made again since that no longer is one."""
+        kind, identity, _ = key
+        for at in (cluster_id, ""):  # what an old state does not say may be this cluster
+            found = self.owners.get((kind, identity, at))
+            if found is not None and (not uid or found.owned.uid in {"", uid}):
+                return found
+        return None
+
+
+def read_other_owners(project: Project) -> OtherOwners:
+    """Read the states of all other workspaces, with what an interrupted apply did there."""
+    owners: dict[tuple[str, Identity, str], OtherOwner] = {}
+    unread: list[Diagnostic] = []
+    own = project.store
+    try:
+        names = own.list_workspaces()
+    except (KplanError, OSError) as failure:
+        return OtherOwners(unread=(_unread("The workspaces cannot be listed", failure),))
+    for name in (DEFAULT_WORKSPACE, *names):
+        store = own.for_workspace(name)
+        if store.location == own.location:
+            continue
+        try:
+            state = _read_state(store)
+        except (KplanError, OSError) as failure:
+            unread.append(_unread(f'The state of the workspace "{name}" cannot be read', failure))
+            continue
+        owners |= _state_owners(project, name, store.location, state)
+    return OtherOwners(owners, tuple(unread))
+
+
+def note_unread(owners: OtherOwners, ports: Ports) -> None:
+    """Note the states that are not known, where no plan warns of them."""
+    for each in owners.unread:
+        ports.progress.note(each.detail)
+
+
+def _read_state(store: StateStore) -> State:
+    state = store.read() or new_state(str(uuid.uuid4()))
+    journal = store.read_journal()
+    return state if journal is None else replay_journal(state, journal)[0]
+
+
+def _state_owners(
+    project: Project, name: str, location: str, state: State
+) -> Iterator[tuple[tuple[str, Identity, str], OtherOwner]]:
+    for each in state.owned.values():
+        kind, identity, provider = each.key
+        address = shlex.quote(str(each.address))
+        release = (
+            f"kplan state rm -state={shlex.quote(location)} {address}"
+            if project.is_state_exact
+            else f"KPLAN_WORKSPACE={name} kplan state rm {address}"
+        )
+        place = (kind, identity, state.cluster_id_of(provider))
+        yield place, OtherOwner(name, location, each, release)
+
+
+def _unread(what: str, failure: KplanError | OSError) -> Diagnostic:
+    detail = failure.detail if isinstance(failure, KplanError) else str(failure)
+    return Diagnostic(
+        UNREAD_ELSEWHERE,
+        Severity.WARNING,
+        SUMMARIES[UNREAD_ELSEWHERE],
+        f"{what}: {detail.rstrip('.')}. Whether it owns what is adopted here is unknown.",
+        "Check that no other workspace owns these objects: kplan state list -id=NAME",
+    )
+
+
+def owned_elsewhere(address: Address, identity: Identity, owner: OtherOwner) -> Diagnostic:
+    """Refuse to own what another workspace owns: each of the two could delete it."""
+    return Diagnostic(
+        OWNED_ELSEWHERE,
+        Severity.ERROR,
+        SUMMARIES[OWNED_ELSEWHERE],
+        f"{address} ({identity}) would be adopted, and {owner.sentence}.",
+        owner.hint,
+        address,
+    )
