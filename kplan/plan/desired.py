@@ -252,7 +252,7 @@ def _resource_problems(
             f"Kafka cannot rename a {kind.noun}"
             + (", and deleting the old one would lose its records." if kind.is_deletable else "."),
             "Give the new object another address and keep the old block, or forget the old one: "
-            f"kplan state rm '{resource.address}'"
+            f"kplan state rm '{before.address}'"
             + (
                 f". To delete its records: -replace='{resource.address}'"
                 if kind.is_deletable

@@ -122,6 +122,20 @@ def test_a_renamed_topic_is_an_error_and_nothing_is_deleted() -> None:
     assert plan.batches == ()
 
 
+def test_the_hint_of_a_rename_names_the_address_that_the_state_has() -> None:
+    """A move that was not applied yet is not in the state, which `state rm` looks at."""
+    plan = make_plan(
+        [resource("module.b.module.in.kafka_topic.t", topic("orders.v2"))],
+        state(owned("module.a.module.in.kafka_topic.t", topic(), ID)),
+        snapshot([(topic(), ID)]),
+        moved=(("module.a", "module.b"),),
+    )
+    (problem,) = plan.diagnostics
+    assert problem.code == "KP231"
+    assert "kplan state rm 'module.a.module.in.kafka_topic.t'" in problem.hint
+    assert "-replace='module.b.module.in.kafka_topic.t'" in problem.hint
+
+
 def test_a_changed_acl_is_one_replacement_with_its_delete_first() -> None:
     """K4-45."""
     before, after = acl(), acl(acl_operation="Write")
