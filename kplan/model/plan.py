@@ -58,6 +58,8 @@ class Reason(StrEnum):
     DELETED_OUTSIDE = "it was deleted outside of kplan"
     RECREATED_OUTSIDE = "it was deleted and created again outside of kplan"
     NOT_DECLARED = "it is not in configuration"
+    INSTANCE_GONE = "its key or index is not in configuration"
+    WRONG_REPETITION = "its resource uses count or for_each otherwise"
     DESTROY = "everything is to be destroyed"
     ALREADY_DELETED = "it no longer exists on the cluster"
     NOT_DELETABLE = "it is not in configuration; Kafka cannot delete it, so it is only forgotten"
@@ -75,6 +77,11 @@ class Reason(StrEnum):
         """Whether an import block is the reason."""
         return self in {Reason.IMPORTED, Reason.IMPORTED_AND_CHANGED}
 
+
+_ADOPTIONS = frozenset({Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED})
+_QUIET = frozenset(
+    {Reason.ADOPTED, Reason.MOVED, Reason.RECREATED_OUTSIDE, Reason.PROTECTION, Reason.DECLARATIONS}
+)
 
 ObjectKey = tuple[str, Identity, str]
 """What tells objects apart: kind, identity, and the key of the connection to their cluster."""
@@ -349,14 +356,7 @@ class Plan:
     @property
     def has_adoptions(self) -> bool:
         """Whether apply would take ownership of equal objects, or note the outcome of others."""
-        quiet = {
-            Reason.ADOPTED,
-            Reason.MOVED,
-            Reason.RECREATED_OUTSIDE,
-            Reason.PROTECTION,
-            Reason.DECLARATIONS,
-        }
-        return any(change.reason in quiet for change in self.changes)
+        return any(change.reason in _QUIET for change in self.changes)
 
     @property
     def declared_drift(self) -> tuple[Change, ...]:
@@ -381,8 +381,7 @@ class Plan:
     @property
     def adoption_count(self) -> int:
         """The number of live objects that apply would own without an import block."""
-        found = {Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED}
-        return sum(1 for change in self.changes if change.reason in found)
+        return sum(1 for each in self.changes if each.reason in _ADOPTIONS)
 
     @property
     def is_applyable(self) -> bool:

@@ -14,7 +14,15 @@ from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject
 from kplan.plan.desired import Findings, hidden_problem, is_unanswered
 from kplan.plan.move import Ownership
-from kplan.plan.request import PlanRequest, RequestSize, address_names, is_removed
+from kplan.plan.request import (
+    DeclaredBlocks,
+    PlanRequest,
+    RequestSize,
+    address_names,
+    block_name,
+    declared_blocks,
+    is_removed,
+)
 
 
 def plan_deletes(
@@ -29,6 +37,7 @@ def plan_deletes(
     changes: list[Change] = []
     problems: list[Diagnostic] = []
     unanswered: list[tuple[OwnedObject, Refusal]] = []
+    blocks: DeclaredBlocks | None = None
     for address, owned in owners.by_address.items():
         if owned.identity in owners.declared or owned.identity in replaced:
             continue
@@ -42,7 +51,8 @@ def plan_deletes(
             problems.append(_error(problem.code, problem.detail, problem.hint, address=address))
             continue
         live = reading.objects.get(owned.identity)
-        change = _delete_change(kind, request, address, owned, live)
+        blocks = declared_blocks(request) if blocks is None else blocks
+        change = _note_block(_delete_change(kind, request, address, owned, live), blocks)
         changes.append(replace(change, reason=Reason.REMOVED) if is_kept else change)
     return Findings(tuple(changes), tuple(problems), tuple(unanswered))
 
@@ -74,6 +84,15 @@ def _delete_change(
         was_declared_at=owned.declared_at,
         others=owned.others,
     )
+
+
+def _note_block(change: Change, blocks: DeclaredBlocks) -> Change:
+    """Say of an object whose block is still there why that does not declare it."""
+    found = blocks.get(block_name(change.address))
+    if found is None or change.reason is not Reason.NOT_DECLARED:
+        return change
+    is_alike = type(found[0].key) is type(change.address.key)
+    return replace(change, reason=Reason.INSTANCE_GONE if is_alike else Reason.WRONG_REPETITION)
 
 
 def _delete_action(

@@ -1,15 +1,16 @@
 """The part of a request that a plan could be about: what is as declared is left out."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
 from kplan.kinds.topic_rules import Topic
+from kplan.model.address import Address
 from kplan.model.resource import Resource
 from kplan.model.state import KindSnapshot, OwnedObject, Snapshot
 from kplan.plan.drift import is_recreated
-from kplan.plan.request import PlanRequest
+from kplan.plan.request import PlanRequest, block_name
 
 
 def drop_equal_objects(
@@ -33,12 +34,20 @@ def drop_equal_objects(
         if kind.name in seen.readings and kind.name in by_kind
         for resource in _equal_resources(request, kind, by_kind[kind.name], seen)
     }
+    equal -= _beside_gone_instances(request, equal)
     owned = {at: each for at, each in request.state.owned.items() if at not in equal}
     return replace(
         request,
         resources=tuple(each for each in request.resources if each.address not in equal),
         state=replace(request.state, owned=owned),
     )
+
+
+def _beside_gone_instances(request: PlanRequest, equal: Collection[Address]) -> set[Address]:
+    """List instances whose block declared others before: what it says of those counts."""
+    declared = {at for each in request.resources for at in each.addresses}
+    gone = {block_name(at) for at in request.state.owned if at not in declared}
+    return {at for at in equal if block_name(at) in gone} if gone else set()
 
 
 def _equal_resources(

@@ -73,6 +73,23 @@ def provider_request(request: PlanRequest, provider: str) -> PlanRequest:
     )
 
 
+BlockName = tuple[tuple[str, ...], str, str]
+"""A block by its module, kind and name, which are compared faster than an address is written."""
+
+
+def block_name(address: Address) -> BlockName:
+    """Return the name of the block of an instance."""
+    return address.module, address.kind, address.name
+
+
+DeclaredBlocks = Mapping[BlockName, tuple[Address, Resource]]
+
+
+def declared_blocks(request: PlanRequest) -> DeclaredBlocks:
+    """Return an instance of each block that declares any."""
+    return {block_name(at): (at, each) for each in request.resources for at in each.addresses}
+
+
 def is_targeted(address: Address, targets: tuple[str, ...]) -> bool:
     """Whether the targets let the address through; no targets let all through."""
     if not targets:

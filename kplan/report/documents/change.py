@@ -5,6 +5,7 @@ from typing import Final, assert_never, cast
 
 from kplan.kinds.base import HIDDEN_VALUE
 from kplan.kinds.schema import schema_fields, to_outlined_document
+from kplan.model.address import instance_key
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, AttributeChange, Change, Reason, Risk
 from kplan.model.resource import Path, connection_name
@@ -257,6 +258,23 @@ def _state_only_text(change: Change) -> str:
     return f"has moved to {change.address}"
 
 
+def _reason_text(change: Change) -> str:
+    """Give the reason, in Terraform's words where the block does not declare the instance."""
+    key = change.address.key
+    place = instance_key(key)
+    match change.reason:
+        case Reason.INSTANCE_GONE if isinstance(key, int):
+            return f"index {place} is out of range for count"
+        case Reason.INSTANCE_GONE:
+            return f"key {place} is not in for_each map"
+        case Reason.WRONG_REPETITION if key is None:
+            return "resource uses count or for_each"
+        case Reason.WRONG_REPETITION:
+            return f"resource does not use {'count' if isinstance(key, int) else 'for_each'}"
+        case _:
+            return change.reason.value
+
+
 def reason_lines(change: Change) -> Iterator[Line]:
     """Explain why a change is planned, and add notes on the whole of it."""
     if change.provider:
@@ -268,7 +286,7 @@ def reason_lines(change: Change) -> Iterator[Line]:
     if change.reason is Reason.IMPORTED_AND_CHANGED:
         yield line(faint_span(f"# (imported from {quote_hcl(str(change.identity))})"))
     if change.reason not in _SILENT_REASONS:
-        yield line(faint_span(f"# (because {change.reason.value})"))
+        yield line(faint_span(f"# (because {_reason_text(change)})"))
     if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
         yield line(faint_span("# (protected by prevent_destroy: this is refused)"))
 

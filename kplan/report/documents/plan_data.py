@@ -96,12 +96,13 @@ def action_reason(change: Change, declared: frozenset[str]) -> str:
             return "replace_by_request"
         case Action.REPLACE, _:
             return "replace_because_cannot_update"
-        case Action.DELETE, Reason.NOT_DECLARED:
-            if change.address.block_address not in declared:
-                return "delete_because_no_resource_config"
-            if isinstance(change.address.key, int):
-                return "delete_because_count_index"
-            return "delete_because_each_key"
+        case Action.DELETE, Reason.WRONG_REPETITION:
+            return "delete_because_wrong_repetition"
+        case Action.DELETE, Reason.NOT_DECLARED if change.address.block_address not in declared:
+            return "delete_because_no_resource_config"
+        case Action.DELETE, Reason.NOT_DECLARED | Reason.INSTANCE_GONE:
+            is_index = isinstance(change.address.key, int)
+            return "delete_because_count_index" if is_index else "delete_because_each_key"
         case _:
             return ""
 

@@ -125,3 +125,21 @@ def test_topics_that_take_room_on_brokers_are_kept_for_where_others_are_placed()
     live = snapshot([(Topic("placed", 3, 1, ((1,), (1,), (1,))), "id")])
     brokers = tuple(Broker(number, "host", 9092, "") for number in (1, 2))
     assert check_same(request, replace(live, brokers=brokers)).resources == request.resources
+
+
+def test_an_instance_that_is_gone_keeps_the_others_of_its_block() -> None:
+    request = PlanRequest(
+        resources=(
+            resource('kafka_topic.t["a"]', topic("a")),
+            resource("kafka_topic.u", topic("u")),
+        ),
+        outputs={},
+        state=state(
+            owned('kafka_topic.t["a"]', topic("a"), "1"),
+            owned('kafka_topic.t["b"]', topic("b"), "2"),
+            owned("kafka_topic.u", topic("u"), "3"),
+        ),
+    )
+    live = snapshot([(topic("a"), "1"), (topic("b"), "2"), (topic("u"), "3")])
+    rest = check_same(request, live)
+    assert [str(each.address) for each in rest.resources] == ['kafka_topic.t["a"]']

@@ -637,3 +637,26 @@ def test_a_plan_to_destroy_without_a_state_says_first_that_there_is_none() -> No
 
 def test_few_that_are_alike_are_shown_each() -> None:
     assert plan_text(many_plan(4), PLAIN_STYLE).count("will be updated in-place") == 4
+
+
+def test_an_instance_that_its_block_does_not_declare_is_explained_as_terraform_does() -> None:
+    gone = {
+        'kafka_topic.each["b"]': '(because key ["b"] is not in for_each map)',
+        "kafka_topic.count[1]": "(because index [1] is out of range for count)",
+        "kafka_topic.each[0]": "(because resource does not use count)",
+        'kafka_topic.count["a"]': "(because resource does not use for_each)",
+        "kafka_topic.count": "(because resource uses count or for_each)",
+        'kafka_topic.none["x"]': "(because it is not in configuration)",
+    }
+    plan = make_plan(
+        [
+            resource('kafka_topic.each["a"]', topic("a")),
+            resource("kafka_topic.count[0]", topic("c")),
+        ],
+        state(*(owned(at, topic(f"t{n}"), at) for n, at in enumerate(gone))),
+        snapshot([(topic(f"t{n}"), at) for n, at in enumerate(gone)]),
+        max_deletes=10,
+    )
+    told = plan_text(plan, PLAIN_STYLE)
+    for at, reason in gone.items():
+        assert f"# {at} will be destroyed\n  # {reason}\n" in told
