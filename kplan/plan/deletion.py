@@ -119,15 +119,7 @@ def check_deletes(
     """
     for change in changes:
         if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
-            is_declared = request.is_destroy or change.action is Action.REPLACE
-            kept = "" if is_declared else "; the state keeps this protection even without the block"
-            then = "then destroy or replace it" if is_declared else "and then remove it"
-            yield _error(
-                "KP232",
-                f"{change.address} ({change.identity}) was declared with prevent_destroy{kept}.",
-                f"Declare it with prevent_destroy = false, apply, {then}.",
-                change,
-            )
+            yield _protection_problem(request, change)
         if change.kind == _KIND_WITH_UID and not change.uid and _deletes(change):
             yield Diagnostic(
                 "KP545",
@@ -157,6 +149,42 @@ def check_deletes(
             f"{deletes} objects would be deleted, and at most {most}{why} may be.",
             "Review the deletes; a higher -max-deletes allows them.",
         )
+
+
+_INSTANCE_REASONS = frozenset({Reason.INSTANCE_GONE, Reason.WRONG_REPETITION})
+
+
+def _protection_problem(request: PlanRequest, change: Change) -> Diagnostic:
+    """Explain a protection: each instance has that of its last apply.
+
+    What the block says by now of other instances may not be so for this one: it can depend on the
+    key.
+    """
+    detail = f"{change.address} ({change.identity}) was declared with prevent_destroy"
+    hint = "Declare it with prevent_destroy = false, apply,"
+    if request.is_destroy or change.action is Action.REPLACE:
+        return _error("KP232", f"{detail}.", f"{hint} then destroy or replace it.", change)
+    if change.reason not in _INSTANCE_REASONS:
+        kept = "; it is no longer declared, and the state keeps this protection"
+        return _error("KP232", f"{detail}{kept}.", f"{hint} and then remove it.", change)
+    _, block = declared_blocks(request)[block_name(change.address)]
+    key = change.address.key
+    back = "Declare this instance again"
+    if change.reason is Reason.WRONG_REPETITION:
+        gone = "its block no longer declares this instance"
+    elif isinstance(key, int):
+        gone, back = f"the index {key} is out of range for count", "Raise count again"
+    else:
+        gone, back = f'the key "{key}" is no longer in for_each', "Put the key back"
+    loosened = "" if not block.lifecycle.prevent_destroy else " set prevent_destroy = false,"
+    problem = _error(
+        "KP232",
+        f"{detail}, and {gone}. The state keeps the protection that was last applied to this "
+        "instance.",
+        f"{back},{loosened} apply, and then remove it.",
+        change,
+    )
+    return replace(problem, subject=block.declared_at)
 
 
 _KIND_WITH_UID = "kafka_topic"

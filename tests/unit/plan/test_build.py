@@ -265,11 +265,42 @@ def test_protection_is_remembered_when_the_block_is_gone() -> None:
     assert not plan.is_applyable
 
 
+@pytest.mark.parametrize(
+    ("gone", "left", "protects", "detail", "hint"),
+    [
+        ('["y"]', '["x"]', True, 'and the key "y" is no longer in for_each.',
+         "Put the key back, set prevent_destroy = false, apply, and then remove it."),
+        ('["y"]', '["x"]', False, 'and the key "y" is no longer in for_each.',
+         "Put the key back, apply, and then remove it."),
+        ("[1]", "[0]", False, "and the index 1 is out of range for count.",
+         "Raise count again, apply, and then remove it."),
+        ('["y"]', "", False, "and its block no longer declares this instance.",
+         "Declare this instance again, apply, and then remove it."),
+    ],
+)  # fmt: skip
+def test_protection_of_a_gone_instance_is_explained_at_its_block(
+    gone: str, left: str, protects: bool, detail: str, hint: str
+) -> None:
+    """The block is there: neither its absence nor what it says by now is the point."""
+    kept = resource(f"kafka_topic.t{left}", topic("x"), prevent_destroy=protects)
+    plan = make_plan(
+        [kept],
+        state(owned(f"kafka_topic.t{gone}", topic("y"), ID, is_protected=True)),
+        snapshot([(topic("y"), ID)]),
+    )
+    (problem,) = plan.diagnostics
+    assert problem.code == "KP232"
+    assert f"kafka_topic.t{gone} (y) was declared with prevent_destroy, {detail}" in problem.detail
+    assert problem.hint == hint
+    assert problem.subject == kept.declared_at
+    assert not plan.is_applyable
+
+
 def test_a_protected_object_that_is_to_be_destroyed_is_not_said_to_lack_its_block() -> None:
     held = state(owned(ORDERS, topic(), ID, is_protected=True))
     plan = make_plan([], held, snapshot([(topic(), ID)]), is_destroy=True)
     (problem,) = plan.diagnostics
-    assert "without the block" not in problem.detail
+    assert "no longer declared" not in problem.detail
     assert problem.hint.endswith("apply, then destroy or replace it.")
 
 
