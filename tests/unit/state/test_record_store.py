@@ -547,3 +547,15 @@ def test_the_place_names_topic_and_key() -> None:
     assert RecordStore(MemoryRecords()).location == PLACE
     other = RecordStore(MemoryRecords(state_topic=StateTopic("__kplan_eu", "shop")))
     assert other.location == 'the topic __kplan_eu (key "shop")'
+
+
+def test_the_states_of_other_workspaces_are_read_without_a_claim() -> None:
+    records = MemoryRecords()
+    RecordStore(records.beside(f"{records.key}@prod")).write(state(owned(), serial=1))
+    store = RecordStore(records)
+    assert store.list_workspaces() == ("prod",)
+    claims = records.others[f"{records.key}@prod"].last_writer
+    assert store.for_workspace("prod").read() == state(owned(), serial=1)
+    assert store.for_workspace("qa").read() is None
+    assert store.for_workspace("default").location == store.location
+    assert records.others[f"{records.key}@prod"].last_writer == claims
