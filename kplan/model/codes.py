@@ -277,4 +277,5 @@ SUMMARIES: Mapping[str, str] = {
     "KP704": "Invalid expect_failures reference",
     "KP705": "Invalid test cluster",
     "KP706": "Change failed",
+    "KP707": "Test files of Terraform do not run",
 }

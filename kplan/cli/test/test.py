@@ -59,6 +59,8 @@ def test(session: Session, tests: TestOptions, inputs: InputOptions, trust: Trus
     Test files use Terraform's test language: run blocks plan or apply with their own variables, and
     contain assertions or expected failures. Each file has its own cluster; a cluster block declares
     its initial objects. No network is used and no files are written.
+
+    Files named *.tftest.hcl are for Terraform and do not run: rename them to *.kptest.hcl.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.model.table import RunStatus, overall_status  # noqa: PLC0415

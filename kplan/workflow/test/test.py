@@ -5,6 +5,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from kplan.config.diagnostic import error, warning
 from kplan.config.modules.root_module import RootModule, open_folder
 from kplan.config.testing.file import TEST_FILE_SUFFIX, HclTestFile, read_test_file
 from kplan.config.testing.run import evaluate_cluster_block
@@ -18,6 +19,8 @@ from kplan.workflow.test.run import TestFileRun
 
 TEST_FOLDER = "tests"
 """The folder beside the configuration where test files are looked for, as in Terraform."""
+
+_TERRAFORM_SUFFIXES = (".tftest.hcl", ".tftest.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +55,25 @@ def open_suite(
     `filters` name files, or runs; both may be patterns with `*`. None means all.
 
     Raises:
-        ConfigError: the configuration or a test file has mistakes in its text.
+        ConfigError: the configuration or a test file has mistakes in its text, or only Terraform
+            would run the test files there are.
         UsageError: a filter fits nothing.
 
     """
     root = open_folder(project.folder, project.inputs, KINDS)
     found = [
         read_test_file(path, name, root.module.declarations)
-        for name, path in _find_test_files(project.folder, directory)
+        for name, path in _find_test_files(project.folder, directory, (TEST_FILE_SUFFIX,))
     ]
-    scripts = _filter_files(found, filters)
-    problems = [*root.problems]
+    ignored = list(_ignored_files(project.folder, directory, is_all=not found))
+    scripts = [] if has_errors(ignored) else _filter_files(found, filters)
+    problems = [*root.problems, *ignored]
     for each in scripts:
         problems += each.diagnostics
         problems += evaluate_cluster_block(root, each.cluster).diagnostics
     if has_errors(problems):
         raise ConfigError(sort_diagnostics(problems), _file_sources(root, scripts))
-    warnings = [result for each in scripts for result in each.diagnostics]
+    warnings = [*ignored, *(result for each in scripts for result in each.diagnostics)]
     return ConfigurationTests(project, root, tuple(scripts), sort_diagnostics(warnings))
 
 
@@ -76,14 +81,30 @@ def _file_sources(root: RootModule, scripts: Sequence[HclTestFile]) -> Mapping[s
     return {**root.sources, **{each.name: each.text for each in scripts}}
 
 
-def _find_test_files(folder: Path, directory: str) -> Iterator[tuple[str, Path]]:
+def _find_test_files(
+    folder: Path, directory: str, suffixes: tuple[str, ...]
+) -> Iterator[tuple[str, Path]]:
     """List test files by the names they are shown under, those of the folder itself first."""
     for prefix in ("", f"{directory}/"):
         place = folder / prefix
         if place.is_dir():
             for path in sorted(place.iterdir()):
-                if path.name.endswith(TEST_FILE_SUFFIX) and path.is_file():
+                if path.name.endswith(suffixes) and path.is_file():
                     yield f"{prefix}{path.name}", path
+
+
+def _ignored_files(folder: Path, directory: str, *, is_all: bool) -> Iterator[Diagnostic]:
+    """Tell of test files that only Terraform runs: an error where `is_all` there are."""
+    names = [name for name, _ in _find_test_files(folder, directory, _TERRAFORM_SUFFIXES)]
+    if names:
+        tell = error if is_all else warning
+        detail = f"kplan runs test files named *{TEST_FILE_SUFFIX}, and did not run "
+        detail += f"{', '.join(names)}."
+        first = names[0].partition(".tftest.")[0] + TEST_FILE_SUFFIX
+        hint = f"mv {names[0]} {first}"
+        if all(each.endswith(".json") for each in names):
+            hint = f"Write {first} in HCL: kplan reads no tests in JSON."
+        yield tell("KP707", None, detail, hint=hint)
 
 
 def _filter_files(scripts: Sequence[HclTestFile], filters: Sequence[str]) -> list[HclTestFile]:

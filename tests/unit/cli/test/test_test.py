@@ -88,6 +88,23 @@ def test_a_folder_without_tests_says_so(desk: MemoryCommand) -> None:
     assert "Found no *.kptest.hcl files" in desk.run_failing("test", code=0)
 
 
+def test_test_files_of_terraform_are_not_passed_over(desk: MemoryCommand) -> None:
+    (desk.folder / "tests").mkdir()
+    desk.write(GOOD, "tests/topics.tftest.hcl")
+    told = desk.run_failing("test")
+    assert "Error: Test files of Terraform do not run [KP707]" in told
+    assert "did not run tests/topics.tftest.hcl." in told
+    assert "hint: mv tests/topics.tftest.hcl tests/topics.kptest.hcl" in told
+    assert "KP707" in desk.run_failing("test", "-filter=topics.tftest.hcl")
+    desk.write(GOOD, "good.kptest.hcl")
+    assert "Warning: Test files of Terraform do not run [KP707]" in desk.run_failing("test", code=0)
+
+
+def test_test_files_in_json_are_told_to_be_unreadable(desk: MemoryCommand) -> None:
+    desk.write("{}", "topics.tftest.json")
+    assert "hint: Write topics.kptest.hcl in HCL" in desk.run_failing("test")
+
+
 def test_mistakes_of_test_files_are_shown_with_their_lines(desk: MemoryCommand) -> None:
     desk.write('run "r" {\n  comand = plan\n}\n', "bad.kptest.hcl")
     told = desk.run_failing("test")
