@@ -15,6 +15,7 @@ from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
 from kplan.model.state import State
 from kplan.report import views
+from kplan.report.documents.outcome import unplanned_names
 from kplan.state.ssh_signature import sign_command
 from kplan.workflow.plan import plan
 from kplan.workflow.plan.plan import PlanResult
@@ -90,9 +91,15 @@ def show_outcomes(session: Session, done: "ApplyResult", again: str) -> None:
     """Show outcomes and, of a complete apply, the outputs; `again` is the command to resume."""
     terminal = session.terminal
     terminal.write_stderr("\n")
-    imported = done.plan_result.plan.import_count
+    made = done.plan_result.plan
     terminal.write_stdout(
-        views.apply_text(done.outcomes, terminal.stdout_style, again=again, imported=imported)
+        views.apply_text(
+            done.outcomes,
+            terminal.stdout_style,
+            again=again,
+            imported=made.import_count,
+            unplanned=unplanned_names(made),
+        )
     )
     if all(each.status is OutcomeStatus.APPLIED for each in done.outcomes):
         terminal.write_stdout(_outputs_text(session, done.state))

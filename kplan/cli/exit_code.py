@@ -42,6 +42,8 @@ def error_exit(error: KplanError, *, detailed: bool) -> ExitCode:
 
 def plan_exit(plan: "Plan", *, detailed: bool) -> ExitCode:
     """Return the exit code of a plan; objects that could not be read or planned are an error."""
+    if detailed and _has_lost_cluster(plan) and not plan.has_errors:
+        return ExitCode.UNREACHABLE
     if plan.has_errors or plan.unread:
         faults = {each.code for each in plan.diagnostics if each.is_error}
         is_refused = detailed and bool(faults) and faults <= GUARD_CODES
@@ -80,7 +82,15 @@ def outcomes_exit(
         return ExitCode.REFUSED  # what could be done was done
     if met & {OutcomeStatus.APPLIED, OutcomeStatus.IN_PROGRESS}:
         return ExitCode.PARTIAL
-    return refusals_exit([each.refusal for each in failed if each.refusal is not None])
+    is_lost = not outcomes and _has_lost_cluster(plan)
+    refusals = [each.refusal for each in failed if each.refusal is not None]
+    return ExitCode.UNREACHABLE if is_lost else refusals_exit(refusals)
+
+
+def _has_lost_cluster(plan: "Plan") -> bool:
+    from kplan.model.diagnostic import CONNECTION_CODES  # noqa: PLC0415 - as above
+
+    return any(each.code in CONNECTION_CODES for each in plan.diagnostics)
 
 
 def _is_direct(plan: "Plan") -> bool:

@@ -62,6 +62,15 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(each.is_error for each in diagnostics)
 
 
+CONNECTION_CODES = frozenset({"KP911", "KP912"})
+"""Errors of one of several clusters, which do not stop the others."""
+
+
+def stops_all(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Return whether any of the problems stops more than what concerns one cluster."""
+    return has_errors(each for each in diagnostics if each.code not in CONNECTION_CODES)
+
+
 def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Sort for display: errors first, then by place, code and text; duplicates once."""
     nowhere = SourceRange("", 0, 0, 0, 0)

@@ -7,6 +7,7 @@ from typing import Self
 
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import Refusal
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, Change, ObjectKey
@@ -275,7 +276,8 @@ class Snapshot:
 
     A kind that could not be read in full is in `unread` with the reason and never in
     `readings`: nothing is planned from it. `unsupported` are those of them that the cluster does
-    not have at all. `taken_at` is ISO 8601 in UTC, given by the caller.
+    not have at all. `taken_at` is ISO 8601 in UTC, given by the caller. `failure` says why the
+    cluster cannot be had, where that is so.
     """
 
     cluster_id: str
@@ -287,6 +289,7 @@ class Snapshot:
     version: str = ""
     unsupported: frozenset[str] = frozenset()
     platform: str = ""
+    failure: Diagnostic | None = None
 
     def live_object(self, kind: str, identity: Identity) -> LiveObject | None:
         """Return the object, or None if a kind that was read in full does not contain it."""

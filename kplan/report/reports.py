@@ -16,7 +16,7 @@ from kplan.report.documents import access, case, drift, gauge, impact, message, 
 from kplan.report.documents.diagnostic import problem_blocks, problems_document, validation_data
 from kplan.report.documents.drift import DriftCoverage
 from kplan.report.documents.message import stream_message, version_message
-from kplan.report.documents.outcome import applied_blocks, outcomes_document
+from kplan.report.documents.outcome import applied_blocks, outcomes_document, unplanned_names
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.tally import plan_tallies
@@ -153,7 +153,7 @@ def apply_report(
     done = [each.change for each in outcomes if each.status is OutcomeStatus.APPLIED]
 
     def document() -> Document:
-        result = outcomes_document(outcomes, again, plan.import_count)
+        result = outcomes_document(outcomes, again, plan.import_count, unplanned_names(plan))
         found = tuple(problem_blocks(plan.all_diagnostics, sources))
         counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in plan_tallies(done))
         *blocks, totals = result.blocks

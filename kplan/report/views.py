@@ -93,10 +93,15 @@ def plan_message_line(plan: Plan, at: str, docs_url: str = "") -> str:
 
 
 def apply_text(
-    outcomes: Sequence[Outcome], look: TextStyle, *, again: str = "kplan apply", imported: int = 0
+    outcomes: Sequence[Outcome],
+    look: TextStyle,
+    *,
+    again: str = "kplan apply",
+    imported: int = 0,
+    unplanned: Sequence[str] = (),
 ) -> str:
     """Summarize an apply; `again` is the command that continues an incomplete one."""
-    return render_text(outcomes_document(outcomes, again, imported), look)
+    return render_text(outcomes_document(outcomes, again, imported, unplanned), look)
 
 
 def outcome_line(outcome: Outcome, look: TextStyle = PLAIN_STYLE) -> str:

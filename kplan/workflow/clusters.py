@@ -296,8 +296,15 @@ def read_clusters(
     for key, failure in {**clusters.unreachable, **lost}.items():
         why = f"{failure.summary}: {failure.detail}"
         asked = (kind for kind in kinds if kind.is_always_read or kind.name in wanted.get(key, {}))
-        snapshots[key] = Snapshot("", (), {}, {kind.name: why for kind in asked})
+        unread = {kind.name: why for kind in asked}
+        snapshots[key] = Snapshot("", (), {}, unread, failure=_failure_diagnostic(key, failure))
     return dict(sorted(snapshots.items()))
+
+
+def _failure_diagnostic(key: str, failure: ClusterError) -> Diagnostic:
+    name = connection_name(key)
+    detail = f"{name}: {failure.detail} Nothing is planned for {name}."
+    return Diagnostic(failure.code, Severity.ERROR, failure.summary, detail, failure.hint)
 
 
 def unread_kinds(snapshots: Mapping[str, Snapshot]) -> dict[str, str]:

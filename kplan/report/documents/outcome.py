@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kplan.cluster.errors import ERRORS, Handling, handling
 from kplan.kinds.service_status import SERVICES
 from kplan.kinds.throttle import CANCEL_MOVES
+from kplan.model.diagnostic import CONNECTION_CODES
 from kplan.model.errors import Refusal
 from kplan.model.outcome import (
     Outcome,
@@ -13,7 +14,8 @@ from kplan.model.outcome import (
     PartitionDeletionOutcome,
     RecordDeletionPlan,
 )
-from kplan.model.plan import Action, Reason
+from kplan.model.plan import Action, Plan, Reason
+from kplan.model.resource import connection_name
 from kplan.report.data import Data
 from kplan.report.document import (
     Block,
@@ -82,10 +84,13 @@ def outcome_hint(refused: Refusal) -> str:
     return (row.remedy if row else "") or _HINTS[handling(refused)]
 
 
-def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0) -> Document:
+def outcomes_document(
+    outcomes: Sequence[Outcome], again: str, imported: int = 0, unplanned: Sequence[str] = ()
+) -> Document:
     """Summarize an apply. `again` is the command that continues it.
 
-    `imported` counts objects that import blocks took over without a request.
+    `imported` counts objects that import blocks took over without a request. `unplanned` names
+    clusters and kinds that could not be read.
     """
     bad = [
         each for each in outcomes if each.status in {OutcomeStatus.FAILED, OutcomeStatus.UNKNOWN}
@@ -102,10 +107,29 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
         said = f"Apply incomplete: {count_text(pending, 'change')} accepted, but not in effect."
         totals = Totals((line(Span(said, Tone.ERROR)), line("To go on: ", strong_span(again))))
     elif len(done) == len(outcomes):
-        totals = Totals((line(Span(_complete_text(done, imported), Tone.ADD)),))
+        said = _complete_text(done, imported)
+        totals = Totals((line(Span(said, Tone.ADD)),))
+        if unplanned:
+            said = said.replace(" complete!", " incomplete!").removesuffix(".")
+            said += f"; nothing was planned for {', '.join(unplanned)}."
+            totals = Totals((line(Span(said, Tone.ERROR)),))
     else:
         totals = Totals(_incomplete_lines(outcomes, again))
     return Document((*blocks, totals), "kplan destroy" if _is_destroy(outcomes) else "kplan apply")
+
+
+def unplanned_names(plan: Plan) -> tuple[str, ...]:
+    """Name clusters that cannot be had, and other kinds that could not be read.
+
+    That controllers do not show every kind is no news.
+    """
+    if any(each.code == "KP245" for each in plan.diagnostics):
+        return ()
+    found = [each.detail for each in plan.diagnostics if each.code in CONNECTION_CODES]
+    lost = {each.partition(": ")[0] for each in found}
+    places = {what: what.partition(" on ")[2] or connection_name("") for what in plan.unread}
+    names = (at if at in lost else what for what, at in places.items())
+    return tuple(dict.fromkeys(sorted(names)))
 
 
 def _pending_notes(pending: Sequence[Outcome]) -> Iterator[Paragraph]:

@@ -52,6 +52,7 @@ from kplan.workflow.plan.api_check import check_plan_apis
 from kplan.workflow.plan.broker_check import check_with_brokers
 from kplan.workflow.plan.deferred_data import known_objects, settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
+from kplan.workflow.plan.lost_clusters import report_lost_clusters
 from kplan.workflow.plan.owner_check import check_other_workspaces
 from kplan.workflow.plan.refresh import leave_out_sent, read_settled_snapshots, settle_state
 from kplan.workflow.plan.saved import check_signature_required
@@ -206,7 +207,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     project, made = _build_with_data(project, options, ports, snapshots)
     made = replace(made, drift=leave_out_sent(made.drift, project.journal))
     made = add_risks(made, read_fallbacks(made, project.clusters))
-    made = _add_warnings(made, project.configuration, plan_request(project, options, ports))
+    made = _add_warnings(made, project, plan_request(project, options, ports), snapshots)
     made = check_move_targets(check_other_workspaces(made, project, snapshots), project.clusters)
     for key, connection in project.clusters.connections.items():
         context = AccessContext(connection.cluster, snapshots[key], project.configuration, key)
@@ -234,9 +235,12 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     return PlanResult(with_checksum(made), configuration, project.state, snapshots)
 
 
-def _add_warnings(plan: Plan, configuration: Configuration, request: PlanRequest) -> Plan:
-    """Add the warnings of the configuration that concern the targets."""
-    found = (each for each in configuration.diagnostics if is_asked_for(request, each))
+def _add_warnings(
+    plan: Plan, project: OpenProject, request: PlanRequest, snapshots: Mapping[str, Snapshot]
+) -> Plan:
+    """Add the warnings of the configuration that concern the targets, and lost clusters."""
+    plan = report_lost_clusters(plan, snapshots, project.configuration)
+    found = (each for each in project.configuration.diagnostics if is_asked_for(request, each))
     return replace(plan, diagnostics=sort_diagnostics([*found, *plan.diagnostics]))
 
 
