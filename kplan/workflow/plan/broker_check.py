@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.cluster.authorization import REQUIRED_OPERATIONS
-from kplan.cluster.errors import Handling, handling, is_policy_violation, remedy_for
+from kplan.cluster.errors import Handling, handling, is_policy_violation
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import AuthorizedOperations
 from kplan.kinds.base import ResolvedAttributes, ResourceKind, redact_refusal
@@ -17,6 +17,11 @@ from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Step
 from kplan.model.policy import Level, Operation, RuleEffect, Violation, ViolationStatus
 from kplan.model.resource import Identity, Path, Resource
 from kplan.workflow.clusters import Clusters
+from kplan.workflow.plan.refused_validation import (
+    is_unsupported,
+    refusal_diagnostics,
+    request_refusal,
+)
 from kplan.workflow.ports import Ports
 
 RequiredOperation = tuple[str, str]
@@ -248,7 +253,7 @@ def _validate_changes(
     try:
         return kind.validate(cluster, step, changes)
     except ClusterError as failure:
-        refused = Refusal("CLIENT_TIMED_OUT", -185, f"{failure.summary}: {failure.detail}")
+        refused = request_refusal(failure)
         return {change.identity: refused for change in changes}
 
 
@@ -292,12 +297,19 @@ def _add_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
     asked = ((change, answers.get(change.key)) for change in plan.changes)
     refused = [(change, answer) for change, answer in asked if isinstance(answer, Refusal)]
     by_policy = tuple(_broker_violation(*each) for each in refused if is_policy_violation(each[1]))
-    others = [each for each in refused if not is_policy_violation(each[1])]
+    lacking = {
+        each.address.kind for each in plan.diagnostics if each.code == "KP229" and each.address
+    }
+    others = [
+        (change, said)
+        for change, said in refused
+        if not is_policy_violation(said) and not (is_unsupported(said) and change.kind in lacking)
+    ]
     by_brokers = [each for (kind, *_), each in answers.items() if kind not in SERVICES]
     refusals = sum(isinstance(each, Refusal) for each in by_brokers)
     return replace(
         plan.map_changes(lambda change: _fill_defaults(change, answers.get(change.key))),
-        diagnostics=sort_diagnostics([*plan.diagnostics, *_refusal_diagnostics(others)]),
+        diagnostics=sort_diagnostics([*plan.diagnostics, *refusal_diagnostics(others)]),
         violations=(*plan.violations, *by_policy),
         cluster={**plan.cluster, "asked": str(len(by_brokers)), "refused": str(refusals)},
     )
@@ -346,52 +358,3 @@ def _broker_violation(change: Change, refused: Refusal) -> Violation:
         origin=RefusalOrigin.BROKER,
         provider=change.provider,
     )
-
-
-def _refusal_diagnostics(refused: Sequence[tuple[Change, Refusal]]) -> Iterator[Diagnostic]:
-    """Return each refusal, but one warning of all that met the same mutation quota (KIP-599)."""
-    throttled = [each for each in refused if handling(each[1]) is Handling.THROTTLED]
-    for each in refused:
-        if len(throttled) == 1 or handling(each[1]) is not Handling.THROTTLED:
-            yield _refusal_diagnostic(*each)
-    if len(throttled) > 1:
-        first = _refusal_diagnostic(*throttled[0])
-        yield replace(
-            first,
-            detail=f"{len(throttled):,} changes could not be tried with the broker: "
-            f"{redact_refusal(throttled[0][1], throttled[0][0])}",
-            hint="A mutation quota applies to this principal. Apply waits for it as long as "
-            "needed; the dry run does not.",
-        )
-
-
-def _refusal_diagnostic(change: Change, refused: Refusal) -> Diagnostic:
-    unknown = handling(refused) in {Handling.IN_DOUBT, Handling.RETRY, Handling.THROTTLED}
-    code = "KP242" if unknown else _CODES.get(refused.error, "KP241")
-    return Diagnostic(
-        code,
-        Severity.WARNING if unknown else Severity.ERROR,
-        SUMMARIES[code],
-        f"{change.identity}: {redact_refusal(refused, change)}",
-        _HINTS.get(refused.error, "") or (remedy_for(refused) if code in _CODES.values() else ""),
-        change.address,
-        change.declared_at,
-    )
-
-
-_CODES = {
-    "CONNECTOR_INVALID": "KP532",
-    "SCHEMA_INCOMPATIBLE": "KP522",
-    "SCHEMA_INVALID": "KP523",
-    "SCHEMA_IS_OLD": "KP523",
-    "SCHEMA_REFERENCED": "KP523",
-}
-"""Refusals of services beside the brokers; all others are those of a broker."""
-
-_HINTS = {
-    "INVALID_REPLICATION_FACTOR": "Declare no more replicas than there are brokers.",
-    "INVALID_CONFIG": "The broker names the key or value it does not take.",
-    "TOPIC_AUTHORIZATION_FAILED": "Grant the right on the topic to the principal kplan runs as.",
-    "CLUSTER_AUTHORIZATION_FAILED": "Grant the right on the cluster to this principal.",
-    "POLICY_VIOLATION": "This is not a policy: the change is larger than the controller accepts.",
-}

@@ -43,6 +43,22 @@ def test_a_plan_that_takes_what_the_cluster_lacks_is_refused(site: ProjectHarnes
     assert site.cluster.quotas() == {}
 
 
+def test_what_cannot_be_tried_with_the_broker_has_its_own_error(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It timed out, said the plan; and said so again of what it had refused."""
+
+    def lacking(*_: object, **__: object) -> None:
+        raise UnsupportedError("kplan needs AlterClientQuotas in version 1; b lacks it.")
+
+    monkeypatch.setattr(site.cluster, "alter_quotas", lacking)
+    (problem,) = site.plan().plan.diagnostics
+    assert (problem.code, problem.is_error) == ("KP242", False)
+    assert "UNSUPPORTED_VERSION: The cluster does not support this operation" in problem.detail
+    site.cluster.remove_api("alter_quotas", "AlterClientQuotas", (0, 1))
+    assert [each.code for each in site.plan().plan.diagnostics] == ["KP229"]
+
+
 def test_what_nothing_takes_may_be_lacking(site: ProjectHarness) -> None:
     site.cluster.remove_api("alter_scram_users", "AlterUserScramCredentials", (0, 0))
     assert site.plan().plan.diagnostics == ()
