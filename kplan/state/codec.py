@@ -215,7 +215,7 @@ def _parse_document(data: bytes) -> Json:
             f"It is truncated or damaged; it is not valid JSON: {failure}."
         ) from failure
     if not isinstance(found, dict) or not isinstance(found.get("format"), int):
-        raise StateCorruptError(_foreign_document_detail(found))
+        raise _foreign_document_error(found)
     if found["format"] > FORMAT:
         raise StateCorruptError(
             f"Its format is {found['format']}; this version of kplan reads formats up to {FORMAT}.",
@@ -228,10 +228,13 @@ def _parse_document(data: bytes) -> Json:
     return cast("Json", found)
 
 
-def _foreign_document_detail(found: object) -> str:
+def _foreign_document_error(found: object) -> StateError:
     if isinstance(found, dict) and "terraform_version" in found:
-        return "It is a state of Terraform, not of kplan."
-    return "It is JSON, but no state of kplan."
+        return StateError(
+            "It is a state of Terraform, not of kplan.",
+            "Record its objects in a state of kplan: kplan import -from-tfstate=FILE",
+        )
+    return StateCorruptError("It is JSON, but no state of kplan.")
 
 
 def _check_kinds(document: Json) -> None:

@@ -215,8 +215,8 @@ def restore_state(project: Project, serial: int, ports: Ports) -> StateReplaceme
 def _decode_pushed_state(source: Path, data: bytes) -> State:
     try:
         return decode_state(data)
-    except StateCorruptError as fault:
-        raise StateCorruptError(f"{source}: {fault.detail}", fault.hint) from fault
+    except StateError as fault:
+        raise type(fault)(f"{source}: {fault.detail}", fault.hint) from fault
 
 
 def _read_current_state(project: Project, *, may_be_damaged: bool) -> State | None:

@@ -75,6 +75,13 @@ def test_what_is_no_state_names_no_owners(damaged: bytes) -> None:
     assert (type(found.value), str(found.value)) == (type(wanted.value), str(wanted.value))
 
 
+def test_a_state_of_terraform_is_not_called_damaged() -> None:
+    with pytest.raises(StateError, match="It is a state of Terraform") as found:
+        decode_state(b'{"version": 4, "terraform_version": "1.11.4", "serial": 3}')
+    assert not isinstance(found.value, StateCorruptError)
+    assert found.value.hint.endswith("kplan import -from-tfstate=FILE")
+
+
 def _last(line: str) -> tuple[str, float]:
     before, _, number = line.rpartition(" ")
     return before, float(number.rstrip(","))
@@ -154,7 +161,6 @@ def test_any_truncation_is_damage(what: State) -> None:
         (b"\xff\xfe\x00", "not valid JSON"),
         (b"[" * 100_000, "not valid JSON"),
         (b"[1]", "no state of kplan"),
-        (b'{"version": 4, "terraform_version": "1.11.4", "serial": 3}', "Terraform"),
         (b'{"format": "1"}', "no state of kplan"),
         (b'{"format": 1}', "checksum"),
         (foreign(serial="many"), "misplaces"),
