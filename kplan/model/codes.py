@@ -159,6 +159,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP249": "Sensitive output is not in the state",
     "KP250": "Object is owned by another workspace",
     "KP251": "Other workspaces could not be read",
+    "KP252": "The plan cannot be applied in a CI job",
     # connections
     "KP301": "Unknown connection setting",
     "KP302": "Invalid connection setting",

@@ -3,10 +3,16 @@
 import subprocess
 from pathlib import Path
 
+from kplan.model.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import StateError
 from kplan.workflow.ports import Ports, Project
 
 _GIT_TIMEOUT_S = 30
+_KEEP_HINT = (
+    'Store it with state { backend = "kafka" } (kplan state migrate -help), commit it, or name '
+    "a file on a disk that is kept with -state=FILE or KPLAN_STATE."
+)
 
 
 def check_state_is_kept(project: Project, ports: Ports) -> None:
@@ -19,17 +25,29 @@ def check_state_is_kept(project: Project, ports: Ports) -> None:
         StateError: the state is in a file that git does not track.
 
     """
+    if _is_lost(project, ports):
+        path = project.file_store.path
+        raise StateError(
+            f"The state is in {path}, which git does not track: it is lost with this CI job, and "
+            "the next job deletes nothing that this one creates.",
+            _KEEP_HINT,
+        )
+
+
+def lost_state_warning(project: Project, ports: Ports) -> Diagnostic | None:
+    """Warn of what `check_state_is_kept` refuses when a plan is saved to be applied by a CI job."""
+    if not _is_lost(project, ports):
+        return None
+    detail = f"The state is in {project.file_store.path}, which git does not track. In a CI job "
+    detail += "apply refuses that, because the state is lost with the job."
+    return Diagnostic("KP252", Severity.WARNING, SUMMARIES["KP252"], detail, _KEEP_HINT)
+
+
+def _is_lost(project: Project, ports: Ports) -> bool:
     if not ports.ci or project.is_state_named:
-        return
-    path = project.file_store.path
-    if project.store.location != project.file_store.location or _is_tracked(path):
-        return
-    raise StateError(
-        f"The state is in {path}, which git does not track: it is lost with this CI job, and the "
-        "next job deletes nothing that this one creates.",
-        'Store it with state { backend = "kafka" } (kplan state migrate -help), commit it, or name '
-        "a file on a disk that is kept with -state=FILE or KPLAN_STATE.",
-    )
+        return False
+    is_file = project.store.location == project.file_store.location
+    return is_file and not _is_tracked(project.file_store.path)
 
 
 def check_move_is_kept(path: Path, ports: Ports) -> None:

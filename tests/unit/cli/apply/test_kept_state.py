@@ -40,6 +40,14 @@ def test_a_job_does_not_apply_with_a_state_that_is_lost_with_it(
 
 def test_a_saved_plan_is_not_applied_so_either(desk: MemoryCommand) -> None:
     assert run(["plan", "-out=p.kplan"], CI) == 0
+    said = told(desk)
+    assert "Warning: The plan cannot be applied in a CI job [KP252]" in said
+    assert 'hint: Store it with state { backend = "kafka" }' in said
+    assert run(["plan"], CI) == run(["plan", "-out=p.kplan"], {}) == 0
+    assert run(["plan", "-out=p.kplan", "-state=kept.json"], CI) == 0
+    assert "KP252" not in told(desk)
+    assert run(["plan", "-out=p.kplan"], CI) == 0
+    told(desk)
     assert run(["apply", "p.kplan"], CI) == 1
     assert "which git does not track" in told(desk)
 
