@@ -6,6 +6,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import NoReturn
 
+from kplan.config.declarations.file import NO_FILES
 from kplan.config.declarations.reference import reference_problems
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
@@ -34,7 +35,6 @@ can come to more than any screen or pipe could take."""
 _NO_CLUSTER_HINT = "kplan plan reads it."
 _TYPE_FUNCTION = "type"
 _INCOMPLETE_CODES = frozenset({"KP105", "KP107"})
-_NO_FILES = "KP127"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Console:
 
     def __init__(self, folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> None:
         self._root = open_folder(folder, inputs, kinds).with_reader(_NoClusterReader())
-        found = (each for each in self._root.problems if each.code != _NO_FILES)
+        found = (each for each in self._root.problems if each.code != NO_FILES)
         self.diagnostics = sort_diagnostics(found)
 
     @property

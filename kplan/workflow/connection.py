@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.topology import StateTopic
+from kplan.config.declarations.file import NO_FILES
 from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.provider import Provider
@@ -20,6 +21,9 @@ from kplan.model.errors import ConfigError, StateError, UsageError
 
 if TYPE_CHECKING:
     from kplan.state.record_store import RecordStore
+
+
+_MISSING = frozenset({"KP303"})
 
 
 class SystemClock:
@@ -71,7 +75,9 @@ def connect_cluster(
         block, source.environ, folder=source.folder, controllers=source.controllers
     )
     if resolved.settings is None:
-        raise ConfigError(resolved.diagnostics, configuration.sources)
+        is_unset = {each.code for each in resolved.diagnostics} <= _MISSING
+        absent = [each for each in configuration.diagnostics if each.code == NO_FILES and is_unset]
+        raise ConfigError(absent or resolved.diagnostics, configuration.sources)
     report(resolved.diagnostics)
     timeouts = resolved.settings.timeouts.within(source.within_s)
     return open_cluster(replace(resolved.settings, timeouts=timeouts))

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
+from kplan.config.declarations.file import NO_FILES
 from kplan.config.load import Configuration, load_connections
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.trusted import load_restricted
@@ -170,10 +171,15 @@ def load_checked(
 
 
 def load_checked_connections(project: Project) -> Configuration:
-    """Load the provider blocks alone, for what only asks a cluster; raises as `load_checked`."""
+    """Load the provider blocks alone, for what only asks a cluster; raises as `load_checked`.
+
+    A folder without files is no error yet: environment and options may name the cluster.
+    """
     if project.inputs.trust is not None:
         return load_checked(project)
-    return _check(load_connections(project.folder, project.inputs, KINDS))
+    found = load_connections(project.folder, project.inputs, KINDS)
+    is_empty = {each.code for each in found.diagnostics} == {NO_FILES}
+    return found if is_empty else _check(found)
 
 
 def _check(configuration: Configuration) -> Configuration:

@@ -32,6 +32,9 @@ _OTHER_SUFFIXES = (
     ".pkr.hcl",
     ".nomad.hcl",
 )
+NO_FILES = "KP127"
+"""The code of a folder without configuration files."""
+
 FLEET_FILE = "fleet.hcl"
 """The file that declares the clusters of a fleet; it is no configuration of one of them."""
 
@@ -76,7 +79,7 @@ def read_folder(
             if prefix
             else "Run kplan init to write a new project, or name a folder with -chdir=DIR."
         )
-        return FolderFiles(diagnostics=(error("KP127", None, detail, hint=hint),))
+        return FolderFiles(diagnostics=(error(NO_FILES, None, detail, hint=hint),))
     items: list[ast.Item] = []
     sources: dict[str, str] = {}
     diagnostics: list[Diagnostic] = []
