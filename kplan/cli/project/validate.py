@@ -44,7 +44,8 @@ def validate(
 ) -> int:
     """Check the configuration without a cluster.
 
-    kplan reads all *.tf and *.hcl files of the folder. No network is used.
+    kplan reads all *.tf and *.hcl files of the folder. No network is used. Variables need no
+    values; what depends on one without is not checked, unless -var-file or -var gives it.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415

@@ -61,7 +61,7 @@ def missing_value_error(declaration: Declaration, found: Iterable[Diagnostic]) -
         return EvaluationError()
     name = declaration.name
     detail = f'The variable "{name}" has no default, and no value is given for it.'
-    hint = f"Give one with -var '{name}=...', in a .tfvars file or as KPLAN_VAR_{name}."
+    hint = f"Give one with -var '{name}=...', in a .tfvars file or as TF_VAR_{name}."
     return EvaluationError([error("KP170", declaration.declared_at, detail, hint=hint)])
 
 

@@ -1,10 +1,10 @@
 """Use case: find every mistake of a configuration, without a cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kplan.cluster.topic import topic_value_fault
-from kplan.config.diagnostic import error
+from kplan.config.diagnostic import error, warning
 from kplan.config.load import Configuration
 from kplan.config.trusted import load_restricted
 from kplan.kafka.settings.resolver import resolve_settings
@@ -20,12 +20,17 @@ _BLOCK_CODES = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})
 """Mistakes of a provider block alone; what is missing may come from where it is planned."""
 
 
+_UNSET = "KP170"
+
+
 def validate_project(
     project: Project, kafka_version: tuple[int, int] | None = None
 ) -> Configuration:
     """Load the configuration with all diagnostics; raises nothing that a diagnostic can report.
 
-    With a version of Kafka topic configs are also checked against what that version takes.
+    With a version of Kafka topic configs are also checked against what that version takes. A
+    variable without a value is no mistake: whoever plans gives one. What depends on it is not
+    checked.
     """
     found = load_restricted(project.folder, project.inputs, KINDS)
     mistakes = [
@@ -36,8 +41,19 @@ def validate_project(
     ]
     if kafka_version is not None:
         mistakes += _version_diagnostics(found, kafka_version)
-    problems = [*found.diagnostics, *mistakes]
+    problems = [*_forgive_unset(found.diagnostics), *mistakes]
     return replace(found, diagnostics=sort_diagnostics(problems))
+
+
+def _forgive_unset(diagnostics: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """Make one warning of all variables without a value, at the first of them."""
+    unset = [each for each in diagnostics if each.code == _UNSET]
+    yield from (each for each in diagnostics if each.code != _UNSET)
+    if unset:
+        names = ", ".join(f"var.{each.detail.split(chr(34))[1]}" for each in unset)
+        detail = f"No value is given for {names}. What depends on that is not checked."
+        hint = "To check it too, give values with -var-file=FILE, -var or TF_VAR_name."
+        yield warning(_UNSET, unset[0].subject, detail, hint=hint)
 
 
 def _version_diagnostics(
