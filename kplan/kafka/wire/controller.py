@@ -31,7 +31,8 @@ CONTROLLER_CHANGES: Mapping[str, str] = {
     "create_acls": "ACLs",
     "delete_acls": "ACLs",
     "alter_topic_configs": "configs of existing topics",
-    "alter_configs": "configs of all brokers together, of groups and of metrics subscriptions",
+    "alter_configs": "configs of all brokers together, of groups and of metrics subscriptions, "
+    "log levels of controllers",
     "update_features": "features",
     "unregister_broker": "the registration of brokers",
     "add_voter": "the voters of the quorum",

@@ -1,11 +1,12 @@
 """Use case: make a plan, with the impact of its changes, and save it."""
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription, ControllerAccess
 from kplan.cluster.usage import TopicUse
 from kplan.config.load import Configuration
@@ -77,12 +78,13 @@ def _controller_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnost
         direct = connection.description.controller_access
         if direct is None:
             continue
+        silent = _silent_controllers(connection.cluster, direct)
         yield Diagnostic(
             BYPASSED,
             Severity.WARNING,
             SUMMARIES[BYPASSED],
             _prefix_connection(
-                key, f"{_controllers_text(direct)} What only brokers check is not checked."
+                key, f"{_controllers_text(direct, silent)} What only brokers check is not checked."
             ),
             f"Controllers change {direct.supported_changes}; the rest has to wait for brokers.",
         )
@@ -103,11 +105,25 @@ def _prefix_connection(key: str, text: str) -> str:
     return f"{connection_name(key)}: {text}" if key else text
 
 
-def _controllers_text(direct: ControllerAccess) -> str:
+def _controllers_text(direct: ControllerAccess, silent: Collection[int]) -> str:
     at = {each.id: f"{each.id} at {each.host}:{each.port}" for each in direct.controllers}
-    others = [found for number, found in at.items() if number != direct.active]
+    others = [text for each, text in at.items() if each != direct.active and each not in silent]
     rest = f"; inactive: {', '.join(others)}" if others else ""
+    down = ", ".join(at[each] for each in sorted(silent))
+    rest += f"; without an answer: {down}" if down else ""
     return f"Connected directly to controllers. Active: {at[direct.active]}{rest}."
+
+
+def _silent_controllers(cluster: Cluster, direct: ControllerAccess) -> set[int]:
+    """Ask those that are registered whether they answer; that one is active is known."""
+    silent = set()
+    for each in direct.controllers:
+        try:
+            if each.id != direct.active:
+                cluster.versions(broker=each.id)
+        except ClusterError:
+            silent.add(each.id)
+    return silent
 
 
 def _check_capabilities(plan: Plan, project: OpenProject) -> Plan:

@@ -7,8 +7,14 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ClusterDescription, ControllerAccess, NewTopic, TopicDescription
-from kplan.cluster.settings import MissingApi, QuotaEntity
-from kplan.model.errors import NotListableError, PolicyDeniedError, Refusal, UnreadableError
+from kplan.cluster.settings import MissingApi, NodeVersions, QuotaEntity
+from kplan.model.errors import (
+    NotListableError,
+    PolicyDeniedError,
+    Refusal,
+    UnreachableError,
+    UnreadableError,
+)
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.model.resource import Identity
@@ -145,6 +151,22 @@ def test_brokers_are_bypassed_and_all_controllers_are_named(site: ProjectHarness
     assert "Active: 1 at " in told.detail
     assert "inactive: 2 at " in told.detail
     assert "ACLs and configs" in told.hint
+
+
+def test_a_controller_that_is_down_is_not_told_as_one_that_is_inactive(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up = site.cluster.versions
+
+    def versions(*, broker: int | None = None) -> NodeVersions:
+        if broker == 2:
+            raise UnreachableError("Nobody answers.")
+        return up(broker=broker)
+
+    monkeypatch.setattr(site.cluster, "versions", versions)
+    told = next(each for each in site.plan().plan.diagnostics if each.code == "KP245")
+    assert "without an answer: 2 at " in told.detail
+    assert "inactive: 2" not in told.detail
 
 
 def test_changes_are_refused_unless_they_are_allowed(site: ProjectHarness) -> None:
