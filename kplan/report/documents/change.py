@@ -1,6 +1,7 @@
 """One change for people: action, reason, attributes before and after, risks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, assert_never, cast
 
 from kplan.kinds.base import HIDDEN_VALUE
@@ -354,12 +355,21 @@ def update_entries(change: Change) -> tuple[list[AttributeEntry], int]:
     for field in schema_fields(type(change.after)):
         old, new = before[field.name], after[field.name]
         if field.name in by_name:
-            entries.append(_change_entry(by_name[field.name], old, new, change.sensitive))
-        elif field.attribute.forces_replacement:
+            made = _change_entry(by_name[field.name], old, new, change.sensitive)
+            is_kept_secret = field.attribute.is_sensitive and _has_secret(change.before, field.name)
+            old_secret = Verbatim(SENSITIVE, "before")
+            entries.append(replace(made, before=old_secret) if is_kept_secret else made)
+        elif field.attribute.forces_replacement and new is not None:
             entries.append(AttributeEntry(field.name, new, new, field.name))
         elif new not in (None, {}):
             hidden += 1
     return entries, hidden
+
+
+def _has_secret(value: object, name: str) -> bool:
+    """Whether a secret was set before that no cluster returns, as the password of a user."""
+    unset = getattr(value, "unset_secret", None)
+    return unset is not None and unset != (name,)
 
 
 def _change_entry(
