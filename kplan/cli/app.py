@@ -308,6 +308,10 @@ TERRAFORM_VERBS: Mapping[str, tuple[str, str]] = {
         "kplan has no providers command because it needs no plugins.",
         "Run kplan schema for all blocks and attributes.",
     ),
+    "metadata": (
+        "kplan has no metadata command: expressions have the functions of Terraform.",
+        "Run kplan console to try one.",
+    ),
     "login": (
         "kplan has no login command: the environment or a properties file holds credentials.",
         "Run kplan help environment for all variables.",

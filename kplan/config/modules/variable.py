@@ -282,11 +282,13 @@ class _Collector:
             scope = self._scope(Origin(source, EXPRESSION_BASE))
             self.given[name] = InputValue(text, (attribute.value, scope))
 
-    def add_file(self, path: Path, found: str) -> None:
-        """Take a variables file, HCL or JSON."""
+    def add_file(self, path: Path, found: str, option: str = "") -> None:
+        """Take a variables file, HCL or JSON; `option` names it where it was not looked for."""
         text = read_text(path, found)
         if isinstance(text, Diagnostic):
-            self.diagnostics.append(text)
+            is_absent = bool(option) and not path.exists()
+            detail = f"{option}: there is no such file."
+            self.diagnostics.append(error("KP118", None, detail) if is_absent else text)
             return
         self.sources[found] = text
         if path.name.endswith(".json"):
@@ -367,7 +369,7 @@ def collect_input_values(
     collector.add_plan_values(inputs.values)
     for each in inputs.variables:
         if isinstance(each, Path):
-            collector.add_file(each, str(each))
+            collector.add_file(each, str(each), f"-var-file={each}")
         else:
             collector.add_option(each)
     files = FolderFiles(sources=collector.sources, diagnostics=tuple(collector.diagnostics))

@@ -89,6 +89,7 @@ def test_a_wrong_command_line_is_one_clear_error_and_exit_1(
         (["untaint", "kafka_topic.t"], "Run kplan plan without -replace."),
         (["refresh"], "Run kplan drift"),
         (["providers"], "Run kplan schema"),
+        (["metadata", "functions"], "Run kplan console to try one."),
         (["login"], "Run kplan help environment"),
         (["plan", "-refresh-only"], "Run kplan drift"),
         (["apply", "-refresh-only=true"], "Run kplan drift"),

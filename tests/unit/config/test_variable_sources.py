@@ -123,6 +123,9 @@ def test_a_missing_variables_file_is_an_error(tmp_path: Path) -> None:
     inputs = Inputs((VariableText("x", "1", "-var"), tmp_path / "nope.tfvars"))
     found = load_files(tmp_path, {"main.tf": ONE}, inputs)
     assert [each.code for each in found.diagnostics] == ["KP118"]
+    (told,) = found.diagnostics
+    assert told.subject is None, "the option is the place"
+    assert told.detail == f"-var-file={tmp_path / 'nope.tfvars'}: there is no such file."
 
 
 def test_broken_json_is_told_with_line_and_column(tmp_path: Path) -> None:
