@@ -15,7 +15,7 @@ from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
 from kplan.model.state import State
 from kplan.report import views
-from kplan.report.documents.outcome import unplanned_names
+from kplan.report.documents.outcome_total import unplanned_names
 from kplan.state.ssh_signature import sign_command
 from kplan.workflow.plan import plan
 from kplan.workflow.plan.plan import PlanResult

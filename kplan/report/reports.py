@@ -16,7 +16,8 @@ from kplan.report.documents import access, case, drift, gauge, impact, message, 
 from kplan.report.documents.diagnostic import problem_blocks, problems_document, validation_data
 from kplan.report.documents.drift import DriftCoverage
 from kplan.report.documents.message import stream_message, version_message
-from kplan.report.documents.outcome import applied_blocks, outcomes_document, unplanned_names
+from kplan.report.documents.outcome import applied_blocks, outcomes_document
+from kplan.report.documents.outcome_total import unplanned_names
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.tally import plan_tallies

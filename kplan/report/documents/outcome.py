@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kplan.cluster.errors import ERRORS, Handling, handling
 from kplan.kinds.service_status import SERVICES
 from kplan.kinds.throttle import CANCEL_MOVES
-from kplan.model.diagnostic import CONNECTION_CODES
 from kplan.model.errors import Refusal
 from kplan.model.outcome import (
     Outcome,
@@ -14,8 +13,7 @@ from kplan.model.outcome import (
     PartitionDeletionOutcome,
     RecordDeletionPlan,
 )
-from kplan.model.plan import Action, Plan, Reason
-from kplan.model.resource import connection_name
+from kplan.model.plan import Action
 from kplan.report.data import Data
 from kplan.report.document import (
     Block,
@@ -36,6 +34,7 @@ from kplan.report.document import (
 )
 from kplan.report.documents.change import ACTION_MARKS
 from kplan.report.documents.notation import count_text, size_text
+from kplan.report.documents.outcome_total import complete_text, is_destroy
 from kplan.report.documents.policy import policies_data, policy_blocks
 
 MAX_FAILURES = 20
@@ -107,7 +106,7 @@ def outcomes_document(
         said = f"Apply incomplete: {count_text(pending, 'change')} accepted, but not in effect."
         totals = Totals((line(Span(said, Tone.ERROR)), line("To go on: ", strong_span(again))))
     elif len(done) == len(outcomes):
-        said = _complete_text(done, imported)
+        said = complete_text(done, imported)
         totals = Totals((line(Span(said, Tone.ADD)),))
         if unplanned:
             said = said.replace(" complete!", " incomplete!").removesuffix(".")
@@ -115,21 +114,7 @@ def outcomes_document(
             totals = Totals((line(Span(said, Tone.ERROR)),))
     else:
         totals = Totals(_incomplete_lines(outcomes, again))
-    return Document((*blocks, totals), "kplan destroy" if _is_destroy(outcomes) else "kplan apply")
-
-
-def unplanned_names(plan: Plan) -> tuple[str, ...]:
-    """Name clusters that cannot be had, and other kinds that could not be read.
-
-    That controllers do not show every kind is no news.
-    """
-    if any(each.code == "KP245" for each in plan.diagnostics):
-        return ()
-    found = [each.detail for each in plan.diagnostics if each.code in CONNECTION_CODES]
-    lost = {each.partition(": ")[0] for each in found}
-    places = {what: what.partition(" on ")[2] or connection_name("") for what in plan.unread}
-    names = (at if at in lost else what for what, at in places.items())
-    return tuple(dict.fromkeys(sorted(names)))
+    return Document((*blocks, totals), "kplan destroy" if is_destroy(outcomes) else "kplan apply")
 
 
 def _pending_notes(pending: Sequence[Outcome]) -> Iterator[Paragraph]:
@@ -158,10 +143,6 @@ def _pending_text(outcomes: Sequence[Outcome]) -> str:
         if brokers
         else ("every broker")
     )
-
-
-def _is_destroy(outcomes: Sequence[Outcome]) -> bool:
-    return bool(outcomes) and all(each.change.reason is Reason.DESTROY for each in outcomes)
 
 
 def _counts(outcomes: Sequence[Outcome]) -> Table:
@@ -248,19 +229,6 @@ def applied_blocks(outcomes: Sequence[Outcome]) -> Iterator[Rows]:
         rows.append(Row(line(faint_span(f"and {more:,} more; the report as JSON has all"))))
     if rows:
         yield Rows(tuple(rows), title=line(strong_span("What was done:")))
-
-
-def _complete_text(done: Sequence[Outcome], imported: int) -> str:
-    """Say it in Terraform's sentence, which tools look for."""
-    actions = [each.change.action for each in done]
-    replaced = actions.count(Action.REPLACE)
-    destroyed = actions.count(Action.DELETE) + replaced
-    if _is_destroy(done):
-        return f"Destroy complete! Resources: {destroyed} destroyed."
-    added, changed = actions.count(Action.CREATE) + replaced, actions.count(Action.UPDATE)
-    taken = f"{imported} imported, " if imported else ""
-    detail = f"{taken}{added} added, {changed} changed, {destroyed} destroyed."
-    return f"Apply complete! Resources: {detail}"
 
 
 def _incomplete_lines(outcomes: Sequence[Outcome], again: str) -> tuple[Line, ...]:
