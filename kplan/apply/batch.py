@@ -18,7 +18,7 @@ from kplan.cluster.errors import (
 from kplan.cluster.request import ItemResult
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, InProgress, Refusal
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import AS_DECLARED, Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change
 from kplan.model.resource import Identity
 from kplan.model.state import KindSnapshot
@@ -119,7 +119,7 @@ def _is_being_deleted(change: Change, refused: Refusal, reading: KindSnapshot) -
 def _done_note(change: Change, refused: Refusal) -> str:
     if handling(refused) is Handling.IN_DOUBT:
         return "found on the cluster"
-    return "already absent" if change.action is Action.DELETE else "already as declared"
+    return "already absent" if change.action is Action.DELETE else AS_DECLARED
 
 
 def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) -> Refusal:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal
-from kplan.model.plan import Change
+from kplan.model.plan import Action, Change
 from kplan.model.policy import Violation, ViolationStatus
 
 
@@ -21,6 +21,10 @@ class OutcomeStatus(StrEnum):
     SKIPPED = "skipped"
     UNKNOWN = "unknown"
     IN_PROGRESS = "in_progress"
+
+
+AS_DECLARED = "already as declared"
+"""The note of a change that somebody else had made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,12 @@ class Outcome:
     uid: str = ""
     pending_brokers: tuple[int, ...] = ()
     pending_reason: str = ""
+
+    @property
+    def is_adopted(self) -> bool:
+        """Whether the object was there already when it was to be created."""
+        is_applied = self.status is OutcomeStatus.APPLIED
+        return is_applied and self.change.action is Action.CREATE and self.note == AS_DECLARED
 
 
 @dataclass(frozen=True, slots=True)

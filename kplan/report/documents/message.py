@@ -125,11 +125,12 @@ def verified_message(outcome: Outcome, at: str) -> StreamMessage:
 
 def summary_message(outcomes: Sequence[Outcome], at: str) -> StreamMessage:
     """Count the applied changes."""
-    done = [each.change.action for each in outcomes if each.status is OutcomeStatus.APPLIED]
+    applied = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
+    done = [each.change.action for each in applied if not each.is_adopted]
     replaced = done.count(Action.REPLACE)
     added, gone = done.count(Action.CREATE) + replaced, done.count(Action.DELETE) + replaced
     changed = done.count(Action.UPDATE)
-    word = "complete!" if len(done) == len(outcomes) else "incomplete:"
+    word = "complete!" if len(applied) == len(outcomes) else "incomplete:"
     said = f"Apply {word} Resources: {added} added, {changed} changed, {gone} destroyed."
     statuses = [each.status for each in outcomes]
     return stream_message(

@@ -247,7 +247,7 @@ def outcome_words(outcome: Outcome) -> Line:
     address, action = outcome.change.address, outcome.change.action
     word, tone = _STATUSES[outcome.status]
     if outcome.status is OutcomeStatus.APPLIED:
-        word = _APPLIED_WORDS[action]
+        word = "adopted" if outcome.is_adopted else _APPLIED_WORDS[action]
     said = (
         f": {outcome.refusal}"
         if outcome.refusal and outcome.status is not OutcomeStatus.APPLIED

@@ -24,7 +24,8 @@ def unplanned_names(plan: Plan) -> tuple[str, ...]:
 
 def complete_text(done: Sequence[Outcome], imported: int) -> str:
     """Say it in Terraform's sentence, which tools look for."""
-    actions = [each.change.action for each in done]
+    adopted = sum(each.is_adopted for each in done)
+    actions = [each.change.action for each in done if not each.is_adopted]
     replaced = actions.count(Action.REPLACE)
     destroyed = actions.count(Action.DELETE) + replaced
     if is_destroy(done):
@@ -32,7 +33,8 @@ def complete_text(done: Sequence[Outcome], imported: int) -> str:
     added, changed = actions.count(Action.CREATE) + replaced, actions.count(Action.UPDATE)
     taken = f"{imported} imported, " if imported else ""
     detail = f"{taken}{added} added, {changed} changed, {destroyed} destroyed."
-    return f"Apply complete! Resources: {detail}"
+    said = f"Apply complete! Resources: {detail}"
+    return f"{said} Adopted: {adopted} that existed already." if adopted else said
 
 
 def is_destroy(outcomes: Sequence[Outcome]) -> bool:

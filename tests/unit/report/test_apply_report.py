@@ -8,7 +8,7 @@ import pytest
 
 from kplan.cluster.errors import ERRORS, client_refusal, refusal
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import AS_DECLARED, Outcome, OutcomeStatus
 from kplan.model.plan import Change, Plan
 from kplan.model.resource import ImportBlock
 from kplan.model.state import OutputValue
@@ -65,6 +65,19 @@ def failed(name: str, code: int = 29, status: OutcomeStatus = OutcomeStatus.FAIL
 
 
 ALL = ("old", "swap", "kept", "new")
+
+
+def test_what_existed_already_is_adopted_and_not_added() -> None:
+    """K4-28."""
+    outcome = applied("new", note=AS_DECLARED)
+    assert views.outcome_line(outcome).startswith("kafka_topic.new: adopted (already as declared)")
+    text = views.apply_text([applied("old"), outcome], PLAIN_STYLE)
+    found = TERRATEST.search(text)
+    assert found is not None
+    assert found.groups() == ("0", "0", "1")
+    assert "destroyed. Adopted: 1 that existed already.\n" in text
+    summary = json.loads(views.summary_line([outcome], AT))
+    assert (summary["changes"]["add"], summary["outcomes"]["applied"]) == (0, 1)
 
 
 def test_success_is_terraforms_sentence_with_a_swap_counted_twice() -> None:
