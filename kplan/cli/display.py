@@ -17,9 +17,10 @@ from kplan.model.state import State
 from kplan.report import views
 from kplan.report.documents.outcome_total import unplanned_names
 from kplan.state.ssh_signature import sign_command
+from kplan.workflow.apply.kept_state import lost_state_warning
 from kplan.workflow.plan import plan
 from kplan.workflow.plan.plan import PlanResult
-from kplan.workflow.ports import Ports
+from kplan.workflow.ports import Ports, Project
 
 if TYPE_CHECKING:
     from kplan.workflow.apply.apply import ApplyResult
@@ -70,6 +71,14 @@ def show_save_hint(session: Session, result: PlanResult) -> None:
             "\nNote: The plan is not saved. To apply exactly this plan, run:\n    kplan plan "
             "-out=FILE"
         )
+
+
+def warn_of_lost_state(
+    session: Session, project: Project, ports: Ports, *, is_stream: bool
+) -> None:
+    """Warn that apply would refuse the plan in CI, before it is saved."""
+    lost = lost_state_warning(project, ports)
+    show_diagnostics([lost] if lost else [], session.terminal, is_stream=is_stream)
 
 
 def save_plan(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli import exit_code
-from kplan.cli.diagnostics import show_diagnostics, timestamp
+from kplan.cli.diagnostics import timestamp
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import show_progress
 from kplan.cli.report.option import check_writable, prepare_reports
@@ -99,7 +99,6 @@ def plan(
     """
     from kplan.cli import display, wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report.reports import plan_report  # noqa: PLC0415
-    from kplan.workflow.apply.kept_state import lost_state_warning  # noqa: PLC0415
     from kplan.workflow.plan.plan import make_plan  # noqa: PLC0415
 
     ttl = what.time_to_live()
@@ -118,8 +117,7 @@ def plan(
     else:
         display.show_plan(session, made, planning, is_reported=answer.has_report_on_stdout)
     if what.out and not made.plan.has_errors:
-        lost = lost_state_warning(project, ports)
-        show_diagnostics([lost] if lost else [], session.terminal, is_stream=answer.json)
+        display.warn_of_lost_state(session, project, ports, is_stream=answer.json)
         display.save_plan(session, made, Path(what.out), ports, ttl)
     elif not answer.json:
         display.show_save_hint(session, made)
