@@ -8,11 +8,11 @@ from kplan.model.impact import Impact
 from kplan.model.plan import Action, Change, ObjectKey
 from kplan.report.document import Item, Row, faint_span, line, strong_span
 from kplan.report.documents.acl import is_acl
+from kplan.report.documents.attribute import attribute_rows
 from kplan.report.documents.change import (
     BODY_COLUMN,
     action_text,
     all_entries,
-    attribute_rows,
     change_mark,
     change_remarks,
     reason_lines,

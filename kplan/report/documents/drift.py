@@ -21,7 +21,7 @@ from kplan.report.document import (
     line,
     strong_span,
 )
-from kplan.report.documents.change import (
+from kplan.report.documents.attribute import (
     ABSENT,
     SENSITIVE,
     AttributeEntry,

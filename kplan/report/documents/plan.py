@@ -34,16 +34,15 @@ from kplan.report.document import (
 from kplan.report.documents.access import access_blocks
 from kplan.report.documents.acl import access_gaps, acl_blocks, acl_item, is_acl
 from kplan.report.documents.alike import alike_changes, alike_item
-from kplan.report.documents.change import (
+from kplan.report.documents.attribute import (
     ABSENT,
     KNOWN_AFTER_APPLY,
     SENSITIVE,
     AttributeEntry,
     Verbatim,
     attribute_rows,
-    change_item,
-    change_mark,
 )
+from kplan.report.documents.change import change_item, change_mark
 from kplan.report.documents.drift import drift_rows
 from kplan.report.documents.notation import count_text, size_text
 from kplan.report.documents.policy import policy_blocks

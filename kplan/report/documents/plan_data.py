@@ -13,7 +13,7 @@ from kplan.model.resource import Path, connection_name
 from kplan.model.version import LANGUAGE_VERSION
 from kplan.report.data import Data, as_data
 from kplan.report.documents.access import access_data
-from kplan.report.documents.change import SENSITIVE
+from kplan.report.documents.attribute import SENSITIVE
 from kplan.report.documents.diagnostic import diagnostics_data
 from kplan.report.documents.policy import policies_data
 
