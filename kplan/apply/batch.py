@@ -72,7 +72,8 @@ def _decide(
     """Return the outcome line of an item whose result the reading shows."""
     change, refused = doubt
     if context.kind(batch.kind).is_done(batch.step, change, reading):
-        return progress.complete_step(change, context.clock.now(), note=_done_note(change, refused))
+        note = _done_note(change, refused, progress)
+        return progress.complete_step(change, context.clock.now(), note=note)
     how = handling(refused)
     is_there = change.identity in reading.objects
     is_lagging = how is Handling.STALE and _is_planned_incarnation(change, reading)
@@ -116,10 +117,13 @@ def _is_being_deleted(change: Change, refused: Refusal, reading: KindSnapshot) -
     return is_old and refused.error == "TOPIC_ALREADY_EXISTS"
 
 
-def _done_note(change: Change, refused: Refusal) -> str:
+def _done_note(change: Change, refused: Refusal, progress: ApplyProgress) -> str:
     if handling(refused) is Handling.IN_DOUBT:
         return "found on the cluster"
-    return "already absent" if change.action is Action.DELETE else AS_DECLARED
+    if change.action is Action.DELETE:
+        return "already absent"
+    # The answer of an earlier send was lost: it may be what made the object.
+    return "found on the cluster" if progress.get(change).may_be_done else AS_DECLARED
 
 
 def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) -> Refusal:

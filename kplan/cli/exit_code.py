@@ -42,10 +42,12 @@ def error_exit(error: KplanError, *, detailed: bool) -> ExitCode:
 
 def plan_exit(plan: "Plan", *, detailed: bool) -> ExitCode:
     """Return the exit code of a plan; objects that could not be read or planned are an error."""
+    from kplan.model.diagnostic import CONNECTION_CODES  # noqa: PLC0415 - as above
+
     if detailed and _has_lost_cluster(plan) and not plan.has_errors:
         return ExitCode.UNREACHABLE
     if plan.has_errors or plan.unread:
-        faults = {each.code for each in plan.diagnostics if each.is_error}
+        faults = {each.code for each in plan.diagnostics if each.is_error} - CONNECTION_CODES
         is_refused = detailed and bool(faults) and faults <= GUARD_CODES
         return ExitCode.REFUSED if is_refused else ExitCode.ERROR
     if plan.refused_keys:
@@ -68,7 +70,8 @@ def outcomes_exit(
         each.status is OutcomeStatus.APPLIED and not each.is_verified for each in outcomes
     ):
         met.add(OutcomeStatus.UNKNOWN)
-    if (plan.unread and not _is_direct(plan)) or plan.refused_keys:
+    is_unread = bool(plan.unread) and not _is_direct(plan)
+    if is_unread or _has_lost_cluster(plan) or plan.refused_keys:
         met.add(OutcomeStatus.FAILED)
     if met <= {OutcomeStatus.APPLIED}:
         return ExitCode.DONE

@@ -105,11 +105,11 @@ def load_connections(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]
     """Load the provider blocks alone: variables that no connection depends on need no value."""
     with deep_recursion():
         root = open_folder(folder, inputs, kinds)
-        module, ledger = root.module, root.context.results
-        ledger.report(static_problems(module.declarations, root.context.kinds, ()))
-        evaluated = evaluate_providers(module, ledger)
-        ledger.report(_invalid_values(root))
-    found = sort_diagnostics(ledger.diagnostics)
+        module, results = root.module, root.context.results
+        results.report(static_problems(module.declarations, root.context.kinds, ()))
+        evaluated = evaluate_providers(module, results)
+        results.report(_invalid_values(root))
+    found = sort_diagnostics(results.diagnostics)
     return Configuration((), evaluated, (), {}, found, root.sources, "")
 
 

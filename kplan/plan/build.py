@@ -382,8 +382,9 @@ def is_asked_for(request: PlanRequest, problem: Diagnostic) -> bool:
 def _unmatched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:
     """Warn about targets that fit nothing: most often a typing mistake."""
     found = [each.addresses for each in findings.changes]
+    found += [each.addresses for each in request.resources]  # also where it cannot be read
+    found += [each.addresses for each in request.state.owned.values()]
     found += [(each.address,) for each in findings.diagnostics if each.address is not None]
-    found += [owned.addresses for owned, _ in findings.unanswered]
     for target in request.targets:
         if not any(is_any_targeted(each, (target,)) for each in found):
             yield Diagnostic(

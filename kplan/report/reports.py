@@ -152,9 +152,10 @@ def apply_report(
 ) -> Report:
     """Report the outcome of a plan; `again` is the command that continues an incomplete one."""
     done = [each.change for each in outcomes if each.status is OutcomeStatus.APPLIED]
+    unplanned = unplanned_names(plan)
 
     def document() -> Document:
-        result = outcomes_document(outcomes, again, plan.import_count, unplanned_names(plan))
+        result = outcomes_document(outcomes, again, plan.import_count, unplanned)
         found = tuple(problem_blocks(plan.all_diagnostics, sources))
         counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in plan_tallies(done))
         *blocks, totals = result.blocks
@@ -164,15 +165,15 @@ def apply_report(
 
     return Report(
         document,
-        lambda: message.outcomes_data(outcomes),
+        lambda: message.outcomes_data(outcomes, unplanned),
         lambda: case.outcome_cases(outcomes),
         lambda: (
             message.version_message(at),
             *(result for each in outcomes for result in message.outcome_messages(each, at)),
-            message.summary_message(outcomes, at),
+            message.summary_message(outcomes, at, unplanned),
         ),
         _counts(partial(_count, done)),
-        lambda: gauge.outcome_gauges(plan.cluster_label, outcomes, at),
+        lambda: gauge.outcome_gauges(plan.cluster_label, outcomes, at, unplanned),
     )
 
 

@@ -129,9 +129,9 @@ def verified_stream(outcomes: Iterable[Outcome], at: str) -> str:
     return ndjson_text(message.verified_message(each, at) for each in outcomes)
 
 
-def summary_line(outcomes: Sequence[Outcome], at: str) -> str:
+def summary_line(outcomes: Sequence[Outcome], at: str, unplanned: Sequence[str] = ()) -> str:
     """Write the message that counts the applied changes."""
-    return json_line(message.summary_message(outcomes, at))
+    return json_line(message.summary_message(outcomes, at, unplanned))
 
 
 def diagnostic_line(

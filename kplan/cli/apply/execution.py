@@ -23,6 +23,7 @@ from kplan.cli.watcher import ApplyWatcher, StreamWatcher
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StalePlanError, UsageError
 from kplan.report import views
+from kplan.report.documents.outcome_total import unplanned_names
 from kplan.report.report import Report
 from kplan.report.reports import apply_report, plan_report
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply
@@ -316,7 +317,8 @@ def _show_result(session: Session, options: ApplyOptions, done: ApplyResult) -> 
     made, detailed = done.plan_result, options.output.detailed_exitcode
     if done.is_approved:
         if options.output.json:
-            session.terminal.write_stdout(views.summary_line(done.outcomes, timestamp()))
+            said = views.summary_line(done.outcomes, timestamp(), unplanned_names(made.plan))
+            session.terminal.write_stdout(said)
         elif not options.output.has_report_on_stdout:
             display.show_outcomes(
                 session, done, options.resume_command(is_resumable=done.is_resumable)

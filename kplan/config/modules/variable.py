@@ -232,6 +232,16 @@ def takes_plain_text(declaration: Declaration) -> bool:
 ENVIRONMENT_PREFIXES = ("TF_VAR_", "KPLAN_VAR_")
 
 
+def _is_absent(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):  # it cannot be read, which is not the same
+        return False
+    return False
+
+
 class _Collector:
     """Collects values in order of precedence: later sources replace earlier ones."""
 
@@ -286,7 +296,7 @@ class _Collector:
         """Take a variables file, HCL or JSON; `option` names it where it was not looked for."""
         text = read_text(path, found)
         if isinstance(text, Diagnostic):
-            is_absent = bool(option) and not path.exists()
+            is_absent = bool(option) and _is_absent(path)
             detail = f"{option}: there is no such file."
             self.diagnostics.append(error("KP118", None, detail) if is_absent else text)
             return

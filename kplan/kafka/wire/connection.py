@@ -74,7 +74,7 @@ class Connection:
         """Ask and read the answer.
 
         Raises:
-            SyntaxProblem: no answer came, and the request may have been executed.
+            ConnectionLost: no answer came, and the request may have been executed.
             UnsupportedError: the node does not speak the API.
 
         """
@@ -169,7 +169,7 @@ def log_in(
     Raises:
         AuthError: the mechanism is not offered, or name, password or token is wrong.
         UnreachableError: no one who gives tokens answers.
-        SyntaxProblem: the connection broke.
+        ConnectionLost: the connection broke.
 
     """
     handshake = _send_handshake(connection, mechanism.name, deadline)
@@ -268,7 +268,7 @@ def open_connection(
         UnreachableError: no one listens, or not a Kafka node.
         WrongEndpointError: it is a controller and no broker, or the other way round.
         AuthError: TLS or SASL refused us, or the login would go over a network without TLS.
-        SyntaxProblem: the other side went away, or did not understand us.
+        ConnectionLost: the other side went away, or did not understand us.
 
     """
     if settings.sasl is not None and not _may_log_in(endpoint, settings):

@@ -25,7 +25,7 @@ def read_topic_pages(node: Connection, deadline: Deadline) -> Iterator[Message]:
     """Return all visible topics by name; a topic that spans pages is merged.
 
     Raises:
-        SyntaxProblem: no answer came.
+        ConnectionLost: no answer came.
 
     """
     held: Message = None

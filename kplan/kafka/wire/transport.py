@@ -167,7 +167,7 @@ class FrameStream:
         """Send one frame and wait for one; `notify` is called each ten seconds without a byte.
 
         Raises:
-            SyntaxProblem: no whole frame came back; ours may have arrived.
+            ConnectionLost: no whole frame came back; ours may have arrived.
 
         """
         try:
@@ -292,7 +292,7 @@ def wrap_tls(
 
     Raises:
         AuthError: one side does not trust the other.
-        SyntaxProblem: the other side went away, or does not speak TLS.
+        ConnectionLost: the other side went away, or does not speak TLS.
 
     """
     try:

@@ -44,9 +44,12 @@ def plan_gauges(plan: Plan, at: str) -> tuple[Gauge, ...]:
     )
 
 
-def outcome_gauges(cluster: str, outcomes: Sequence[Outcome], at: str) -> tuple[Gauge, ...]:
-    """Count the outcome of an apply, by status."""
+def outcome_gauges(
+    cluster: str, outcomes: Sequence[Outcome], at: str, unplanned: Sequence[str] = ()
+) -> tuple[Gauge, ...]:
+    """Count the outcome of an apply, by status; with what is `unplanned` it is not complete."""
     statuses = [each.status for each in outcomes]
+    is_whole = set(statuses) <= {OutcomeStatus.APPLIED} and not unplanned
     return (
         *(
             Gauge(
@@ -57,7 +60,7 @@ def outcome_gauges(cluster: str, outcomes: Sequence[Outcome], at: str) -> tuple[
             )
             for each in OutcomeStatus
         ),
-        *run_gauges("apply", cluster, at, is_whole=set(statuses) <= {OutcomeStatus.APPLIED}),
+        *run_gauges("apply", cluster, at, is_whole=is_whole),
     )
 
 

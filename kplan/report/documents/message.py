@@ -123,15 +123,19 @@ def verified_message(outcome: Outcome, at: str) -> StreamMessage:
     return stream_message("apply_verified", said, at, item=item_data(outcome))
 
 
-def summary_message(outcomes: Sequence[Outcome], at: str) -> StreamMessage:
-    """Count the applied changes."""
+def summary_message(
+    outcomes: Sequence[Outcome], at: str, unplanned: Sequence[str] = ()
+) -> StreamMessage:
+    """Count the applied changes. `unplanned` names clusters and kinds that could not be read."""
     applied = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
     done = [each.change.action for each in applied if not each.is_adopted]
     replaced = done.count(Action.REPLACE)
     added, gone = done.count(Action.CREATE) + replaced, done.count(Action.DELETE) + replaced
     changed = done.count(Action.UPDATE)
-    word = "complete!" if len(applied) == len(outcomes) else "incomplete:"
-    said = f"Apply {word} Resources: {added} added, {changed} changed, {gone} destroyed."
+    is_whole = len(applied) == len(outcomes) and not unplanned
+    word = "complete!" if is_whole else "incomplete:"
+    said = f"Apply {word} Resources: {added} added, {changed} changed, {gone} destroyed"
+    said += f"; nothing was planned for {', '.join(unplanned)}." if unplanned else "."
     statuses = [each.status for each in outcomes]
     return stream_message(
         "change_summary",
@@ -142,12 +146,12 @@ def summary_message(outcomes: Sequence[Outcome], at: str) -> StreamMessage:
     )
 
 
-def outcomes_data(outcomes: Sequence[Outcome]) -> Data:
-    """Return the outcome of every change in one value."""
+def outcomes_data(outcomes: Sequence[Outcome], unplanned: Sequence[str] = ()) -> Data:
+    """Return the outcome of every change in one value; `unplanned` as in `summary_message`."""
     statuses = [each.status for each in outcomes]
     return {
         "format_version": "1.0",
-        "complete": all(each is OutcomeStatus.APPLIED for each in statuses),
+        "complete": not unplanned and all(each is OutcomeStatus.APPLIED for each in statuses),
         "counts": {each.value: statuses.count(each) for each in OutcomeStatus},
         "outcomes": [item_data(each) for each in outcomes],
     }

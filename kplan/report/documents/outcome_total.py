@@ -13,11 +13,11 @@ def unplanned_names(plan: Plan) -> tuple[str, ...]:
 
     That controllers do not show every kind is no news.
     """
-    if any(each.code == "KP245" for each in plan.diagnostics):
-        return ()
     found = [each.detail for each in plan.diagnostics if each.code in CONNECTION_CODES]
     lost = {each.partition(": ")[0] for each in found}
     places = {what: what.partition(" on ")[2] or connection_name("") for what in plan.unread}
+    if any(each.code == "KP245" for each in plan.diagnostics):
+        places = {what: at for what, at in places.items() if at in lost}
     names = (at if at in lost else what for what, at in places.items())
     return tuple(dict.fromkeys(sorted(names)))
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
+from kplan.model.diagnostic import CONNECTION_CODES
 from kplan.model.plan import (
     Action,
     BrokerTransfer,
@@ -388,5 +389,6 @@ def _notes(plan: Plan) -> Iterator[Block]:
             Tone.WARNING,
         )
     if plan.has_errors:
-        errors = count_text(sum(1 for each in plan.diagnostics if each.is_error), "error")
+        faults = (each for each in plan.diagnostics if each.is_error)
+        errors = count_text(sum(each.code not in CONNECTION_CODES for each in faults), "error")
         yield Paragraph(f"This plan cannot be applied because of {errors}.", Tone.ERROR)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kplan.apply.limits import Watcher
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import CONNECTION_CODES, Diagnostic
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, ObjectKey, Plan, Risk
 from kplan.workflow.apply.apply import ApplyHandlers, absorb_journal, execute_plan
@@ -19,7 +19,8 @@ from kplan.workflow.ports import PlanOptions, Ports, Project
 class Reconciliation:
     """What one round did: `plan` is all that differs, `left` the changes that were not sent.
 
-    `problems` are the errors that kept the safe changes from being sent, where there are any.
+    `problems` are the errors that kept the safe changes from being sent, where there are any, and
+    those of clusters that cannot be had.
     """
 
     plan: Plan
@@ -63,11 +64,12 @@ def reconcile(
             problems = tuple(each for each in made.plan.all_diagnostics if each.is_error)
             unsent = (each for each in whole.plan.changes if each.touches_cluster)
             return Reconciliation(whole.plan, left=tuple(unsent), problems=problems)
+        lost = tuple(each for each in whole.plan.diagnostics if each.code in CONNECTION_CODES)
         if not made.plan.is_applyable:
             absorb_journal(project, found, made, ports)
-            return Reconciliation(whole.plan, left=left)
+            return Reconciliation(whole.plan, left=left, problems=lost)
         done = execute_plan(project, found, made, options, (ports, handlers))
-        return Reconciliation(whole.plan, done.outcomes, left)
+        return Reconciliation(whole.plan, done.outcomes, left, lost)
 
 
 def _is_left(change: Change, plan: Plan, risks: Collection[Risk]) -> bool:

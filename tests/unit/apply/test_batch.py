@@ -71,6 +71,22 @@ def test_an_item_that_is_refused_once_is_sent_again_where_that_helps(row: KafkaE
     assert (found.status is OutcomeStatus.APPLIED) is helps
 
 
+def test_what_an_unanswered_request_of_ours_created_is_not_called_adopted() -> None:
+    """The topic is seen only after the second request, which is told that it exists."""
+    on = ApplyHarness(MemoryCluster(), state(), pace=Limits(max_attempts=3))
+    plan = on.plan([resource("kafka_topic.a", topic("a"), line=7)])
+    on.cluster.time_out(call="create_topics", times=1)
+
+    def hide_topics_until_the_next_request() -> None:
+        on.cluster.time_out(call="topics", times=None)
+        on.cluster.run_before("create_topics", on.cluster.clear_faults)
+
+    on.cluster.run_before("topics", hide_topics_until_the_next_request)
+    found = on.apply(plan)["a"]
+    assert (found.status, found.attempts) == (OutcomeStatus.APPLIED, 2)
+    assert (found.note, found.is_adopted) == ("found on the cluster", False)
+
+
 @EVERY
 def test_text_and_json_carry_name_message_place_whether_it_passes_attempts_and_time(
     row: KafkaError,

@@ -128,6 +128,14 @@ def test_a_missing_variables_file_is_an_error(tmp_path: Path) -> None:
     assert told.detail == f"-var-file={tmp_path / 'nope.tfvars'}: there is no such file."
 
 
+def test_a_variables_file_that_cannot_be_looked_at_is_an_error_beside_the_others(
+    tmp_path: Path,
+) -> None:
+    inputs = Inputs((Path("a" * 300 + ".tfvars"), tmp_path / "nope.tfvars"))
+    found = load_files(tmp_path, {"main.tf": ONE}, inputs)
+    assert [each.code for each in found.diagnostics] == ["KP118", "KP118", "KP170"]
+
+
 def test_broken_json_is_told_with_line_and_column(tmp_path: Path) -> None:
     files = {"main.tf": ONE, "terraform.tfvars.json": '{\n  "x": \n}'}
     found = load_files(tmp_path, files, Inputs((VariableText("x", "1", "-var"),)))

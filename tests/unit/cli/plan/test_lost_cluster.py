@@ -1,5 +1,7 @@
 """One of two clusters does not let kplan in, or does not answer."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from kplan.cli import wiring
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import AuthError, UnreachableError
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
+from tests.unit.workflow.plan.test_controller_access import Controllers
 
 TWO = """
 provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
@@ -83,3 +86,65 @@ def test_a_cluster_that_does_not_answer_is_told_the_same_way(
 
     monkeypatch.setattr(wiring, "_connect", connect)
     assert "Error: Cannot reach the cluster [KP911]" in desk.run_failing("plan")
+
+
+def test_the_stream_and_the_reports_of_an_apply_do_not_call_it_complete(
+    desk: MemoryCommand,
+) -> None:
+    lines = desk.run("apply", "-auto-approve", "-json", code=1).splitlines()
+    assert json.loads(lines[-1])["@message"] == (
+        "Apply incomplete: Resources: 1 added, 0 changed, 0 destroyed; nothing was planned for "
+        "kafka.al."
+    )
+    desk.run("apply", "-auto-approve", "-report=json=r.json", "-report=prometheus=r.prom", code=1)
+    assert json.loads((desk.folder / "r.json").read_text())["complete"] is False
+    gauges = (desk.folder / "r.prom").read_text()
+    assert re.search(r"^kplan_run_success\{.*\} 0$", gauges, re.MULTILINE), gauges
+
+
+def test_controllers_for_one_cluster_do_not_hide_that_another_is_lost(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What controllers do not show is no news (KP245); a cluster that does not answer is."""
+    desk.run("apply", "-auto-approve", code=1)
+    direct = Controllers(store=desk.cluster._store)
+
+    def connect(*asked: object) -> MemoryCluster:
+        if asked[3]:
+            raise REFUSED
+        return direct
+
+    monkeypatch.setattr(wiring, "_connect", connect)
+    here = 'name               = "here"'
+    desk.write(TWO.replace(here, f'{here}\n  config = {{ "retention.ms" = "1000" }}'))
+    told = desk.run("apply", "-auto-approve", "-detailed-exitcode", code=4)
+    assert "Apply incomplete!" in told
+    assert "nothing was planned for kafka.al." in told
+    desk.run("apply", "-auto-approve", "-detailed-exitcode", code=7)
+
+
+def test_a_refused_delete_is_refused_whether_a_cluster_is_lost_or_not(desk: MemoryCommand) -> None:
+    begin = TWO.index('resource "kafka_topic" "t"'), TWO.index('resource "kafka_topic" "a"')
+    protected = "  lifecycle {\n    prevent_destroy = true\n  }\n}\n"
+    desk.write(TWO[: begin[1]].rstrip()[:-1] + protected + TWO[begin[1] :])
+    desk.run("apply", "-auto-approve", code=1)
+    desk.write(TWO[: begin[0]] + TWO[begin[1] :])
+    told = desk.run_failing("plan", "-detailed-exitcode", code=3)
+    assert "KP232" in told
+    assert "KP912" in told
+
+
+def test_only_errors_that_stop_the_plan_are_counted_as_those(desk: MemoryCommand) -> None:
+    desk.write(TWO.replace("replication_factor = 1", "replication_factor = 9", 1))
+    assert "This plan cannot be applied because of 1 error." in desk.run("plan", code=1)
+
+
+def test_a_round_of_reconcile_says_why_it_failed(desk: MemoryCommand) -> None:
+    for _ in range(2):  # with something to do, and without
+        assert "SASL SCRAM-SHA-256 failed as al." in desk.run_failing("reconcile", "-once")
+
+
+def test_a_target_on_the_lost_cluster_is_declared_nevertheless(desk: MemoryCommand) -> None:
+    told = desk.run_failing("plan", "-target=kafka_topic.a", "-target=kafka_topic.nope")
+    assert 'No declared or owned resource fits -target "kafka_topic.nope".' in told
+    assert 'fits -target "kafka_topic.a"' not in told
