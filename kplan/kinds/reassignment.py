@@ -24,7 +24,6 @@ from kplan.kinds.throttle import (
     broker_rates,
     broker_resource,
     brokers_with_own_rates,
-    foreign_rates,
     own_pair,
     own_rates,
     read_throttles,
@@ -32,6 +31,7 @@ from kplan.kinds.throttle import (
     running_brokers,
     throttled_brokers,
     topic_throttles,
+    without_own_rates,
 )
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.kinds.transfer import CopyMeter
@@ -211,7 +211,7 @@ class Reassigner:
         """
         running = running_brokers(cluster, brokers)
         found = broker_rates(cluster, running)
-        running -= foreign_rates(cluster, found).keys()
+        running -= without_own_rates(found).keys()
         rate = own_rates(self.limits.bytes_per_s)
         self.limited_brokers |= running if rate else set()
         late = [
@@ -287,6 +287,8 @@ class Reassigner:
         topics = [each.topic for each in done] + [str(name) for name in refused]
         if topics:
             free = brokers_with_own_rates(cluster, self.limited_brokers) if is_last else set()
+            if free and (begun := cluster.reassignments()):  # of a run that began meanwhile
+                free &= self.limited_brokers - _brokers_of(begun)
             remove_throttles(cluster, topics, free, declared)
             if is_last:
                 self.limited_brokers -= running_brokers(cluster, self.limited_brokers)
@@ -364,6 +366,10 @@ def _has_other_reassignments(seen: ReassignmentSnapshot, wanted: Sequence[TopicT
     """Whether another client moves replicas, which may need the throttle rates."""
     ours = {key for each in wanted for key in each.keys}
     return any(key not in ours for key in seen.reassignments)
+
+
+def _brokers_of(moves: Mapping[TopicPartition, Reassignment]) -> set[int]:
+    return {broker for each in moves.values() for broker in (*each.origin, *each.target)}
 
 
 def _throttled_pairs(

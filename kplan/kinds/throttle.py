@@ -110,8 +110,9 @@ def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tupl
     throttled = {name for name, lists in found.items() if throttled_brokers({name: lists})}
     if not throttled:
         return ()
-    moving = cluster.reassignments()
-    brokers = set() if moving else brokers_with_own_rates(cluster)
+    brokers = brokers_with_own_rates(cluster)
+    moving = cluster.reassignments()  # last: a run that began meanwhile needs its rates
+    brokers = set() if moving else brokers
     free = sorted(throttled - {name for name, _ in moving})
     remove_throttles(cluster, free, brokers)
     return tuple(free)
@@ -163,7 +164,11 @@ def brokers_with_own_rates(cluster: Cluster, limited: Collection[int] = ()) -> s
 
 def foreign_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, Mapping[str, str]]:
     """Return the rates of brokers that kplan did not set: they stay."""
-    found = broker_rates(cluster, brokers)
+    return without_own_rates(broker_rates(cluster, brokers))
+
+
+def without_own_rates(found: Mapping[int, Mapping[str, str]]) -> Mapping[int, Mapping[str, str]]:
+    """Leave out the brokers with rates that kplan has set."""
     return {broker: rates for broker, rates in found.items() if not _is_own_rate(rates)}
 
 

@@ -14,7 +14,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.reassignment import ReassignmentLimits
 from kplan.kinds.throttle import remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
-from kplan.kinds.topic_rules import Topic
+from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UnreadableError, UsageError
@@ -190,7 +190,9 @@ def _topic_changes(
     target = [rows.get(number, replicas) for number, replicas in enumerate(stands)]
     if target == stands:
         return []
-    before = replace(held, moving_to=None)
+    # Throttles of the moves before this one are not declared: they must not be put back after it.
+    config = {key: each for key, each in held.config.items() if key not in THROTTLED_REPLICAS}
+    before = replace(held, moving_to=None, config=config)
     after = replace(
         before, replica_assignment=tuple(target), replication_factor=len(target[0]) or None
     )

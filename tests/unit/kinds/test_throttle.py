@@ -173,3 +173,26 @@ def test_pairs_and_rates_show_who_wrote_them() -> None:
     configs = held.topic_configs(["orders"])["orders"]
     assert not isinstance(configs, Refusal)
     assert configs[LEADERS].source is not ConfigSource.TOPIC
+
+
+def test_rates_of_a_run_that_began_meanwhile_stay() -> None:
+    """Two runs move other topics: the first one ends just after the second has begun."""
+    held = MemoryCluster(make_brokers(4))
+    held.seed([NewTopic("a", assignment=((1,),)), NewTopic("b", assignment=((3,),))])
+    held.slow_reassignments(4)
+    first = Reassigner(ReassignmentLimits(bytes_per_s=1000))
+    second = Reassigner(ReassignmentLimits(bytes_per_s=2000))
+    mine, others = [TopicTargets("a", "", {0: (2,)})], [TopicTargets("b", "", {0: (4,)})]
+    first.advance(held, mine)
+    while held.reassignments():
+        pass
+    begun: list[object] = []
+
+    def begin() -> None:
+        begun.append(second.advance(held.connect_as(), others))
+
+    held.run_before("configs", begin)  # of the brokers, when nothing was seen to move
+    while isinstance(first.advance(held, mine)[Identity("a")], InProgress):
+        pass
+    assert begun
+    assert rates(held) == {3: own_rates(2000), 4: own_rates(2000)}

@@ -1,5 +1,6 @@
 """Throttles that other people set, while kplan moves replicas and is killed (decision 0169)."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -113,3 +114,20 @@ def test_a_declared_list_is_no_drift_while_a_move_adds_to_it(desk: MemoryCommand
     desk.run("apply", "-auto-approve")
     assert left(desk)[1] == {LEADERS: "0:2"}
     assert "No changes." in desk.run("plan")
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_a_list_on_a_topic_is_not_taken_for_a_declared_one_by_reassign(
+    desk: MemoryCommand, *, is_own: bool
+) -> None:
+    """What a killed run left goes with the next move; what somebody else set stays, and is told."""
+    lists = dict(zip(THROTTLED_REPLICAS, ("00:3", "00:1,00:2"), strict=True))
+    desk.cluster.alter_topic_configs([ConfigAlteration("a", lists if is_own else {LEADERS: "0:2"})])
+    file = desk.folder / "to.json"
+    moved = {"topic": "a", "partition": 0, "replicas": [3, 2]}
+    file.write_text(json.dumps({"version": 1, "partitions": [moved]}))
+    desk.cluster.slow_reassignments(1)
+    told = desk.run_failing("reassign", "import", "to.json", "-auto-approve", code=0)
+    assert ("KP218" in told) is not is_own
+    assert "KP2216" not in told
+    assert topic_throttles(desk.cluster, ["a"]) == {"a": {} if is_own else {LEADERS: "0:2"}}
