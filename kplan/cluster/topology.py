@@ -155,6 +155,8 @@ def is_loopback(endpoint: str) -> bool:
 
 CURRENT_STATE = "state"
 """The record of a state that names the current one."""
+FIRST_OF_JOURNAL = "journal/000000"
+"""The record that a journal begins with; an apply that was killed may have left nothing else."""
 
 
 class UncertainWriteError(Exception):

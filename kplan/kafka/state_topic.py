@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kplan.cluster.request import NewTopic
-from kplan.cluster.topology import CURRENT_STATE, StateTopic, UncertainWriteError
+from kplan.cluster.topology import CURRENT_STATE, FIRST_OF_JOURNAL, StateTopic, UncertainWriteError
 from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.transaction import librdkafka_settings
 from kplan.kafka.wire.driver import WireCluster
@@ -54,14 +54,15 @@ class KafkaRecords:
     def list_keys(self) -> tuple[str, ...]:
         """List the keys of the states in the topic."""
         table = self._table.read(waits=True) or {}
-        end = f"/{CURRENT_STATE}"
-        names = (each.decode("utf-8", "replace") for each in table)
-        return tuple(sorted(each.removesuffix(end) for each in names if each.endswith(end)))
+        ends = f"/{CURRENT_STATE}", f"/{FIRST_OF_JOURNAL}"
+        names = [each.decode("utf-8", "replace") for each in table]
+        found = {name.removesuffix(end) for name in names for end in ends if name.endswith(end)}
+        return tuple(sorted(found))
 
     def beside(self, key: str) -> "KafkaRecords":
         """Return another state of the topic, of which nothing is read again."""
         found = KafkaRecords(self._settings, replace(self.state_topic, key=key))
-        found._table = self._table
+        found._table = self._table.copy()  # a heartbeat may read in ours meanwhile
         return found
 
     def peek(self) -> Mapping[str, bytes] | None:

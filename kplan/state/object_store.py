@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.topology import (
     CURRENT_STATE,
+    FIRST_OF_JOURNAL,
     ObjectService,
     StateBucket,
     UncertainWriteError,
@@ -122,8 +123,11 @@ class ObjectRecords:
 
     def _holds_state(self, key: str) -> bool:
         try:
-            return CURRENT_STATE in (self.beside(key).peek() or {})
-        except StateCorruptError:
+            other = ObjectRecords(replace(self._place, key=key))
+            found = other._read_index()  # the records themselves are not needed
+            marks = {CURRENT_STATE, FIRST_OF_JOURNAL}
+            return found is not None and bool(marks & {*found[0].short, *found[0].long})
+        except (StateCorruptError, ObjectStoreAuthError):  # of another configuration, perhaps
             return key.startswith(f"{self._place.key.partition('@')[0]}@")
 
     def beside(self, key: str) -> "ObjectRecords":

@@ -2,23 +2,26 @@
 
 import shlex
 import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
 
 from kplan.model.address import Address
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.errors import KplanError
+from kplan.model.errors import KplanError, StateError
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import ObjectKey
 from kplan.model.resource import Identity
-from kplan.model.state import OwnedObject, State
+from kplan.model.state import OwnedObject, State, owned_after
 from kplan.model.workspace import DEFAULT_WORKSPACE
 from kplan.state.file import new_state
 from kplan.state.journal import replay_journal
 from kplan.state.store import StateStore
 from kplan.workflow.ports import Ports, Project
 
+_Place = tuple[str, Identity, str]
 OWNED_ELSEWHERE, UNREAD_ELSEWHERE = "KP250", "KP251"
 
 
@@ -49,38 +52,41 @@ class OtherOwner:
 class OtherOwners:
     """The owners by kind, identity and cluster id; `unread` are states that are not known."""
 
-    owners: Mapping[tuple[str, Identity, str], OtherOwner] = field(default_factory=dict)
+    owners: Mapping[_Place, Sequence[OtherOwner]] = field(default_factory=dict)
     unread: tuple[Diagnostic, ...] = ()
 
     def find(self, key: ObjectKey, cluster_id: str, uid: str) -> OtherOwner | None:
         """Return the owner of a live object; of one made again since that no longer is one."""
         kind, identity, _ = key
         for at in (cluster_id, ""):  # what an old state does not say may be this cluster
-            found = self.owners.get((kind, identity, at))
-            if found is not None and (not uid or found.owned.uid in {"", uid}):
-                return found
+            for found in self.owners.get((kind, identity, at), ()):
+                if not uid or found.owned.uid in {"", uid}:
+                    return found
         return None
 
 
 def read_other_owners(project: Project) -> OtherOwners:
     """Read the states of all other workspaces, with what an interrupted apply did there."""
-    owners: dict[tuple[str, Identity, str], OtherOwner] = {}
+    owners: dict[_Place, list[OtherOwner]] = defaultdict(list)
     unread: list[Diagnostic] = []
     own = project.store
     try:
         names = own.list_workspaces()
     except (KplanError, OSError) as failure:
-        return OtherOwners(unread=(_unread("The workspaces cannot be listed", failure),))
+        unread.append(_unread("The workspaces cannot be listed", failure))
+        names = ()  # default can be read without a list
     for name in (DEFAULT_WORKSPACE, *names):
         store = own.for_workspace(name)
         if store.location == own.location:
             continue
         try:
-            state = _read_state(store)
+            states = _read_states(store)
         except (KplanError, OSError) as failure:
             unread.append(_unread(f'The state of the workspace "{name}" cannot be read', failure))
             continue
-        owners |= _state_owners(project, name, store.location, state)
+        for state in states:
+            for place, owner in _state_owners(project, name, store.location, state):
+                owners[place].append(owner)
     return OtherOwners(owners, tuple(unread))
 
 
@@ -90,15 +96,28 @@ def note_unread(owners: OtherOwners, ports: Ports) -> None:
         ports.progress.note(each.detail)
 
 
-def _read_state(store: StateStore) -> State:
+def _read_states(store: StateStore) -> tuple[State, ...]:
+    """Read what is owned, and what will be if all is done that an apply sent there."""
     state = store.read() or new_state(str(uuid.uuid4()))
     journal = store.read_journal()
-    return state if journal is None else replay_journal(state, journal)[0]
+    if journal is None:
+        return (state,)
+    try:
+        folded, unsettled = replay_journal(state, journal)
+    except StateError:  # an apply ended and another one began between the two reads
+        state = store.read() or state
+        folded, unsettled = replay_journal(state, journal)
+    sent = (
+        (each, Outcome(each, OutcomeStatus.APPLIED, uid=""))
+        for each in journal.changes
+        if each.key in unsettled and each.after is not None
+    )
+    return folded, replace(folded, owned=owned_after(folded.owned, sent))
 
 
 def _state_owners(
     project: Project, name: str, location: str, state: State
-) -> Iterator[tuple[tuple[str, Identity, str], OtherOwner]]:
+) -> Iterator[tuple[_Place, OtherOwner]]:
     for each in state.owned.values():
         kind, identity, provider = each.key
         address = shlex.quote(str(each.address))
@@ -117,8 +136,9 @@ def _unread(what: str, failure: KplanError | OSError) -> Diagnostic:
         UNREAD_ELSEWHERE,
         Severity.WARNING,
         SUMMARIES[UNREAD_ELSEWHERE],
-        f"{what}: {detail.rstrip('.')}. Whether it owns what is adopted here is unknown.",
-        "Check that no other workspace owns these objects: kplan state list -id=NAME",
+        f"{what}: {detail.rstrip('.')}. Whether another workspace owns what is adopted here is "
+        "unknown.",
+        "Look there whether it owns these objects: KPLAN_WORKSPACE=NAME kplan state list -id=ID",
     )
 
 

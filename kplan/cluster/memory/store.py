@@ -20,7 +20,13 @@ from kplan.cluster.settings import (
     QuotaEntity,
     ScramUser,
 )
-from kplan.cluster.topology import CURRENT_STATE, Reassignment, StateTopic, UncertainWriteError
+from kplan.cluster.topology import (
+    CURRENT_STATE,
+    FIRST_OF_JOURNAL,
+    Reassignment,
+    StateTopic,
+    UncertainWriteError,
+)
 from kplan.cluster.usage import GroupDescription, TopicPartition, TopicUse
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal, UnreachableError
@@ -315,7 +321,8 @@ class MemoryRecords:
     def list_keys(self) -> tuple[str, ...]:
         """List the keys of the states that exist."""
         logs = {self.key: self.log, **self.others}
-        return tuple(key for key, log in logs.items() if CURRENT_STATE in (log.records or {}))
+        marks = {CURRENT_STATE, FIRST_OF_JOURNAL}
+        return tuple(key for key, log in logs.items() if marks & (log.records or {}).keys())
 
     def beside(self, key: str) -> "MemoryRecords":
         """Return another state, which does not know this one."""

@@ -5,6 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from copy import copy
 
 from kafka.errors import KafkaError, UnsupportedCodecError  # noqa: TID253
 from kafka.record import MemoryRecords  # noqa: TID253
@@ -109,6 +110,12 @@ class TopicTable:
         self._next = 0
         self._end: int | None = None
         self._values: dict[bytes, bytes] = {}
+
+    def copy(self) -> "TopicTable":
+        """Return one that goes on from here, for another thread."""
+        found: TopicTable = copy(self)
+        found._values = dict(self._values)
+        return found
 
     def mark_created(self) -> None:
         """Take note that the topic was made: a broker that does not know it yet soon will."""

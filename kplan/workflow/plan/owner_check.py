@@ -37,13 +37,14 @@ def _adopted(
     plan: Plan, state: State, snapshots: Mapping[str, Snapshot]
 ) -> Iterator[tuple[Change, str]]:
     """List what the state comes to own that exists, each with its uid."""
-    held = {each.key for each in state.owned.values()}
+    held = {each.key: each.uid for each in state.owned.values()}
     for change in plan.changes:
-        if change.after is None or change.action is Action.CREATE or change.key in held:
+        if change.after is None or change.action is Action.CREATE:
             continue
         reading = snapshots[change.provider].readings.get(change.kind)
         live = None if reading is None else reading.objects.get(change.identity)
-        if live is not None:
+        # One that was made again outside of kplan is another object, which may be another's.
+        if live is not None and held.get(change.key) not in {"", live.uid}:
             yield change, live.uid
 
 

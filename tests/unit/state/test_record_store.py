@@ -559,3 +559,12 @@ def test_the_states_of_other_workspaces_are_read_without_a_claim() -> None:
     assert store.for_workspace("qa").read() is None
     assert store.for_workspace("default").location == store.location
     assert records.others[f"{records.key}@prod"].last_writer == claims
+
+
+def test_a_workspace_of_which_there_is_only_a_journal_is_listed() -> None:
+    """Its first apply was killed."""
+    records = MemoryRecords()
+    records.claim()
+    own = RecordStore(records)
+    with own.for_workspace("eu").open_journal(plan(creation("a"))):
+        assert own.list_workspaces() == ("eu",)

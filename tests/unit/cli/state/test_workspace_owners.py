@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.run import run
+from kplan.cluster.request import NewTopic, TopicRef
 from kplan.state.codec import encode_state
 from kplan.state.file import read_state
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
@@ -135,3 +136,46 @@ def test_an_acl_does_not_become_one_that_another_workspace_owns(desk: MemoryComm
 
 def test_a_state_is_not_rebuilt_from_what_another_workspace_owns(desk: MemoryCommand) -> None:
     assert 'in the workspace "default"' in desk.run_failing("state", "rebuild", "-auto-approve")
+
+
+def test_a_stale_state_does_not_hide_the_owner(desk: MemoryCommand) -> None:
+    found = read_state(DEFAULT)
+    assert found is not None
+    owned = {at: replace(each, uid="gone") for at, each in found.owned.items()}
+    desk.run("workspace", "new", "zold")
+    file = Path("state/kplan.json.d/zold/kplan.json")
+    file.write_bytes(encode_state(replace(found, owned=owned), "1.0"))
+    desk.run("workspace", "select", "w2")
+    assert 'in the workspace "default"' in desk.run_failing("apply", "-auto-approve")
+
+
+def test_what_another_workspace_made_again_is_not_taken_over(desk: MemoryCommand) -> None:
+    desk.cluster.delete_topics([TopicRef("x")])
+    desk.run("apply", "-auto-approve")
+    desk.run("workspace", "select", "default")
+    assert 'in the workspace "w2"' in desk.run_failing("apply", "-auto-approve")
+
+
+class KilledError(BaseException):
+    """The process ends without a word."""
+
+
+def test_what_a_killed_apply_of_another_workspace_sent_is_not_adopted(desk: MemoryCommand) -> None:
+    """It may have come about, and the apply that finishes the other one owns it then."""
+    desk.run("workspace", "select", "default")
+    more = LOOSE + LOOSE[LOOSE.index("resource") :].replace('"x"', '"y"')
+
+    def be_killed() -> None:
+        desk.cluster.connect_as().create_topics([NewTopic("y", 1, 1)])
+        raise KilledError
+
+    desk.write(more)
+    desk.cluster.run_before("create_topics", lambda: None)  # the dry run
+    desk.cluster.run_before("create_topics", be_killed)
+    with pytest.raises(KilledError):
+        run(("apply", "-auto-approve"), {})
+    desk.run("workspace", "select", "w2")
+    desk.write(LOOSE.replace('"x"', '"y"'))
+    told = desk.run_failing("apply", "-auto-approve")
+    assert "kafka_topic.y (y) would be adopted" in told
+    assert 'in the workspace "default"' in told
