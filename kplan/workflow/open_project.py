@@ -120,7 +120,13 @@ def open_project(
         state = read_or_create_state(project)
         journal = project.store.read_journal()  # after the state, of whose writing it tells
         if journal is not None:
-            state, unsettled = replay_journal(state, journal)
+            try:
+                state, unsettled = replay_journal(state, journal)
+            except StateError:
+                if locks:
+                    raise
+                # Another apply ended, and this one began, between the two reads.
+                state, unsettled = replay_journal(read_or_create_state(project), journal)
             if locks:
                 ports.progress.note(interruption_note(journal, len(unsettled)))
         ports.progress.stage("Connecting")

@@ -8,6 +8,8 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ConfigAlteration
 from kplan.model.outcome import OutcomeStatus
+from kplan.state.file_store import FileStore
+from kplan.state.journal import Journal
 from kplan.state.lock_holder import current_holder
 from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.plan.drift import DriftResult, detect_drift
@@ -83,3 +85,36 @@ def test_what_was_written_meanwhile_is_compared_again(site: ProjectHarness) -> N
     assert notes(ports.progress) == ["The state was written meanwhile. Comparing again."]
     forget_objects(site.project, ("kafka_acl.read",), ports)
     assert detect_drift(site.project, ports).changes == ()
+
+
+class KilledError(BaseException):
+    """The process ends without a word."""
+
+
+def test_an_apply_that_begins_between_two_reads_is_no_damage(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One ends when drift has read the state, and the next one begins before it reads the journal.
+
+    The journal is of a later state then. That is no reason to advise to move it away.
+    """
+    read_journal, reads = FileStore.read_journal, []
+
+    def be_killed() -> None:
+        raise KilledError
+
+    def read_later(store: FileStore) -> Journal | None:
+        reads.append(store)
+        if len(reads) == 1:
+            site.write(MAIN_TF + OLD + NEW)
+            site.apply()
+            site.write(MAIN_TF + OLD + NEW + NEW.replace("new", "next"))
+            site.cluster.run_before("create_topics", lambda: None)  # the dry run
+            site.cluster.run_before("create_topics", be_killed)
+            with pytest.raises(KilledError):
+                site.apply()
+        return read_journal(store)
+
+    monkeypatch.setattr(FileStore, "read_journal", read_later)
+    assert detect_drift(site.project, site.ports).changes == ()
+    assert len(reads) > 1
