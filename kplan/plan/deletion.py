@@ -38,6 +38,7 @@ def plan_deletes(
     problems: list[Diagnostic] = []
     unanswered: list[tuple[OwnedObject, Refusal]] = []
     blocks: DeclaredBlocks | None = None
+    places = {at for each in owners.declared.values() for at in each.addresses}
     for address, owned in owners.by_address.items():
         if owned.identity in owners.declared or owned.identity in replaced:
             continue
@@ -52,7 +53,9 @@ def plan_deletes(
             continue
         live = reading.objects.get(owned.identity)
         blocks = declared_blocks(request) if blocks is None else blocks
-        change = _note_block(_delete_change(kind, request, address, owned, live), blocks)
+        change = _delete_change(kind, request, address, owned, live)
+        if address not in places:  # else the instance is there, and declares another object
+            change = _note_block(change, blocks)
         changes.append(replace(change, reason=Reason.REMOVED) if is_kept else change)
     return Findings(tuple(changes), tuple(problems), tuple(unanswered))
 
@@ -117,9 +120,11 @@ def check_deletes(
 
     `whole` is the size of the request of which this one may be a part.
     """
+    blocks: DeclaredBlocks | None = None
     for change in changes:
         if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
-            yield _protection_problem(request, change)
+            blocks = declared_blocks(request) if blocks is None else blocks
+            yield _protection_problem(request, change, blocks)
         if change.kind == _KIND_WITH_UID and not change.uid and _deletes(change):
             yield Diagnostic(
                 "KP545",
@@ -154,7 +159,7 @@ def check_deletes(
 _INSTANCE_REASONS = frozenset({Reason.INSTANCE_GONE, Reason.WRONG_REPETITION})
 
 
-def _protection_problem(request: PlanRequest, change: Change) -> Diagnostic:
+def _protection_problem(request: PlanRequest, change: Change, blocks: DeclaredBlocks) -> Diagnostic:
     """Explain a protection: each instance has that of its last apply.
 
     What the block says by now of other instances may not be so for this one: it can depend on the
@@ -167,7 +172,7 @@ def _protection_problem(request: PlanRequest, change: Change) -> Diagnostic:
     if change.reason not in _INSTANCE_REASONS:
         kept = "; it is no longer declared, and the state keeps this protection"
         return _error("KP232", f"{detail}{kept}.", f"{hint} and then remove it.", change)
-    _, block = declared_blocks(request)[block_name(change.address)]
+    _, block = blocks[block_name(change.address)]
     key = change.address.key
     back = "Declare this instance again"
     if change.reason is Reason.WRONG_REPETITION:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kplan.model.plan import Plan
+from kplan.model.plan import Action, Plan, Reason
 from tests.values import identity, make_plan, owned, resource, snapshot, state, topic
 
 
@@ -52,3 +52,18 @@ def test_a_destroy_and_what_was_approved_before_have_no_limit() -> None:
     assert not is_refused(plan_with(20, 0, is_destroy=True))
     approved = frozenset(("kafka_topic", identity(topic(f"t{number}"))) for number in range(20))
     assert not is_refused(plan_with(20, 5, only=approved))
+
+
+@pytest.mark.parametrize("address", ["kafka_topic.t", 'kafka_topic.t["x"]'])
+def test_an_instance_that_declares_another_object_is_not_called_undeclared(address: str) -> None:
+    """Its key is where it was: what is deleted is the object that it declared before."""
+    old, new = topic("a"), topic("b")
+    plan = make_plan(
+        [resource(address, new)],
+        state(owned(address, old, "1", is_protected=True), owned("kafka_topic.u", new, "2")),
+        snapshot([(old, "1"), (new, "2")]),
+    )
+    (deleted,) = (each for each in plan.changes if each.action is Action.DELETE)
+    assert deleted.reason is Reason.NOT_DECLARED
+    (told,) = (each for each in plan.diagnostics if each.code == "KP232")
+    assert "no longer in" not in told.detail
