@@ -144,6 +144,17 @@ def read_text(path: Path, name: str) -> str | Diagnostic:
         return error("KP115", subject, detail, hint="Save the file as UTF-8.")
 
 
+def is_absent(path: Path) -> bool:
+    """Whether there is no such file; one that cannot be looked at may be there."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
 class ModuleFolders:
     """Folders of modules by their path from the root folder, `.` being the root itself.
 

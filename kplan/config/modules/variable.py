@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from kplan.config.declarations.declaration import Declaration
-from kplan.config.declarations.file import FolderFiles, is_file_to_read, read_text
+from kplan.config.declarations.file import FolderFiles, is_absent, is_file_to_read, read_text
 from kplan.config.diagnostic import EvaluationError, error, suggestion, warning
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import NoNames, Scope
@@ -232,16 +232,6 @@ def takes_plain_text(declaration: Declaration) -> bool:
 ENVIRONMENT_PREFIXES = ("TF_VAR_", "KPLAN_VAR_")
 
 
-def _is_absent(path: Path) -> bool:
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except (OSError, ValueError):  # it cannot be read, which is not the same
-        return False
-    return False
-
-
 class _Collector:
     """Collects values in order of precedence: later sources replace earlier ones."""
 
@@ -296,9 +286,10 @@ class _Collector:
         """Take a variables file, HCL or JSON; `option` names it where it was not looked for."""
         text = read_text(path, found)
         if isinstance(text, Diagnostic):
-            is_absent = bool(option) and _is_absent(path)
             detail = f"{option}: there is no such file."
-            self.diagnostics.append(error("KP118", None, detail) if is_absent else text)
+            self.diagnostics.append(
+                error("KP118", None, detail) if option and is_absent(path) else text
+            )
             return
         self.sources[found] = text
         if path.name.endswith(".json"):
