@@ -12,6 +12,11 @@ from kplan.workflow.plan.plan import PlanResult, make_plan
 from kplan.workflow.ports import PlanOptions, Ports, Project
 from tests.apply_harness import FakeClock, RecordingWatcher
 
+
+class Killed(BaseException):
+    """Ends a run as SIGKILL does: nothing of kplan's gets to clean up."""
+
+
 MAIN_TF = """
 provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
 locals { sizes = { orders = 3, payments = 6 } }

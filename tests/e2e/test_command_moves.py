@@ -102,17 +102,22 @@ def test_a_factor_goes_up_and_down_and_a_written_assignment_is_moved_to(moving: 
         moving.run("plan", "-detailed-exitcode")
 
 
+def kill_a_move(moving: Place, cluster: Cluster) -> None:
+    """Begin to apply, and kill it with SIGKILL while replicas are copied."""
+    args = ("apply", "-auto-approve", "-throttle=200k")
+    with Path(os.devnull).open("w") as nowhere:
+        process = start(moving.folder, *args, env=moving.env, stdout=nowhere)
+    until(lambda: bool(cluster.reassignments()))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
 def test_a_move_that_is_killed_is_taken_up_and_no_throttle_is_left(moving: Place) -> None:
     """K4o-14: SIGKILL in the middle of a copy; the next run goes on and cleans up."""
     filled(moving)
     moving.edit("replication_factor = 1", "replication_factor = 3")
     with closing(moving.cluster()) as cluster:
-        args = ("apply", "-auto-approve", "-throttle=200k")
-        with Path(os.devnull).open("w") as nowhere:
-            process = start(moving.folder, *args, env=moving.env, stdout=nowhere)
-        until(lambda: bool(cluster.reassignments()))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        kill_a_move(moving, cluster)
         assert cluster.reassignments()
         assert throttles(cluster, moving) == {*THROTTLED_REPLICAS, *THROTTLE_RATES}
         status = json.loads(moving.run("reassign", "status", "-json"))
@@ -261,12 +266,7 @@ def test_rates_and_lists_of_others_survive_a_move_that_is_killed(moving: Place) 
     with closing(moving.cluster()) as cluster:
         cluster.alter_configs([ConfigResourceAlteration(broker, {rate: "250000"})])
         cluster.alter_topic_configs([ConfigAlteration(name(moving), {replicas: "0:9"})])
-        args = ("apply", "-auto-approve", "-throttle=200k")
-        with Path(os.devnull).open("w") as nowhere:
-            process = start(moving.folder, *args, env=moving.env, stdout=nowhere)
-        until(lambda: bool(cluster.reassignments()))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        kill_a_move(moving, cluster)
         assert throttles(cluster, moving) == {*THROTTLED_REPLICAS, *THROTTLE_RATES}
         moving.run("apply", "-resume", "-throttle=100M")
         assert throttles(cluster, moving) == {rate, replicas}

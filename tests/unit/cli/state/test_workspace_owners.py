@@ -9,6 +9,7 @@ from kplan.cli.run import run
 from kplan.cluster.request import NewTopic, TopicRef
 from kplan.state.codec import encode_state
 from kplan.state.file import read_state
+from tests.project_harness import Killed
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 DEFAULT = Path("state/kplan.json")
@@ -156,10 +157,6 @@ def test_what_another_workspace_made_again_is_not_taken_over(desk: MemoryCommand
     assert 'in the workspace "w2"' in desk.run_failing("apply", "-auto-approve")
 
 
-class KilledError(BaseException):
-    """The process ends without a word."""
-
-
 def test_what_a_killed_apply_of_another_workspace_sent_is_not_adopted(desk: MemoryCommand) -> None:
     """It may have come about, and the apply that finishes the other one owns it then."""
     desk.run("workspace", "select", "default")
@@ -167,12 +164,12 @@ def test_what_a_killed_apply_of_another_workspace_sent_is_not_adopted(desk: Memo
 
     def be_killed() -> None:
         desk.cluster.connect_as().create_topics([NewTopic("y", 1, 1)])
-        raise KilledError
+        raise Killed
 
     desk.write(more)
     desk.cluster.run_before("create_topics", lambda: None)  # the dry run
     desk.cluster.run_before("create_topics", be_killed)
-    with pytest.raises(KilledError):
+    with pytest.raises(Killed):
         run(("apply", "-auto-approve"), {})
     desk.run("workspace", "select", "w2")
     desk.write(LOOSE.replace('"x"', '"y"'))

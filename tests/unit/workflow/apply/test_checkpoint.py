@@ -11,11 +11,7 @@ from kplan.workflow.apply.apply import CHECKPOINT_INTERVAL_S, ApplyHandlers, app
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.ports import PlanOptions
 from tests.apply_harness import FakeClock, RecordingWatcher
-from tests.project_harness import MAIN_TF, ProjectHarness
-
-
-class Killed(BaseException):
-    """What ends the process, as far as the apply knows."""
+from tests.project_harness import MAIN_TF, Killed, ProjectHarness
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions, Ports
-from tests.project_harness import MAIN_TF, ProjectHarness
+from tests.project_harness import MAIN_TF, Killed, ProjectHarness
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -68,10 +68,6 @@ def test_a_clock_that_jumps_ahead_ends_the_life_of_a_saved_plan(site: ClockedSit
             (site.ports, ApplyHandlers(lambda _: True, site.watcher)),
         )
     assert site.plan().plan.has_changes
-
-
-class Killed(BaseException):
-    """Ends a run."""
 
 
 @pytest.mark.parametrize("later", [-400 * DAY, 400 * DAY])

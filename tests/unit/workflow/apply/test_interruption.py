@@ -26,7 +26,7 @@ from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
 from kplan.workflow.state.move import move_objects
 from kplan.workflow.state.state import forget_objects, list_owned_objects
-from tests.project_harness import MAIN_TF, ProjectHarness
+from tests.project_harness import MAIN_TF, Killed, ProjectHarness
 
 WRITES = ("create_acls", "create_topics", "delete_acls", "delete_topics", "alter_topic_configs")
 NEXT = (
@@ -35,10 +35,6 @@ NEXT = (
 
 
 DAY = {"retention.ms": "86400000"}
-
-
-class Killed(BaseException):
-    """Ends a run as SIGKILL does: nothing of kplan's gets to clean up."""
 
 
 @pytest.fixture

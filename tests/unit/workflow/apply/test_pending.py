@@ -9,7 +9,7 @@ from kplan.apply.limits import Limits
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import TopicRef
 from kplan.model.state import OwnedObject
-from tests.project_harness import ProjectHarness
+from tests.project_harness import Killed, ProjectHarness
 
 TOPICS = """
 resource "kafka_topic" "t" {
@@ -89,10 +89,6 @@ def test_it_stays_pending_where_it_moves(site: ProjectHarness) -> None:
     site.apply()
     (entry,) = owned(site).values()
     assert (str(entry.address), entry.is_pending) == ('kafka_topic.u["a"]', True)
-
-
-class Killed(BaseException):
-    """Ends a run as SIGKILL does."""
 
 
 def test_what_a_killed_apply_made_is_waited_for_however_old_the_apply_before_is(

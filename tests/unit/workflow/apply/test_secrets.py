@@ -22,12 +22,7 @@ from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import make_plan, save_plan
 from kplan.workflow.ports import PlanOptions, Project
-from tests.project_harness import ProjectHarness
-
-
-class Killed(BaseException):
-    """The process ends here."""
-
+from tests.project_harness import Killed, ProjectHarness
 
 ALICE = ScramUser("alice", "SCRAM-SHA-256")
 BOB = ScramUser("bob", "SCRAM-SHA-512")

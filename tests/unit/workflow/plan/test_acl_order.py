@@ -7,7 +7,7 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import ConfigError
 from kplan.workflow.project.validate import validate_project
-from tests.project_harness import MAIN_TF, ProjectHarness
+from tests.project_harness import MAIN_TF, Killed, ProjectHarness
 
 ADD_FIRST = MAIN_TF.replace(
     '{ bootstrap_servers = ["127.0.0.1:1"] }',
@@ -92,9 +92,6 @@ def test_a_delete_whose_successor_stands_in_another_block_waits_for_it(
 
 
 def test_an_apply_killed_between_the_two_is_brought_to_the_goal(site: ProjectHarness) -> None:
-    class Killed(BaseException):
-        pass
-
     def strike() -> None:
         raise Killed
 

@@ -16,7 +16,7 @@ from kplan.workflow.plan.drift import DriftResult, detect_drift
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import PlanOptions
 from kplan.workflow.state.state import forget_objects
-from tests.project_harness import MAIN_TF, ProjectHarness, SilentProgress
+from tests.project_harness import MAIN_TF, Killed, ProjectHarness, SilentProgress
 
 NEW = 'resource "kafka_topic" "new" {\n  name = "new"\n  partitions = 1\n}\n'
 OLD = NEW.replace("new", "old")
@@ -87,10 +87,6 @@ def test_what_was_written_meanwhile_is_compared_again(site: ProjectHarness) -> N
     assert detect_drift(site.project, ports).changes == ()
 
 
-class KilledError(BaseException):
-    """The process ends without a word."""
-
-
 def test_an_apply_that_begins_between_two_reads_is_no_damage(
     site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,7 +97,7 @@ def test_an_apply_that_begins_between_two_reads_is_no_damage(
     read_journal, reads = FileStore.read_journal, []
 
     def be_killed() -> None:
-        raise KilledError
+        raise Killed
 
     def read_later(store: FileStore) -> Journal | None:
         reads.append(store)
@@ -111,7 +107,7 @@ def test_an_apply_that_begins_between_two_reads_is_no_damage(
             site.write(MAIN_TF + OLD + NEW + NEW.replace("new", "next"))
             site.cluster.run_before("create_topics", lambda: None)  # the dry run
             site.cluster.run_before("create_topics", be_killed)
-            with pytest.raises(KilledError):
+            with pytest.raises(Killed):
                 site.apply()
         return read_journal(store)
 

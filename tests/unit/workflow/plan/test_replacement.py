@@ -20,7 +20,7 @@ from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
-from tests.project_harness import MAIN_TF, ProjectHarness
+from tests.project_harness import MAIN_TF, Killed, ProjectHarness
 
 ORDERS = 'kafka_topic.t["orders"]'
 
@@ -28,10 +28,6 @@ ORDERS = 'kafka_topic.t["orders"]'
 def meant(at: str = ORDERS) -> dict[str, Any]:
     """Ask to replace an object, and give up what it holds."""
     return {"replacements": {at: ""}, "acknowledged": frozenset({at})}
-
-
-class Killed(BaseException):
-    """Ends a run as SIGKILL does."""
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from kplan.workflow.state.state import (
     restore_state,
     verify_state,
 )
-from tests.project_harness import MAIN_TF, ProjectHarness
+from tests.project_harness import MAIN_TF, Killed, ProjectHarness
 
 NEXT = (
     MAIN_TF.replace('"Read"', '"Write"').replace("86400000", "3600000").replace("payments = 6", "")
@@ -108,10 +108,6 @@ def test_a_damaged_state_is_made_anew(site: RemoteSite) -> None:
         site.plan()
     assert rebuild_state(site.project, site.ports, lambda _: True)
     assert site.owned() == ALL
-
-
-class Killed(BaseException):
-    """Ends a run."""
 
 
 @pytest.mark.parametrize("call", CALLS)
