@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cache
 from itertools import islice
@@ -185,6 +185,19 @@ def replay_journal(state: State, journal: Journal) -> tuple[State, frozenset[Obj
         owned=owned_after(state.owned, done),
     )
     return folded, journal.unsettled_keys
+
+
+def replay_unlocked(
+    state: State, journal: Journal, read_state: Callable[[], State]
+) -> tuple[State, frozenset[ObjectKey]]:
+    """Replay a journal that was read without the lock after the state; raises as `replay_journal`.
+
+    An apply may have ended and another one begun between the two reads: the state is read again.
+    """
+    try:
+        return replay_journal(state, journal)
+    except StateError:
+        return replay_journal(read_state(), journal)
 
 
 def discard_journal(path: Path) -> None:

@@ -20,7 +20,7 @@ from kplan.model.resource import Identity
 from kplan.model.state import KindSnapshot, OwnedModules, State
 from kplan.report.documents.notation import count_text
 from kplan.state.file import new_state
-from kplan.state.journal import Journal, replay_journal
+from kplan.state.journal import Journal, replay_journal, replay_unlocked
 from kplan.state.lock import liveness_text
 from kplan.state.lock_holder import LockHolder
 from kplan.state.store import StateStore
@@ -120,14 +120,11 @@ def open_project(
         state = read_or_create_state(project)
         journal = project.store.read_journal()  # after the state, of whose writing it tells
         if journal is not None:
-            try:
+            if not locks:
+                read_again = partial(read_or_create_state, project)
+                state, _ = replay_unlocked(state, journal, read_again)
+            else:
                 state, unsettled = replay_journal(state, journal)
-            except StateError:
-                if locks:
-                    raise
-                # Another apply ended, and this one began, between the two reads.
-                state, unsettled = replay_journal(read_or_create_state(project), journal)
-            if locks:
                 ports.progress.note(interruption_note(journal, len(unsettled)))
         ports.progress.stage("Connecting")
         with connect_clusters(configuration, state, ports, also) as (clusters, state):

@@ -10,14 +10,14 @@ from kplan.model.address import Address
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.errors import KplanError, StateError
+from kplan.model.errors import KplanError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import ObjectKey
 from kplan.model.resource import Identity
 from kplan.model.state import OwnedObject, State, owned_after
 from kplan.model.workspace import DEFAULT_WORKSPACE
 from kplan.state.file import new_state
-from kplan.state.journal import replay_journal
+from kplan.state.journal import replay_unlocked
 from kplan.state.store import StateStore
 from kplan.workflow.ports import Ports, Project
 
@@ -102,11 +102,7 @@ def _read_states(store: StateStore) -> tuple[State, ...]:
     journal = store.read_journal()
     if journal is None:
         return (state,)
-    try:
-        folded, unsettled = replay_journal(state, journal)
-    except StateError:  # an apply ended and another one began between the two reads
-        state = store.read() or state
-        folded, unsettled = replay_journal(state, journal)
+    folded, unsettled = replay_unlocked(state, journal, lambda: store.read() or state)
     sent = (
         (each, Outcome(each, OutcomeStatus.APPLIED, uid=""))
         for each in journal.changes

@@ -153,7 +153,7 @@ def _has_moved_on(project: Project, opened: OpenProject, journal: Journal | None
 
 @dataclass(frozen=True, slots=True)
 class _RunningApply:
-    """What an apply changes while the cluster is compared: nobody can tell how far it is."""
+    """What an apply changes while the cluster is compared; how far it is, is not known."""
 
     changes: tuple[Change, ...] = ()
 
