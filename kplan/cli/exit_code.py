@@ -42,12 +42,12 @@ def error_exit(error: KplanError, *, detailed: bool) -> ExitCode:
 
 def plan_exit(plan: "Plan", *, detailed: bool) -> ExitCode:
     """Return the exit code of a plan; objects that could not be read or planned are an error."""
-    from kplan.model.diagnostic import CONNECTION_CODES  # noqa: PLC0415 - as above
+    from kplan.model.diagnostic import stopping_errors  # noqa: PLC0415 - as above
 
     if detailed and _has_lost_cluster(plan) and not plan.has_errors:
         return ExitCode.UNREACHABLE
     if plan.has_errors or plan.unread:
-        faults = {each.code for each in plan.diagnostics if each.is_error} - CONNECTION_CODES
+        faults = {each.code for each in stopping_errors(plan.diagnostics)}
         is_refused = detailed and bool(faults) and faults <= GUARD_CODES
         return ExitCode.REFUSED if is_refused else ExitCode.ERROR
     if plan.refused_keys:
@@ -91,9 +91,9 @@ def outcomes_exit(
 
 
 def _has_lost_cluster(plan: "Plan") -> bool:
-    from kplan.model.diagnostic import CONNECTION_CODES  # noqa: PLC0415 - as above
+    from kplan.model.diagnostic import connection_errors  # noqa: PLC0415 - as above
 
-    return any(each.code in CONNECTION_CODES for each in plan.diagnostics)
+    return bool(connection_errors(plan.diagnostics))
 
 
 def _is_direct(plan: "Plan") -> bool:

@@ -62,13 +62,18 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(each.is_error for each in diagnostics)
 
 
-CONNECTION_CODES = frozenset({"KP911", "KP912"})
-"""Errors of one of several clusters, which do not stop the others."""
+_CONNECTION_CODES = frozenset({"KP911", "KP912"})
 
 
-def stops_all(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Return whether any of the problems stops more than what concerns one cluster."""
-    return has_errors(each for each in diagnostics if each.code not in CONNECTION_CODES)
+def connection_errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the errors of clusters that cannot be had, which do not stop the others."""
+    return tuple(each for each in diagnostics if each.code in _CONNECTION_CODES)
+
+
+def stopping_errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the errors that stop more than what concerns one cluster."""
+    found = (each for each in diagnostics if each.is_error)
+    return tuple(each for each in found if each.code not in _CONNECTION_CODES)
 
 
 def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

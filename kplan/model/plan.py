@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics, stops_all
+from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics, stopping_errors
 from kplan.model.impact import AccessDiff, Impact
 from kplan.model.policy import RuleEffect, Violation, ViolationStatus
 from kplan.model.resource import Identity, Path, connection_name
@@ -344,7 +344,7 @@ class Plan:
     @property
     def has_errors(self) -> bool:
         """Whether a diagnostic forbids to apply the plan."""
-        return stops_all(self.diagnostics)
+        return bool(stopping_errors(self.diagnostics))
 
     @property
     def has_changes(self) -> bool:

@@ -39,6 +39,15 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """The numbers of added, changed and removed objects; a replaced one counts as both."""
+
+    create: int = 0
+    update: int = 0
+    delete: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing to know. `summary` is one of those of the code, `detail` the particulars.
 

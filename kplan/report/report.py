@@ -7,22 +7,13 @@ made before a format asks for it.
 from collections.abc import Callable, Mapping, Sequence
 
 from kplan.model.dataclass import dataclass
-from kplan.report.data import Case, Data, Gauge
+from kplan.report.data import Case, Counts, Data, Gauge
 from kplan.report.document import Document
 from kplan.report.format import PLAIN_STYLE, Format, TextStyle
 from kplan.report.formats.json_text import json_text, ndjson_text
 from kplan.report.formats.markdown import LIMITS, render_markdown
 from kplan.report.formats.text import render_text
 from kplan.report.links import NO_LINKS, Links, link_diagnostics
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The numbers of added, changed and removed objects; a replaced one counts as both."""
-
-    create: int = 0
-    update: int = 0
-    delete: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from typing import cast
 
 from kplan.model.diagnostic import Diagnostic, has_errors
 from kplan.model.outcome import Outcome, OutcomeStatus
-from kplan.model.plan import Action, Change, Plan
+from kplan.model.plan import Change, Plan
 from kplan.model.table import Figures
 from kplan.report.data import Data, Gauge
 from kplan.report.document import Document
@@ -20,8 +19,8 @@ from kplan.report.documents.outcome import applied_blocks, outcomes_document
 from kplan.report.documents.outcome_total import unplanned_names
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
-from kplan.report.documents.tally import plan_tallies
-from kplan.report.report import Counts, Report
+from kplan.report.documents.tally import change_counts, plan_tallies
+from kplan.report.report import Report
 
 
 class PlanPart(StrEnum):
@@ -142,7 +141,7 @@ def plan_report(plan: Plan, sources: Sources, at: str) -> Report:
             *message.plan_messages(plan, at),
             *_messages(plan.all_diagnostics, sources, at),
         ),
-        _counts(plan.count),
+        change_counts(plan.allowed_changes),
         lambda: gauge.plan_gauges(plan, at),
     )
 
@@ -172,7 +171,7 @@ def apply_report(
             *(result for each in outcomes for result in message.outcome_messages(each, at)),
             message.summary_message(outcomes, at, unplanned),
         ),
-        _counts(partial(_count, done)),
+        change_counts(done),
         lambda: gauge.outcome_gauges(plan.cluster_label, outcomes, at, unplanned),
     )
 
@@ -184,7 +183,7 @@ def drift_report(changes: Sequence[Change], coverage: DriftCoverage, at: str) ->
         lambda: drift.drift_data(changes, coverage),
         lambda: case.drift_cases(changes, coverage),
         lambda: (message.version_message(at), *message.drift_messages(changes, at)),
-        _counts(partial(_count, changes)),
+        change_counts(changes),
         lambda: gauge.drift_gauges(changes, coverage, at),
     )
 
@@ -218,15 +217,3 @@ def _messages(
     diagnostics: Sequence[Diagnostic], sources: Sources, at: str
 ) -> list[message.StreamMessage]:
     return [message.diagnostic_message(each, sources, at) for each in diagnostics]
-
-
-def _count(changes: Sequence[Change], *actions: Action) -> int:
-    return sum(1 for each in changes if each.action in actions)
-
-
-def _counts(count: Callable[..., int]) -> Counts:
-    return Counts(
-        count(Action.CREATE, Action.REPLACE),
-        count(Action.UPDATE),
-        count(Action.DELETE, Action.REPLACE),
-    )

@@ -8,10 +8,12 @@ from kplan.model.errors import Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, OutputChange, Plan
 from kplan.model.version import VERSION
-from kplan.report.data import Data
+from kplan.report.data import Counts, Data
 from kplan.report.documents.diagnostic import diagnostics_data
 from kplan.report.documents.outcome import is_retriable
+from kplan.report.documents.outcome_total import applied_counts, counts_text
 from kplan.report.documents.plan_data import action_reason, module_address, plan_data
+from kplan.report.documents.tally import change_counts
 
 UI_VERSION = "1.2"
 StreamMessage = Mapping[str, Data]
@@ -49,13 +51,12 @@ def plan_messages(plan: Plan, at: str) -> Iterator[StreamMessage]:
         if each.is_counted:
             said = f"{each.address}: Plan to {_action_word(each)}"
             yield stream_message("planned_change", said, at, change=_change_data(each, declared))
-    replaced = plan.count(Action.REPLACE)
-    added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
-    changed = plan.count(Action.UPDATE)
+    counts = change_counts(plan.allowed_changes)
     imported = f"{plan.import_count} to import, " if plan.import_count else ""
-    said = f"Plan: {imported}{added} to add, {changed} to change, {gone} to destroy."
-    counts = _count_data((added, changed, gone), "plan", plan.import_count)
-    yield stream_message("change_summary", said, at, changes=counts, checksum=plan.checksum)
+    said = f"Plan: {imported}{counts.create} to add, {counts.update} to change, "
+    said += f"{counts.delete} to destroy."
+    data = _count_data(counts, "plan", plan.import_count)
+    yield stream_message("change_summary", said, at, changes=data, checksum=plan.checksum)
     if plan.outputs:
         values: dict[str, Data] = {each.name: _output_data(each) for each in plan.outputs}
         yield stream_message("outputs", f"Outputs: {len(values)}", at, outputs=values)
@@ -128,20 +129,17 @@ def summary_message(
 ) -> StreamMessage:
     """Count the applied changes. `unplanned` names clusters and kinds that could not be read."""
     applied = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
-    done = [each.change.action for each in applied if not each.is_adopted]
-    replaced = done.count(Action.REPLACE)
-    added, gone = done.count(Action.CREATE) + replaced, done.count(Action.DELETE) + replaced
-    changed = done.count(Action.UPDATE)
+    counts = applied_counts(applied)
     is_whole = len(applied) == len(outcomes) and not unplanned
     word = "complete!" if is_whole else "incomplete:"
-    said = f"Apply {word} Resources: {added} added, {changed} changed, {gone} destroyed"
+    said = f"Apply {word} Resources: {counts_text(counts)}"
     said += f"; nothing was planned for {', '.join(unplanned)}." if unplanned else "."
     statuses = [each.status for each in outcomes]
     return stream_message(
         "change_summary",
         said,
         at,
-        changes=_count_data((added, changed, gone), "apply"),
+        changes=_count_data(counts, "apply"),
         outcomes={each.value: statuses.count(each) for each in OutcomeStatus},
     )
 
@@ -234,13 +232,12 @@ def _resource_data(address: Address) -> Data:
     }
 
 
-def _count_data(numbers: tuple[int, int, int], operation: str, imported: int = 0) -> Data:
-    added, changed, gone = numbers
+def _count_data(counts: Counts, operation: str, imported: int = 0) -> Data:
     return {
-        "add": added,
-        "change": changed,
+        "add": counts.create,
+        "change": counts.update,
         "import": imported,
-        "remove": gone,
+        "remove": counts.delete,
         "operation": operation,
     }
 

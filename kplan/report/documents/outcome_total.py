@@ -1,11 +1,13 @@
 """The last line of an apply: what was added, changed and destroyed, and what was not planned."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from kplan.model.diagnostic import CONNECTION_CODES
+from kplan.model.diagnostic import connection_errors
 from kplan.model.outcome import Outcome
-from kplan.model.plan import Action, Plan, Reason
+from kplan.model.plan import Plan, Reason
 from kplan.model.resource import connection_name
+from kplan.report.data import Counts
+from kplan.report.documents.tally import change_counts
 
 
 def unplanned_names(plan: Plan) -> tuple[str, ...]:
@@ -13,8 +15,7 @@ def unplanned_names(plan: Plan) -> tuple[str, ...]:
 
     That controllers do not show every kind is no news.
     """
-    found = [each.detail for each in plan.diagnostics if each.code in CONNECTION_CODES]
-    lost = {each.partition(": ")[0] for each in found}
+    lost = {each.detail.partition(": ")[0] for each in connection_errors(plan.diagnostics)}
     places = {what: what.partition(" on ")[2] or connection_name("") for what in plan.unread}
     if any(each.code == "KP245" for each in plan.diagnostics):
         places = {what: at for what, at in places.items() if at in lost}
@@ -25,16 +26,23 @@ def unplanned_names(plan: Plan) -> tuple[str, ...]:
 def complete_text(done: Sequence[Outcome], imported: int) -> str:
     """Say it in Terraform's sentence, which tools look for."""
     adopted = sum(each.is_adopted for each in done)
-    actions = [each.change.action for each in done if not each.is_adopted]
-    replaced = actions.count(Action.REPLACE)
-    destroyed = actions.count(Action.DELETE) + replaced
+    counts = applied_counts(done)
     if is_destroy(done):
-        return f"Destroy complete! Resources: {destroyed} destroyed."
-    added, changed = actions.count(Action.CREATE) + replaced, actions.count(Action.UPDATE)
+        return f"Destroy complete! Resources: {counts.delete} destroyed."
     taken = f"{imported} imported, " if imported else ""
-    detail = f"{taken}{added} added, {changed} changed, {destroyed} destroyed."
+    detail = f"{taken}{counts_text(counts)}."
     said = f"Apply complete! Resources: {detail}"
     return f"{said} Adopted: {adopted} that existed already." if adopted else said
+
+
+def applied_counts(done: Iterable[Outcome]) -> Counts:
+    """Count what an apply added, changed and removed; what existed already is not added."""
+    return change_counts(each.change for each in done if not each.is_adopted)
+
+
+def counts_text(counts: Counts) -> str:
+    """Write the counts of an apply as Terraform does."""
+    return f"{counts.create} added, {counts.update} changed, {counts.delete} destroyed"
 
 
 def is_destroy(outcomes: Sequence[Outcome]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from kplan.model.diagnostic import CONNECTION_CODES
+from kplan.model.diagnostic import stopping_errors
 from kplan.model.plan import (
     Action,
     BrokerTransfer,
@@ -47,7 +47,7 @@ from kplan.report.documents.change import change_item, change_mark
 from kplan.report.documents.drift import drift_rows
 from kplan.report.documents.notation import count_text, size_text
 from kplan.report.documents.policy import policy_blocks
-from kplan.report.documents.tally import plan_tallies
+from kplan.report.documents.tally import change_counts, plan_tallies
 
 NO_CHANGES = "No changes. Your infrastructure matches the configuration."
 _NOTHING_TO_DESTROY = "No changes. No objects need to be destroyed."
@@ -220,10 +220,9 @@ def _verdict(plan: Plan) -> Line:
     """Write the plan summary, or that there are no changes, in the exact words that tools match."""
     if any(each.is_counted for each in plan.changes):
         imported = f" {plan.import_count} to import," if plan.import_count else ""
-        replaced = plan.count(Action.REPLACE)
-        added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
-        changed = plan.count(Action.UPDATE)
-        detail = f"{imported} {added} to add, {changed} to change, {gone} to destroy."
+        counts = change_counts(plan.allowed_changes)
+        detail = f"{imported} {counts.create} to add, {counts.update} to change, "
+        detail += f"{counts.delete} to destroy."
         return line(strong_span("Plan:"), detail)
     if plan.has_changes or plan.has_errors:
         return ()
@@ -389,6 +388,5 @@ def _notes(plan: Plan) -> Iterator[Block]:
             Tone.WARNING,
         )
     if plan.has_errors:
-        faults = (each for each in plan.diagnostics if each.is_error)
-        errors = count_text(sum(each.code not in CONNECTION_CODES for each in faults), "error")
+        errors = count_text(len(stopping_errors(plan.diagnostics)), "error")
         yield Paragraph(f"This plan cannot be applied because of {errors}.", Tone.ERROR)

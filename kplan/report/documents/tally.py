@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from kplan.model.plan import Action, Change, Risk
+from kplan.report.data import Counts
 from kplan.report.document import Span, Tally, Tone
 
 _COLUMNS = (
@@ -13,6 +14,17 @@ _COLUMNS = (
     (Action.FORGET, Span("forget", Tone.FAINT)),
 )
 _RISKS = (Risk.DANGEROUS, Risk.REVIEW, Risk.UNKNOWN, Risk.SAFE)
+
+
+def change_counts(changes: Iterable[Change]) -> Counts:
+    """Count what the changes add, change and remove."""
+    actions = [each.action for each in changes]
+    replaced = actions.count(Action.REPLACE)
+    return Counts(
+        actions.count(Action.CREATE) + replaced,
+        actions.count(Action.UPDATE),
+        actions.count(Action.DELETE) + replaced,
+    )
 
 
 def plan_tallies(changes: Iterable[Change]) -> tuple[Tally, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kplan.apply.limits import Watcher
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import CONNECTION_CODES, Diagnostic
+from kplan.model.diagnostic import Diagnostic, connection_errors
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, ObjectKey, Plan, Risk
 from kplan.workflow.apply.apply import ApplyHandlers, absorb_journal, execute_plan
@@ -64,7 +64,7 @@ def reconcile(
             problems = tuple(each for each in made.plan.all_diagnostics if each.is_error)
             unsent = (each for each in whole.plan.changes if each.touches_cluster)
             return Reconciliation(whole.plan, left=tuple(unsent), problems=problems)
-        lost = tuple(each for each in whole.plan.diagnostics if each.code in CONNECTION_CODES)
+        lost = connection_errors(whole.plan.diagnostics)
         if not made.plan.is_applyable:
             absorb_journal(project, found, made, ports)
             return Reconciliation(whole.plan, left=left, problems=lost)
