@@ -121,13 +121,17 @@ COUNTED_LINE = re.compile(rb"Recorded new (ZK )?controller")
 FIRST_RELEASE_THAT_STARTS_UNFENCED = (4, 0)
 """Older brokers say that they serve before the cluster counts on them, and then one of these."""
 LONGEST_STARTED_LINE = 40
-PORT_IN_USE = b"Address already in use"
+PASSING_FAILURE = re.compile(
+    rb"Address already in use|waiting for the controller to acknowledge that we are caught up"
+)
+"""A port that was taken between our look and Kafka's; a broker that no controller registered within
+the minute that Kafka gives it, as on a machine that stood still."""
 LOG_TAIL_LINES = 25
 POLL_S = 0.03
 
 
-class _PortInUseError(SandboxError):
-    """Someone took a port between our look and Kafka's."""
+class _PassingError(SandboxError):
+    """What another attempt may not meet."""
 
 
 def launch_cluster(
@@ -140,7 +144,7 @@ def launch_cluster(
     for _ in range(MAX_ATTEMPTS - 1):
         try:
             return _launch_once(folder, spec, kit, progress, timeout_s)
-        except _PortInUseError:
+        except _PassingError:
             continue
     return _launch_once(folder, spec, kit, progress, timeout_s)
 
@@ -361,8 +365,9 @@ def _read_log(log: Path, old: int) -> tuple[int, bytes]:
 
 def _crash_error(sandbox: Sandbox, number: int) -> SandboxError:
     home = node_folder(sandbox.folder, sandbox.node(number))
-    kind = _PortInUseError if _contains(home / "server.log", PORT_IN_USE) else SandboxError
-    return kind(
+    log = home / "server.log"
+    is_passing = log.exists() and PASSING_FAILURE.search(log.read_bytes())
+    return (_PassingError if is_passing else SandboxError)(
         f"Node {number} ended while starting. {log_tail(sandbox, number)}",
         hint=f"The whole log is in {home}.",
     )
@@ -373,10 +378,6 @@ def _timeout_error(sandbox: Sandbox, numbers: list[int], timeout_s: float) -> Sa
     return SandboxError(
         f"Not serving after {timeout_s:g} s: node {names}. {log_tail(sandbox, numbers[0])}"
     )
-
-
-def _contains(log: Path, what: bytes) -> bool:
-    return log.exists() and what in log.read_bytes()
 
 
 def log_tail(sandbox: Sandbox, number: int) -> str:

@@ -129,8 +129,11 @@ def test_a_broker_with_zookeeper_serves_when_the_controller_has_told_it_of_broke
         start_sandbox(folder, spec, timeout_s=0.3)
 
 
-def test_a_port_taken_meanwhile_is_not_the_end(kafka: FakeKafka, folder: Path) -> None:
-    kafka.tell("port-taken")
+@pytest.mark.parametrize("failure", ["port-taken", "unregistered"])
+def test_a_port_taken_or_no_registration_is_not_the_end(
+    kafka: FakeKafka, folder: Path, failure: str
+) -> None:
+    kafka.tell(failure)
     start_sandbox(folder, SandboxSpec())
     assert len(kafka.formats) == 2
 
