@@ -163,10 +163,14 @@ def rebalance(rows: "DataFrame", column: str) -> "DataFrame":
     return rows.hint("rebalance", F.col(column))
 
 
+def is_on_connect(found: "SparkSession | DataFrame") -> bool:
+    """Whether a session, or what it made, is of a Connect server."""
+    return "connect" in type(found).__module__
+
+
 def can_observe(rows: "DataFrame") -> bool:
     """Whether rows can be counted while they are written: not on Connect before 4.0."""
-    is_remote = "connect" in type(rows).__module__
-    return not (is_remote and spark_version().startswith(_SPARK_3))
+    return not (is_on_connect(rows) and spark_version().startswith(_SPARK_3))
 
 
 def names_unreadable_files() -> bool:

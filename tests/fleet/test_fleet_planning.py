@@ -3,7 +3,9 @@
 import csv
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -275,6 +277,25 @@ def test_quotes_in_csv_are_doubled_as_other_programs_expect(
     (part,) = (tmp_path / "out.csv").glob("part-*")
     with part.open(newline="") as file:
         assert [*csv.DictReader(file)] == [{"a": value, "b": "b", "run": "one"}]
+
+
+def test_many_rows_reach_a_connect_server_packed_and_are_the_same_there(
+    spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million rows as values of a plan took it 20 s and half a gigabyte in each query."""
+    if not takes_arrow_tables():
+        pytest.skip("this Spark takes no Arrow tables")
+    monkeypatch.setattr(dataframe, "MAX_REMOTE_ROWS", 100)
+    monkeypatch.setattr(dataframe, "is_on_connect", lambda _: True)
+    names, numbers = [f"naïve-{each}" for each in range(250)], [*range(249), None]
+    rows = dataframe.columns_dataframe(spark, (names, numbers), "name string, number long")
+    assert rows.schema.simpleString() == "struct<name:string,number:bigint>"
+    found = {each.name: each.number for each in rows.collect()}
+    assert found == dict(zip(names, numbers, strict=True))
+    with redirect_stdout(StringIO()) as printed:
+        spark.range(1_000).selectExpr("id as number").join(rows, "number", "left").explain()
+    assert "MapInArrow" in printed.getvalue()
+    assert "Broadcast" not in printed.getvalue()
 
 
 def test_a_worker_on_this_machine_begins_with_what_it_imports_and_no_pandas(

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from kplan.fleet.compat import is_on_connect
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -59,4 +61,4 @@ def describe_jobs(spark: "SparkSession", work: str) -> None:
 
 def _context(spark: "SparkSession") -> "SparkContext | None":
     """Return the context of a session; one on a Connect server has none."""
-    return None if "connect" in type(spark).__module__ else spark.sparkContext
+    return None if is_on_connect(spark) else spark.sparkContext

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from kplan.fleet.compat import is_on_connect
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 
@@ -85,7 +86,7 @@ def join_spark(settings: JoinSettings) -> JoinedSession:
         if not all(os.environ.get(name) for name in _GATEWAY):
             spark = SparkSession.builder.getOrCreate()
             _set_session(spark, settings)
-            return JoinedSession(spark, "", is_remote="connect" in type(spark).__module__)
+            return JoinedSession(spark, "", is_remote=is_on_connect(spark))
         return _start_context(settings)
     except (PySparkException, Py4JError) as failure:
         line = str(failure).partition("\n")[0]
