@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ MAX_INLINE_ROWS = 1_000
 MAX_REMOTE_ROWS = 50_000
 """Rows that a Connect server gets as values of a plan: it holds each one as objects of Java."""
 _OFFSET_CODE, _LONG_CODE = "i", "q"
+_OWN = "own"
+"""The column of what `map_clusters` got for a cluster, null in the rows of a run."""
 
 
 def string_array(values: Sequence[str | None]) -> "pa.Array":
@@ -212,8 +215,9 @@ def map_clusters(
 ) -> "DataFrame":
     """Return the findings in the rows of each cluster that `packed` names.
 
-    The schema has strings and longs. All of what `pack` made goes to every executor: a task unpacks
-    what its own clusters need. Rows come with what `rows.snapshot_of` inspects.
+    The schema has strings and longs. What `pack` made for a cluster travels with its rows: sent as
+    a part of the function, all of it went to every task. Rows come with what `rows.snapshot_of`
+    inspects.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -222,35 +226,41 @@ def map_clusters(
 
     def found(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
         with _pause_gc():
-            held = [Row(*each) for each in _row_tuples(given)]
-            own = unpack(packed[held[0].cluster])
+            held = [Row(*each) for each in _row_tuples(given.filter(given[_OWN].is_null()))]
+            if not held:  # the run does not have this cluster
+                return arrow_table([], schema)
+            own = unpack(given[_OWN].drop_null()[0].as_py())
             return arrow_table(list(work(held, own)), schema)
 
     is_object = ~F.col("kind").isin(*NON_OBJECT_KINDS)
     concerned = F.col("cluster").isin(*packed) & ~F.col("kind").isin(USE, GROUP)
     concerned &= ~is_object | F.col("value").isNotNull()
     result = F.when(F.col("kind").isin(*NON_OBJECT_KINDS), F.col("attributes"))
-    rows = objects.where(concerned).withColumn("attributes", result)
-    return map_groups(rows.select(*Row._fields), ("cluster",), found, schema)
+    rows = objects.where(concerned).withColumn("attributes", result).select(*Row._fields)
+    schema_of_own = f"cluster string, {_OWN} binary"
+    own = create_dataframe(objects.sparkSession, [*packed.items()], schema_of_own)
+    both = rows.unionByName(own, allowMissingColumns=True)
+    return map_groups(both, ("cluster",), found, schema)
 
 
 def pack(own: object) -> bytes:
-    """Pickle what is one cluster's own; what Python itself can, in half the time.
+    """Pickle what is one cluster's own and compress it; what Python itself can in half the time.
 
     Values in policies are no such thing.
     """
     try:
-        return pickle.dumps(own, pickle.HIGHEST_PROTOCOL)
+        pickled = pickle.dumps(own, pickle.HIGHEST_PROTOCOL)
     except TypeError:
         from pyspark import cloudpickle
 
-        pack_all: Callable[[object], bytes] = cloudpickle.dumps
-        return pack_all(own)
+        pickle_all: Callable[[object], bytes] = cloudpickle.dumps
+        pickled = pickle_all(own)
+    return zlib.compress(pickled, zlib.Z_BEST_SPEED)
 
 
 def unpack(packed: bytes) -> Any:  # noqa: ANN401 - what was packed
     """Return what `pack` packed."""
-    return pickle.loads(packed)  # noqa: S301 - our own, of a moment ago
+    return pickle.loads(zlib.decompress(packed))  # noqa: S301 - our own, of a moment ago
 
 
 @contextmanager
