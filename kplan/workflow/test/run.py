@@ -34,6 +34,7 @@ from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.resource import connection_name
 from kplan.model.state import State
 from kplan.model.table import RunResult, RunStatus
+from kplan.report.documents.tally import change_counts
 from kplan.state.file import new_state
 from kplan.workflow.access import acl_order_diagnostics
 from kplan.workflow.clusters import connect_clusters
@@ -273,11 +274,11 @@ def _refusal_diagnostics(outcomes: Iterable[Outcome], code: str) -> Iterator[Dia
 
 def _plan_facts(plan: Plan) -> dict[str, Json]:
     """Describe the plan: the three counts of its summary, and every change by address."""
-    replaced = plan.count(Action.REPLACE)
+    counts = change_counts(plan.allowed_changes)
     return {
-        "add": plan.count(Action.CREATE) + replaced,
-        "change": plan.count(Action.UPDATE),
-        "destroy": plan.count(Action.DELETE) + replaced,
+        "add": counts.create,
+        "change": counts.update,
+        "destroy": counts.delete,
         "changes": {
             str(each.address): {
                 "action": each.action.value,
