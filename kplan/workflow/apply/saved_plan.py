@@ -25,11 +25,11 @@ from kplan.workflow.apply.staleness import Staleness, find_stale_changes
 from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import fill_defaults
+from kplan.workflow.plan.controller_check import check_plan_controller_access
 from kplan.workflow.plan.deferred_data import settle_data
 from kplan.workflow.plan.owner_check import check_other_workspaces
 from kplan.workflow.plan.plan import (
     PlanResult,
-    check_plan_controller_access,
     plan_open_project,
     plan_request,
 )

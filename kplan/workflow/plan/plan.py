@@ -1,24 +1,21 @@
 """Use case: make a plan, with the impact of its changes, and save it."""
 
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from kplan.cluster.port import Cluster
-from kplan.cluster.request import ClusterDescription, ControllerAccess
+from kplan.cluster.request import ClusterDescription
 from kplan.cluster.usage import TopicUse
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.topic_rules import Topic
-from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
+from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import ClusterError
 from kplan.model.impact import Impact
 from kplan.model.plan import Change, Plan, Replay
-from kplan.model.resource import connection_name
 from kplan.model.state import OutputValue, Snapshot, State
 from kplan.plan.build import build_plans, is_asked_for
 from kplan.plan.digest import with_checksum
@@ -51,6 +48,7 @@ from kplan.workflow.moves.moves import add_moves, check_move_targets
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.api_check import check_plan_apis
 from kplan.workflow.plan.broker_check import check_with_brokers
+from kplan.workflow.plan.controller_check import check_plan_controller_access
 from kplan.workflow.plan.deferred_data import known_objects, settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.lost_clusters import report_lost_clusters
@@ -62,68 +60,6 @@ from kplan.workflow.platform import check_plan_platforms, explain_refusals
 from kplan.workflow.policy.lint import lint_plan
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, ReplayBasis
-
-BYPASSED, FORBIDDEN = "KP245", "KP246"
-
-
-def check_plan_controller_access(plan: Plan, clusters: Clusters) -> Plan:
-    """Warn that brokers are bypassed, and refuse changes unless that is allowed (K919-06)."""
-    others = [each for each in plan.diagnostics if each.code not in {BYPASSED, FORBIDDEN}]
-    diagnostics = sort_diagnostics([*others, *_controller_diagnostics(plan, clusters)])
-    return plan if diagnostics == plan.diagnostics else replace(plan, diagnostics=diagnostics)
-
-
-def _controller_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
-    for key, connection in clusters.connections.items():
-        direct = connection.description.controller_access
-        if direct is None:
-            continue
-        silent = _silent_controllers(connection.cluster, direct)
-        yield Diagnostic(
-            BYPASSED,
-            Severity.WARNING,
-            SUMMARIES[BYPASSED],
-            _prefix_connection(
-                key, f"{_controllers_text(direct, silent)} What only brokers check is not checked."
-            ),
-            f"Controllers change {direct.supported_changes}; the rest has to wait for brokers.",
-        )
-        if not direct.is_allowed and any(each.provider == key for each in plan.batches):
-            yield Diagnostic(
-                FORBIDDEN,
-                Severity.ERROR,
-                SUMMARIES[FORBIDDEN],
-                _prefix_connection(
-                    key, "The connection is directly to controllers, and allow_direct is not true."
-                ),
-                'Set allow_direct = true in provider "kafka". KPLAN_ALLOW_DIRECT=true counts only '
-                "where the block does not set it.",
-            )
-
-
-def _prefix_connection(key: str, text: str) -> str:
-    return f"{connection_name(key)}: {text}" if key else text
-
-
-def _controllers_text(direct: ControllerAccess, silent: Collection[int]) -> str:
-    at = {each.id: f"{each.id} at {each.host}:{each.port}" for each in direct.controllers}
-    others = [text for each, text in at.items() if each != direct.active and each not in silent]
-    rest = f"; inactive: {', '.join(others)}" if others else ""
-    down = ", ".join(at[each] for each in sorted(silent))
-    rest += f"; without an answer: {down}" if down else ""
-    return f"Connected directly to controllers. Active: {at[direct.active]}{rest}."
-
-
-def _silent_controllers(cluster: Cluster, direct: ControllerAccess) -> set[int]:
-    """Ask those that are registered whether they answer; that one is active is known."""
-    silent = set()
-    for each in direct.controllers:
-        try:
-            if each.id != direct.active:
-                cluster.versions(broker=each.id)
-        except ClusterError:
-            silent.add(each.id)
-    return silent
 
 
 def _check_capabilities(plan: Plan, project: OpenProject) -> Plan:

@@ -1,5 +1,7 @@
 """Planning and applying at controllers, with the brokers left out (KIP-919)."""
 
+import re
+import threading
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -167,6 +169,21 @@ def test_a_controller_that_is_down_is_not_told_as_one_that_is_inactive(
     told = next(each for each in site.plan().plan.diagnostics if each.code == "KP245")
     assert "without an answer: 2 at " in told.detail
     assert "inactive: 2" not in told.detail
+
+
+def test_controllers_are_asked_at_the_same_time_and_told_in_order(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each that does not answer costs its timeout."""
+    together = threading.Barrier(2)
+
+    def versions(*, broker: int | None = None) -> NodeVersions:
+        together.wait(10)  # both are being asked, or this breaks
+        raise UnreachableError(f"{broker} does not answer.")
+
+    monkeypatch.setattr(site.cluster, "versions", versions)
+    told = next(each for each in site.plan().plan.diagnostics if each.code == "KP245")
+    assert re.search("; without an answer: 2 at [^,]+, 3 at ", told.detail)
 
 
 def test_changes_are_refused_unless_they_are_allowed(site: ProjectHarness) -> None:
