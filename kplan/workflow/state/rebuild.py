@@ -8,9 +8,11 @@ from dataclasses import replace
 from kplan.config.load import Configuration
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateCorruptError, StateError
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.errors import ConfigError, StateCorruptError
 from kplan.model.state import OwnedObject, Snapshot, State
 from kplan.plan.drift import unmanaged_counts
+from kplan.report.documents.notation import count_text
 from kplan.state.file import new_state
 from kplan.workflow.adopt.import_ import adopt_object, merge_owned
 from kplan.workflow.clusters import (
@@ -27,7 +29,15 @@ from kplan.workflow.open_project import (
     read_stored_state,
 )
 from kplan.workflow.ports import Ports, Project
-from kplan.workflow.workspaces import OtherOwners, note_unread, read_other_owners
+from kplan.workflow.workspaces import (
+    OWNED_ELSEWHERE,
+    OtherOwners,
+    note_unread,
+    owned_elsewhere,
+    read_other_owners,
+)
+
+_MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,10 @@ def rebuild_state(
 
     A whole state is added to; a lost or damaged one is replaced. What it owned and no one declares
     any more cannot be found again this way. Nothing on the cluster is touched.
+
+    Raises:
+        ConfigError: the states of other workspaces own some of these objects.
+
     """
     configuration = load_with_data(project, ports)
     with lock_state(project, ports):
@@ -67,7 +81,7 @@ def rebuild_state(
             snapshots = read_clusters(clusters, desired_identities(configuration, state))
         state = clusters.record_ids(state)
         proposal = replace(_build_proposal(configuration, state, snapshots), read_error=fault)
-        _check_not_owned_elsewhere(project, clusters, proposal.adopted, ports)
+        _check_not_owned_elsewhere(project, (configuration, clusters), proposal.adopted, ports)
         if not approve(proposal):
             return False
         project.store.write(replace(proposal.state, serial=project.store.newest_serial() + 1))
@@ -77,15 +91,35 @@ def rebuild_state(
 
 
 def _check_not_owned_elsewhere(
-    project: Project, clusters: Clusters, adopted: Sequence[OwnedObject], ports: Ports
+    project: Project,
+    opened: tuple[Configuration, Clusters],
+    adopted: Sequence[OwnedObject],
+    ports: Ports,
 ) -> None:
-    """Refuse to take what the state of another workspace owns."""
+    """Refuse to take what the states of other workspaces own, and name all of it.
+
+    Raises:
+        ConfigError: there is some.
+
+    """
     others = read_other_owners(project) if adopted else OtherOwners()
     note_unread(others, ports)
-    for each in adopted:
-        owner = others.find(each.key, clusters.ids[each.provider], each.uid)
-        if owner is not None:
-            raise StateError(f"{each.address} ({each.identity}): {owner.sentence}.", owner.hint)
+    configuration, clusters = opened
+    places = {each.address: each.declared_at for each in configuration.resources}
+    problems = [
+        replace(
+            owned_elsewhere(each.address, each.identity, owner), subject=places.get(each.address)
+        )
+        for each in adopted
+        if (owner := others.find(each.key, clusters.ids[each.provider], each.uid)) is not None
+    ]
+    if not problems:
+        return
+    shown = problems[:_MAX_PROBLEMS]
+    if more := len(problems) - len(shown):
+        said = f"{count_text(more, 'more object')} of other workspaces would be adopted."
+        shown.append(Diagnostic(OWNED_ELSEWHERE, Severity.ERROR, problems[0].summary, said))
+    raise ConfigError(shown, configuration.sources)
 
 
 def _read_prior_state(project: Project) -> tuple[State | None, str]:

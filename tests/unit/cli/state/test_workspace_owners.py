@@ -139,6 +139,21 @@ def test_a_state_is_not_rebuilt_from_what_another_workspace_owns(desk: MemoryCom
     assert 'in the workspace "default"' in desk.run_failing("state", "rebuild", "-auto-approve")
 
 
+def test_all_that_other_workspaces_own_is_named(desk: MemoryCommand) -> None:
+    block = LOOSE[LOOSE.index("resource") :]
+    many = "".join(block.replace('"x"', f'"x{number:02}"') for number in range(23))
+    desk.run("workspace", "select", "default")
+    desk.write(KEPT + many)
+    desk.run("apply", "-auto-approve")
+    desk.run("workspace", "select", "w2")
+    told = desk.run_failing("state", "rebuild", "-auto-approve")
+    assert told.count("would be adopted, and it is owned at") == 20
+    assert "kafka_topic.x00 (x00)" in told
+    assert "main.tf line 3" in told
+    assert "4 more objects of other workspaces would be adopted." in told
+    assert "[KP250]" in told
+
+
 def test_a_stale_state_does_not_hide_the_owner(desk: MemoryCommand) -> None:
     found = read_state(DEFAULT)
     assert found is not None
