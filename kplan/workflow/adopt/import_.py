@@ -272,17 +272,20 @@ def _select_objects(
         left_out += (UnimportedObject(name, each, _BROKER_CONFIG_REASON) for each in unasked)
     snapshot = read_snapshot(cluster, description, KINDS, wanted)
     chosen: dict[str, list[Identity]] = {kind.name: [] for kind in KINDS}
-    others = project.read_other_owners()
+    candidates = [
+        (kind, identity, _import_obstacle(kind, identity, snapshot))
+        for kind in KINDS
+        for identity in sorted(wanted.get(kind.name, ()))
+    ]
+    is_any = any(obstacle is None for _, _, obstacle in candidates)
+    others = project.read_other_owners() if is_any else OtherOwners()
     note_unread(others, ports)
-    for kind in KINDS:
-        for identity in sorted(wanted.get(kind.name, ())):
-            reason = _import_obstacle(kind, identity, snapshot)
-            if reason is None:
-                reason = _other_owner(others, kind, identity, snapshot)
-            if reason is None:
-                chosen[kind.name].append(identity)
-            elif reason:
-                left_out.append(UnimportedObject(kind.name, identity, reason))
+    for kind, identity, obstacle in candidates:
+        reason = _other_owner(others, kind, identity, snapshot) if obstacle is None else obstacle
+        if reason is None:
+            chosen[kind.name].append(identity)
+        elif reason:
+            left_out.append(UnimportedObject(kind.name, identity, reason))
     return snapshot, chosen, left_out, {**first.unread, **snapshot.unread}
 
 

@@ -2,8 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +169,15 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
         for claim in found_claims:
             wanted[declared.get(claim.address, "")][claim.address.kind].add(claim.identity)
         snapshots = read_clusters(found.clusters, wanted)
-        others_own = found.read_other_owners()
-        note_unread(others_own, ports)
-        sorted_out = list(_adopt_or_reject(found_claims, found, snapshots, others_own))
+
+        @cache
+        def read_owners() -> OtherOwners:
+            """Read them once, and only if something can be taken over."""
+            owners = found.read_other_owners()
+            note_unread(owners, ports)
+            return owners
+
+        sorted_out = list(_adopt_or_reject(found_claims, found, snapshots, read_owners))
         owned = tuple(each for each in sorted_out if isinstance(each, OwnedObject))
         if owned:
             state = found.state
@@ -189,7 +196,7 @@ def _adopt_or_reject(
     found_claims: Sequence[TfstateObject],
     project: OpenProject,
     snapshots: Mapping[str, Snapshot],
-    others_own: OtherOwners,
+    read_owners: Callable[[], OtherOwners],
 ) -> Iterator[OwnedObject | UnsupportedEntry]:
     declared = {
         at: each.led_by(at) for each in project.configuration.resources for at in each.addresses
@@ -213,7 +220,7 @@ def _adopt_or_reject(
             continue
         live = snapshot.readings[claim.address.kind].objects[claim.identity]
         key = (claim.address.kind, claim.identity, provider)
-        if (owner := others_own.find(key, snapshot.cluster_id, live.uid)) is not None:
+        if (owner := read_owners().find(key, snapshot.cluster_id, live.uid)) is not None:
             yield UnsupportedEntry(str(claim.address), owner.sentence)
             continue
         at = SourceRange("", 0, 0, 0, 0) if resource is None else resource.declared_at

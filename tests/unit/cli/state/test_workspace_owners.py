@@ -1,5 +1,6 @@
 """No object is owned by two workspaces: the second one could delete what the first one protects."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,6 +153,18 @@ def test_all_that_other_workspaces_own_is_named(desk: MemoryCommand) -> None:
     assert "main.tf line 3" in told
     assert "4 more objects of other workspaces would be adopted." in told
     assert "[KP250]" in told
+
+
+def test_other_states_are_read_only_where_something_is_imported(desk: MemoryCommand) -> None:
+    DEFAULT.write_bytes(b"{")
+    tfstate = {"version": 4, "terraform_version": "1.9.0", "resources": []}
+    Path("terraform.tfstate").write_text(json.dumps(tfstate))
+    told = everything(desk, "import", "-all", "-generate-config=new.tf", "-prefix=nothing")
+    told += everything(desk, "import", "-from-tfstate=terraform.tfstate")
+    assert "cannot be read" not in told
+    desk.write('provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }')
+    told = everything(desk, "import", "-all", "-generate-config=new.tf")
+    assert 'state of the workspace "default" cannot be read' in told
 
 
 def test_a_stale_state_does_not_hide_the_owner(desk: MemoryCommand) -> None:
