@@ -16,7 +16,7 @@ from kplan.report.documents.diagnostic import problem_blocks, problems_document,
 from kplan.report.documents.drift import DriftCoverage
 from kplan.report.documents.message import stream_message, version_message
 from kplan.report.documents.outcome import applied_blocks, outcomes_document
-from kplan.report.documents.outcome_total import unplanned_names
+from kplan.report.documents.outcome_total import applied_counts, unplanned_names
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.tally import change_counts, plan_tallies
@@ -150,13 +150,14 @@ def apply_report(
     plan: Plan, outcomes: Sequence[Outcome], sources: Sources, at: str, again: str
 ) -> Report:
     """Report the outcome of a plan; `again` is the command that continues an incomplete one."""
-    done = [each.change for each in outcomes if each.status is OutcomeStatus.APPLIED]
+    done = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
+    made = [each.change for each in done if not each.is_adopted]
     unplanned = unplanned_names(plan)
 
     def document() -> Document:
         result = outcomes_document(outcomes, again, plan.import_count, unplanned)
         found = tuple(problem_blocks(plan.all_diagnostics, sources))
-        counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in plan_tallies(done))
+        counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in plan_tallies(made))
         *blocks, totals = result.blocks
         blocks = [*found, *blocks, *applied_blocks(outcomes), totals]
         title = f"{result.title} on {plan.cluster_name}"
@@ -171,7 +172,7 @@ def apply_report(
             *(result for each in outcomes for result in message.outcome_messages(each, at)),
             message.summary_message(outcomes, at, unplanned),
         ),
-        change_counts(done),
+        applied_counts(done),
         lambda: gauge.outcome_gauges(plan.cluster_label, outcomes, at, unplanned),
     )
 

@@ -49,6 +49,7 @@ _STATUSES: Mapping[OutcomeStatus, tuple[str, Tone]] = {
 _RARE = frozenset({OutcomeStatus.IN_PROGRESS})
 """Statuses that are named only where there are some."""
 _ACTIONS = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
+_ADOPT = "adopt"
 _DESTRUCTIVE_ORDER: Mapping[Action, int] = {Action.DELETE: 0, Action.REPLACE: 1}
 _APPLIED_WORDS: Mapping[Action, str] = {
     Action.CREATE: "created",
@@ -147,15 +148,24 @@ def _pending_text(outcomes: Sequence[Outcome]) -> str:
 
 def _counts(outcomes: Sequence[Outcome]) -> Table:
     """Count by outcome and action; empty columns are left out."""
-    used = [each for each in _ACTIONS if any(one.change.action is each for one in outcomes)]
+    columns = [
+        each
+        for each in (*map(str, _ACTIONS), _ADOPT)
+        if any(_column(one) == each for one in outcomes)
+    ]
     return Table(
         tuple(
-            TableRow((line(Span(word, tone)), *_count_cells(outcomes, status, used)))
+            TableRow((line(Span(word, tone)), *_count_cells(outcomes, status, columns)))
             for status, (word, tone) in _named_statuses(outcomes)
         ),
-        columns=("outcome", *(f"{each.value:>8}" for each in used), f"{'all':>8}"),
+        columns=("outcome", *(f"{each:>8}" for each in columns), f"{'all':>8}"),
         column=0,
     )
+
+
+def _column(outcome: Outcome) -> str:
+    """Name the column that counts an outcome; what existed already was not created."""
+    return _ADOPT if outcome.is_adopted else outcome.change.action.value
 
 
 def _named_statuses(
@@ -177,11 +187,11 @@ def _moves_block(moving: Sequence[Outcome]) -> Rows:
 
 
 def _count_cells(
-    outcomes: Sequence[Outcome], status: OutcomeStatus, used: Sequence[Action]
+    outcomes: Sequence[Outcome], status: OutcomeStatus, columns: Sequence[str]
 ) -> Iterator[Line]:
-    these = [each.change.action for each in outcomes if each.status is status]
-    for action in used:
-        yield line(f"{these.count(action):>8,}")
+    these = [_column(each) for each in outcomes if each.status is status]
+    for column in columns:
+        yield line(f"{these.count(column):>8,}")
     yield line(f"{len(these):>8,}")
 
 

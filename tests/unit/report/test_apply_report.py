@@ -13,9 +13,11 @@ from kplan.model.plan import Change, Plan
 from kplan.model.resource import ImportBlock
 from kplan.model.state import OutputValue
 from kplan.report import views
+from kplan.report.data import Counts
 from kplan.report.document import Mark
 from kplan.report.documents.outcome import applied_blocks, outcome_hint, outcomes_document
 from kplan.report.format import PLAIN_STYLE, TextStyle
+from kplan.report.reports import apply_report
 from tests.document_schemas import faults
 from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
@@ -78,6 +80,19 @@ def test_what_existed_already_is_adopted_and_not_added() -> None:
     assert "destroyed. Adopted: 1 that existed already.\n" in text
     summary = json.loads(views.summary_line([outcome], AT))
     assert (summary["changes"]["add"], summary["outcomes"]["applied"]) == (0, 1)
+
+
+def test_a_report_counts_what_is_adopted_as_the_summary_does() -> None:
+    outcomes = [applied("old"), applied("new", note=AS_DECLARED)]
+    found = apply_report(planned(), outcomes, {}, AT, "kplan apply")
+    assert found.counts == Counts(0, 0, 1)
+    assert [each.bars for each in found.document().tallies] == [
+        (("kafka_topic", (1,)),),
+        (("safe", (1,)),),
+    ]
+    assert views.apply_text(outcomes, PLAIN_STYLE).startswith(
+        "outcome          delete     adopt       all\nok                    1         1         2\n"
+    )
 
 
 def test_success_is_terraforms_sentence_with_a_swap_counted_twice() -> None:
