@@ -166,7 +166,7 @@ def apply_report(
     return Report(
         document,
         lambda: message.outcomes_data(outcomes, unplanned),
-        lambda: case.outcome_cases(outcomes),
+        lambda: case.outcome_cases(plan, outcomes, sources),
         lambda: (
             message.version_message(at),
             *(result for each in outcomes for result in message.outcome_messages(each, at)),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.model.diagnostic import Diagnostic, SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange, connection_errors
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
 from kplan.model.table import RunStatus
@@ -14,6 +14,7 @@ from kplan.report.documents.change import change_item
 from kplan.report.documents.diagnostic import CONFIGURATION_GROUP, problem_cases, risk_findings
 from kplan.report.documents.drift import DriftCoverage, drift_rows, health_text
 from kplan.report.documents.outcome import failure_rows, outcome_hint, outcome_words
+from kplan.report.documents.outcome_total import lost_cluster_name, unplanned_names
 
 PLAN, CLUSTER = "plan", "cluster"
 _RUN_STATUSES: Mapping[OutcomeStatus, RunStatus] = {
@@ -80,9 +81,25 @@ def _change_case(change: Change) -> Case:
     )
 
 
-def outcome_cases(outcomes: Sequence[Outcome]) -> tuple[Case, ...]:
-    """Make a case of each outcome: refused is a failure, unknown an error."""
-    return tuple(map(_outcome_case, outcomes)) or (Case("Nothing to do", PLAN, RunStatus.PASS),)
+def outcome_cases(
+    plan: Plan, outcomes: Sequence[Outcome], sources: Mapping[str, str]
+) -> tuple[Case, ...]:
+    """Make a case of each outcome: refused is a failure, unknown an error.
+
+    So is each cluster that cannot be had, and what else could not be read.
+    """
+    found = (*map(_outcome_case, outcomes), *_unplanned_cases(plan, sources))
+    return found or (Case("Nothing to do", PLAN, RunStatus.PASS),)
+
+
+def _unplanned_cases(plan: Plan, sources: Mapping[str, str]) -> Iterator[Case]:
+    for each in connection_errors(plan.diagnostics):
+        (case,) = problem_cases([each], sources, CLUSTER)
+        yield replace(case, name=lost_cluster_name(each))
+    for name in unplanned_names(plan):
+        if name in plan.unread:
+            said = f"could not be read: {plan.unread[name]}"
+            yield Case(name, CLUSTER, RunStatus.ERROR, said)
 
 
 def _outcome_case(outcome: Outcome) -> Case:

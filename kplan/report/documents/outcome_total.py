@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from kplan.model.diagnostic import connection_errors
+from kplan.model.diagnostic import Diagnostic, connection_errors
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Plan, Reason
 from kplan.model.resource import connection_name
@@ -15,12 +15,22 @@ def unplanned_names(plan: Plan) -> tuple[str, ...]:
 
     That controllers do not show every kind is no news.
     """
-    lost = {each.detail.partition(": ")[0] for each in connection_errors(plan.diagnostics)}
-    places = {what: what.partition(" on ")[2] or connection_name("") for what in plan.unread}
+    lost = {lost_cluster_name(each) for each in connection_errors(plan.diagnostics)}
+    places = {what: unread_cluster(what) for what in plan.unread}
     if any(each.code == "KP245" for each in plan.diagnostics):
         places = {what: at for what, at in places.items() if at in lost}
     names = (at if at in lost else what for what, at in places.items())
     return tuple(dict.fromkeys(sorted(names)))
+
+
+def lost_cluster_name(each: Diagnostic) -> str:
+    """Name the cluster that an error of a connection is about: its detail begins with it."""
+    return each.detail.partition(": ")[0]
+
+
+def unread_cluster(what: str) -> str:
+    """Name the cluster of what a plan has as unread: `kafka.west` of `kafka_acl on kafka.west`."""
+    return what.partition(" on ")[2] or connection_name("")
 
 
 def complete_text(done: Sequence[Outcome], imported: int) -> str:

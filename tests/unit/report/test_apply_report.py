@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from kplan.model.outcome import AS_DECLARED, Outcome, OutcomeStatus
 from kplan.model.plan import Change, Plan
 from kplan.model.resource import ImportBlock
 from kplan.model.state import OutputValue
+from kplan.model.table import RunStatus
 from kplan.report import views
 from kplan.report.data import Counts
 from kplan.report.document import Mark
@@ -93,6 +95,14 @@ def test_a_report_counts_what_is_adopted_as_the_summary_does() -> None:
     assert views.apply_text(outcomes, PLAIN_STYLE).startswith(
         "outcome          delete     adopt       all\nok                    1         1         2\n"
     )
+
+
+def test_what_could_not_be_read_is_a_case_that_fails() -> None:
+    plan = replace(planned(), unread={"kafka_quota": "not authorized"})
+    cases = apply_report(plan, [applied("old")], {}, AT, "kplan apply").cases()
+    assert [(each.name, each.status, each.message) for each in cases[1:]] == [
+        ("kafka_quota", RunStatus.ERROR, "could not be read: not authorized")
+    ]
 
 
 def test_success_is_terraforms_sentence_with_a_swap_counted_twice() -> None:

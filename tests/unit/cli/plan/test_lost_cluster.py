@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -100,6 +101,19 @@ def test_the_stream_and_the_reports_of_an_apply_do_not_call_it_complete(
     assert json.loads((desk.folder / "r.json").read_text())["complete"] is False
     gauges = (desk.folder / "r.prom").read_text()
     assert re.search(r"^kplan_run_success\{.*\} 0$", gauges, re.MULTILINE), gauges
+
+
+def test_the_lost_cluster_is_a_failed_case_of_an_apply(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve", "-report=junit=r.xml", code=1)
+    suites = ET.fromstring((desk.folder / "r.xml").read_text())  # noqa: S314 - our own
+    cases = {each.attrib["name"]: each for each in suites.iter("testcase")}
+    assert set(cases) == {"kafka_topic.t", "kafka.al"}
+    assert cases["kafka_topic.t"].find("failure") is None
+    failure = cases["kafka.al"].find("failure")
+    assert failure is not None
+    assert "SASL SCRAM-SHA-256 failed as al." in failure.attrib["message"]
+    assert "Nothing is planned for kafka.al." in (failure.text or "")
+    assert "Check the password." in (failure.text or "")
 
 
 def test_controllers_for_one_cluster_do_not_hide_that_another_is_lost(
