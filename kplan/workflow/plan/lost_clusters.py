@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kplan.config.load import Configuration
-from kplan.model.diagnostic import sort_diagnostics
+from kplan.model.diagnostic import Diagnostic, connection_errors, sort_diagnostics
 from kplan.model.plan import Plan
 from kplan.model.resource import cluster_label
 from kplan.model.state import Snapshot
 from kplan.plan.desired import unread_diagnostics
+from kplan.report.documents.outcome_total import lost_cluster_name, unread_cluster
 
 
 def report_lost_clusters(
@@ -26,3 +27,33 @@ def report_lost_clusters(
             found.append(replace(snapshot.failure, subject=places.get(key)))
     kept = (each for each in plan.diagnostics if each not in repeated)
     return replace(plan, diagnostics=sort_diagnostics([*found, *kept])) if found else plan
+
+
+_PLAN_AGAIN = "To plan for it too, make the plan again."
+
+
+_THEN = "when the plan was made: "
+
+
+def date_lost_clusters(plan: Plan) -> Plan:
+    """Say of a plan that was made before that its clusters could not be had then.
+
+    Whether they can be had now is not known where it is shown, and no matter where it is applied.
+    """
+    lost = connection_errors(plan.diagnostics)
+    if not lost:
+        return plan
+    names = {lost_cluster_name(each) for each in lost}
+    told = (_past_failure(each) if each in lost else each for each in plan.diagnostics)
+    unread = {
+        what: f"{_THEN}{why}" if unread_cluster(what) in names else why
+        for what, why in plan.unread.items()
+    }
+    return replace(plan, diagnostics=sort_diagnostics(told), unread=unread)
+
+
+def _past_failure(each: Diagnostic) -> Diagnostic:
+    name = lost_cluster_name(each)
+    why = each.detail.removeprefix(f"{name}: ")
+    hint = f"{each.hint} {_PLAN_AGAIN}".lstrip()
+    return replace(each, detail=f"{name}: {_THEN}{why}", hint=hint)

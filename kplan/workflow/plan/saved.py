@@ -17,6 +17,7 @@ from kplan.plan.digest import is_effective, with_checksum
 from kplan.plan.request import PlanRequest
 from kplan.report.documents.plan import names_text
 from kplan.state.plan_file import NO_SIGNATURE, SavedPlan, SignatureCheck, read_plan
+from kplan.workflow.plan.lost_clusters import date_lost_clusters
 
 _PLAN_AGAIN_HINT = "Make the plan again: kplan plan -out FILE"
 
@@ -46,7 +47,8 @@ def read_saved_plan(path: Path, signature: SignatureCheck = NO_SIGNATURE) -> Sav
         raise KplanError(
             f"{path} was edited: its contents are not those of its checksum.", _PLAN_AGAIN_HINT
         )
-    return replace(saved, plan=plan, metadata=replace(saved.metadata, checksum=plan.checksum))
+    metadata = replace(saved.metadata, checksum=plan.checksum)
+    return replace(saved, plan=date_lost_clusters(plan), metadata=metadata)
 
 
 def _with_own_checksum(saved: Plan) -> Plan | None:

@@ -77,6 +77,25 @@ def test_a_saved_plan_has_the_error_too(desk: MemoryCommand) -> None:
     assert "KP912" in desk.run("show", "-json", "p.kplan")
 
 
+def test_a_saved_plan_tells_an_outage_as_of_the_time_when_it_was_made(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.run("plan", "-out=p.kplan", code=1)
+    back = MemoryCluster(cluster_id="al")
+    monkeypatch.setattr(wiring, "_connect", lambda *asked: back if asked[3] else desk.cluster)
+    then = "when the plan was made: "
+    past = f"kafka.al: {then}SASL SCRAM-SHA-256 failed as al. Nothing is planned for kafka.al."
+    shown = " ".join(desk.run("show", "p.kplan").split())
+    assert f"could not be read ({then}Connection refused by the cluster: SASL" in shown
+    assert past in desk.run("show", "-format=markdown", "p.kplan")
+    document = desk.run("show", "-json", "p.kplan")
+    assert past in document
+    assert "Check the password. To plan for it too, make the plan again." in document
+    told = desk.run_failing("apply", "p.kplan")
+    assert past in told
+    assert "here" in desk.cluster.topics()
+
+
 def test_a_cluster_that_does_not_answer_is_told_the_same_way(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
