@@ -27,25 +27,30 @@ OWNED_ELSEWHERE, UNREAD_ELSEWHERE = "KP250", "KP251"
 
 @dataclass(frozen=True, slots=True)
 class OtherOwner:
-    """The workspace that owns an object, and where; `release` is the command that gives it up."""
+    """The workspace that owns an object, and where; `release` is the command that gives it up.
+
+    What `is_sent` an apply there has sent, which has not recorded an answer.
+    """
 
     workspace: str
     location: str
     owned: OwnedObject
     release: str
+    is_sent: bool = False
 
     @property
     def sentence(self) -> str:
         """Say who owns it."""
+        where = f'at {self.owned.address} in the workspace "{self.workspace}" ({self.location})'
         return (
-            f'it is owned at {self.owned.address} in the workspace "{self.workspace}" '
-            f"({self.location})"
+            f"an unfinished apply has sent it {where}" if self.is_sent else f"it is owned {where}"
         )
 
     @property
     def hint(self) -> str:
         """Name both ways out."""
-        return f"Declare another name here, or release it there first: {self.release}"
+        finish = "finish that apply and " if self.is_sent else ""
+        return f"Declare another name here, or {finish}release it there first: {self.release}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,10 @@ def read_other_owners(project: Project) -> OtherOwners:
         except (KplanError, OSError) as failure:
             unread.append(_unread(f'The state of the workspace "{name}" cannot be read', failure))
             continue
+        held = {each.key for each in states[0].owned.values()}
         for state in states:
             for place, owner in _state_owners(project, name, store.location, state):
-                owners[place].append(owner)
+                owners[place].append(replace(owner, is_sent=owner.owned.key not in held))
     return OtherOwners(owners, tuple(unread))
 
 
@@ -97,11 +103,17 @@ def note_unread(owners: OtherOwners, ports: Ports) -> None:
 
 
 def _read_states(store: StateStore) -> tuple[State, ...]:
-    """Read what is owned, and what will be if all is done that an apply sent there."""
+    """Read what is owned, and what will be if all is done that an apply sent there.
+
+    An apply that has ended, or ends between two reads, has removed its journal: all of it is in the
+    state, which is read after that.
+    """
+    if not store.has_journal():
+        return (store.read() or new_state(str(uuid.uuid4())),)
     state = store.read() or new_state(str(uuid.uuid4()))
     journal = store.read_journal()
     if journal is None:
-        return (state,)
+        return (store.read() or state,)
     folded, unsettled = replay_unlocked(state, journal, lambda: store.read() or state)
     sent = (
         (each, Outcome(each, OutcomeStatus.APPLIED, uid=""))

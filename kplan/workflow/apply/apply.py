@@ -14,6 +14,7 @@ from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.plan_file import journal_plan_metadata
+from kplan.workflow.apply.adoption import AdoptionWatcher
 from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.moves.moves import kinds_with_limits, remove_stale_throttles
 from kplan.workflow.moves.progress import describe_moves
@@ -166,7 +167,8 @@ def execute_plan(
             project.store.write(state)
 
         checkpoints = CheckpointWatcher(result, ports.clock, write)
-        watcher = TeeWatcher(journal, TeeWatcher(checkpoints, handlers.watcher))
+        records = TeeWatcher(journal, TeeWatcher(checkpoints, handlers.watcher))
+        watcher = AdoptionWatcher(records)
         outcomes = tuple(
             outcome
             for provider, part in result.plan.split_by_provider()
@@ -176,6 +178,7 @@ def execute_plan(
                 options.reassignment_limits,
             )
         )
+        outcomes = watcher.settle(outcomes, found, ports)
         journal.end()
         outcomes = (*outcomes, *report_refused(result.plan, handlers.watcher))
         outputs = dict(result.state.outputs)

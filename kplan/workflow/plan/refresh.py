@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from kplan.kinds import KINDS
 from kplan.kinds.base import fill_snapshot_from_state
 from kplan.model.outcome import Outcome, OutcomeStatus
-from kplan.model.plan import Change
+from kplan.model.plan import Action, Change
 from kplan.model.state import OwnedObject, Snapshot, State, owned_after
 from kplan.plan.request import is_targeted
 from kplan.state.journal import Journal
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.ports import PlanOptions, Ports
+from kplan.workflow.workspaces import OtherOwners
 
 _PAUSE_S = 0.5
 _OLD = timedelta(minutes=5)
@@ -59,7 +60,10 @@ def _is_old(state: State, now: datetime) -> bool:
 
 
 def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> State:
-    """Own the unanswered changes of an interrupted apply that the cluster shows done."""
+    """Own the unanswered changes of an interrupted apply that the cluster shows done.
+
+    An object that another workspace owns was created there: this one only met it.
+    """
     journal = project.journal
     if journal is None:
         return project.state
@@ -74,7 +78,15 @@ def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> Sta
         and (snapshot := seen.get(change.provider)) is not None
         and (outcome := _visible_outcome(change, project.state, snapshot)) is not None
     ]
-    return replace(project.state, owned=owned_after(project.state.owned, done))
+    created = any(change.action is Action.CREATE for change, _ in done)
+    owners, ids = project.read_other_owners() if created else OtherOwners(), project.clusters.ids
+    own = [
+        (change, outcome)
+        for change, outcome in done
+        if change.action is not Action.CREATE
+        or owners.find(change.key, ids.get(change.provider, ""), outcome.uid) is None
+    ]
+    return replace(project.state, owned=owned_after(project.state.owned, own))
 
 
 def leave_out_sent(drift: Iterable[Change], journal: Journal | None) -> tuple[Change, ...]:

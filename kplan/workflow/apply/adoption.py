@@ -1,0 +1,85 @@
+"""Objects that existed already when they were to be created, and that nobody else may own.
+
+Two workspaces that create the same object at the same moment both plan it as new. The one whose
+request came second finds it as declared. What the other one sent is in its journal by then.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from kplan.apply.limits import Watcher
+from kplan.cluster.errors import CLIENT_STALE, client_refusal
+from kplan.model.errors import InProgress
+from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
+from kplan.model.plan import Batch, Change, ObjectKey
+from kplan.workflow.open_project import OpenProject
+from kplan.workflow.ports import Ports
+from kplan.workflow.workspaces import OtherOwners, note_unread
+
+
+class AdoptionWatcher:
+    """A watcher that hears of adopted objects only once it is known that nobody else owns them.
+
+    Until then the journal has them as sent: after a kill the next run finds out the same.
+    """
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._held: set[ObjectKey] = set()
+
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Notify that changes are about to be sent."""
+        self._watcher.on_send(batch, changes)
+
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Notify the outcome of changes, and hold adopted ones back."""
+        self._held.update(each.change.key for each in outcomes if each.is_adopted)
+        if rest := [each for each in outcomes if not each.is_adopted]:
+            self._watcher.on_outcomes(rest)
+
+    def on_visibility(self, visibility: Visibility) -> None:
+        """Notify of the brokers that do not serve the applied changes yet."""
+        self._watcher.on_visibility(visibility)
+
+    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
+        """Notify which changes every broker serves, without those that are held back."""
+        self._watcher.on_verified([each for each in outcomes if each.change.key not in self._held])
+
+    def on_reassignment(self, progress: InProgress) -> None:
+        """Notify how many partitions are to move still."""
+        self._watcher.on_reassignment(progress)
+
+    def settle(
+        self, outcomes: Sequence[Outcome], project: OpenProject, ports: Ports
+    ) -> tuple[Outcome, ...]:
+        """Fail what another workspace owns, and tell the outcomes that were held back.
+
+        The records of other workspaces are read after all answers, and only if something was
+        adopted: what made an object was in a journal before it was sent.
+        """
+        if not self._held:
+            return tuple(outcomes)
+        owners = project.read_other_owners()
+        note_unread(owners, ports)
+        ids = project.clusters.ids
+        settled = tuple(
+            _refuse_owned(each, owners, ids) if each.change.key in self._held else each
+            for each in outcomes
+        )
+        told = [each for each in settled if each.change.key in self._held]
+        self._watcher.on_outcomes(told)
+        if verified := [each for each in told if each.is_verified]:
+            self._watcher.on_verified(verified)
+        return settled
+
+
+def _refuse_owned(outcome: Outcome, owners: OtherOwners, cluster_ids: Mapping[str, str]) -> Outcome:
+    """Return the outcome, or a failure with the way out if another workspace owns the object."""
+    change = outcome.change
+    owner = owners.find(change.key, cluster_ids.get(change.provider, ""), outcome.uid)
+    if owner is None:
+        return outcome
+    said = f"It was created since the plan, and {owner.sentence}. {owner.hint}"
+    failed = replace(outcome, status=OutcomeStatus.FAILED, note="", uid="", is_verified=False)
+    refused = client_refusal(CLIENT_STALE, said)
+    return replace(failed, refusal=refused, pending_brokers=(), pending_reason="")

@@ -1,0 +1,169 @@
+"""Two workspaces that create the same object at the same moment: one of them owns it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kplan.cli.run import run
+from kplan.cluster.request import NewTopic
+from kplan.state.codec import encode_state
+from kplan.state.file import new_state, read_state
+from kplan.state.file_store import FileStore
+from kplan.workflow import open_project
+from tests.project_harness import Killed
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+
+DEFAULT, W2 = Path("state/kplan.json"), Path("state/kplan.json.d/w2/kplan.json")
+PROVIDER = 'provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\n'
+Y = f"""{PROVIDER}
+resource "kafka_topic" "y" {{
+  name               = "y"
+  partitions         = 1
+  replication_factor = 1
+}}
+"""
+
+
+@pytest.fixture
+def race(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> MemoryCommand:
+    """Two workspaces declare `y`, and the second one is selected."""
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    found.write(Y)
+    found.run("workspace", "new", "w2")
+    return found
+
+
+def everything(desk: MemoryCommand, *args: str, code: int = 0) -> str:
+    assert run(args, {}) == code
+    told = desk.capture.readouterr()
+    return " ".join((told.out + told.err).replace("│", " ").split())
+
+
+def kill() -> None:
+    raise Killed
+
+
+def apply_and_be_killed() -> None:
+    with pytest.raises(Killed):
+        run(("apply", "-auto-approve"), {})
+
+
+def before_creation(desk: MemoryCommand, callback: Callable[[], object]) -> None:
+    desk.cluster.run_before("create_topics", lambda: None)  # the dry run
+    desk.cluster.run_before("create_topics", callback)
+
+
+def apply_in_default() -> None:
+    assert run(("apply", "-auto-approve"), {"KPLAN_WORKSPACE": "default"}) == 0
+
+
+def owned_names(file: Path) -> set[str]:
+    found = read_state(file)
+    return set() if found is None else {each.identity for each in found.owned.values()}
+
+
+def test_what_another_workspace_creates_at_the_same_moment_is_not_adopted(
+    race: MemoryCommand,
+) -> None:
+    before_creation(race, apply_in_default)
+    told = everything(race, "apply", "-auto-approve", code=1)
+    assert (
+        "It was created since the plan, and it is owned at kafka_topic.y in the workspace "
+        '"default" (state/kplan.json). Declare another name here, or release it there first: '
+        "KPLAN_WORKSPACE=default kplan state rm kafka_topic.y"
+    ) in told
+    assert "kafka_topic.y: failed" in told
+    assert "adopted" not in told
+    assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
+    race.run("destroy", "-auto-approve")
+    assert set(race.cluster.topics()) == {"y"}
+
+
+def test_what_no_workspace_owns_is_adopted(race: MemoryCommand) -> None:
+    before_creation(race, lambda: race.cluster.connect_as().create_topics([NewTopic("y", 1, 1)]))
+    lines = race.run("apply", "-auto-approve", "-json").splitlines()
+    sorts = [json.loads(each)["type"] for each in lines]
+    assert sorts[-4:] == ["apply_complete", "apply_item", "apply_verified", "change_summary"]
+    assert owned_names(W2) == {"y"}
+    assert "No changes." in race.run("plan")
+
+
+def begin_in_default(race: MemoryCommand) -> None:
+    """Create it, and be killed before there is an answer."""
+
+    def create_and_kill() -> None:
+        race.cluster.connect_as().create_topics([NewTopic("y", 1, 1)])
+        kill()
+
+    before_creation(race, create_and_kill)
+    with pytest.raises(Killed):
+        apply_in_default()
+
+
+def test_what_an_unfinished_apply_elsewhere_has_sent_is_not_adopted(race: MemoryCommand) -> None:
+    before_creation(race, lambda: begin_in_default(race))
+    told = everything(race, "apply", "-auto-approve", code=1)
+    assert "an unfinished apply has sent it at kafka_topic.y in the workspace" in told
+    assert "or finish that apply and release it there first" in told
+    race.run("workspace", "select", "default")
+    race.run("apply", "-auto-approve", "-resume")
+    assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
+
+
+def test_where_both_are_killed_the_one_that_no_longer_declares_it_gives_way(
+    race: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_creation(race, lambda: begin_in_default(race))
+    with monkeypatch.context() as patch:
+        patch.setattr(open_project, "read_other_owners", lambda _: kill())
+        apply_and_be_killed()
+    for name, other in (("default", "w2"), ("w2", "default")):
+        race.run("workspace", "select", name)
+        assert f'sent it at kafka_topic.y in the workspace "{other}"' in race.run_failing("plan")
+    race.write(PROVIDER)
+    race.run("apply", "-auto-approve")
+    race.write(Y)
+    race.run("workspace", "select", "default")
+    race.run("apply", "-resume")
+    assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
+    assert set(race.cluster.topics()) == {"y"}
+
+
+@pytest.mark.parametrize("args", [("apply", "-auto-approve"), ("apply", "-resume")])
+def test_a_run_that_is_killed_before_it_knows_the_owner_owns_nothing(
+    race: MemoryCommand, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...]
+) -> None:
+    before_creation(race, apply_in_default)
+    with monkeypatch.context() as patch:
+        patch.setattr(open_project, "read_other_owners", lambda _: kill())
+        apply_and_be_killed()
+    race.capture.readouterr()
+    assert 'in the workspace "default"' in race.run_failing(*args)
+    race.write(PROVIDER)
+    race.run("apply", "-auto-approve")
+    assert set(race.cluster.topics()) == {"y"}
+    assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
+    race.write(Y)
+    race.run("workspace", "select", "default")
+    assert "No changes." in race.run("plan")
+
+
+def test_an_apply_that_ends_while_its_records_are_read_hides_nothing(
+    race: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its state is read, then it ends, and then its journal is gone."""
+    apply_in_default()
+    later, earlier = DEFAULT.read_bytes(), encode_state(new_state("line"), "1.0")
+    DEFAULT.write_bytes(earlier)
+
+    def end(store: FileStore) -> None:
+        if "w2" not in store.location:
+            DEFAULT.write_bytes(later)
+
+    monkeypatch.setattr(FileStore, "has_journal", lambda store: "w2" not in store.location)
+    monkeypatch.setattr(FileStore, "read_journal", end)
+    assert 'in the workspace "default"' in race.run_failing("plan")
