@@ -101,7 +101,7 @@ NamesByKind = Mapping[str, Collection[Identity]]
 class SnapshotSource:
     """The origin of one cluster's rows: `connect` opens it live, otherwise `file` contains them.
 
-    `wanted` is what is declared or owned there.
+    `expected_names` is what is declared or owned there.
     """
 
     name: str

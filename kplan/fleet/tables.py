@@ -30,7 +30,7 @@ _CONFLICT_ERRORS = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_C
 
 
 class Tables(Protocol):
-    """The tables of a store. What does not exist yet raises PySpark's AnalysisException.
+    """The tables of a store. What does not exist yet raises an AnalysisException of PySpark.
 
     Rows are of attempts, and only added: which count is in lines, `runs` for `objects` and `logs`
     for `requests`.

@@ -111,7 +111,7 @@ class Reassigner:
     def advance(
         self, cluster: Cluster, wanted: Sequence[TopicTargets]
     ) -> Mapping[Identity, ItemResult]:
-        """Advance all moves by one step; topics that do not exist yet are refused as `UnderWay`.
+        """Advance all moves by one step; topics that do not exist yet are refused as `InProgress`.
 
         A topic that is as wanted has its throttle taken away and its first replicas elected.
         """

@@ -109,7 +109,7 @@ class TopicKind:
                 )
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
-        """Read all topics, and the configs of the requested ones; see `topic_reader`."""
+        """Read all topics, and the configs of the requested ones; see `read_topics`."""
         return read_topics(cluster, wanted)
 
     def fill_from_state(self, live: Topic, applied: Topic) -> Topic:

@@ -110,7 +110,7 @@ class AllowedPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class PrincipalPermission:
-    """The operations of a principal on all names of a pattern; `existing` as in `AccessShift`."""
+    """The operations of a principal on all names of a pattern; `existing` as in `AccessChange`."""
 
     resource_type: str
     pattern: str

@@ -113,8 +113,8 @@ class Question:
     `requested` is the whole object as it will be, `current` as it is now; both are plain data
     under HCL attribute names, None where there is none, secrets left out. Topics have besides:
     `assignments`, `generated_replica_assignments`, `internal` and `topic_id`. `cluster` works its
-    members out when asked for and raises `Unknowable` for what could not be read. `offsets` are
-    those of a deletion of records, by partition. `sensitive` are paths in `requested`.
+    members out when asked for and raises `UnknownFactError` for what could not be read. `offsets`
+    are those of a deletion of records, by partition. `sensitive` are paths in `requested`.
     `replay` says what logged requests would meet under the plan, None where no one asked.
     """
 

@@ -37,7 +37,7 @@ def find_drift(
 def find_all_drift(
     state: State, snapshots: Mapping[str, Snapshot], kinds: Sequence[ResourceKind]
 ) -> tuple[Change, ...]:
-    """Compare the owned objects with all clusters, in order of address; see `drift`."""
+    """Compare the owned objects with all clusters, in order of address; see `find_drift`."""
     found = [
         replace(change, provider=provider) if provider else change
         for provider, snapshot in snapshots.items()

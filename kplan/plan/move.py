@@ -127,8 +127,8 @@ class Ownership:
     """The owned and the declared objects of one kind.
 
     `renamed` holds the addresses whose owned object lives on under a name that no one declares any
-    more, while the address now declares an object that kplan does not own. `blocked` holds moves
-    that found another object at their end. `imports` are those at addresses that own nothing yet.
+    more, while the address now declares an object that kplan does not own. `blocked_moves` found
+    another object at their end. `imports` are those at addresses that own nothing yet.
     `adds_first` and `replaced` are those of the request.
     """
 

@@ -75,7 +75,7 @@ NO_VARIABLES = PlanVariables()
 class JournalHeader:
     """What an apply is about. `plan` is the checksum of its plan, `at` ISO 8601 in UTC.
 
-    `cluster_id` and `clusters` are those of the plan's `BasedOn`. `nonce` is that of the saved
+    `cluster_id` and `clusters` are those of the plan's `PlanBasis`. `nonce` is that of the saved
     plan, "" where it was made on the spot. `variables` are the values of the variables, as JSON,
     without sensitive ones, and `secret_variables` names those that were given.
     """

@@ -117,7 +117,7 @@ _MAX_BYTES = 512 << 20
 class PlanMetadata:
     """What a saved plan is about. Times are ISO 8601 with offset; `nonce` is never used twice.
 
-    `cluster_id` and `clusters` are those of its `BasedOn`. `expires_at` "" means never.
+    `cluster_id` and `clusters` are those of its `PlanBasis`. `expires_at` "" means never.
     `checksum` identifies the actions of the plan. `variables` are the values it was made with, as
     JSON; sensitive ones are not among them, and `secret_variables` names those that were given.
     `state_file` is the file that the user named for the state, "" where none was named, and

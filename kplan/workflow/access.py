@@ -241,7 +241,7 @@ _HIDDEN_VALUE = object()
 
 
 def _broker_settings(context: AccessContext) -> Mapping[str, object] | None:
-    """Read the two settings of one broker; a value that is kept from us is `_HIDDEN`."""
+    """Read the two settings of one broker; a value that is kept from us is `_HIDDEN_VALUE`."""
     if not context.snapshot.brokers:
         return None
     asked = ConfigResource(

@@ -287,7 +287,7 @@ def apply_faults(
 
 @dataclass(slots=True)
 class RecordLog:
-    """The records themselves. `writer` counts claims: only the last one may write."""
+    """The records themselves. `last_writer` counts claims: only the last one may write."""
 
     records: dict[str, bytes] | None = None
     last_writer: int = 0

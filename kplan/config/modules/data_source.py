@@ -52,7 +52,8 @@ class NoClusterError(Exception):
 class DataSourceReader(Protocol):
     """Reads clusters by connection key; an object that is requested twice is read once.
 
-    Raises `ClusterError` where a cluster cannot be had, and `NotHere` where none is to be asked.
+    Raises `ClusterError` where a cluster cannot be had, and `NoClusterError` where none is to be
+    asked.
     """
 
     def describe(self, provider: str) -> ClusterDescription:

@@ -41,9 +41,9 @@ class DriftResult:
     """Owned objects that differ from their last applied form, and unread parts, of all clusters.
 
     `managed_counts` counts live objects per kind, `unmanaged` names them; `hidden_objects` names,
-    by kind, owned or declared objects that a cluster would not show. `ignored` counts what patterns
-    left out. With `has_unread_owned` owned objects are among what could not be read. `health` is
-    that of the owned topics, None where it was not asked for.
+    by kind, owned or declared objects that a cluster would not show. `ignored_count` counts what
+    patterns left out. With `has_unread_owned` owned objects are among what could not be read.
+    `health` is that of the owned topics, None where it was not asked for.
     """
 
     changes: tuple[Change, ...]

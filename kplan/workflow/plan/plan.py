@@ -105,7 +105,7 @@ def _topic_name(change: Change) -> str:
 class PlanResult:
     """A plan with everything it was made from: `snapshots` by the key of the connection.
 
-    `saved` is what its file says, where it has one. `state_file` is the file that the user named
+    `meta` is what its file says, where it has one. `state_file` is the file that the user named
     for the state.
     """
 
