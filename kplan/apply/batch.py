@@ -223,19 +223,19 @@ def _send_request(
         context.watcher.on_send(batch, changes)
         progress.start(changes, context.clock.now())
     found = RequestResult()
-    verdicts = _request_verdicts(batch, changes, context)
-    if ways := [each for each in verdicts.values() if isinstance(each, InProgress) and each.total]:
+    results = _request_results(batch, changes, context)
+    if ways := [each for each in results.values() if isinstance(each, InProgress) and each.total]:
         context.watcher.on_reassignment(ways[0])
-    if (alike := _common_refusal(changes, verdicts)) is not None:
+    if (alike := _common_refusal(changes, results)) is not None:
         found.split = [(change, alike) for change in changes]
         for change in changes:
             progress.defer(change, alike)
         return found
     for change in changes:
-        if change.identity not in verdicts:
+        if change.identity not in results:
             progress.get(change).may_be_done = True
             found.in_doubt.append((change, client_refusal(CLIENT_TIMED_OUT, "No answer came.")))
-        elif (refused := verdicts[change.identity]) is None:
+        elif (refused := results[change.identity]) is None:
             _complete(change, found, progress, context)
         else:
             _classify(change, refused, found, progress, context)
@@ -243,7 +243,7 @@ def _send_request(
     return found
 
 
-def _request_verdicts(
+def _request_results(
     batch: Batch, changes: Chunk, context: ApplyContext
 ) -> Mapping[Identity, ItemResult]:
     """Send one request. What refuses the call as a whole refuses each of its items."""
@@ -257,9 +257,9 @@ def _request_verdicts(
         return dict.fromkeys((each.identity for each in changes), refused)
 
 
-def _common_refusal(changes: Chunk, verdicts: Mapping[Identity, ItemResult]) -> Refusal | None:
+def _common_refusal(changes: Chunk, results: Mapping[Identity, ItemResult]) -> Refusal | None:
     """Return the one refusal of a whole request, where its code may speak of the request's size."""
-    met = {verdicts.get(change.identity) for change in changes}
+    met = {results.get(change.identity) for change in changes}
     refused = met.pop() if len(changes) > 1 and len(met) == 1 else None
     return refused if refused is not None and refused.error in _SIZE_ERRORS else None
 

@@ -206,4 +206,4 @@ class AclBinding:
 
 
 ItemResult = Refusal | None
-"""None: executed. A missing entry in a mapping of verdicts: no answer came, outcome unknown."""
+"""None: executed. A missing entry in a mapping of results: no answer came, outcome unknown."""

@@ -87,7 +87,7 @@ def authorizer_rules(objects: "DataFrame") -> "DataFrame":
     )
 
 
-def verdicts(
+def decisions(
     requests: "DataFrame", acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]
 ) -> "DataFrame":
     """Evaluate each request under each of several sets of ACLs, as the authorizer does.
@@ -133,10 +133,10 @@ def verdicts(
             for name, said in says.items()
         ),
     )
-    return weighed.select(*REQUEST_COLUMNS, *kept, *(_verdict(side).alias(side) for side in sides))
+    return weighed.select(*REQUEST_COLUMNS, *kept, *(_decision(side).alias(side) for side in sides))
 
 
-def _verdict(side: str) -> "Column":
+def _decision(side: str) -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
     denied, granted, known = (F.col(f"`{side}.{name}`") for name in ("denied", "granted", "known"))

@@ -7,8 +7,8 @@ from kplan.fleet.access import (
     REQUEST_COLUMNS,
     acl_rows,
     authorizer_rules,
+    decisions,
     requests_on_acls,
-    verdicts,
 )
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.kafka_names import kafka_enum_name
@@ -55,7 +55,7 @@ def replay_requests(
     else:
         concerned = requests_on_acls(_add_up(asked), acls.where("was <> will_be")).drop("key")
     weighed = _allow_other_topics(
-        verdicts(concerned, acls, authorizer_rules(objects), ("was", "will_be")), acls
+        decisions(concerned, acls, authorizer_rules(objects), ("was", "will_be")), acls
     )
     effect = F.when(F.col("was"), F.lit("denied")).otherwise(F.lit("allowed"))
     at = F.date_format("last_at", "yyyy-MM-dd'T'HH:mm:ss'Z'")

@@ -255,24 +255,24 @@ class ConfluentCluster:
         send: Callable[[AdminClient, list[Native]], Futures],
     ) -> dict[str, ItemResult]:
         """Send all valid items in one request."""
-        verdicts: dict[str, ItemResult] = {
+        results: dict[str, ItemResult] = {
             spec.name: found for spec in specs if (found := fault(spec)) is not None
         }
-        verdicts |= duplicate_refusals(spec.name for spec in specs)
-        fine = {spec.name: native(spec) for spec in specs if spec.name not in verdicts}
+        results |= duplicate_refusals(spec.name for spec in specs)
+        fine = {spec.name: native(spec) for spec in specs if spec.name not in results}
         admin = self._admin
         if admin is None:
             closed = client_refusal(CLIENT_NOT_SENT, "Nothing was sent: we have closed.")
-            return verdicts | dict.fromkeys(fine, closed)
+            return results | dict.fromkeys(fine, closed)
         begun = time.monotonic()
-        verdicts |= _send_items(admin, fine, send)
-        errors = Counter(each.error for each in verdicts.values() if each is not None)
+        results |= _send_items(admin, fine, send)
+        errors = Counter(each.error for each in results.values() if each is not None)
         _REQUESTS.debug(
             "%s by librdkafka: %d items, %.1f ms, %s",
             api, len(fine), (time.monotonic() - begun) * 1000,
             ", ".join(f"{count} x {name}" for name, count in errors.items()) or "no error",
         )  # fmt: skip
-        return verdicts
+        return results
 
 
 def _token_callback(tokens: TokenCache, timeouts: Timeouts) -> Callable[[str], tuple[object, ...]]:
@@ -307,7 +307,7 @@ def _send_items(
         first, second = ({name: items[name] for name in half} for half in halves)
         return _send_items(admin, first, send) | _send_items(admin, second, send)
     _wait_for(admin, futures.values())
-    return {name: _verdict(future) for name, future in futures.items()}
+    return {name: _item_result(future) for name, future in futures.items()}
 
 
 def _wait_for(admin: AdminClient, futures: Collection["Future[object]"]) -> None:
@@ -318,7 +318,7 @@ def _wait_for(admin: AdminClient, futures: Collection["Future[object]"]) -> None
         admin.poll(0)
 
 
-def _verdict(future: "Future[object]") -> ItemResult:
+def _item_result(future: "Future[object]") -> ItemResult:
     failure = future.exception()  # raising it would tie the client into its own traceback
     if failure is None:
         return None

@@ -216,7 +216,7 @@ class ConnectorKind:
     def validate(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
     ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
-        """Ask a worker for its verdict on each key."""
+        """Have a worker validate each key."""
         connect = cluster.kafka_connect()
         if connect is None or step == DELETE:
             return {}

@@ -131,11 +131,11 @@ class Reassigner:
         seen = ReassignmentSnapshot(
             cluster.topics([each.topic for each in wanted]), cluster.reassignments()
         )
-        verdicts: dict[Identity, ItemResult] = {
+        results: dict[Identity, ItemResult] = {
             Identity(each.topic): fault for each in wanted if (fault := _find_refusal(each, seen))
         }
-        verdicts |= self._find_cancelled(wanted, seen)
-        sound = [each for each in wanted if each.topic not in verdicts]
+        results |= self._find_cancelled(wanted, seen)
+        sound = [each for each in wanted if each.topic not in results]
         self._adopt_throttles(cluster, {each.topic for each in sound} - self.inspected)
         keys = [(each, key) for each in sound for key in each.keys]
         behind = [(each, key) for each, key in keys if _is_waiting(each, key, seen)]
@@ -149,11 +149,11 @@ class Reassigner:
             each for each in going if all(self._is_settled(each, key, seen) for key in each.keys)
         ]
         is_last = len(done) == len(going) and not _has_other_reassignments(seen, sound)
-        lost = {*refused, *(name for name in verdicts if seen.topics.get(name) is not None)}
+        lost = {*refused, *(name for name in results if seen.topics.get(name) is not None)}
         busy = {name for name, _ in cluster.reassignments()} if lost else set()
         declared = {each.topic: each.throttles for each in wanted}
         self._finish(cluster, done, lost - busy, declared, is_last=is_last and not busy)
-        return verdicts | refused | self._progress(cluster, going, done, seen)
+        return results | refused | self._progress(cluster, going, done, seen)
 
     def _is_settled(
         self, wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot

@@ -203,7 +203,7 @@ class SchemaKind:
     def validate(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
     ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
-        """Ask the registry for its verdict; it registers and deletes nothing for that."""
+        """Have the registry check compatibility; it registers and deletes nothing for that."""
         registry = cluster.schema_registry()
         if registry is None:
             return {}
@@ -213,7 +213,7 @@ class SchemaKind:
         by_name = {str(each.identity): each for each in changes if _is_new_schema(step, each)}
         checked = registry.check_schemas([_new_schema(each) for each in by_name.values()])
         return {
-            by_name[name].identity: _verdict(step, by_name[name], answer)
+            by_name[name].identity: _result(step, by_name[name], answer)
             for name, answer in checked.items()
         }
 
@@ -370,8 +370,8 @@ def _delete(
     }
 
 
-def _verdict(step: Step, change: Change, answer: ItemResult) -> Refusal | ResolvedAttributes:
-    """Leave out a verdict under a level that is about to be another one."""
+def _result(step: Step, change: Change, answer: ItemResult) -> Refusal | ResolvedAttributes:
+    """Leave out a result under a level that is about to be another one."""
     if answer is None:
         return {}
     if answer.error != SCHEMA_INCOMPATIBLE or not _new_level(step, change):

@@ -110,7 +110,7 @@ class PartitionDeletion:
 
 @dataclass(frozen=True, slots=True)
 class RecordDeletionPlan:
-    """All deletions in order, with the verdicts of policies.
+    """All deletions in order, with the findings of policies.
 
     `topic_ids` show whether a topic is still the one that was inspected. With `is_all_or_nothing`
     one refusal stops all of it.

@@ -303,7 +303,7 @@ class Plan:
 
     @property
     def all_diagnostics(self) -> tuple[Diagnostic, ...]:
-        """List everything to report: diagnostics and policy verdicts."""
+        """List everything to report: diagnostics and violations of policies."""
         said = (each.diagnostic for each in self.violations if each.effect is not RuleEffect.ADVISE)
         return sort_diagnostics([*self.diagnostics, *said])
 

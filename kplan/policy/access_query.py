@@ -211,9 +211,9 @@ def _denied_hosts(
     principal: str, hosts: Iterable[str], operation: str, bindings: Collection[AclBinding]
 ) -> Iterator[DeniedPrincipal]:
     for host in hosts:
-        verdict = decide_access(bindings, host, operation)
-        if not verdict.is_allowed and verdict.acl:
-            yield DeniedPrincipal(principal, host, describe_binding(verdict.acl))
+        decision = decide_access(bindings, host, operation)
+        if not decision.is_allowed and decision.acl:
+            yield DeniedPrincipal(principal, host, describe_binding(decision.acl))
 
 
 def _denied_principals(
@@ -221,9 +221,9 @@ def _denied_principals(
 ) -> Iterator[DeniedPrincipal]:
     """Find whom a Deny leaves out of a permission that everyone has from a host."""
     for principal, bindings in own.items():
-        verdict = decide_access(bindings, host, operation)
-        if not verdict.is_allowed and verdict.acl:
-            yield DeniedPrincipal(principal, verdict.acl.host, describe_binding(verdict.acl))
+        decision = decide_access(bindings, host, operation)
+        if not decision.is_allowed and decision.acl:
+            yield DeniedPrincipal(principal, decision.acl.host, describe_binding(decision.acl))
         elif host == WILDCARD_HOST:
             hosts = {each.host for each in bindings if each.principal == principal}
             yield from _denied_hosts(principal, sorted(hosts - {host}), operation, bindings)

@@ -237,7 +237,7 @@ def figures_summary_text(figures: Figures, look: TextStyle) -> str:
     """Write the first lines of the page about a fleet."""
     from kplan.report.documents.fleet.page import fleet_page  # noqa: PLC0415 - one verb needs it
 
-    return render_text(Document((Totals(fleet_page(figures).verdict),)), look)
+    return render_text(Document((Totals(fleet_page(figures).summary),)), look)
 
 
 def query_plans_text(figures: Figures, look: TextStyle) -> str:

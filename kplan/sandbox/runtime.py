@@ -175,8 +175,8 @@ def _write_properties(file: Path, properties: Mapping[str, str]) -> None:
     write_private_file(file, format_properties(properties))
 
 
-def _logging_properties(folder: Path, verdicts: str) -> Mapping[str, str]:
-    """Return the authorizer's verdicts a file of their own, as Kafka's distribution does.
+def _logging_properties(folder: Path, level: str) -> Mapping[str, str]:
+    """Give the authorizer's log a file of its own, as Kafka's distribution does.
 
     What it denies it tells at the level `info`, what it allows at `debug`.
     """
@@ -186,7 +186,7 @@ def _logging_properties(folder: Path, verdicts: str) -> Mapping[str, str]:
         "rootLogger.level": "info",
         "rootLogger.appenderRef.server.ref": "server",
         "logger.authorizer.name": "kafka.authorizer.logger",
-        "logger.authorizer.level": verdicts,
+        "logger.authorizer.level": level,
         "logger.authorizer.additivity": "false",
         "logger.authorizer.appenderRef.authorizer.ref": "authorizer",
         **_appender_properties("server", folder),

@@ -15,9 +15,9 @@ from kplan.fleet.access import (
     REQUEST_COLUMNS,
     acl_rows,
     authorizer_rules,
+    decisions,
     matching_acls,
     topic_access,
-    verdicts,
     who_can,
 )
 from kplan.fleet.inventory import clusters_without_log
@@ -115,7 +115,7 @@ def test_the_join_says_what_the_authorizer_of_each_cluster_says(
     requests = spark.createDataFrame(asked, [*REQUEST_COLUMNS])
     found = objects(rows)
     acls = acl_rows(found).withColumn("is_allowed", expr("true"))
-    told = verdicts(requests, acls, authorizer_rules(found), ["is_allowed"]).collect()
+    told = decisions(requests, acls, authorizer_rules(found), ["is_allowed"]).collect()
     assert len(told) == len(asked) == 2304
     for cluster, who, host, operation, kind, name, is_allowed in told:
         verdict = oracles[cluster].authorize(AccessRequest(who, host, operation, kind, name))

@@ -103,8 +103,8 @@ def main() -> None:
     """Start the broker, make some requests, and keep the first lines of each file."""
     own = runtime._logging_properties
 
-    def every(folder: Path, verdicts: str) -> Mapping[str, str]:
-        return {**own(folder, verdicts), **appenders(folder)}
+    def every(folder: Path, level: str) -> Mapping[str, str]:
+        return {**own(folder, level), **appenders(folder)}
 
     runtime._logging_properties = every
     spec = SandboxSpec(security=Security.SASL, logs_allowed=True)

@@ -226,8 +226,8 @@ def broker(library: Library) -> Iterator[Sandbox]:
         log4j = f"-D{library.switch}=file:{folder / 'log4j2.properties'}"
         return (java, *rest[:-2], log4j, f"-Duser.timezone={library.zone}", *rest[-2:])
 
-    def settings(folder: Path, verdicts: str) -> Mapping[str, str]:
-        del verdicts
+    def settings(folder: Path, level: str) -> Mapping[str, str]:
+        del level
         return library.settings(library, folder)
 
     runtime._java_command = command

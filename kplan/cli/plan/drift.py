@@ -244,7 +244,7 @@ class DriftMonitor:
             raise
         self._show(found)
         return self._publish(
-            self._report(found), _exit_code(found), is_news=_verdict(found) != _NO_DRIFT
+            self._report(found), _exit_code(found), is_news=_findings(found) != _NO_DRIFT
         )
 
     def _watch(self, interval: timedelta) -> NoReturn:
@@ -260,7 +260,7 @@ class DriftMonitor:
                     self._show_error(error)
                 self._publish(self._error_report(error), is_news=now != before)
             else:
-                now = _verdict(found)
+                now = _findings(found)
                 if is_first or now != before:
                     self._show(found)
                 self._publish(self._report(found), is_news=now != before)
@@ -322,10 +322,10 @@ class DriftMonitor:
 
 
 _NO_DRIFT = ((), True, ())
-"""The verdict that needs no notification."""
+"""The findings that need no notification."""
 
 
-def _verdict(drift_result: DriftResult) -> object:
+def _findings(drift_result: DriftResult) -> object:
     return drift_result.changes, drift_result.is_certain, drift_result.unhealthy_topics
 
 

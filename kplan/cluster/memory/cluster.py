@@ -65,10 +65,10 @@ class MemoryCluster(
 
         """
         other = self.connect_as()
-        verdicts = [*other.create_topics(topics).items(), *other.create_acls([*acls]).items()]
-        for item, verdict in verdicts:
-            if verdict is not None:
-                raise ValueError(f"{item}: {verdict}")
+        results = [*other.create_topics(topics).items(), *other.create_acls([*acls]).items()]
+        for item, result in results:
+            if result is not None:
+                raise ValueError(f"{item}: {result}")
 
     # What a test may do to the cluster, beside the faults.
 
@@ -204,8 +204,8 @@ class MemoryCluster(
         """Validate the creation of topics without creating them."""
         answer = self._create_topics("preview_topics", specs)
         return {
-            name: self._preview(answer.contents, name) if verdict is None else verdict
-            for name, verdict in answer.results.items()
+            name: self._preview(answer.contents, name) if result is None else result
+            for name, result in answer.results.items()
         }
 
     def prepare_writes(self) -> None:

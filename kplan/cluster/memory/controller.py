@@ -40,46 +40,46 @@ def create_topics(
     asked = sum(_requested_partitions(site, spec) for spec in specs)
     if asked > _MAX_PARTITIONS:
         return Response(contents, _refuse_all(specs, _TOO_MANY_PARTITIONS))
-    verdicts: ItemResults = _duplicates((spec.name for spec in specs), "Duplicate topic name.")
+    results: ItemResults = _duplicates((spec.name for spec in specs), "Duplicate topic name.")
     topics, made, records = dict(contents.topics), contents.created_count, 0
     taken = {name_collision_key(name): name for name in contents.topics}
     for spec in specs:
-        if spec.name in verdicts:
+        if spec.name in results:
             continue
         found = _check_new_topic(contents, site, taken, spec)
         if isinstance(found, Refusal):
-            verdicts[spec.name] = found
+            results[spec.name] = found
             continue
         made += 1
         topics[spec.name] = StoredTopic(topic_id(site.cluster_id, made), found, dict(spec.config))
-        verdicts[spec.name] = None
+        results[spec.name] = None
         records += 1 + len(found) + len(spec.config)
     if records > MAX_RECORDS:
         return Response(contents, _refuse_all(specs, _TOO_LARGE))
-    return Response(replace(contents, topics=topics, created_count=made), verdicts)
+    return Response(replace(contents, topics=topics, created_count=made), results)
 
 
 def create_partitions(
     contents: Contents, site: ClusterSetup, specs: Sequence[NewPartitions]
 ) -> Response[str]:
     """CreatePartitions: only growth is allowed (KIP-195); items beyond the record limit fail."""
-    verdicts: ItemResults = _duplicates((spec.name for spec in specs), "Duplicate topic name.")
+    results: ItemResults = _duplicates((spec.name for spec in specs), "Duplicate topic name.")
     topics, records = dict(contents.topics), 0
     for spec in specs:
-        if spec.name in verdicts:
+        if spec.name in results:
             continue
         found = _assign_new_partitions(contents, site, spec)
         if isinstance(found, Refusal):
-            verdicts[spec.name] = found
+            results[spec.name] = found
             continue
         if records + len(found) > MAX_RECORDS:
-            verdicts[spec.name] = refusal(-1)
+            results[spec.name] = refusal(-1)
             continue
         held = topics[spec.name]
         topics[spec.name] = replace(held, assignment=held.assignment + found)
-        verdicts[spec.name] = None
+        results[spec.name] = None
         records += len(found)
-    return Response(replace(contents, topics=topics), verdicts)
+    return Response(replace(contents, topics=topics), results)
 
 
 def alter_topic_configs(
@@ -88,21 +88,21 @@ def alter_topic_configs(
 ) -> Response[str]:
     """IncrementalAlterConfigs: resetting an unknown or absent key is a success (KIP-339)."""
     twice = "Each resource must appear at most once."
-    verdicts: ItemResults = _duplicates((spec.name for spec in specs), twice)
+    results: ItemResults = _duplicates((spec.name for spec in specs), twice)
     topics, records = dict(contents.topics), 0
     for spec in specs:
-        if spec.name in verdicts:
+        if spec.name in results:
             continue
         found = _alter_config(contents, spec)
         if isinstance(found, Refusal):
-            verdicts[spec.name] = found
+            results[spec.name] = found
             continue
         records += len(spec.set) + len(spec.delete)
         topics[spec.name] = replace(topics[spec.name], config=found)
-        verdicts[spec.name] = None
+        results[spec.name] = None
     if records > MAX_RECORDS:
         return Response(contents, _refuse_all(specs, _TOO_LARGE))
-    return Response(replace(contents, topics=topics), verdicts)
+    return Response(replace(contents, topics=topics), results)
 
 
 def delete_topics(
@@ -110,22 +110,22 @@ def delete_topics(
     refs: Sequence[TopicRef],
 ) -> Response[str]:
     """DeleteTopics, by id where one is given (KIP-516); items beyond the record limit fail."""
-    verdicts: ItemResults = _duplicates((ref.name for ref in refs), "Duplicate topic name.")
+    results: ItemResults = _duplicates((ref.name for ref in refs), "Duplicate topic name.")
     topics = dict(contents.topics)
     for ref in refs:
-        if ref.name in verdicts:
+        if ref.name in results:
             continue
         held = topics.get(ref.name)
         if ref.topic_id and (held is None or held.topic_id != ref.topic_id):
-            verdicts[ref.name] = refusal(100, "This server does not host this topic ID.")
+            results[ref.name] = refusal(100, "This server does not host this topic ID.")
         elif held is None:
-            verdicts[ref.name] = refusal(3, "This server does not host this topic-partition.")
+            results[ref.name] = refusal(3, "This server does not host this topic-partition.")
         elif len(contents.topics) - len(topics) == MAX_RECORDS:
-            verdicts[ref.name] = refusal(-1)
+            results[ref.name] = refusal(-1)
         else:
             del topics[ref.name]
-            verdicts[ref.name] = None
-    return Response(replace(contents, topics=topics), verdicts)
+            results[ref.name] = None
+    return Response(replace(contents, topics=topics), results)
 
 
 def _duplicates(names: Iterable[str], text: str) -> ItemResults:
@@ -284,24 +284,24 @@ PERMISSIONS = frozenset(("ALLOW", "DENY"))
 
 def create_acls(contents: Contents, bindings: Sequence[AclBinding]) -> Response[AclBinding]:
     """CreateAcls: an ACL that exists is a success."""
-    verdicts: dict[AclBinding, ItemResult] = {each: _check_new_acl(each) for each in bindings}
-    fine = {binding for binding, verdict in verdicts.items() if verdict is None}
+    results: dict[AclBinding, ItemResult] = {each: _check_new_acl(each) for each in bindings}
+    fine = {binding for binding, result in results.items() if result is None}
     if len(fine - contents.acls) > MAX_RECORDS:
         too_large = refusal(44, "Unable to perform excessively large batch operation.")
         return Response(contents, dict.fromkeys(bindings, too_large))
-    return Response(replace(contents, acls=contents.acls | fine), verdicts)
+    return Response(replace(contents, acls=contents.acls | fine), results)
 
 
 def delete_acls(contents: Contents, bindings: Sequence[AclBinding]) -> Response[AclBinding]:
     """DeleteAcls with one exact filter for each binding; an absent binding is a success."""
-    verdicts: dict[AclBinding, ItemResult] = {each: _check_words(each) for each in bindings}
-    gone = {each for each, verdict in verdicts.items() if verdict is None} & contents.acls
+    results: dict[AclBinding, ItemResult] = {each: _check_words(each) for each in bindings}
+    gone = {each for each, result in results.items() if result is None} & contents.acls
     if len(gone) > MAX_RECORDS:
         too_many = refusal(
             42, f"Cannot remove more than {MAX_RECORDS} acls in a single delete operation."
         )
         return Response(contents, dict.fromkeys(bindings, too_many))
-    return Response(replace(contents, acls=contents.acls - gone), verdicts)
+    return Response(replace(contents, acls=contents.acls - gone), results)
 
 
 def _check_words(binding: AclBinding) -> Refusal | None:

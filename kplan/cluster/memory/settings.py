@@ -97,10 +97,10 @@ class SettingRequests(MemoryConnection):
         first = settings_controller.alter_quotas(contents, quotas)
         second = settings_controller.alter_scram_users(first.contents, users)
         third = settings_controller.alter_configs(second.contents, site, configs)
-        verdicts = [*first.results.items(), *second.results.items(), *third.results.items()]
-        for item, verdict in verdicts:
-            if verdict is not None:
-                raise ValueError(f"{item}: {verdict}")
+        results = [*first.results.items(), *second.results.items(), *third.results.items()]
+        for item, result in results:
+            if result is not None:
+                raise ValueError(f"{item}: {result}")
         self._commit(third.contents)
 
     def stored_password(self, name: ScramUser) -> str:

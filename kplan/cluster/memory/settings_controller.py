@@ -30,17 +30,17 @@ MIN_ITERATIONS, MAX_ITERATIONS = 4096, 16384
 def alter_quotas(contents: Contents, specs: Sequence[QuotaAlteration]) -> Response[QuotaEntity]:
     """AlterClientQuotas: an entity without values is removed."""
     held = dict(contents.quotas)
-    verdicts: dict[QuotaEntity, ItemResult] = {}
+    results: dict[QuotaEntity, ItemResult] = {}
     for spec in specs:
         fault = _quota_fault(spec)
-        verdicts[spec.entity] = refusal(42, fault) if fault else None
+        results[spec.entity] = refusal(42, fault) if fault else None
         if fault:
             continue
         values = {**held.pop(spec.entity, {}), **spec.set}
         left = {key: value for key, value in values.items() if key not in spec.remove}
         if left:
             held[spec.entity] = left
-    return Response(replace(contents, quotas=held), verdicts)
+    return Response(replace(contents, quotas=held), results)
 
 
 def _quota_fault(spec: QuotaAlteration) -> str:
@@ -62,18 +62,18 @@ def _quota_fault(spec: QuotaAlteration) -> str:
 
 def alter_scram_users(contents: Contents, specs: Sequence[ScramAlteration]) -> Response[ScramUser]:
     """AlterUserScramCredentials: an absent credential cannot be deleted."""
-    verdicts: dict[ScramUser, ItemResult] = {
+    results: dict[ScramUser, ItemResult] = {
         spec.name: _check_credential(contents, spec) for spec in specs
     }
     held = dict(contents.scram)
     for spec in specs:
-        if verdicts[spec.name] is not None:
+        if results[spec.name] is not None:
             continue
         if spec.password is None:
             del held[spec.name]
         else:
             held[spec.name] = StoredCredential(spec.iterations, spec.password)
-    return Response(replace(contents, scram=held), verdicts)
+    return Response(replace(contents, scram=held), results)
 
 
 def _check_credential(contents: Contents, spec: ScramAlteration) -> Refusal | None:
@@ -95,16 +95,16 @@ def alter_configs(
 ) -> Response[ConfigResource]:
     """IncrementalAlterConfigs for all but topics."""
     held = dict(contents.configs)
-    verdicts: dict[ConfigResource, ItemResult] = {}
+    results: dict[ConfigResource, ItemResult] = {}
     for spec in specs:
         found = _alter_config(held.get(spec.resource, {}), site, spec)
-        verdicts[spec.resource] = found if isinstance(found, Refusal) else None
+        results[spec.resource] = found if isinstance(found, Refusal) else None
         if isinstance(found, Refusal):
             continue
         held.pop(spec.resource, None)
         if found:
             held[spec.resource] = found
-    return Response(replace(contents, configs=held), verdicts)
+    return Response(replace(contents, configs=held), results)
 
 
 def _alter_config(
@@ -136,13 +136,13 @@ def _alter_config(
 def update_features(contents: Contents, updates: Sequence[FeatureUpdate]) -> Response[str]:
     """UpdateFeatures: lowering a level must be requested explicitly (KIP-584)."""
     levels = dict(contents.features)
-    verdicts: dict[str, ItemResult] = {}
+    results: dict[str, ItemResult] = {}
     for update in updates:
         fault = _feature_fault(levels, update)
-        verdicts[update.name] = refusal(95, fault) if fault else None
+        results[update.name] = refusal(95, fault) if fault else None
         if not fault:
             levels[update.name] = update.level
-    return Response(replace(contents, features=levels), verdicts)
+    return Response(replace(contents, features=levels), results)
 
 
 def _feature_fault(levels: Mapping[str, int], update: FeatureUpdate) -> str:

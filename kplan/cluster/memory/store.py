@@ -107,7 +107,7 @@ class ClusterSetup:
 
 @dataclass(frozen=True, slots=True)
 class Response(Generic[ItemT]):
-    """Contents after a request, were it to be executed, and the verdict on each item."""
+    """Contents after a request, were it to be executed, and the result of each item."""
 
     contents: Contents
     results: dict[ItemT, ItemResult]
@@ -243,12 +243,12 @@ class MemoryConnection(Faults):
             answer = request(before, fine)
             if faults.is_applied and not call.validate_only:
                 self._commit(answer.contents)
-            verdicts: dict[ItemT, ItemResult] = {
+            results: dict[ItemT, ItemResult] = {
                 key: faults.lost_response or barred.get(key) or answer.results[key]
                 for key, _ in keyed
                 if key not in faults.unanswered
             }
-            return Response(answer.contents, verdicts)
+            return Response(answer.contents, results)
 
     def _commit(self, contents: Contents) -> None:
         self._store.contents = contents

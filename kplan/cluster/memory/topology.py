@@ -122,16 +122,16 @@ class ReassignmentRequests(UsageRequests):
             faults = self._match_faults(call)
             if faults.lost_response is not None and not faults.is_applied:
                 return dict.fromkeys(keys, faults.lost_response)
-            verdicts: dict[TopicPartition, ItemResult] = {}
+            results: dict[TopicPartition, ItemResult] = {}
             for key in sorted(keys):
                 barred = faults.refused.get(key[0]) or self._check_right(call, CLUSTER_NAME)
                 found = barred or work(self._store.contents, key)
                 if isinstance(found, Contents):
                     self._commit(found)
                 if key[0] not in faults.unanswered:
-                    verdicts[key] = found if isinstance(found, Refusal) else None
+                    results[key] = found if isinstance(found, Refusal) else None
         return (
-            verdicts if faults.lost_response is None else dict.fromkeys(keys, faults.lost_response)
+            results if faults.lost_response is None else dict.fromkeys(keys, faults.lost_response)
         )
 
     def _check_right(self, call: Call, item: Item) -> Refusal | None:
@@ -335,11 +335,11 @@ class QuorumRequests(MemoryConnection):
         """Forget a broker, whether it is up or not; its replicas stay assigned to it."""
         site = self._store.setup
         known = None if broker in {each.id for each in site.brokers} else refusal(102)
-        verdict = self._serve_node("unregister_broker", broker, known)
-        if verdict is None:
+        result = self._serve_node("unregister_broker", broker, known)
+        if result is None:
             left = tuple(each for each in site.brokers if each.id != broker)
             self._store.setup = replace(site, brokers=left, fenced=site.fenced - {broker})
-        return verdict
+        return result
 
     def add_voter(self, voter: Voter) -> ItemResult:
         """Let an observer vote."""
@@ -347,22 +347,22 @@ class QuorumRequests(MemoryConnection):
         votes = (
             refusal(_DUPLICATE_VOTER, name="DUPLICATE_VOTER") if voter.id in store.voters else None
         )
-        verdict = self._serve_node("add_voter", voter.id, votes)
-        if verdict is None:
+        result = self._serve_node("add_voter", voter.id, votes)
+        if result is None:
             store.observers = tuple(each for each in store.observers if each != voter.id)
             store.voters = (*store.voters, voter.id)
-        return verdict
+        return result
 
     def remove_voter(self, voter: int, directory: str) -> ItemResult:
         """Let a voter observe."""
         store = self._store
         votes = voter in store.voters and directory == f"directory-{voter}"
         missing = None if votes else refusal(_VOTER_NOT_FOUND, name="VOTER_NOT_FOUND")
-        verdict = self._serve_node("remove_voter", voter, missing)
-        if verdict is None:
+        result = self._serve_node("remove_voter", voter, missing)
+        if result is None:
             store.voters = tuple(each for each in store.voters if each != voter)
             store.observers = (*store.observers, voter)
-        return verdict
+        return result
 
     def _serve_node(self, method: str, node: int, item_result: ItemResult) -> ItemResult:
         """Serve a request about one node."""

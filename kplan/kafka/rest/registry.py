@@ -120,7 +120,7 @@ class RestRegistry:
         return _registered_schema(subject, known, level)
 
     def _check(self, spec: NewSchema, coming: Collection[str]) -> ItemResult:
-        """Look for an old version first, then ask for the verdict; both register nothing."""
+        """Look for an old version first, then check compatibility; both register nothing."""
         subject = _quote(spec.subject)
         body = self._body(spec)
         if isinstance(body, Refusal):
@@ -136,7 +136,7 @@ class RestRegistry:
         result = self._compare(subject, body)
         if spec.references and _is_unprocessable(result) and not self._judges_references(subject):
             return None
-        return _verdict(result)
+        return _item_result(result)
 
     def _compare(self, subject: str, body: object) -> Answer | Refusal:
         """Ask whether a schema is compatible; `subject` is quoted."""
@@ -289,7 +289,7 @@ def _is_unprocessable(answer: Answer | Refusal) -> bool:
     return isinstance(answer, Answer) and answer.status == _UNPROCESSABLE
 
 
-def _verdict(answer: Answer | Refusal) -> ItemResult:
+def _item_result(answer: Answer | Refusal) -> ItemResult:
     if isinstance(answer, Refusal):
         return answer
     if answer.is_absent:

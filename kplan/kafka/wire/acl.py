@@ -7,7 +7,7 @@ from kplan.cluster.request import AclBinding, ItemResult
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message, broker_refusal, invalid_refusal, verdict
+from kplan.kafka.wire.messages import Message, broker_refusal, invalid_refusal, item_result
 from kplan.model.errors import Refusal, UnreadableError
 
 RESOURCE_TYPES = {
@@ -102,20 +102,20 @@ def create_acls(
     gateway: Gateway, bindings: Sequence[AclBinding]
 ) -> Mapping[AclBinding, ItemResult]:
     """Create ACLs. Results are in the order of the request, without names (CreateAclsResponse)."""
-    verdicts, sendable = _split_sendable(bindings)
+    results, sendable = _split_sendable(bindings)
     # With ZooKeeper one principal without a type fails all ACLs of a request (Kafka 2.8).
     untyped = [each for each in sendable if ":" not in each.principal]
-    verdicts |= dict.fromkeys(untyped, verdict(_INVALID_REQUEST, "A principal is TYPE:NAME."))
+    results |= dict.fromkeys(untyped, item_result(_INVALID_REQUEST, "A principal is TYPE:NAME."))
     sendable = [each for each in sendable if ":" in each.principal]
     if not sendable:
-        return verdicts
+        return results
     request = messages.CREATE_ACLS.request(creations=[_acl_creation(each) for each in sendable])
     answer = gateway.send(messages.CREATE_ACLS, request)
     if isinstance(answer, Refusal):
-        return verdicts | dict.fromkeys(sendable, answer)
+        return results | dict.fromkeys(sendable, answer)
     throttle_ms = answer.throttle_time_ms
-    return verdicts | {
-        binding: verdict(each.error_code, each.error_message, throttle_ms=throttle_ms)
+    return results | {
+        binding: item_result(each.error_code, each.error_message, throttle_ms=throttle_ms)
         for binding, each in zip(sendable, answer.results, strict=False)
     }
 
@@ -124,21 +124,21 @@ def delete_acls(
     gateway: Gateway, bindings: Sequence[AclBinding]
 ) -> Mapping[AclBinding, ItemResult]:
     """Delete exactly these ACLs, each by a filter with all seven parts."""
-    verdicts, sendable = _split_sendable(bindings)
+    results, sendable = _split_sendable(bindings)
     if not sendable:
-        return verdicts
+        return results
     request = messages.DELETE_ACLS.request(filters=[_acl_filter(each) for each in sendable])
     answer = gateway.send(messages.DELETE_ACLS, request)
     if isinstance(answer, Refusal):
-        return verdicts | dict.fromkeys(sendable, answer)
+        return results | dict.fromkeys(sendable, answer)
     throttle_ms = answer.throttle_time_ms
-    return verdicts | {
-        binding: _delete_verdict(each, throttle_ms)
+    return results | {
+        binding: _delete_result(each, throttle_ms)
         for binding, each in zip(sendable, answer.filter_results, strict=False)
     }
 
 
-def _delete_verdict(result: Message, throttle_ms: int) -> ItemResult:
+def _delete_result(result: Message, throttle_ms: int) -> ItemResult:
     for each in (result, *result.matching_acls):
         if each.error_code:
             return broker_refusal(each.error_code, each.error_message, throttle_ms=throttle_ms)

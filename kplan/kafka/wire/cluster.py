@@ -9,7 +9,7 @@ from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import CONTROLLER_ENDPOINTS, Gateway
-from kplan.kafka.wire.messages import Api, Message, broker_refusal, verdict
+from kplan.kafka.wire.messages import Api, Message, broker_refusal, item_result
 from kplan.kafka.wire.transport import Deadline
 from kplan.model.errors import ClusterError, Refusal, UnsupportedError
 from kplan.model.state import Broker
@@ -243,7 +243,7 @@ def _update_feature(gateway: Gateway, update: FeatureUpdate, *, validate_only: b
         return answer
     own = [each for each in answer.results or () if each.error_code]
     said = own[0] if own else answer
-    return verdict(said.error_code, said.error_message, throttle_ms=answer.throttle_time_ms)
+    return item_result(said.error_code, said.error_message, throttle_ms=answer.throttle_time_ms)
 
 
 METHOD_APIS: Mapping[str, Api] = {

@@ -22,8 +22,8 @@ from kplan.kafka.wire.messages import (
     Message,
     broker_refusal,
     invalid_refusal,
+    item_result,
     unread_error,
-    verdict,
 )
 from kplan.model.errors import Refusal, UnreadableError
 
@@ -88,7 +88,7 @@ def alter_scram_users(
     gateway: Gateway, specs: Sequence[ScramAlteration]
 ) -> Mapping[ScramUser, ItemResult]:
     """Set and delete credentials. Kafka takes each user once in a request, so there may be two."""
-    verdicts: dict[ScramUser, ItemResult] = {
+    results: dict[ScramUser, ItemResult] = {
         spec.name: invalid_refusal(f"There is no mechanism {spec.name.mechanism}.")
         for spec in specs
         if spec.name.mechanism not in _NUMBERS
@@ -96,8 +96,8 @@ def alter_scram_users(
     for mechanism in _NUMBERS:
         members = [spec for spec in specs if spec.name.mechanism == mechanism]
         if members:
-            verdicts.update(_alter_credentials(gateway, members))
-    return verdicts
+            results.update(_alter_credentials(gateway, members))
+    return results
 
 
 def _alter_credentials(
@@ -112,7 +112,9 @@ def _alter_credentials(
     if isinstance(answer, Refusal):
         return {spec.name: answer for spec in specs}
     by_user = {
-        each.user: verdict(each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms)
+        each.user: item_result(
+            each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
+        )
         for each in answer.results
     }
     return {spec.name: by_user[spec.name.user] for spec in specs if spec.name.user in by_user}

@@ -12,7 +12,7 @@ from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import RETRY_PAUSE_S, Gateway
 from kplan.kafka.wire.group import coordinators
-from kplan.kafka.wire.messages import Message, broker_refusal, define_api, verdict
+from kplan.kafka.wire.messages import Message, broker_refusal, define_api, item_result
 from kplan.kafka.wire.metadata import find_leaders
 from kplan.kafka.wire.record import LIST_OFFSETS
 from kplan.kafka.wire.transport import Deadline
@@ -114,7 +114,7 @@ def commit_offsets(
         answer = gateway.send(OFFSET_COMMIT, request, at=at)
         if isinstance(answer, Refusal):
             return dict.fromkeys(offsets, answer)
-        return _partition_verdicts(answer)
+        return _partition_results(answer)
 
     return _at_coordinator(gateway, group, offsets, ask)
 
@@ -141,7 +141,7 @@ def delete_offsets(
             return dict.fromkeys(partitions, answer)
         if answer.error_code:
             return dict.fromkeys(partitions, broker_refusal(answer.error_code, None))
-        return _partition_verdicts(answer)
+        return _partition_results(answer)
 
     return _at_coordinator(gateway, group, partitions, ask)
 
@@ -156,13 +156,13 @@ def delete_groups(gateway: Gateway, names: Collection[str]) -> Mapping[str, Item
         if isinstance(answer, Refusal):
             found |= dict.fromkeys(mine, answer)
         else:
-            found |= {each.group_id: verdict(each.error_code, None) for each in answer.results}
+            found |= {each.group_id: item_result(each.error_code, None) for each in answer.results}
     return {name: found[name] for name in sorted(names) if name in found}
 
 
-def _partition_verdicts(answer: Message) -> PartitionResults:
+def _partition_results(answer: Message) -> PartitionResults:
     return {
-        (topic.name, each.partition_index): verdict(each.error_code, None)
+        (topic.name, each.partition_index): item_result(each.error_code, None)
         for topic in answer.topics
         for each in topic.partitions
     }

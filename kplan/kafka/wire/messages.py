@@ -280,8 +280,8 @@ def broker_refusal(code: int, message: str | None, *, throttle_ms: int = 0) -> R
     return refusal(code, message, name=error_name(code), throttle_ms=throttle_ms)
 
 
-def verdict(code: int, message: str | None, *, throttle_ms: int = 0) -> ItemResult:
-    """Make the verdict for an error code; 0 is success."""
+def item_result(code: int, message: str | None, *, throttle_ms: int = 0) -> ItemResult:
+    """Make the result for an error code; 0 is success."""
     return broker_refusal(code, message, throttle_ms=throttle_ms) if code else None
 
 

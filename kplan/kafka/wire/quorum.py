@@ -18,8 +18,8 @@ from kplan.kafka.wire.messages import (
     Message,
     broker_refusal,
     invalid_refusal,
+    item_result,
     unread_error,
-    verdict,
 )
 from kplan.kafka.wire.transport import Deadline
 from kplan.model.errors import ClusterError, Refusal, UnreachableError, UnreadableError
@@ -144,4 +144,4 @@ def _send_change(gateway: Gateway, api: Api, request: Message) -> ItemResult:
     answer = gateway.send(api, request)
     if isinstance(answer, Refusal):
         return answer
-    return verdict(answer.error_code, answer.error_message, throttle_ms=answer.throttle_time_ms)
+    return item_result(answer.error_code, answer.error_message, throttle_ms=answer.throttle_time_ms)

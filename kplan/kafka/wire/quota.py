@@ -8,7 +8,7 @@ from kplan.cluster.settings import QuotaAlteration, QuotaEntity
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message, unread_error, verdict
+from kplan.kafka.wire.messages import Message, item_result, unread_error
 from kplan.model.errors import ClusterError, Refusal
 
 
@@ -35,7 +35,7 @@ def alter_quotas(
     if isinstance(answer, Refusal):
         return {spec.entity: answer for spec in specs}
     return {
-        _quota_entity(each.entity): verdict(
+        _quota_entity(each.entity): item_result(
             each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
         )
         for each in answer.entries

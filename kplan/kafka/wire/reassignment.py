@@ -11,7 +11,7 @@ from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import cluster
 from kplan.kafka.wire import messages as apis
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import DESCRIBE_LOG_DIRS, Message, unread_error, verdict
+from kplan.kafka.wire.messages import DESCRIBE_LOG_DIRS, Message, item_result, unread_error
 from kplan.kafka.wire.metadata import read_topics as described
 from kplan.model.errors import Refusal, UnreachableError
 
@@ -66,11 +66,13 @@ def reassign(gateway: Gateway, targets: TargetReplicas) -> Mapping[TopicPartitio
     answer = gateway.send(apis.ALTER_REASSIGNMENTS, request)
     if isinstance(answer, Refusal):
         return dict.fromkeys(targets, answer)
-    whole = verdict(answer.error_code, answer.error_message, throttle_ms=answer.throttle_time_ms)
+    whole = item_result(
+        answer.error_code, answer.error_message, throttle_ms=answer.throttle_time_ms
+    )
     if whole is not None:
         return dict.fromkeys(targets, whole)
     return {
-        (topic.name, each.partition_index): verdict(
+        (topic.name, each.partition_index): item_result(
             each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
         )
         for topic in answer.responses
@@ -97,10 +99,10 @@ def elect_leaders(
     answer = gateway.send(apis.ELECT_LEADERS, request)
     if isinstance(answer, Refusal):
         return dict.fromkeys(partitions or (("", -1),), answer)
-    if whole := verdict(answer.error_code, None, throttle_ms=answer.throttle_time_ms):
+    if whole := item_result(answer.error_code, None, throttle_ms=answer.throttle_time_ms):
         return dict.fromkeys(partitions or (("", -1),), whole)
     return {
-        (topic.topic, each.partition_id): verdict(each.error_code, each.error_message)
+        (topic.topic, each.partition_id): item_result(each.error_code, each.error_message)
         for topic in answer.replica_election_results
         for each in topic.partition_result
     }

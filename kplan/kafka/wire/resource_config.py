@@ -15,7 +15,7 @@ from kplan.cluster.topic import ConfigType
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message, broker_refusal, unread_error, verdict
+from kplan.kafka.wire.messages import Message, broker_refusal, item_result, unread_error
 from kplan.kafka.wire.topic import config_changes
 from kplan.kafka.wire.topic_config import config_entry
 from kplan.model.errors import Refusal, UnreachableError
@@ -132,17 +132,17 @@ def alter_configs(
 ) -> Mapping[ConfigResource, ItemResult]:
     """Set and reset keys, with one request for each node that is to be asked."""
     by_resource = {spec.resource: spec for spec in specs}
-    verdicts: dict[ConfigResource, ItemResult] = {}
+    results: dict[ConfigResource, ItemResult] = {}
     for node, members in _resources_by_node(by_resource, None).items():
         wanted = [by_resource[each] for each in members]
         try:
             at = address(node)
         except UnreachableError as failure:
             lost = client_refusal(CLIENT_NOT_SENT, f"Nothing was sent. {failure.detail}")
-            verdicts |= dict.fromkeys(members, lost)
+            results |= dict.fromkeys(members, lost)
         else:
-            verdicts.update(_alter_configs(gateway, wanted, at, validate_only=validate_only))
-    return verdicts
+            results.update(_alter_configs(gateway, wanted, at, validate_only=validate_only))
+    return results
 
 
 def _alter_configs(
@@ -163,7 +163,7 @@ def _alter_configs(
     if isinstance(answer, Refusal):
         return {spec.resource: answer for spec in specs}
     return {
-        ConfigResource(ConfigScope(each.resource_type), each.resource_name): verdict(
+        ConfigResource(ConfigScope(each.resource_type), each.resource_name): item_result(
             each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
         )
         for each in answer.responses

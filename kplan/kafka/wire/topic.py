@@ -17,7 +17,13 @@ from kplan.cluster.request import (
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import TOO_LARGE, Message, broker_refusal, invalid_refusal, verdict
+from kplan.kafka.wire.messages import (
+    TOO_LARGE,
+    Message,
+    broker_refusal,
+    invalid_refusal,
+    item_result,
+)
 from kplan.kafka.wire.topic_config import (
     CREATE_TOPICS_VERSION,
     TOPIC_RESOURCE,
@@ -39,16 +45,18 @@ def create_topics(
 
     What is over a quota on changes is then refused if `is_strict`, and delayed otherwise (KIP-599).
     """
-    verdicts, sendable = _split_sendable(specs)
+    results, sendable = _split_sendable(specs)
     if not sendable:
-        return verdicts
+        return results
     request = _create_request(gateway, sendable, validate_only=False)
     api = messages.PREVIEW_TOPICS if is_strict else messages.CREATE_TOPICS
     answer = gateway.send(api, request)
     if isinstance(answer, Refusal):
-        return verdicts | {spec.name: answer for spec in sendable}
-    return verdicts | {
-        each.name: verdict(each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms)
+        return results | {spec.name: answer for spec in sendable}
+    return results | {
+        each.name: item_result(
+            each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
+        )
         for each in answer.topics
     }
 
@@ -159,10 +167,10 @@ def create_partitions(
 ) -> Mapping[str, ItemResult]:
     """Grow topics in one request (KIP-195)."""
     too_large = {spec.name for spec in specs if spec.total > INT32_MAX}
-    verdicts: dict[str, ItemResult] = {name: invalid_refusal(TOO_LARGE) for name in too_large}
+    results: dict[str, ItemResult] = {name: invalid_refusal(TOO_LARGE) for name in too_large}
     sendable = [spec for spec in specs if spec.name not in too_large]
     if not sendable:
-        return verdicts
+        return results
     request = messages.CREATE_PARTITIONS.request(
         topics=[_partitions_request(spec) for spec in sendable],
         timeout_ms=gateway.operation_timeout_ms,
@@ -170,9 +178,11 @@ def create_partitions(
     )
     answer = gateway.send(messages.CREATE_PARTITIONS, request)
     if isinstance(answer, Refusal):
-        return verdicts | {spec.name: answer for spec in sendable}
-    return verdicts | {
-        each.name: verdict(each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms)
+        return results | {spec.name: answer for spec in sendable}
+    return results | {
+        each.name: item_result(
+            each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
+        )
         for each in answer.results
     }
 
@@ -196,12 +206,13 @@ def alter_topic_configs(
     A topic that is named twice is not sent: brokers with ZooKeeper take both alterations.
     """
     twice = _names_given_twice(spec.name for spec in specs)
-    verdicts: dict[str, ItemResult] = {
-        name: verdict(_INVALID_REQUEST, "Each resource must appear at most once.") for name in twice
+    results: dict[str, ItemResult] = {
+        name: item_result(_INVALID_REQUEST, "Each resource must appear at most once.")
+        for name in twice
     }
     specs = [spec for spec in specs if spec.name not in twice]
     if not specs:
-        return verdicts
+        return results
     request = messages.ALTER_CONFIGS.request(
         resources=[
             config_changes(TOPIC_RESOURCE, spec.name, spec.set, spec.delete) for spec in specs
@@ -210,9 +221,9 @@ def alter_topic_configs(
     )
     answer = gateway.send(messages.ALTER_CONFIGS, request)
     if isinstance(answer, Refusal):
-        return verdicts | {spec.name: answer for spec in specs}
-    return verdicts | {
-        each.resource_name: verdict(
+        return results | {spec.name: answer for spec in specs}
+    return results | {
+        each.resource_name: item_result(
             each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
         )
         for each in answer.responses
@@ -240,12 +251,12 @@ def config_changes(
 def delete_topics(gateway: Gateway, refs: Sequence[TopicRef]) -> Mapping[str, ItemResult]:
     """Delete topics in one request; one that is named twice is not sent."""
     twice = _names_given_twice(ref.name for ref in refs)
-    verdicts: dict[str, ItemResult] = {
-        name: verdict(_INVALID_REQUEST, "Duplicate topic name.") for name in twice
+    results: dict[str, ItemResult] = {
+        name: item_result(_INVALID_REQUEST, "Duplicate topic name.") for name in twice
     }
     refs = [ref for ref in refs if ref.name not in twice]
     if not refs:
-        return verdicts
+        return results
     ids = {messages.parse_uuid(ref.topic_id): ref.name for ref in refs if ref.topic_id}
     by_name = [ref.name for ref in refs if not ref.topic_id]
     request = messages.DELETE_TOPICS.request(
@@ -257,9 +268,9 @@ def delete_topics(gateway: Gateway, refs: Sequence[TopicRef]) -> Mapping[str, It
     api = messages.DELETE_TOPICS_BY_ID if ids else messages.DELETE_TOPICS
     answer = gateway.send(api, request)
     if isinstance(answer, Refusal):
-        return verdicts | {ref.name: answer for ref in refs}
-    return verdicts | {
-        ids.get(each.topic_id, each.name): verdict(
+        return results | {ref.name: answer for ref in refs}
+    return results | {
+        ids.get(each.topic_id, each.name): item_result(
             each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
         )
         for each in answer.responses

@@ -103,9 +103,9 @@ def drift_document(changes: Sequence[Change], coverage: DriftCoverage) -> Docume
     if coverage.health is not None:
         blocks.append(_health_block(coverage.health, coverage.unhealthy))
     blocks += _notes(coverage)
-    verdict = Totals((line(strong_span(_verdict(changes, coverage))),))
+    summary = Totals((line(strong_span(_summary(changes, coverage))),))
     name = f" of {coverage.cluster_label}" if coverage.cluster_label else ""
-    return Document((*blocks, verdict), f"kplan drift{name}", drift_tallies(changes))
+    return Document((*blocks, summary), f"kplan drift{name}", drift_tallies(changes))
 
 
 _MAX_UNHEALTHY = 50
@@ -144,7 +144,7 @@ def health_text(topic: TopicHealth) -> str:
     return "; ".join(parts)
 
 
-def _verdict(changes: Sequence[Change], coverage: DriftCoverage) -> str:
+def _summary(changes: Sequence[Change], coverage: DriftCoverage) -> str:
     if changes:
         gone = sum(1 for each in changes if each.action is Action.DELETE)
         return f"Drift: {len(changes) - gone:,} changed, {gone:,} deleted."

@@ -286,7 +286,7 @@ _WORDS: Mapping[OutcomeStatus, tuple[str, Tone]] = {
 
 
 def deletion_plan_document(plan: RecordDeletionPlan) -> Document:
-    """Show the deletions, partition by partition, with policy verdicts."""
+    """Show the deletions, partition by partition, with the findings of policies."""
     granted = frozenset(plan.allowed_deletions)
     table = Table(
         tuple(_deletion_row(each, is_sent=each in granted) for each in plan.deletions),

@@ -211,12 +211,12 @@ _GROUPED_ACTIONS = frozenset({Action.DELETE, Action.REPLACE, Action.CREATE})
 
 
 def _summary(plan: Plan) -> Iterator[Block]:
-    lines = [each for each in (_verdict(plan), _kplan_line(plan)) if each]
+    lines = [each for each in (_summary_line(plan), _kplan_line(plan)) if each]
     if lines:
         yield Totals(tuple(lines))
 
 
-def _verdict(plan: Plan) -> Line:
+def _summary_line(plan: Plan) -> Line:
     """Write the plan summary, or that there are no changes, in the exact words that tools match."""
     if any(each.is_counted for each in plan.changes):
         imported = f" {plan.import_count} to import," if plan.import_count else ""

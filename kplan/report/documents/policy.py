@@ -34,7 +34,7 @@ _STATUS_ORDER = list(_TONES)
 
 
 def policy_blocks(violations: Sequence[Violation]) -> Iterator[Block]:
-    """List the verdicts, refusals first."""
+    """List the violations, refusals first."""
     if violations:
         rows = tuple(
             row for each in sorted(violations, key=_sort_key) for row in _violation_rows(each)
@@ -71,7 +71,7 @@ def effect_word(each: Violation) -> str:
 
 
 def policies_data(violations: Sequence[Violation]) -> list[Data]:
-    """Write the verdicts, each with the places of policy and resource."""
+    """Write the violations, each with the places of policy and resource."""
     return [_violation_data(each) for each in sorted(violations, key=_sort_key)]
 
 
@@ -157,7 +157,7 @@ def policy_list_data(heads: Sequence[PolicyHeader], today: date) -> Data:
 
 
 def policies_document(violations: Sequence[Violation]) -> Document:
-    """Show the verdicts by themselves."""
+    """Show the violations by themselves."""
     title = "Policies"
     if not violations:
         return Document((Paragraph("No policy has anything to say."),), title)
@@ -167,7 +167,7 @@ def policies_document(violations: Sequence[Violation]) -> Document:
 
 
 def policy_cases(violations: Sequence[Violation]) -> tuple[Case, ...]:
-    """Make a case of each verdict; only refusals that hold are failures."""
+    """Make a case of each violation; only refusals that hold are failures."""
     found = [
         Case(
             f"{each.operation.replace('_', ' ')} of {each.identity} by {each.policy}",
@@ -192,7 +192,7 @@ def _violation_finding(each: Violation) -> Finding:
 
 
 def policy_gauges(violations: Sequence[Violation], cluster_id: str) -> Iterator[Gauge]:
-    """Count verdicts by result; none is a 0 and not an absence."""
+    """Count violations by result; none is a 0 and not an absence."""
     counts = Counter(each.standing for each in violations)
     for each in _STATUS_ORDER:
         labels = {"cluster": cluster_id, "standing": each.value}

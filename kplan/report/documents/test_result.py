@@ -31,10 +31,10 @@ def run_words(result: RunResult) -> Line:
 
 def summary_words(results: Sequence[RunResult]) -> Line:
     """Count the outcome of the runs."""
-    return line(strong_span(_verdict(results)), _counts_text(results))
+    return line(strong_span(_result(results)), _counts_text(results))
 
 
-def _verdict(results: Sequence[RunResult]) -> str:
+def _result(results: Sequence[RunResult]) -> str:
     return "Success!" if overall_status(results) is RunStatus.PASS else "Failure!"
 
 
@@ -103,7 +103,7 @@ def plan_message(result: RunResult, at: str) -> StreamMessage | None:
 def summary_message(results: Sequence[RunResult], at: str) -> StreamMessage:
     """Return the counts."""
     found: Data = {"status": overall_status(results).value, **_counts(results)}
-    said = f"{_verdict(results)}{_counts_text(results)}"
+    said = f"{_result(results)}{_counts_text(results)}"
     return stream_message("test_summary", said, at, test_summary=found)
 
 

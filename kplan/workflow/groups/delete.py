@@ -87,20 +87,20 @@ def delete_groups(cluster: Cluster, plan: GroupDeletionPlan) -> GroupOutcomes:
 
     """
     names = [each.name for each in plan.groups]
-    verdicts = cluster.delete_groups(names)
+    results = cluster.delete_groups(names)
     outcomes: dict[str, str] = {}
     for name in names:
-        verdict = verdicts.get(name)
-        is_lost = name not in verdicts or (
-            verdict is not None and handling(verdict) is Handling.IN_DOUBT
+        result = results.get(name)
+        is_lost = name not in results or (
+            result is not None and handling(result) is Handling.IN_DOUBT
         )
         if is_lost and read_group(cluster, name) is None:
-            verdict = None
-        elif name not in verdicts:
+            result = None
+        elif name not in results:
             outcomes[name] = "no answer"
             continue
-        is_done = verdict is None or verdict.error == _GROUP_NOT_FOUND
-        outcomes[name] = "" if is_done or verdict is None else explain_refusal(verdict)
+        is_done = result is None or result.error == _GROUP_NOT_FOUND
+        outcomes[name] = "" if is_done or result is None else explain_refusal(result)
     return outcomes
 
 

@@ -249,40 +249,40 @@ def commit_plan(cluster: Cluster, plan: OffsetPlan) -> Outcomes:
     changes = plan.real_changes
     put = {each.partition: each.after for each in changes if each.after is not None}
     drop = [each.partition for each in changes if each.after is None]
-    verdicts: dict[TopicPartition, ItemResult] = {}
+    results: dict[TopicPartition, ItemResult] = {}
     if put:
-        verdicts |= cluster.commit_offsets(plan.group, put)
+        results |= cluster.commit_offsets(plan.group, put)
     if drop:
-        verdicts |= cluster.delete_offsets(plan.group, drop)
-    return _build_outcomes(cluster, plan.group, changes, verdicts)
+        results |= cluster.delete_offsets(plan.group, drop)
+    return _build_outcomes(cluster, plan.group, changes, results)
 
 
 def _build_outcomes(
     cluster: Cluster,
     group: str,
     changes: Sequence[OffsetChange],
-    verdicts: Mapping[TopicPartition, ItemResult],
+    results: Mapping[TopicPartition, ItemResult],
 ) -> Outcomes:
-    in_doubt = [each for each in changes if _is_in_doubt(each.partition, verdicts)]
+    in_doubt = [each for each in changes if _is_in_doubt(each.partition, results)]
     after: Mapping[TopicPartition, int] = {}
     if in_doubt:
         found = read_group(cluster, group)
         after = found.committed_offsets if found is not None else {}
     outcomes: dict[TopicPartition, str] = {}
     for each in changes:
-        verdict = verdicts.get(each.partition)
+        result = results.get(each.partition)
         if each in in_doubt and after.get(each.partition) == each.after:
             outcomes[each.partition] = ""
-        elif each.partition not in verdicts:
+        elif each.partition not in results:
             outcomes[each.partition] = "no answer"
         else:
-            outcomes[each.partition] = "" if verdict is None else explain_refusal(verdict)
+            outcomes[each.partition] = "" if result is None else explain_refusal(result)
     return outcomes
 
 
-def _is_in_doubt(key: TopicPartition, verdicts: Mapping[TopicPartition, ItemResult]) -> bool:
-    verdict = verdicts.get(key)
-    return key not in verdicts or (verdict is not None and handling(verdict) is Handling.IN_DOUBT)
+def _is_in_doubt(key: TopicPartition, results: Mapping[TopicPartition, ItemResult]) -> bool:
+    result = results.get(key)
+    return key not in results or (result is not None and handling(result) is Handling.IN_DOUBT)
 
 
 def explain_refusal(refused: Refusal) -> str:

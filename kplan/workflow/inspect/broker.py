@@ -116,10 +116,10 @@ def _topics_on_broker(cluster: Cluster, broker: int) -> tuple[str, ...]:
     )
 
 
-def raise_refusal(verdict: ItemResult, broker: int) -> None:
+def raise_refusal(result: ItemResult, broker: int) -> None:
     """Raise a refusal as the error that stops the run. Raises ClusterError."""
-    if verdict is not None:
+    if result is not None:
         raise ClusterError(
-            f"Broker {broker} was not unregistered: {verdict}",
-            "kplan cluster describe lists the running brokers." if verdict.code == 102 else "",  # noqa: PLR2004 - BROKER_ID_NOT_REGISTERED
+            f"Broker {broker} was not unregistered: {result}",
+            "kplan cluster describe lists the running brokers." if result.code == 102 else "",  # noqa: PLR2004 - BROKER_ID_NOT_REGISTERED
         )

@@ -166,6 +166,6 @@ def _format_nodes(nodes: tuple[int, ...]) -> str:
     return ", ".join(map(str, nodes))
 
 
-def _check_result(verdict: ItemResult, failed: str) -> None:
-    if verdict is not None:
-        raise ClusterError(f"{failed}: {verdict}")
+def _check_result(result: ItemResult, failed: str) -> None:
+    if result is not None:
+        raise ClusterError(f"{failed}: {result}")

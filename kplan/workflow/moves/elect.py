@@ -45,10 +45,10 @@ def elect_leaders(
     """
     if any(number < 0 or not name for name, number in partitions):
         raise UsageError("A partition has a topic and a number from 0.")
-    verdicts = cluster.elect_leaders(partitions, election) if partitions else {}
-    topics = _wait_for_leaders(cluster, partitions, verdicts)
+    results = cluster.elect_leaders(partitions, election) if partitions else {}
+    topics = _wait_for_leaders(cluster, partitions, results)
     rows: list[tuple[Cell, ...]] = [
-        (*key, *_leader_and_preferred(key, topics.get(key[0])), _election_outcome(key, verdicts))
+        (*key, *_leader_and_preferred(key, topics.get(key[0])), _election_outcome(key, results))
         for key in sorted(partitions)
     ]
     led = sum(1 for row in rows if row[2] is not None and row[2] == row[3])
@@ -56,9 +56,7 @@ def elect_leaders(
     notes += [] if rows else ["No partition needs an election."]
     columns: tuple[str, ...] = ("topic", "partition", "leader", "preferred", "outcome")
     if election is ElectionType.UNCLEAN:
-        ends = read_end_offsets(
-            cluster, [key for key, verdict in verdicts.items() if verdict is None]
-        )
+        ends = read_end_offsets(cluster, [key for key, result in results.items() if result is None])
         notes += describe_losses(cluster, ends)
         rows = [(*row, ends.get(key)) for row, key in zip(rows, sorted(partitions), strict=True)]
         columns = (*columns, "end_offset")
@@ -74,11 +72,11 @@ def elect_leaders(
 def _wait_for_leaders(
     cluster: Cluster,
     partitions: Collection[TopicPartition],
-    verdicts: Mapping[TopicPartition, ItemResult],
+    results: Mapping[TopicPartition, ItemResult],
 ) -> Mapping[str, TopicDescription | Refusal]:
     """Describe the topics once brokers know the leaders that were elected, or the time is up."""
     names = sorted({name for name, _ in partitions})
-    elected = [key for key in partitions if key in verdicts and verdicts[key] is None]
+    elected = [key for key in partitions if key in results and results[key] is None]
     topics = cluster.topics(names) if names else {}
     until = time.monotonic() + _VISIBLE_S
     while time.monotonic() < until and any(
@@ -98,10 +96,10 @@ def _leader_and_preferred(
     return leader if leader >= 0 else None, topic.assignment[key[1]][0]
 
 
-def _election_outcome(key: TopicPartition, verdicts: Mapping[TopicPartition, ItemResult]) -> str:
-    if key not in verdicts:
+def _election_outcome(key: TopicPartition, results: Mapping[TopicPartition, ItemResult]) -> str:
+    if key not in results:
         return "no answer"
-    verdict = verdicts[key]
-    if verdict is None:
+    result = results[key]
+    if result is None:
         return "elected"
-    return "not needed" if handling(verdict) is Handling.CONVERGED else str(verdict)
+    return "not needed" if handling(result) is Handling.CONVERGED else str(result)

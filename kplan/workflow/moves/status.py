@@ -176,7 +176,7 @@ def cancel_moves(
     moving = cluster.reassignments(partitions)
     topics = {name for name, _ in [*moving, *(partitions or ())]}
     throttled = _throttled_brokers(cluster, topics)  # a run that moves them removes the marks too
-    verdicts = cluster.reassign(dict.fromkeys(moving)) if moving else {}
+    results = cluster.reassign(dict.fromkeys(moving)) if moving else {}
     free: set[int] = set()
     if not (moving or partitions) and (free := brokers_with_own_rates(cluster)):
         topics = set(cluster.topics())  # of a run that was killed, whose moves have ended
@@ -191,7 +191,7 @@ def cancel_moves(
             name,
             number,
             _format_ids(each.origin),
-            "moving again" if key in again else _cancel_outcome(verdicts.get(key)),
+            "moving again" if key in again else _cancel_outcome(results.get(key)),
         )
         for key, each in sorted(moving.items())
         for name, number in (key,)
@@ -210,9 +210,9 @@ def cancel_moves(
     return Figures("Cancelled", (table,), notes=tuple(notes), findings=failed)
 
 
-def _cancel_outcome(verdict: ItemResult) -> str:
-    is_gone = verdict is None or handling(verdict) is Handling.CONVERGED
-    return "cancelled" if is_gone else str(verdict)
+def _cancel_outcome(result: ItemResult) -> str:
+    is_gone = result is None or handling(result) is Handling.CONVERGED
+    return "cancelled" if is_gone else str(result)
 
 
 def read_live_assignment(

@@ -231,7 +231,7 @@ def _ordered_changes(plan: Plan) -> list[Change]:
 
 
 def _add_violations(plan: Plan) -> Plan:
-    """Add verdicts to the changes, and remove the refused ones from the batches."""
+    """Add violations to the changes, and remove the refused ones from the batches."""
     if not plan.violations:
         return plan
     refused = plan.refused_keys

@@ -43,7 +43,7 @@ def fleet_page(figures: Figures, kinds: Sequence[SectionKind] = SECTIONS) -> Fle
     return FleetPage(
         figures.title,
         ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.lineage.items()),
-        tuple(_verdict(found)),
+        tuple(_summary(found)),
         figures.all_notes,
         tuple(_next_steps(kinds, found)),
         tuple(sections),
@@ -99,7 +99,7 @@ def _next_steps(kinds: Sequence[SectionKind], found: TablesByName) -> Iterator[N
     yield from steps
 
 
-def _verdict(found: TablesByName) -> Iterator[Line]:
+def _summary(found: TablesByName) -> Iterator[Line]:
     clusters = found.get("inventory", EMPTY_ROWS)
     undeclared = len(found.get("undeclared", EMPTY_ROWS).table.rows)
     where = count_text(undeclared, "cluster")

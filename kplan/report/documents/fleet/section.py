@@ -99,11 +99,11 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class FleetPage:
-    """The page: verdict and counts, what could not be read, next steps, and the sections."""
+    """The page: summary and counts, what could not be read, next steps, and the sections."""
 
     title: str
     lineage: str
-    verdict: tuple[Line, ...]
+    summary: tuple[Line, ...]
     notes: tuple[str, ...] = ()
     steps: tuple[NextStep, ...] = ()
     sections: tuple[PageSection, ...] = ()
