@@ -177,7 +177,7 @@ def send_batch(
 ) -> None:
     """Send the batch until each of its items has an outcome for this step.
 
-    Items that ask for patience are sent again together; a request that is too large, or spoilt by
+    Items that are to be sent again are sent together; a request that is too large, or spoilt by
     one of its items, is halved until the guilty item is alone (traps 3 and 4). So is one that
     is refused whole for what may be its size; an item that is refused alone for the same reason
     proves that it was not, and speaks for all of them.

@@ -112,10 +112,10 @@ def build_ports(
     """
     environ = session.environ
     holder = current_holder(verb, ci=ci_run_url(environ), commit=ci_commit(environ))
-    turn = Lock()  # several clusters are connected at the same time
+    print_lock = Lock()  # several clusters are connected at the same time
 
     def connect(found: Configuration, key: str) -> Cluster:
-        return _connect(session, progress, found, key, (turn, within_s))
+        return _connect(session, progress, found, key, (print_lock, within_s))
 
     return Ports(
         connect=connect,
@@ -176,13 +176,13 @@ def _connect(
     progress: Progress,
     configuration: Configuration,
     key: str,
-    patience: tuple[Lock, float],
+    limits: tuple[Lock, float],
 ) -> Cluster:
     """Open the cluster that a provider block names, or the environment where there is none."""
-    turn, within_s = patience
+    print_lock, within_s = limits
 
     def report(found: tuple[Diagnostic, ...]) -> None:
-        with turn, progress.pause():
+        with print_lock, progress.pause():
             show_diagnostics(found, session.terminal, sources=configuration.sources)
 
     controllers = _controllers_option(session.args, configuration)

@@ -218,7 +218,7 @@ class Records(Protocol):
         """
         ...
 
-    def without_patience(self) -> AbstractContextManager[None]:
+    def without_retries(self) -> AbstractContextManager[None]:
         """Wait in the block for no outage that calls outside of it wait out."""
         ...
 

@@ -101,7 +101,7 @@ class KafkaRecords:
             self.close()
             raise
 
-    def without_patience(self) -> AbstractContextManager[None]:
+    def without_retries(self) -> AbstractContextManager[None]:
         """Change nothing: every call has the time of the connection."""
         return nullcontext()
 

@@ -41,7 +41,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 def open_store(place: StateBucket, *, is_brief: bool = False) -> "Store":
     """Return a client of the bucket; `_environment_allows_http` has what it raises.
 
-    It sends a request again a few times within seconds; `Patience` waits longer. A brief one does
+    It sends a request again a few times within seconds; `Retrier` waits longer. A brief one does
     not wait long for an answer either.
     """
     from obstore.store import AzureStore, GCSStore, S3Store

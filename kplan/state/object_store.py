@@ -35,7 +35,7 @@ from kplan.state.object_failure import (
     is_refused,
     lacks_bucket,
 )
-from kplan.state.object_patience import Patience, interruptible
+from kplan.state.object_retry import Retrier, interruptible
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -50,7 +50,7 @@ _ORPHAN_AGE = timedelta(days=1)
 _MAX_ORPHANS = 50
 _NO_ANSWER = "no answer came"
 
-_PATIENCE_S = 60.0
+_RETRY_LIMIT_S = 60.0
 """For how long an outage is waited out of a store that has answered this run before."""
 
 
@@ -88,7 +88,7 @@ class ObjectRecords:
             )
         self._place = place
         self._clients: dict[bool, Store] = {}
-        self._patience = Patience(lambda: _PATIENCE_S)
+        self._retrier = Retrier(lambda: _RETRY_LIMIT_S)
         self._claimed: tuple[_Index, _Version] | None = None
         self._objects: dict[str, bytes] = {}
 
@@ -109,7 +109,7 @@ class ObjectRecords:
         folder, _, name = self._place.key.rpartition("/")
         start = f"{folder}/{name}" if folder else name
         with self._told_errors():
-            found = self._patience.call(
+            found = self._retrier.call(
                 lambda: obstore.list_with_delimiter(self._store(), folder or None)["objects"]
             )
         paths = [str(each["path"]) for each in found]
@@ -200,14 +200,14 @@ class ObjectRecords:
         """Forget the claim; the next write needs another one."""
         self._claimed = None
 
-    def without_patience(self) -> AbstractContextManager[None]:
+    def without_retries(self) -> AbstractContextManager[None]:
         """Wait for no outage in the block."""
-        return self._patience.suspend()
+        return self._retrier.suspend()
 
     def _read_index(self) -> tuple[_Index, _Version] | None:
         with self._told_errors():
             try:
-                meta, data = self._patience.call(lambda: self._get(self._place.key))
+                meta, data = self._retrier.call(lambda: self._get(self._place.key))
             except FileNotFoundError as failure:
                 if lacks_bucket(failure):
                     raise
@@ -238,7 +238,7 @@ class ObjectRecords:
         data = _encode_index(index)
         with self._told_errors():
             try:
-                result = self._patience.call(
+                result = self._retrier.call(
                     lambda: obstore.put(self._store(), self._place.key, data, mode=mode),
                     is_write=True,
                 )
@@ -259,7 +259,7 @@ class ObjectRecords:
         self._objects = {name: each for name, each in self._objects.items() if name in names}
         for name in names - set(self._objects):
             with self._told_errors(passes_missing=True):
-                self._objects[name] = self._patience.call(partial(self._get, name))[1]
+                self._objects[name] = self._retrier.call(partial(self._get, name))[1]
         return {**index.short, **{name: self._objects[each] for name, each in index.long.items()}}
 
     def _put_object(self, value: bytes) -> str:
@@ -268,7 +268,7 @@ class ObjectRecords:
 
         name = f"{self._place.key}.records/{uuid.uuid4().hex}"
         with self._told_errors():
-            self._patience.call(lambda: obstore.put(self._store(), name, value), is_write=True)
+            self._retrier.call(lambda: obstore.put(self._store(), name, value), is_write=True)
         self._objects[name] = value
         return name
 
@@ -298,7 +298,7 @@ class ObjectRecords:
         self._remove_objects(set([each for each in old if each not in named][:_MAX_ORPHANS]))
 
     def _store(self) -> "Store":
-        is_brief = self._patience.is_brief
+        is_brief = self._retrier.is_brief
         if is_brief not in self._clients:
             self._clients[is_brief] = open_store(self._place, is_brief=is_brief)
         return self._clients[is_brief]
@@ -335,7 +335,7 @@ class ObjectRecords:
                 "Use https://, or set allow_http = true in the state block.",
             )
         return ObjectStoreUnreachableError(
-            f"{self.location} does not answer: {failure_reason(failure, *self._patience.waited)}.",
+            f"{self.location} does not answer: {failure_reason(failure, *self._retrier.waited)}.",
             "Check region and endpoint in the state block, and the network.",
         )
 

@@ -86,7 +86,7 @@ class RecordTransaction:
 
     def update_now(self, step: RecordUpdate) -> None:
         """Take a step that is repeated soon, without waiting for a store that is away."""
-        with self._mutex, self._records.without_patience():
+        with self._mutex, self._records.without_retries():
             self._update(step)
 
     def _update(self, step: RecordUpdate) -> None:

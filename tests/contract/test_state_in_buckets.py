@@ -123,7 +123,7 @@ def test_a_server_that_answers_no_write_is_told(
     with cutting_proxy(f"http://{address.netloc}") as proxy:
         monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials(proxy.address))
         proxy.drops_puts = True
-        monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 2.0)
+        monkeypatch.setattr("kplan.state.object_store._RETRY_LIMIT_S", 2.0)
         records = ObjectRecords(replace(bucket, endpoint=f"{proxy.address}{address.path}"))
         with pytest.raises(ObjectStoreUnreachableError, match="does not answer"):
             records.claim()
@@ -180,7 +180,7 @@ def test_a_store_that_has_answered_is_given_time_to_come_back(
 
 def test_an_outage_is_waited_out_once(bucket: StateBucket, monkeypatch: pytest.MonkeyPatch) -> None:
     """What follows a failure, such as the release of the lock, does not wait as long again."""
-    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 3.0)
+    monkeypatch.setattr("kplan.state.object_store._RETRY_LIMIT_S", 3.0)
     address = urlsplit(bucket.endpoint)
     with cutting_proxy(f"http://{address.netloc}") as proxy:
         monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", gcs_credentials(proxy.address))

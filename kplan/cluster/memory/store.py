@@ -372,7 +372,7 @@ class MemoryRecords:
             self._writer = 0
             raise UncertainWriteError("no answer came")
 
-    def without_patience(self) -> AbstractContextManager[None]:
+    def without_retries(self) -> AbstractContextManager[None]:
         """Change nothing: memory is never away."""
         return nullcontext()
 

@@ -58,7 +58,7 @@ def test_a_signal_is_heard_while_an_outage_is_waited_out(
     server: ObjectServer, monkeypatch: pytest.MonkeyPatch, *, is_hanging: bool
 ) -> None:
     """A cancelled job gets SIGTERM, and SIGKILL soon after it."""
-    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 20.0)
+    monkeypatch.setattr("kplan.state.object_store._RETRY_LIMIT_S", 20.0)
     mine = RecordTransaction(records_of(server))
     mine.update(lambda _: {"begun": b"1"})
     if is_hanging:
@@ -127,7 +127,7 @@ def test_one_outage_is_waited_for_once_by_reads_and_writes(
     server: ObjectServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A write without an answer is looked up, which waited as long again."""
-    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 3.0)
+    monkeypatch.setattr("kplan.state.object_store._RETRY_LIMIT_S", 3.0)
     mine = RecordTransaction(records_of(server))
     mine.update(lambda _: {"begun": b"1"})
     server.is_away = True
@@ -140,7 +140,7 @@ def test_one_outage_is_waited_for_once_by_reads_and_writes(
 def test_an_answer_to_a_write_ends_an_outage_and_one_to_a_read_does_not(
     server: ObjectServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 2.0)
+    monkeypatch.setattr("kplan.state.object_store._RETRY_LIMIT_S", 2.0)
     records = records_of(server)
     records.claim()
     server.is_away = True
@@ -156,13 +156,13 @@ def test_an_answer_to_a_write_ends_an_outage_and_one_to_a_read_does_not(
     began = time.monotonic()
     with pytest.raises(ObjectStoreUnreachableError):
         records.read()
-    assert 1.5 < time.monotonic() - began < 4, "there is patience for a new outage"
+    assert 1.5 < time.monotonic() - began < 4, "a new outage is waited out"
 
 
-def test_a_store_that_answers_reads_and_no_writes_is_given_up_after_one_patience(
+def test_a_store_that_answers_reads_and_no_writes_is_given_up_after_one_limit(
     server: ObjectServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 2.0)
+    monkeypatch.setattr("kplan.state.object_store._RETRY_LIMIT_S", 2.0)
     mine = RecordTransaction(records_of(server))
     mine.update(lambda _: {"begun": b"1"})
     server.drops_puts = True
@@ -172,11 +172,11 @@ def test_a_store_that_answers_reads_and_no_writes_is_given_up_after_one_patience
     assert time.monotonic() - began < 6
 
 
-def test_a_heartbeat_does_not_wait_and_leaves_the_patience_to_others(
+def test_a_heartbeat_does_not_wait_and_leaves_the_limit_to_others(
     server: ObjectServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has the mutex, and the end of a run waits for it."""
-    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 6.0)
+    monkeypatch.setattr("kplan.state.object_store._RETRY_LIMIT_S", 6.0)
     monkeypatch.setattr(record_lock, "HEARTBEAT_S", 0.1)
     store = RecordStore(records_of(server))
     lock = store.hold_lock(current_holder("apply"), 0, lambda _: None)
@@ -186,18 +186,18 @@ def test_a_heartbeat_does_not_wait_and_leaves_the_patience_to_others(
     before = server.requests
     while server.requests < before + 12:  # more than one beat
         time.sleep(0.05)
-    monkeypatch.setattr("kplan.state.object_store._PATIENCE_S", 0.0)
+    monkeypatch.setattr("kplan.state.object_store._RETRY_LIMIT_S", 0.0)
     began = time.monotonic()
     lock.__exit__(None, None, None)
     assert time.monotonic() - began < 3
 
 
-def test_failed_heartbeats_use_up_no_patience(server: ObjectServer) -> None:
+def test_failed_heartbeats_use_up_none_of_the_limit(server: ObjectServer) -> None:
     records = records_of(server)
     mine = RecordTransaction(records)
     mine.update(lambda _: {"begun": b"1"})
     server.is_away = True
     with pytest.raises(ObjectStoreUnreachableError):
         mine.update_now(lambda _: {"a": b"1"})
-    assert records._patience.waited == (0, 0.0)
-    assert not records._patience.is_brief
+    assert records._retrier.waited == (0, 0.0)
+    assert not records._retrier.is_brief

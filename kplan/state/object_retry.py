@@ -16,7 +16,7 @@ _LONGEST_PAUSE_S = 1.5
 ResultT = TypeVar("ResultT")
 
 
-class Patience:
+class Retrier:
     """Sends requests again while a store that has answered before is away.
 
     One that never did is not waited for: its address is probably wrong. Nor is one whose outage
@@ -24,8 +24,8 @@ class Patience:
     one for reads and writes, and over with any answer; where writes had none, with one to a write.
     """
 
-    def __init__(self, patience_s: Callable[[], float]) -> None:
-        self._patience_s = patience_s
+    def __init__(self, limit_s: Callable[[], float]) -> None:
+        self._limit_s = limit_s
         self._has_answered = False
         self._failing_since: float | None = None
         self._is_write_failing = False
@@ -83,7 +83,7 @@ class Patience:
 
     def _left_s(self) -> float:
         since = self._failing_since
-        return self._patience_s() - (0 if since is None else time.monotonic() - since)
+        return self._limit_s() - (0 if since is None else time.monotonic() - since)
 
     def _note_answer(self, *, is_write: bool) -> None:
         self._has_answered = True
