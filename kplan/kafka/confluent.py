@@ -120,12 +120,12 @@ def _assignment_refusal(assignment: Assignment) -> Refusal | None:
         return _broker_like_refusal(
             39, "The manual partition assignment includes an empty replica list."
         )
-    stranger = next((id_ for id_ in _broker_ids(assignment) if not 0 <= id_ <= INT32_MAX), None)
-    if stranger is None:
+    unknown_id = next((id_ for id_ in _broker_ids(assignment) if not 0 <= id_ <= INT32_MAX), None)
+    if unknown_id is None:
         return None
     return _broker_like_refusal(
         39,
-        f"The manual partition assignment includes broker {stranger}, "
+        f"The manual partition assignment includes broker {unknown_id}, "
         "but no such broker is registered.",
     )
 

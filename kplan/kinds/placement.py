@@ -211,14 +211,16 @@ class _Layout:
         """Choose the rack of a new partition: the one with the fewest, of those with the room."""
         size = Counter(self._rack(each) for each in self.ring)
         held = Counter(self._rack(row[0]) for row in self.rows if row)
-        roomy = [each for each in size if size[each] >= self.request.factor]
-        if not roomy:
+        candidates = [each for each in size if size[each] >= self.request.factor]
+        if not candidates:
             raise self._placement_error()
         order = [self._rack(each) for each in self.ring]
         led: Counter[str] = Counter()
         for broker in self.ring:
             led[self._rack(broker)] += self.others.leaders[broker]
-        return min(roomy, key=lambda each: (held[each], led[each] / size[each], order.index(each)))
+        return min(
+            candidates, key=lambda each: (held[each], led[each] / size[each], order.index(each))
+        )
 
     def _keep_one_rack(self, row: list[int]) -> None:
         """Drop replicas that are in another rack than most of their partition do."""
@@ -226,9 +228,9 @@ class _Layout:
             return
         size = Counter(self._rack(each) for each in self.ring)
         held = Counter(self._rack(each) for each in row)
-        roomy = [rack for rack in held if size[rack] >= self.request.factor]
-        home = max(roomy, key=lambda each: held[each], default=None)
-        for each in [each for each in row if self._rack(each) != home]:
+        candidates = [rack for rack in held if size[rack] >= self.request.factor]
+        target_rack = max(candidates, key=lambda each: held[each], default=None)
+        for each in [each for each in row if self._rack(each) != target_rack]:
             row.remove(each)
             self._count(each, -1)
 

@@ -104,12 +104,12 @@ def held_replicas(topic: Topic, number: int) -> Replicas:
 def _kept_replicas(before: Topic, number: int, target: Replicas) -> Replicas:
     """Return the replicas that a move may keep: copies in progress are lost if it is cancelled."""
     held = held_replicas(before, number)
-    goes = before.replica_assignment or ()
-    if before.origin is None or number >= len(goes):
+    assignment = before.replica_assignment or ()
+    if before.origin is None or number >= len(assignment):
         return held
-    adding = tuple(each for each in goes[number] if each not in held)
-    removing = tuple(each for each in held if each not in goes[number])
-    moving = Reassignment((*goes[number], *removing), adding, removing)
+    adding = tuple(each for each in assignment[number] if each not in held)
+    removing = tuple(each for each in held if each not in assignment[number])
+    moving = Reassignment((*assignment[number], *removing), adding, removing)
     return moving.replicas if moving.can_turn_to(target) else held
 
 
@@ -145,12 +145,12 @@ def place_topics(
     """Compute undeclared replica assignments, and report where that is impossible."""
     found = dict(declared)
     unfit: list[PlacementProblem] = []
-    burden = _broker_load(declared, reading)
+    load = _broker_load(declared, reading)
     for name, each in sorted(declared.items()):
         if not isinstance(each.value, Topic):
             continue
         try:
-            value = _place_topic(each, reading, brokers, burden)
+            value = _place_topic(each, reading, brokers, load)
             found[name] = each if value is each.value else replace(each, value=value)
         except PlacementError as fault:
             path = "placement" if each.value.placement else "replication_factor"
@@ -166,11 +166,11 @@ _TOO_FEW_BROKERS = (
 
 def _broker_load(declared: Mapping[Identity, Resource], reading: KindSnapshot) -> BrokerLoad:
     """Count the replicas of brokers for placed topics: as declared, or as live."""
-    burden = BrokerLoad()
+    load = BrokerLoad()
     for name, each in declared.items():
         if isinstance(each.value, Topic) and (each.value.strategy or each.value.replica_assignment):
-            burden.add(each.value.replica_assignment or _current_assignment(name, reading))
-    return burden
+            load.add(each.value.replica_assignment or _current_assignment(name, reading))
+    return load
 
 
 def _current_assignment(name: Identity, reading: KindSnapshot) -> Assignment:
@@ -180,22 +180,22 @@ def _current_assignment(name: Identity, reading: KindSnapshot) -> Assignment:
 
 
 def _place_topic(
-    resource: Resource, reading: KindSnapshot, brokers: Sequence[Broker], burden: BrokerLoad
+    resource: Resource, reading: KindSnapshot, brokers: Sequence[Broker], load: BrokerLoad
 ) -> Topic:
     topic: Topic = resource.value  # type: ignore[assignment] # the caller has looked
     declared = _without_ignored(topic, resource.lifecycle.ignore_changes)
     held = reading.objects.get(resource.identity)
     live: Topic | None = held.value if held else None  # type: ignore[assignment] # as above
-    wish = None if topic.replica_assignment is not None else _placement_request(declared, live)
-    if wish is None or resource.identity in reading.hidden:
+    request = None if topic.replica_assignment is not None else _placement_request(declared, live)
+    if request is None or resource.identity in reading.hidden:
         return topic
     current = _current_assignment(resource.identity, reading)
     if topic.strategy:
-        burden.remove(current)
-    goes = place_replicas(wish, brokers, current, burden)
+        load.remove(current)
+    assignment = place_replicas(request, brokers, current, load)
     if topic.strategy:
-        burden.add(goes)
-    return replace(topic, replica_assignment=goes, is_generated=True)
+        load.add(assignment)
+    return replace(topic, replica_assignment=assignment, is_generated=True)
 
 
 def _placement_request(declared: Topic, live: Topic | None) -> PlacementRequest | None:
@@ -249,16 +249,16 @@ def _with_reassignment(topic: object, rows: Mapping[int, Reassignment]) -> Topic
     held: Topic = topic  # type: ignore[assignment] # a Reading of topics holds them
     stands = enumerate(held.replica_assignment or ())
     origin: list[Replicas] = []
-    goes: list[Replicas] = []
+    assignment: list[Replicas] = []
     for number, replicas in stands:
         moving = rows.get(number, Reassignment(replicas))
         origin.append(moving.origin)
-        goes.append(moving.target)
+        assignment.append(moving.target)
     return replace(
         held,
         replica_assignment=tuple(origin),
         replication_factor=len(origin[0]) if origin else held.replication_factor,
-        moving_to=tuple(goes),
+        moving_to=tuple(assignment),
     )
 
 

@@ -147,11 +147,11 @@ class _Comparison:
         self, principal: str, region: Region, found: Sequence[tuple[Coverage | None, RegionCounter]]
     ) -> None:
         """Compare one principal in one region, for each class of names by how they are covered."""
-        counted = [(covered, census, census.count(region)) for covered, census in found]
+        counted = [(covered, counter, counter.count(region)) for covered, counter in found]
         live = [each for each in counted if each[2]]
         if live:
-            for covered, census, count in live:
-                self._add_shift(principal, region, covered, count, tuple(census.examples(region)))
+            for covered, counter, count in live:
+                self._add_shift(principal, region, covered, count, tuple(counter.examples(region)))
         else:
             covered = (
                 _region_coverage(self.stages, self.resource_type, region)

@@ -257,9 +257,9 @@ def holdings(
             for each in mine
             if each.resource_type == sort
         )
-        census = RegionCounter(SortedNames(names.get(sort, ())), patterns)
+        counter = RegionCounter(SortedNames(names.get(sort, ())), patterns)
         for region in patterns.regions("*", is_prefix=False):
-            existing = census.count(region) if sort in names else None
+            existing = counter.count(region) if sort in names else None
             for host, operations in _operations_by_host(acls, principal, sort, region).items():
                 found.append(PrincipalPermission(sort, region.pattern, host, operations, existing))
     return tuple(found)

@@ -41,46 +41,46 @@ class AclInventory:
     principal: str = ""
 
 
-def lint_acls(estate: AclInventory) -> tuple[Diagnostic, ...]:
+def lint_acls(inventory: AclInventory) -> tuple[Diagnostic, ...]:
     """Find everything."""
     found: list[Diagnostic] = []
-    index = AclIndex(estate.acls)
-    for each in sorted(estate.acls):
-        found += _lint_acl(estate, each)
-        found += _lint_overlap(estate, index, each)
-    if estate.topics is not None:
-        found += _acls_without_topic(estate, estate.topics)
-        found += _topics_without_access(estate, estate.topics)
+    index = AclIndex(inventory.acls)
+    for each in sorted(inventory.acls):
+        found += _lint_acl(inventory, each)
+        found += _lint_overlap(inventory, index, each)
+    if inventory.topics is not None:
+        found += _acls_without_topic(inventory, inventory.topics)
+        found += _topics_without_access(inventory, inventory.topics)
     return sort_diagnostics(found)
 
 
-def _lint_acl(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
+def _lint_acl(inventory: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
     """Find problems of an ACL by itself."""
-    if acl not in estate.declarations:  # declared ACLs are reported when they are checked
+    if acl not in inventory.declarations:  # declared ACLs are reported when they are checked
         for problem in AclKind().check(acl_from_binding(acl)):
-            yield _warning(estate, acl, "KP401", problem.detail, problem.hint)
+            yield _warning(inventory, acl, "KP401", problem.detail, problem.hint)
     if acl.resource_name.endswith("*") and acl.resource_name != "*":
         is_prefix, begin = acl.pattern_type == "PREFIXED", acl.resource_name.rstrip("*")
         what = "a prefix that ends in a star" if is_prefix else "a literal name with a star"
         pattern = "" if is_prefix else ' and resource_pattern_type_filter = "Prefixed"'
         yield _warning(
-            estate,
+            inventory,
             acl,
             "KP408",
             f'"{acl.resource_name}" is {what}: it matches only names that have the star, too.',
             f'For all names that begin so: resource_name = "{begin}"{pattern}.',
         )
-    yield from _lint_principal(estate, acl)
+    yield from _lint_principal(inventory, acl)
 
 
-def _lint_principal(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
+def _lint_principal(inventory: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
     """Compare with the principals that logins get: all distinguished names, or none."""
-    if not estate.principal.startswith("User:") or not acl.principal.startswith("User:"):
+    if not inventory.principal.startswith("User:") or not acl.principal.startswith("User:"):
         return
-    if acl.principal == WILDCARD_PRINCIPAL or estate.principal == "User:ANONYMOUS":
+    if acl.principal == WILDCARD_PRINCIPAL or inventory.principal == "User:ANONYMOUS":
         return
     ours, theirs = (
-        bool(_DISTINGUISHED.fullmatch(each)) for each in (estate.principal, acl.principal)
+        bool(_DISTINGUISHED.fullmatch(each)) for each in (inventory.principal, acl.principal)
     )
     if theirs and not ours:
         detail = "a distinguished name, and the one kplan has from this cluster is a plain name"
@@ -89,15 +89,17 @@ def _lint_principal(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnosti
     else:
         return
     yield _warning(
-        estate,
+        inventory,
         acl,
         "KP409",
-        f"{acl.principal} is {detail} ({estate.principal}).",
+        f"{acl.principal} is {detail} ({inventory.principal}).",
         "Compare with ssl.principal.mapping.rules of the listener this user comes by.",
     )
 
 
-def _lint_overlap(estate: AclInventory, index: AclIndex, acl: AclBinding) -> Iterator[Diagnostic]:
+def _lint_overlap(
+    inventory: AclInventory, index: AclIndex, acl: AclBinding
+) -> Iterator[Diagnostic]:
     """Find ACLs that make another one needless, or void."""
     wider = [each for each in _overlapping_acls(index, acl) if each != acl]
     denies = [
@@ -108,7 +110,7 @@ def _lint_overlap(estate: AclInventory, index: AclIndex, acl: AclBinding) -> Ite
     if acl.permission == "ALLOW":
         for each in denies[:1]:
             yield _warning(
-                estate,
+                inventory,
                 acl,
                 "KP404",
                 f"{describe_binding(acl)} is void under {describe_binding(each)}: "
@@ -126,7 +128,7 @@ def _lint_overlap(estate: AclInventory, index: AclIndex, acl: AclBinding) -> Ite
         if is_twin and each < acl:
             continue  # told once for the two
         yield _warning(
-            estate,
+            inventory,
             acl,
             "KP402" if is_twin else "KP403",
             f"{describe_binding(acl)} adds nothing to {describe_binding(each)}.",
@@ -157,9 +159,9 @@ def _overlapping_acls(index: AclIndex, acl: AclBinding) -> Iterator[AclBinding]:
                     yield each
 
 
-def _acls_without_topic(estate: AclInventory, topics: frozenset[str]) -> Iterator[Diagnostic]:
+def _acls_without_topic(inventory: AclInventory, topics: frozenset[str]) -> Iterator[Diagnostic]:
     names = SortedNames(topics)
-    for acl in sorted(estate.acls):
+    for acl in sorted(inventory.acls):
         if acl.resource_type != "TOPIC" or acl.resource_name == "*":
             continue
         if acl.pattern_type == "PREFIXED":
@@ -171,7 +173,7 @@ def _acls_without_topic(estate: AclInventory, topics: frozenset[str]) -> Iterato
         # Topics of kplan itself, such as that of the state, are never in a snapshot.
         if not has_topic and not is_own(acl.resource_name):
             yield _warning(
-                estate,
+                inventory,
                 acl,
                 "KP405",
                 f"{describe_binding(acl)}: this topic does not exist"
@@ -186,20 +188,20 @@ def _closest_topic(name: str, names: SortedNames) -> str:
     return f"; there is {near[0]}" if near else ""
 
 
-def _topics_without_access(estate: AclInventory, topics: frozenset[str]) -> Iterator[Diagnostic]:
+def _topics_without_access(inventory: AclInventory, topics: frozenset[str]) -> Iterator[Diagnostic]:
     """Find topics that no principal may read or write although ACLs exist on them or on others."""
-    index = AclIndex(estate.acls)
-    has_acls = any(each.resource_type == "TOPIC" for each in estate.acls)
+    index = AclIndex(inventory.acls)
+    has_acls = any(each.resource_type == "TOPIC" for each in inventory.acls)
     for topic in sorted(topics):
         if is_internal_topic(topic):
             continue  # only brokers read and write it
         held = [each for side in index.acls_on_name("TOPIC", topic) for each in side.values()]
         bindings = [each for group in held for each in group if each.permission == "ALLOW"]
-        if not bindings and not (has_acls and topic in estate.topic_declarations):
+        if not bindings and not (has_acls and topic in inventory.topic_declarations):
             continue
         for code, operation in (("KP406", "READ"), ("KP407", "WRITE")):
             if not any(each.operation in {"ALL", operation} for each in bindings):
-                place = estate.topic_declarations.get(topic)
+                place = inventory.topic_declarations.get(topic)
                 yield Diagnostic(
                     code,
                     Severity.WARNING,
@@ -212,15 +214,15 @@ def _topics_without_access(estate: AclInventory, topics: frozenset[str]) -> Iter
 
 
 def _warning(
-    estate: AclInventory,
+    inventory: AclInventory,
     acl: AclBinding,
     code: str,
     detail: str,
     hint: str,
     other: AclBinding | None = None,
 ) -> Diagnostic:
-    place = estate.declarations.get(acl)
-    beside = estate.declarations.get(other) if other else None
+    place = inventory.declarations.get(acl)
+    beside = inventory.declarations.get(other) if other else None
     found = (
         detail
         if place

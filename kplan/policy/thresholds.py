@@ -24,12 +24,12 @@ def check_thresholds(
             f"{len(dangerous)} changes are dangerous, and at most {max_dangerous} may be: {names}.",
             "Review them; a higher -max-dangerous allows the plan.",
         )
-    standing = [each for each in plan.changes if each.action is not Action.CREATE]
-    touched = [each for each in standing if each.touches_cluster]
-    if max_change_pct is not None and len(touched) * 100 > max_change_pct * len(standing):
+    existing = [each for each in plan.changes if each.action is not Action.CREATE]
+    touched = [each for each in existing if each.touches_cluster]
+    if max_change_pct is not None and len(touched) * 100 > max_change_pct * len(existing):
         yield _refusal(
             "KP452",
-            f"{len(touched)} of {len(standing)} objects would be changed, replaced or deleted; at "
+            f"{len(touched)} of {len(existing)} objects would be changed, replaced or deleted; at "
             f"most {max_change_pct} % may be.",
             "Look whether this is meant; a higher -max-change-pct lets the plan through.",
         )

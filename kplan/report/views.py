@@ -195,17 +195,17 @@ def replacement_text(
 
 
 def verification_text(
-    state: State, standings: Mapping[Address, ObjectStatus], look: TextStyle, *, has_journal: bool
+    state: State, statuses: Mapping[Address, ObjectStatus], look: TextStyle, *, has_journal: bool
 ) -> str:
     """Show which owned objects are not as last applied; `has_journal`: one apply did not end."""
-    return render_text(verification_document(state, standings, has_journal=has_journal), look)
+    return render_text(verification_document(state, statuses, has_journal=has_journal), look)
 
 
 def verification_json(
-    state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
+    state: State, statuses: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> str:
     """Write how every owned object is as one JSON document."""
-    return json_text(verification_data(state, standings, has_journal=has_journal))
+    return json_text(verification_data(state, statuses, has_journal=has_journal))
 
 
 def adoption_text(

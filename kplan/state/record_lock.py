@@ -165,8 +165,8 @@ class _LockConflictError(StateLockedError):
 class RecordLock:
     """The lock of one run."""
 
-    def __init__(self, desk: RecordTransaction) -> None:
-        self._transaction = desk
+    def __init__(self, transaction: RecordTransaction) -> None:
+        self._transaction = transaction
         self._holder: LockHolder | None = None
         self._is_written = False
 

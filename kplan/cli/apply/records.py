@@ -113,7 +113,7 @@ def delete(
         policy=options.policy, override=options.override, allow_python=options.allow_python
     )
     policies = wiring.build_plan_options(planning, is_destroy=False).policies
-    wish = RecordDeletionOptions(
+    deletion_options = RecordDeletionOptions(
         RecordDeletionRequest(targets, options.provider, policies),
         inputs,
         states,
@@ -121,7 +121,7 @@ def delete(
         auto_approve=what.auto_approve,
         dry_run=what.dry_run,
     )
-    return run_record_deletion(session, wish)
+    return run_record_deletion(session, deletion_options)
 
 
 QUESTION = """

@@ -145,8 +145,8 @@ def unregister(
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.workflow.inspect.broker import unregister_broker  # noqa: PLC0415
 
-    def question(standing: "BrokerStatus") -> str:
-        why = "; ".join(standing.objections) or "it does not run and has no replicas"
+    def question(status: "BrokerStatus") -> str:
+        why = "; ".join(status.objections) or "it does not run and has no replicas"
         return QUESTION.format(broker=what.broker, why=f"{why[0].upper()}{why[1:]}.")
 
     is_done = ClusterChange(session, inputs, ask, what.auto_approve).run(
@@ -155,7 +155,7 @@ def unregister(
             project,
             ports,
             (ask.provider, what.broker),
-            lambda standing: say(question(standing)),
+            lambda status: say(question(status)),
             is_forced=what.force,
         ),
     )

@@ -36,10 +36,10 @@ def verification_text(
 
 def verification_exit(verification_result: VerificationResult) -> ExitCode:
     """Return the exit code: CHANGES for differences, ERROR for unreadable objects."""
-    standings = set(verification_result.statuses.values()) - {ObjectStatus.AS_APPLIED}
-    if any(each.is_readable for each in standings):
+    statuses = set(verification_result.statuses.values()) - {ObjectStatus.AS_APPLIED}
+    if any(each.is_readable for each in statuses):
         return ExitCode.CHANGES
-    return ExitCode.ERROR if standings else ExitCode.DONE
+    return ExitCode.ERROR if statuses else ExitCode.DONE
 
 
 REBUILD_QUESTION = """

@@ -153,9 +153,9 @@ class MemoryCluster(
         contents, faults = self._read(call)
         found: dict[str, TopicDescription | Refusal] = {}
         for name in call.items if names is not None else sorted(contents.topics):
-            barred = self._check_right(call, str(name))
-            if barred is None or names is not None:
-                found[str(name)] = barred or self._describe_topic(contents, str(name))
+            refused = self._check_right(call, str(name))
+            if refused is None or names is not None:
+                found[str(name)] = refused or self._describe_topic(contents, str(name))
         return apply_faults(found, faults)
 
     def topic_configs(
@@ -167,8 +167,8 @@ class MemoryCluster(
         found: dict[str, Mapping[str, ConfigEntry] | Refusal] = {}
         for name in sorted(names):
             held = contents.topics.get(name)
-            barred = self._check_right(call, name)
-            found[name] = barred or (
+            refused = self._check_right(call, name)
+            found[name] = refused or (
                 self._effective_topic_configs(held) if held else _unknown_topic(name)
             )
         return apply_faults(found, faults)
@@ -187,17 +187,17 @@ class MemoryCluster(
                 for key in sorted(wanted[name])
                 if key in shared and (value := shared[key].value) is not None
             }
-            barred = self._check_right(call, name)
-            found[name] = barred or (values if name in contents.topics else _unknown_topic(name))
+            refused = self._check_right(call, name)
+            found[name] = refused or (values if name in contents.topics else _unknown_topic(name))
         return apply_faults(found, faults)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs."""
         call = Call("acls", broker=broker)
         contents, faults = self._read(call)
-        barred = faults.refused.get("") or self._check_right(call, CLUSTER_NAME)
-        if barred is not None:
-            raise UnreadableError(f"ACLs: {barred}")
+        refused = faults.refused.get("") or self._check_right(call, CLUSTER_NAME)
+        if refused is not None:
+            raise UnreadableError(f"ACLs: {refused}")
         return contents.acls
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:

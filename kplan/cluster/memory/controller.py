@@ -238,8 +238,8 @@ def _assignment_fault(site: ClusterSetup, assignment: Assignment, factor: int) -
     for partition, replicas in enumerate(assignment):
         if not replicas:
             return f"{the_assignment} an empty replica list."
-        if strangers := sorted(set(replicas) - known):
-            return f"{the_assignment} broker {strangers[0]}, but no such broker is registered."
+        if unregistered := sorted(set(replicas) - known):
+            return f"{the_assignment} broker {unregistered[0]}, but no such broker is registered."
         if len(set(replicas)) < len(replicas):
             twice = next(each for each in replicas if replicas.count(each) > 1)
             return f"{the_assignment} the broker {twice} more than once."

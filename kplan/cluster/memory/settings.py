@@ -243,9 +243,9 @@ class TokenRequests(MemoryConnection):
             raise UnreadableError(
                 f"Delegation tokens cannot be read: {refused}", hint=remedy_for(refused)
             )
-        is_barred = ("DESCRIBE", "DELEGATION_TOKEN", "*") in self._denied
+        is_denied = ("DESCRIBE", "DELEGATION_TOKEN", "*") in self._denied
         found = sorted(self._store.tokens.values(), key=lambda token: token.id)
-        return tuple(each for each in found if not is_barred or self._is_ours(each))
+        return tuple(each for each in found if not is_denied or self._is_ours(each))
 
     def create_token(self, order: TokenRequest) -> DelegationToken | Refusal:
         """Make a token."""

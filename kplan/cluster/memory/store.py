@@ -235,16 +235,16 @@ class MemoryConnection(Faults):
                 lost = client_refusal(CLIENT_DISCONNECTED)
                 return Response(before, {key: lost for key, _ in keyed})
             faults = self._match_faults(call)
-            barred: dict[Item, Refusal] = dict(faults.refused)
-            barred.update(
+            refused: dict[Item, Refusal] = dict(faults.refused)
+            refused.update(
                 (key, found) for key, _ in keyed if (found := self._check_right(call, key))
             )
-            fine = [item for key, item in keyed if key not in barred]
+            fine = [item for key, item in keyed if key not in refused]
             answer = request(before, fine)
             if faults.is_applied and not call.validate_only:
                 self._commit(answer.contents)
             results: dict[ItemT, ItemResult] = {
-                key: faults.lost_response or barred.get(key) or answer.results[key]
+                key: faults.lost_response or refused.get(key) or answer.results[key]
                 for key, _ in keyed
                 if key not in faults.unanswered
             }
@@ -261,8 +261,8 @@ class MemoryConnection(Faults):
         operation, resource_type = REQUIRED_OPERATIONS[call.method]
         if resource_type == "TOPIC":
             rights = {(operation, "TOPIC", "*"), (operation, "TOPIC", str(item))}
-            is_barred = item in self._hidden or bool(rights & self._denied)
-            return refusal(29, self._missing_message(call, item)) if is_barred else None
+            is_denied = item in self._hidden or bool(rights & self._denied)
+            return refusal(29, self._missing_message(call, item)) if is_denied else None
         if not self._store.has_authorizer:
             return refusal(54, "No Authorizer is configured.")
         if (operation, "CLUSTER", "*") in self._denied:

@@ -124,8 +124,8 @@ class ReassignmentRequests(UsageRequests):
                 return dict.fromkeys(keys, faults.lost_response)
             results: dict[TopicPartition, ItemResult] = {}
             for key in sorted(keys):
-                barred = faults.refused.get(key[0]) or self._check_right(call, CLUSTER_NAME)
-                found = barred or work(self._store.contents, key)
+                refused = faults.refused.get(key[0]) or self._check_right(call, CLUSTER_NAME)
+                found = refused or work(self._store.contents, key)
                 if isinstance(found, Contents):
                     self._commit(found)
                 if key[0] not in faults.unanswered:
@@ -138,8 +138,8 @@ class ReassignmentRequests(UsageRequests):
         if call.method not in _TOPOLOGY_METHODS:
             return super()._check_right(call, item)
         operation, sort = REQUIRED_OPERATIONS[call.method]
-        is_barred = (operation, sort, "*") in self._denied
-        return refusal(31, self._missing_message(call, item)) if is_barred else None
+        is_denied = (operation, sort, "*") in self._denied
+        return refusal(31, self._missing_message(call, item)) if is_denied else None
 
     def _target_fault(self, target: Replicas) -> str:
         known = {broker.id for broker in self._store.setup.brokers}
@@ -147,9 +147,9 @@ class ReassignmentRequests(UsageRequests):
             return "The manual partition assignment includes an empty replica list."
         if len(set(target)) < len(target):
             return "The manual partition assignment includes a broker more than once."
-        if strangers := sorted(set(target) - known):
+        if unregistered := sorted(set(target) - known):
             return (
-                f"The manual partition assignment includes broker {strangers[0]}, but no such "
+                f"The manual partition assignment includes broker {unregistered[0]}, but no such "
                 "broker is registered."
             )
         return ""

@@ -61,7 +61,7 @@ def configuration_files(folder: Path) -> list[Path]:
 
 
 def read_folder(
-    folder: Path, prefix: str, moulds: BlockPatterns, within: Path | None = None
+    folder: Path, prefix: str, patterns: BlockPatterns, within: Path | None = None
 ) -> FolderFiles:
     """Read and parse the configuration files of a folder, sorted by name.
 
@@ -94,7 +94,7 @@ def read_folder(
             continue
         sources[shown] = text
         source = Source(shown, text)
-        parsed = parse_json(source) if name.endswith(".json") else parse_file(source, moulds)
+        parsed = parse_json(source) if name.endswith(".json") else parse_file(source, patterns)
         (overrides if is_override(name) else items).extend(parsed.items)
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost
@@ -170,7 +170,7 @@ class ModuleFolders:
         self._shown = f"{shown.rstrip('/')}/" if shown else ""
         self.sources: dict[str, str] = {}
         self._known = known_kinds
-        self._moulds = BlockPatterns()
+        self._patterns = BlockPatterns()
         self._folders: dict[str, ModuleDeclarations] = {}
         self._real: dict[str, Path] = {}
 
@@ -179,7 +179,7 @@ class ModuleFolders:
         found = self._folders.get(path)
         if found is None:
             inner = "" if path == "." else f"{path}/"
-            files = read_folder(self.root / path, self._shown + inner, self._moulds, self._within)
+            files = read_folder(self.root / path, self._shown + inner, self._patterns, self._within)
             self.sources.update(files.sources)
             items, problems = merge_overrides(files.items, files.overrides)
             found = collect_declarations(items, self._known, has_lost=files.is_incomplete)

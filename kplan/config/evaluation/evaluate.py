@@ -241,8 +241,8 @@ def _logical(node: ast.Binary, left: Value, scope: Scope) -> Value:
 
 def _operand_span(node: ast.Binary, fault: OperandError) -> tuple[int, int]:
     """Return the place of the operand at fault, or of the whole operation."""
-    blamed = {"left operand": node.left, "right operand": node.right}.get(fault.operand, node)
-    return blamed.start, blamed.end
+    operand = {"left operand": node.left, "right operand": node.right}.get(fault.operand, node)
+    return operand.start, operand.end
 
 
 # ---- templates and calls

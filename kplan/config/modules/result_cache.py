@@ -58,7 +58,7 @@ class ResultCache:
         """Compute a value, or return the cached one.
 
         Raises:
-            EvaluationError: it has no value; why has been written down, so the error is mute. Of a
+            EvaluationError: it has no value; why has been written down, so the error is empty. Of a
                 value that is not known the reasons are in the error, and have not been written.
 
         """

@@ -56,7 +56,7 @@ def static_problems(
 
 
 def missing_value_error(declaration: Declaration, found: Iterable[Diagnostic]) -> EvaluationError:
-    """Make the error that a variable has no value; it is mute if its block is wrong anyway."""
+    """Make the error that a variable has no value; empty if its block is wrong anyway."""
     if _is_wrong(declaration, found):
         return EvaluationError()
     name = declaration.name

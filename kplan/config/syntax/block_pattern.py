@@ -38,7 +38,7 @@ class TreeBuilder:
             (of, _picking([bases[area] + at for area, at in parts])) for of, parts in nodes
         ]
 
-    def cast(self, texts: _Made, ends: Sequence[int]) -> Any:  # noqa: ANN401 - a node like the first
+    def build(self, texts: _Made, ends: Sequence[int]) -> Any:  # noqa: ANN401 - a node like the first
         """Build the tree from the content and the end of each hole."""
         ends = [0, *ends]
         made = [*texts, *[ends[at] + more for at, more in self._anchors], *self._constants]
@@ -113,7 +113,7 @@ LONGEST = 5_000
 """Characters; longer items are hardly ever alike."""
 
 MOST = 64
-"""Moulds that are kept; a text is compared with each of them before it is parsed."""
+"""Patterns that are kept; a text is compared with each of them before it is parsed."""
 
 _CHARACTER = r"[ !#&-\[\]-~]"  # no quote and no escape, no template and no control character
 _GROUPS = {
@@ -139,12 +139,12 @@ class VariablePart(NamedTuple):
 class BlockPattern:
     """What items of one form have in common."""
 
-    def __init__(self, pattern: str, holes: Sequence[VariablePart], content: Content) -> None:
-        self._match = re.compile(pattern).match
+    def __init__(self, expression: str, holes: Sequence[VariablePart], content: Content) -> None:
+        self._match = re.compile(expression).match
         self._numbers = tuple(at for at, hole in enumerate(holes) if hole.kind == "number")
-        self._caster = TreeBuilder([(each.start, each.end) for each in holes], content)
+        self._builder = TreeBuilder([(each.start, each.end) for each in holes], content)
 
-    def cast(self, text: str, start: int) -> tuple[int, Content] | None:
+    def match(self, text: str, start: int) -> tuple[int, Content] | None:
         """Return the offset behind the item that begins at `start`, and its tree, if it fits."""
         match = self._match(text, start)
         if match is None:
@@ -152,46 +152,46 @@ class BlockPattern:
         texts: list[Any] = list(match.groups())
         for at in self._numbers:
             texts[at] = int(texts[at])
-        return match.end(), self._caster.cast(texts, [end - start for _, end in match.regs[1:]])
+        return match.end(), self._builder.build(texts, [end - start for _, end in match.regs[1:]])
 
 
 class BlockPatterns:
-    """Moulds of the items seen so far, the one used last before the others."""
+    """Patterns of the items seen so far, the one used last before the others."""
 
     def __init__(self) -> None:
-        self._moulds: list[BlockPattern] = []
+        self._patterns: list[BlockPattern] = []
         self._seen: set[int] = set()
 
-    def cast(self, text: str, start: int) -> tuple[int, Content] | None:
+    def match(self, text: str, start: int) -> tuple[int, Content] | None:
         """Return the offset behind the item that begins at `start`, and its tree, if one fits."""
-        for at, mould in enumerate(self._moulds):
-            found = mould.cast(text, start)
+        for at, pattern in enumerate(self._patterns):
+            found = pattern.match(text, start)
             if found is not None:
                 if at:
-                    self._moulds.insert(0, self._moulds.pop(at))
+                    self._patterns.insert(0, self._patterns.pop(at))
                 return found
         return None
 
     def learn(self, text: str, content: Content) -> None:
-        """Make a mould of an item that was parsed, if one of its form was parsed before.
+        """Make a pattern of an item that was parsed, if one of its form was parsed before.
 
         To compile a pattern costs more than to parse the item.
         """
-        if len(text) > LONGEST or len(self._moulds) >= MOST:
+        if len(text) > LONGEST or len(self._patterns) >= MOST:
             return
-        with suppress(RecursionError):  # a long chain of operators is not worth a mould
+        with suppress(RecursionError):  # a long chain of operators is not worth a pattern
             holes = sorted(_holes(content, text))
-            pattern = _pattern(text, holes)
-            form = hash(pattern)
+            expression = _expression(text, holes)
+            form = hash(expression)
             if form not in self._seen:
                 self._seen.add(form)
                 return
-            mould = BlockPattern(pattern, holes, content)
-            if mould.cast(text, 0) == (len(text), content):
-                self._moulds.append(mould)
+            pattern = BlockPattern(expression, holes, content)
+            if pattern.match(text, 0) == (len(text), content):
+                self._patterns.append(pattern)
 
 
-def _pattern(text: str, holes: Sequence[VariablePart]) -> str:
+def _expression(text: str, holes: Sequence[VariablePart]) -> str:
     pieces: list[str] = []
     at = 0
     for hole in holes:

@@ -29,20 +29,20 @@ class ParsedFile:
 
 
 def parse_file(
-    source: Source, moulds: BlockPatterns | None = None, *, is_body: bool = False
+    source: Source, patterns: BlockPatterns | None = None, *, is_body: bool = False
 ) -> ParsedFile:
     """Parse HCL text; `is_body` where arguments may be at the top, as in a variables file.
 
-    `moulds` are of items parsed before; what they learn from this text stays in them.
+    `patterns` are of items parsed before; what they learn from this text stays in them.
     """
-    return _parse_source(source, BlockPatterns() if moulds is None else moulds, is_body=is_body)
+    return _parse_source(source, BlockPatterns() if patterns is None else patterns, is_body=is_body)
 
 
-def _parse_source(source: Source, moulds: BlockPatterns, *, is_body: bool) -> ParsedFile:
+def _parse_source(source: Source, patterns: BlockPatterns, *, is_body: bool) -> ParsedFile:
     items: list[ast.Item] = []
     diagnostics: list[Diagnostic] = []
     has_lost = False
-    for start, end, content, header in _contents(source.text, moulds, is_body=is_body):
+    for start, end, content, header in _contents(source.text, patterns, is_body=is_body):
         origin = Origin(source, start)
         if not isinstance(content, SyntaxProblem):
             items.append(ast.Item(origin, content))
@@ -60,20 +60,20 @@ def _parse_source(source: Source, moulds: BlockPatterns, *, is_body: bool) -> Pa
 
 
 def _contents(
-    text: str, moulds: BlockPatterns, *, is_body: bool
+    text: str, patterns: BlockPatterns, *, is_body: bool
 ) -> Iterator[tuple[int, int, Content | SyntaxProblem, Header | None]]:
     """Return start and end of each item, its tree, and the header of an item without one."""
     at = 0
     while (at := _behind_space(text, at)) < len(text):
         start = at
-        if cast := moulds.cast(text, start):
-            at, content = cast
+        if match := patterns.match(text, start):
+            at, content = match
             yield start, at, content, None
             continue
         start, at, scanner, broken = _scan_item(text, start, is_body=is_body)
         read = broken or _attempt(scanner, at)
         if not isinstance(read, SyntaxProblem):
-            moulds.learn(text[start:at], read)
+            patterns.learn(text[start:at], read)
         yield start, at, read, scanner.header
 
 

@@ -135,8 +135,8 @@ def _read_leader(
         ("last offsets", LATEST, usage_readings.ends),
         ("newest records", MAX_TIMESTAMP, usage_readings.newest),
     ):
-        wish = (times, into, what)
-        attempt(what, partial(_read_offsets_led, gateway, at, led_, wish, usage_readings))
+        query = (times, into, what)
+        attempt(what, partial(_read_offsets_led, gateway, at, led_, query, usage_readings))
     attempt("sizes", partial(_read_sizes, gateway, at, led_, usage_readings))
     attempt("producers", partial(_read_producers, gateway, at, led_, usage_readings))
 
@@ -145,10 +145,10 @@ def _read_offsets_led(
     gateway: Gateway,
     at: Endpoint,
     led_: Mapping[str, list[int]],
-    wish: tuple[int, dict[TopicPartition, int], str],
+    query: tuple[int, dict[TopicPartition, int], str],
     readings: UsageReadings,
 ) -> None:
-    for key, each in read_offsets(gateway, at, led_, wish, readings.problems).items():
+    for key, each in read_offsets(gateway, at, led_, query, readings.problems).items():
         readings.moved[key].add(each)
 
 
@@ -156,16 +156,16 @@ def read_offsets(
     gateway: Gateway,
     at: Endpoint,
     led_: Mapping[str, list[int]],
-    wish: tuple[int, dict[TopicPartition, int], str],
+    query: tuple[int, dict[TopicPartition, int], str],
     problems: dict[str, set[str]],
 ) -> dict[TopicPartition, str]:
-    """Query a leader for offsets: `wish` has the time, the destination and the name.
+    """Query a leader for offsets: `query` has the time, the destination and the name.
 
     What it does not return goes to `problems` by topic, but for partitions that it does not lead:
     these are given back, with its answer. Raises UnreachableError.
     """
     moved: dict[TopicPartition, str] = {}
-    timestamp, into, what = wish
+    timestamp, into, what = query
     part = LIST_OFFSETS.request.ListOffsetsTopic
     topics = [
         part(

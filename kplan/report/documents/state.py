@@ -232,11 +232,11 @@ def replacement_document(state: State, state_diff: StateDiff, *, is_done: bool) 
 
 
 def verification_document(
-    state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
+    state: State, statuses: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> Document:
     """Show the objects that differ from the last applied values, with counts."""
     blocks: list[Block] = []
-    others = {at: each for at, each in standings.items() if each is not ObjectStatus.AS_APPLIED}
+    others = {at: each for at, each in statuses.items() if each is not ObjectStatus.AS_APPLIED}
     if others:
         blocks.append(
             Table(
@@ -261,7 +261,7 @@ def verification_document(
         )
     counts: Counter[ObjectStatus] = Counter(others.values())
     detail = "".join(f", {counts[each]:,} {each.value}" for each in ObjectStatus if counts[each])
-    good = len(standings) - len(others)
+    good = len(statuses) - len(others)
     return Document(
         (
             *blocks,
@@ -271,7 +271,7 @@ def verification_document(
                         strong_span(f"The state is whole: serial {state.serial}, {state.lineage}.")
                     ),
                     line(
-                        f"{good:,} of {count_text(len(standings), 'object')} as last applied"
+                        f"{good:,} of {count_text(len(statuses), 'object')} as last applied"
                         f"{detail}."
                     ),
                 )
@@ -288,7 +288,7 @@ def _identity_text(state: State, address: Address) -> str:
 
 
 def verification_data(
-    state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
+    state: State, statuses: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> Data:
     """Write the status of every owned object."""
     return {
@@ -303,7 +303,7 @@ def verification_data(
                 "standing": each.name.lower(),
                 "pending": state.owned[at].is_pending,
             }
-            for at, each in standings.items()
+            for at, each in statuses.items()
         ],
     }
 

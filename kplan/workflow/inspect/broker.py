@@ -60,13 +60,13 @@ def unregister_broker(
     provider, broker = wanted
 
     def question(cluster: Cluster) -> bool:
-        standing = read_broker_status(cluster, broker)
-        if standing.objections and not is_forced:
+        status = read_broker_status(cluster, broker)
+        if status.objections and not is_forced:
             raise PolicyDeniedError(
-                f"Broker {broker} cannot be removed: {'; '.join(standing.objections)}.",
+                f"Broker {broker} cannot be removed: {'; '.join(status.objections)}.",
                 "Stop it, and move its replicas away; or take it out as it is with -force.",
             )
-        if not approve(standing):
+        if not approve(status):
             return False
         raise_refusal(cluster.unregister_broker(broker), broker)
         return True

@@ -343,9 +343,9 @@ def verify_state(project: Project, ports: Ports) -> VerificationResult:
         wanted = desired_identities(found.configuration, found.state)
         snapshots = read_clusters(found.clusters, wanted)
     standings = {
-        address: standing
+        address: status
         for provider, snapshot in snapshots.items()
-        for address, standing in _object_statuses(found.state.for_provider(provider), snapshot)
+        for address, status in _object_statuses(found.state.for_provider(provider), snapshot)
     }
     ordered = {address: standings[address] for address in found.state.owned}
     return VerificationResult(found.state, ordered, found.journal is not None)

@@ -1,4 +1,4 @@
-"""Items that are alike are cast in a mould, and each is read as if it had been parsed by itself."""
+"""Items of one pattern are parsed once, and each is read as if it had been parsed by itself."""
 
 import random
 import re
@@ -35,18 +35,18 @@ def vary(text: str, choose: random.Random, share: float) -> str:
 
 
 @contextmanager
-def without_moulds() -> Iterator[None]:
+def without_patterns() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(BlockPatterns, "cast", lambda *_: None)
+        patched.setattr(BlockPatterns, "match", lambda *_: None)
         yield
 
 
 def parse_both_ways(text: str) -> tuple[ParsedFile, ParsedFile]:
-    """Read a text with moulds and without."""
+    """Read a text with patterns and without."""
     source = Source("main.tf", text)
-    cast = parse_file(source, is_body=True)
-    with without_moulds():
-        return cast, parse_file(source, is_body=True)
+    match = parse_file(source, is_body=True)
+    with without_patterns():
+        return match, parse_file(source, is_body=True)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -55,8 +55,8 @@ def test_alike_items_are_read_as_if_each_had_been_parsed(part: int) -> None:
     for seed in TEXTS[part::4]:
         others = [vary(seed, choose, share) for share in (0.05, 0.2, 1.0)]
         text = "\n".join((seed, seed, *others, mutate(seed, choose), seed))
-        cast, parsed = parse_both_ways(text)
-        assert cast == parsed, text
+        match, parsed = parse_both_ways(text)
+        assert match == parsed, text
 
 
 TOPIC = """resource "kafka_topic" "{name}" {{
@@ -73,9 +73,9 @@ def topic(name: str = "t", text: str = "x", step: str = "s", number: int = 1) ->
 
 def test_what_differs_between_alike_blocks_is_in_their_trees() -> None:
     text = topic() * 2 + topic("orders", "", "sizes", 12) + topic("é") + topic(text="a$")
-    cast, parsed = parse_both_ways(text)
-    assert cast == parsed
-    assert len({each.content for each in cast.items}) == 4
+    match, parsed = parse_both_ways(text)
+    assert match == parsed
+    assert len({each.content for each in match.items}) == 4
 
 
 def test_positions_are_those_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,9 +83,9 @@ def test_positions_are_those_of_the_text(monkeypatch: pytest.MonkeyPatch) -> Non
     asked: list[int] = []
     learn = BlockPatterns.learn
 
-    def noted(moulds: BlockPatterns, text: str, content: Content) -> None:
+    def noted(patterns: BlockPatterns, text: str, content: Content) -> None:
         asked.append(1)
-        learn(moulds, text, content)
+        learn(patterns, text, content)
 
     monkeypatch.setattr(BlockPatterns, "learn", noted)
     found = parse_file(Source("main.tf", text)).items[2]
@@ -108,20 +108,20 @@ def test_positions_are_those_of_the_text(monkeypatch: pytest.MonkeyPatch) -> Non
     ],
 )
 def test_what_does_not_fit_is_parsed_and_its_problems_are_told(bad: str) -> None:
-    cast, parsed = parse_both_ways(topic() * 3 + bad + topic())
-    assert cast == parsed
-    assert cast.diagnostics
+    match, parsed = parse_both_ways(topic() * 3 + bad + topic())
+    assert match == parsed
+    assert match.diagnostics
 
 
-def test_so_many_moulds_are_kept_and_no_more() -> None:
-    moulds = BlockPatterns()
+def test_so_many_patterns_are_kept_and_no_more() -> None:
+    patterns = BlockPatterns()
     text = "".join(f"a{number} = 1\n" * 2 for number in range(MOST + 10))
-    parse_file(Source("main.tf", text), moulds, is_body=True)
-    assert len(moulds._moulds) == MOST
-    assert moulds.cast("a3 = 7\n", 0) == (6, moulds.cast("  a3 = 7", 2)[1])  # type: ignore[index]
+    parse_file(Source("main.tf", text), patterns, is_body=True)
+    assert len(patterns._patterns) == MOST
+    assert patterns.match("a3 = 7\n", 0) == (6, patterns.match("  a3 = 7", 2)[1])  # type: ignore[index]
 
 
-def test_a_chain_of_operators_too_long_for_a_mould_is_parsed() -> None:
+def test_a_chain_of_operators_too_long_for_a_pattern_is_parsed() -> None:
     text = f"a = {' + '.join(['b'] * 1200)}\n"
     found = parse_file(Source("main.tf", text * 3), is_body=True)
     assert len(found.items) == 3
