@@ -79,8 +79,8 @@ def wait_until_visible(progress: ApplyProgress, context: ApplyContext, deadline:
         wait.read_brokers()
         wait.ask_brokers()
         now = context.clock.now()
-        if wait.unserved < fewest or _NO_BROKER[0] in wait.waiting:
-            fewest, nearer_at = wait.unserved, now
+        if wait.unserved_count < fewest or _NO_BROKER[0] in wait.waiting:
+            fewest, nearer_at = wait.unserved_count, now
         has_stalled = now - nearer_at >= context.limits.stall_s
         if not wait.waiting or now >= until or has_stalled or context.is_stopped():
             break
@@ -108,7 +108,7 @@ class VisibilityWait:
         self._next_look = context.clock.now()
 
     @property
-    def unserved(self) -> int:
+    def unserved_count(self) -> int:
         """Count the pending changes at each broker."""
         return sum(len(lines) for lines in self.waiting.values())
 

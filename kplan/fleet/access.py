@@ -270,13 +270,13 @@ def who_can(
     acls = acl_rows(objects).where((F.col("resource_type") == resource_type) & fits)
     rows = authorizer_rules(objects).unionByName(acls.drop("identity"), allowMissingColumns=True)
 
-    def told(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
+    def answer_groups(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
         return arrow_table(
             _cluster_holders(given.to_pylist(), operation, (resource_type, resource_name)),
             WHO_CAN_SCHEMA,
         )
 
-    found = map_groups(rows, ("cluster",), told, WHO_CAN_SCHEMA)
+    found = map_groups(rows, ("cluster",), answer_groups, WHO_CAN_SCHEMA)
     return found.distinct().orderBy("cluster", "principal", "host", "allowed")
 
 

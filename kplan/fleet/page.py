@@ -113,10 +113,10 @@ def topic_holders(objects: "DataFrame", topics: "DataFrame") -> "DataFrame":
     rules = few.join(authorizer_rules(objects), "cluster", "left")
     rows = rules.unionByName(on_topics, allowMissingColumns=True)
 
-    def told(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
+    def answer_groups(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
         return arrow_table(list(_holders(given.to_pylist())), _SCHEMA)
 
-    found = map_groups(rows, ("cluster", "topic"), told, _SCHEMA)
+    found = map_groups(rows, ("cluster", "topic"), answer_groups, _SCHEMA)
     return found.orderBy("cluster", "topic")
 
 
@@ -193,7 +193,7 @@ def requests_by_day(used: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     counts = used.groupBy(F.to_date("first_at").alias("day"), "cluster").agg(
-        F.sum("count").alias("requests"), _denied().alias("denied")
+        F.sum("count").alias("requests"), _denied_count().alias("denied")
     )
     days = counts.select("day").distinct().orderBy(F.desc("day")).limit(MAX_DAYS)
     return (
@@ -222,7 +222,7 @@ def denied_requests(used: "DataFrame") -> "DataFrame":
     )
 
 
-def _denied() -> "Column":
+def _denied_count() -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.coalesce(F.sum(F.when(~F.col("is_allowed"), F.col("count"))), F.lit(0))

@@ -154,14 +154,14 @@ class ConnectorKind:
 
         One that workers take on will run, and is compared, shown and stored as if it did already.
         """
-        desired = _running(desired)
+        desired = _assume_running(desired)
         secret = {*desired.config_sensitive, *desired.marks}
         before = _split(live, {*live.config_sensitive, *live.marks, *secret})
         if () in ignored:
             before = _mark(before, before.config_sensitive)
             return before, before
         before, values, marks = _align_secrets(before, desired, ignored)
-        before = _running(before) if desired.state == RUNNING else before
+        before = _assume_running(before) if desired.state == RUNNING else before
         after = replace(
             desired,
             config=merge_config(before.config, desired.config, ignored),
@@ -268,7 +268,7 @@ def _live_value(found: Connector) -> KafkaConnector:
     return _split(KafkaConnector(found.name, found.config, state=found.state.lower()), secret)
 
 
-def _running(value: KafkaConnector) -> KafkaConnector:
+def _assume_running(value: KafkaConnector) -> KafkaConnector:
     """Return one that workers take on, live or in a state of an older kplan, as it will be."""
     return replace(value, state=RUNNING) if value.state == UNASSIGNED else value
 

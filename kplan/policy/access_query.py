@@ -239,7 +239,7 @@ def describe_binding(binding: AclBinding) -> str:
     )
 
 
-def holdings(
+def principal_permissions(
     principal: str,
     bindings: Collection[AclBinding],
     rules: AuthorizerRules,

@@ -67,7 +67,7 @@ class Links:
         """Return the address of the page of a code, "" if there is no manual."""
         return code_address(self.docs_url, code)
 
-    def named(self) -> Iterator[tuple[str, str]]:
+    def addresses(self) -> Iterator[tuple[str, str]]:
         """Return name and address of all that concerns the run as a whole."""
         if self.run:
             yield "Run", self.run

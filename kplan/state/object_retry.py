@@ -33,7 +33,7 @@ class Retrier:
         self._retries = 0
 
     @property
-    def waited(self) -> tuple[int, float]:
+    def outage(self) -> tuple[int, float]:
         """How often a request was sent again in this outage, and since when it lasts."""
         since = self._failing_since
         return self._retries, 0.0 if since is None else time.monotonic() - since

@@ -335,7 +335,7 @@ class ObjectRecords:
                 "Use https://, or set allow_http = true in the state block.",
             )
         return ObjectStoreUnreachableError(
-            f"{self.location} does not answer: {failure_reason(failure, *self._retrier.waited)}.",
+            f"{self.location} does not answer: {failure_reason(failure, *self._retrier.outage)}.",
             "Check region and endpoint in the state block, and the network.",
         )
 

@@ -253,12 +253,12 @@ def check_no_journal(project: Project) -> None:
 def lock_state(project: Project, ports: Ports) -> Iterator[None]:
     """Hold the lock of the state, unless the run goes without."""
 
-    def waiting(holder: LockHolder) -> None:
+    def note_waiting(holder: LockHolder) -> None:
         ports.progress.note(
             f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}".rstrip()
         )
 
-    with project.store.hold_lock(ports.holder, ports.lock_timeout_s, waiting):
+    with project.store.hold_lock(ports.holder, ports.lock_timeout_s, note_waiting):
         yield
 
 

@@ -101,7 +101,7 @@ def _part(text: str, start: int, part: tuple[str, int, str, int, int]) -> tuple[
     if not low <= int(digits) <= high:
         _out_of_range(name, text[end:])
     if not text.startswith(separator, end):
-        _missing(separator, text[end:])
+        _fail_missing(separator, text[end:])
     return int(digits), end + len(separator)
 
 
@@ -115,7 +115,7 @@ def _out_of_range(name: str, rest: str) -> NoReturn:
     _fail(f"cannot use {quote(rest)} as {name}")
 
 
-def _missing(separator: str, rest: str) -> NoReturn:
+def _fail_missing(separator: str, rest: str) -> NoReturn:
     if separator == "T":
         _fail("missing required time introducer 'T'")
     if not rest:

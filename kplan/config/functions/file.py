@@ -165,12 +165,12 @@ class _Search:
                 if (folder / name).is_dir():
                     yield from self.below(folder / name, f"{prefix}{name}/", parts)
         elif isinstance(part, str):
-            yield from self._fitting(folder / part, f"{prefix}{part}", rest)
+            yield from self._match_entry(folder / part, f"{prefix}{part}", rest)
         else:
             for name in filter(part.fullmatch, self._names(folder)):
-                yield from self._fitting(folder / name, f"{prefix}{name}", rest)
+                yield from self._match_entry(folder / name, f"{prefix}{name}", rest)
 
-    def _fitting(self, path: Path, written: str, rest: Sequence[_Part]) -> Iterator[str]:
+    def _match_entry(self, path: Path, written: str, rest: Sequence[_Part]) -> Iterator[str]:
         if rest and path.is_dir():
             yield from self.below(path, f"{written}/", rest)
         elif not rest and path.is_file():

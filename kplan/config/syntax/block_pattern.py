@@ -35,7 +35,7 @@ class TreeBuilder:
         bases["node"] = bases["constant"] + len(self._constants)
         self._anchors = [self._anchor(each) for each in self._offsets]
         self._steps = [
-            (of, _picking([bases[area] + at for area, at in parts])) for of, parts in nodes
+            (of, _picker([bases[area] + at for area, at in parts])) for of, parts in nodes
         ]
 
     def build(self, texts: _Made, ends: Sequence[int]) -> Any:  # noqa: ANN401 - a node like the first
@@ -101,7 +101,7 @@ class TreeBuilder:
         return "constant", len(self._constants) - 1
 
 
-def _picking(places: list[int]) -> Callable[[_Made], Iterable[Any]]:
+def _picker(places: list[int]) -> Callable[[_Made], Iterable[Any]]:
     if len(places) == 1:
         return itemgetter(slice(places[0], places[0] + 1))
     return itemgetter(*places)

@@ -96,19 +96,21 @@ def prepare_run(
     opened, inputs, kinds = subject
     functions, host = opened.context.functions, opened.context.host
 
-    def given(names: Names, diagnostics: str, found: ast.Attribute, origin: Origin) -> InputValue:
+    def input_value(
+        names: Names, diagnostics: str, found: ast.Attribute, origin: Origin
+    ) -> InputValue:
         return InputValue(diagnostics, (found.value, Scope(names, origin, functions, host, {})))
 
     variables = opened.module.declarations.variables
     common = {
-        name: given(NoNames(), script.name, *found)
+        name: input_value(NoNames(), script.name, *found)
         for name, found in script.variables.items()
         if name in variables
     }
     outer = opened.fresh_copy(common)
     names = _EarlierNames(outer.module, earlier)
     own = {
-        each.name: given(names, f'run "{run.name}"', each, run.origin)
+        each.name: input_value(names, f'run "{run.name}"', each, run.origin)
         for each in run.variables
         if each.name in variables
     }

@@ -176,7 +176,7 @@ def _fits_tuple(got: Type, wanted: TupleType) -> bool:
 def _object_mismatch(got: Type, wanted: ObjectType) -> str | None:
     match got:
         case ObjectType():
-            return _missing(got, wanted) or _attribute_mismatch(got, wanted)
+            return _missing_attributes(got, wanted) or _attribute_mismatch(got, wanted)
         case MapType():
             reasons = (mismatch(got.element, of) for of in wanted.attributes.values())
             reason = next(filter(None, reasons), None)
@@ -185,7 +185,7 @@ def _object_mismatch(got: Type, wanted: ObjectType) -> str | None:
             return "object required"
 
 
-def _missing(got: ObjectType, wanted: ObjectType) -> str | None:
+def _missing_attributes(got: ObjectType, wanted: ObjectType) -> str | None:
     needed = wanted.attributes.keys() - wanted.optional - got.attributes.keys()
     names = [f'"{name}"' for name in sorted(needed)]
     match names:

@@ -193,13 +193,13 @@ def price_usage(usage: "DataFrame", rules: CostRules, months: tuple[str, str]) -
     )
     result = result.withColumn("partition_days", F.col("partition_days").cast("string"))
 
-    def priced(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
+    def price_batches(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
         prices_of = cache(rules.prices_of)
         for batch in batches:
             rows = [price_row(row, prices_of(row["cluster"])) for row in batch.to_pylist()]
             yield from arrow_table(rows, _PRICED_SCHEMA).to_batches()
 
-    found = result.mapInArrow(priced, _PRICED_SCHEMA)
+    found = result.mapInArrow(price_batches, _PRICED_SCHEMA)
     amounts = {name: F.col(name).cast(_AMOUNT_TYPE) for name in _AMOUNTS}
     return found.withColumns(amounts).withColumn("cost", _total(_AMOUNTS[2:]))
 

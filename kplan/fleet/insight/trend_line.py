@@ -74,10 +74,10 @@ def forecast(
         return None, Forecast(UNKNOWN, None, detail)
     if limit is None:
         return line, Forecast("", None, "")
-    return line, _meeting(figures[-1], line, limit, warn_days)
+    return line, _forecast(figures[-1], line, limit, warn_days)
 
 
-def _meeting(latest: DailyFigure, line: Line, limit: int, warn_days: int) -> Forecast:
+def _forecast(latest: DailyFigure, line: Line, limit: int, warn_days: int) -> Forecast:
     left = limit - latest[1]
     if not line.is_growth:
         return Forecast(STEADY, None, f"{left:,} left, and no growth beyond chance")

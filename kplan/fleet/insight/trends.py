@@ -123,13 +123,13 @@ def trend_table(figures: "DataFrame", rules: TrendRules, days: Sequence[date]) -
 
     ordered = tuple(sorted(days))
 
-    def found(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
+    def evaluate_batches(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
         for batch in batches:
             rows = [row for given in batch.to_pylist() for row in trend_rows(given, rules, ordered)]
             yield from arrow_table(rows, _FOUND_SCHEMA).to_batches()
 
     rank = F.call_function("array_position", F.array(*map(F.lit, _ORDER)), F.col("standing"))
-    result = figures.mapInArrow(found, _FOUND_SCHEMA)
+    result = figures.mapInArrow(evaluate_batches, _FOUND_SCHEMA)
     scopes = F.array(*map(F.lit, ("cluster", "team", "owner")))
     scope = F.call_function("array_position", scopes, F.col("scope"))
     return result.withColumns({each: F.col(each).cast("double") for each in _DECIMALS}).orderBy(

@@ -50,7 +50,7 @@ def _slack_blocks(title: str, body: str, links: Links) -> Iterator[Data]:
         yield {"type": "section", "text": found}
     buttons: list[Data] = [
         {"type": "button", "text": {"type": "plain_text", "text": name}, "url": address}
-        for name, address in links.named()
+        for name, address in links.addresses()
     ]
     if buttons:
         yield {"type": "actions", "elements": buttons}
@@ -80,7 +80,8 @@ def teams_data(document: Document, cases: Iterable[Case], links: Links = NO_LINK
         "body": body,
     }
     actions: list[Data] = [
-        {"type": "Action.OpenUrl", "title": name, "url": address} for name, address in links.named()
+        {"type": "Action.OpenUrl", "title": name, "url": address}
+        for name, address in links.addresses()
     ]
     if actions:
         card["actions"] = actions

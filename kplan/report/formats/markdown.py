@@ -288,7 +288,7 @@ def _header(document: Document, links: Links) -> Iterator[str]:
 
 
 def _links(document: Document, links: Links) -> Iterator[str]:
-    if named := [link_markdown(name, address) for name, address in links.named()]:
+    if named := [link_markdown(name, address) for name, address in links.addresses()]:
         yield " | ".join(named)
     if links.apply_hint and document.tallies:
         yield prose_markdown(links.apply_hint)

@@ -98,7 +98,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
 
         def first_tables(last: str) -> "Mapping[str, DataFrame]":
             objects, used = (until_cluster(each, last) for each in (given.objects, history))
-            return {"used": requests.last_usage(used), **_unused(given, objects, used)}
+            return {"used": requests.last_usage(used), **_unused_tables(given, objects, used)}
 
         def keep(names: AbstractSet[str]) -> None:
             if "unused_acls" in names:
@@ -119,10 +119,12 @@ def unused_objects(given: ReportInputs) -> "dict[str, DataFrame]":
     """
     objects = given.of_fleet(given.objects)
     unheard = inventory.clusters_without_log(objects, given.log_sums, given.logged_clusters)
-    return {**_unused(given, given.objects, given.logs), "unheard": unheard}
+    return {**_unused_tables(given, given.objects, given.logs), "unheard": unheard}
 
 
-def _unused(given: ReportInputs, objects: "DataFrame", used: "DataFrame") -> "dict[str, DataFrame]":
+def _unused_tables(
+    given: ReportInputs, objects: "DataFrame", used: "DataFrame"
+) -> "dict[str, DataFrame]":
     sums = given.log_sums
     return {
         "unused_acls": requests.unused_acls(objects, used, sums),  # of clusters with a log

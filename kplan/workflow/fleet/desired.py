@@ -291,7 +291,7 @@ def _lazy_snapshot(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
     """Bring the rows of one cluster over, when they are first needed."""
     found: list[Snapshot] = []
 
-    def seen() -> Snapshot:
+    def load_snapshot() -> Snapshot:
         if not found:
             own = objects.where(objects["cluster"] == name).select(*Row._fields)
             snapshot = snapshot_from_rows(Row(*each) for each in own.toLocalIterator())
@@ -300,7 +300,7 @@ def _lazy_snapshot(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
             found.append(snapshot)
         return found[0]
 
-    return seen
+    return load_snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import UnreadableError, UsageError
 from kplan.model.impact import AllowedPrincipal, PrincipalPermission
 from kplan.policy.access_guard import CLUSTER_NAME
-from kplan.policy.access_query import holdings, who_can
+from kplan.policy.access_query import principal_permissions, who_can
 from kplan.policy.authorizer import OPERATIONS, AuthorizerRules
 from kplan.workflow.access import (
     KIND,
@@ -105,7 +105,7 @@ def answer_question(project: Project, question: AccessQuestion, ports: Ports) ->
         result = AccessAnswer(question, rules)
         if question.principal:
             names, unread = list_live_names(ground, OPERATIONS.keys())
-            held = holdings(question.principal, acls, rules, names)
+            held = principal_permissions(question.principal, acls, rules, names)
             return replace(result, permissions=held, unread=unread)
         return replace(
             result, allowed_principals=who_can(question.operation, question.resource, acls, rules)

@@ -292,14 +292,14 @@ def migrate_state(
     if isinstance(target, FileStore) and not is_file_named:
         check_move_is_kept(target.path, ports)
 
-    def waiting(holder: LockHolder) -> None:
+    def note_waiting(holder: LockHolder) -> None:
         ports.progress.note(
             f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}".rstrip()
         )
 
     with (
-        source.hold_lock(ports.holder, ports.lock_timeout_s, waiting),
-        target.hold_lock(ports.holder, ports.lock_timeout_s, waiting),
+        source.hold_lock(ports.holder, ports.lock_timeout_s, note_waiting),
+        target.hold_lock(ports.holder, ports.lock_timeout_s, note_waiting),
     ):
         _check_no_journal(source)
         _check_no_journal(target)

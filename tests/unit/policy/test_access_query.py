@@ -1,6 +1,6 @@
 """Who may do something, and what somebody may do."""
 
-from kplan.policy.access_query import holdings, who_can
+from kplan.policy.access_query import principal_permissions, who_can
 from kplan.policy.authorizer import WILDCARD_PRINCIPAL, AclIndex, AuthorizerRules
 from tests.unit.policy.oracle.authorizer import cases
 from tests.unit.policy.test_access_diff import binding
@@ -88,11 +88,16 @@ def test_what_somebody_may_do_is_told_by_pattern_with_live_names() -> None:
         binding("READ", "app", resource_type="GROUP"),
         binding("DESCRIBE", "*", principal=WILDCARD_PRINCIPAL),
     ]
-    found = holdings("User:alice", acls, AuthorizerRules(), {"TOPIC": ["pay.in", "pay.out", "x"]})
+    found = principal_permissions(
+        "User:alice", acls, AuthorizerRules(), {"TOPIC": ["pay.in", "pay.out", "x"]}
+    )
     assert [(each.pattern, each.operations, each.existing) for each in found] == [
         ("app", ("READ", "DESCRIBE"), None),
         ("*", ("DESCRIBE",), 1),
         ("pay.*", ("READ", "DESCRIBE"), 1),
         ("pay.in", ("WRITE", "DESCRIBE"), 1),
     ]
-    assert holdings("User:alice", acls, AuthorizerRules(frozenset({"User:alice"})), {}) == ()
+    assert (
+        principal_permissions("User:alice", acls, AuthorizerRules(frozenset({"User:alice"})), {})
+        == ()
+    )

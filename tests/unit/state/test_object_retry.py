@@ -199,5 +199,5 @@ def test_failed_heartbeats_use_up_none_of_the_limit(server: ObjectServer) -> Non
     server.is_away = True
     with pytest.raises(ObjectStoreUnreachableError):
         mine.update_now(lambda _: {"a": b"1"})
-    assert records._retrier.waited == (0, 0.0)
+    assert records._retrier.outage == (0, 0.0)
     assert not records._retrier.is_brief
