@@ -63,7 +63,7 @@ def read_acls(gateway: Gateway, at: Endpoint | None, principal: str) -> frozense
     )
     answer = gateway.ask(messages.DESCRIBE_ACLS, request, at=at)
     if answer.error_code:
-        raise _read_error(answer.error_code, answer.error_message, principal)
+        raise _unread_error(answer.error_code, answer.error_message, principal)
     return frozenset(
         AclBinding(
             resource_type=_protocol_word(RESOURCE_TYPES, resource.resource_type),
@@ -79,7 +79,7 @@ def read_acls(gateway: Gateway, at: Endpoint | None, principal: str) -> frozense
     )
 
 
-def _read_error(code: int, message: str | None, principal: str) -> UnreadableError:
+def _unread_error(code: int, message: str | None, principal: str) -> UnreadableError:
     if code == _CLUSTER_AUTHORIZATION_FAILED:
         return UnreadableError(
             f"ACLs cannot be read. {missing_operation_message(principal, 'acls')}",
