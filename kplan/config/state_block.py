@@ -1,12 +1,10 @@
 """The `state` block: where the state is stored, if not in a file."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kplan.cluster.protocol import INT16_MAX
-from kplan.cluster.topic import KPLAN_PREFIX, is_own, topic_name_fault
 from kplan.cluster.topology import (
     DEFAULT_KEY,
     DEFAULT_TOPIC,
@@ -24,6 +22,7 @@ from kplan.config.modules.module import Module
 from kplan.config.modules.provider import Provider, evaluate_providers
 from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.root_module import open_folder
+from kplan.config.state_schema import BACKENDS, STATE_ARGUMENTS
 from kplan.config.values.sensitive import bare, has_sensitive, unmark
 from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind
@@ -31,13 +30,6 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors
 from kplan.model.workspace import workspace_key
 
-BACKENDS = ("file", "kafka", *ObjectService)
-
-_KEY = re.compile(r"[A-Za-z0-9._-]{1,200}")
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_ACCOUNT = re.compile(r"[a-z0-9]{3,24}")
-_OBJECT_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
-_ENDPOINT = re.compile(r"https?://(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?(/[a-z0-9]*)?")
 _STATE_BLOCK = re.compile(rb"\bstate\b[^\n=]*[{:]")
 
 
@@ -154,29 +146,21 @@ def _problems(values: Mapping[str, Value], declaration: Declaration) -> Iterator
 def _argument_problems(
     backend: str, values: Mapping[str, Value], declaration: Declaration
 ) -> Iterator[Diagnostic]:
-    taken = _ARGUMENTS[backend]
-    for name in (each for each in values if each != "backend"):
-        if name not in taken:
-            owners = " or ".join(f'"{each}"' for each in BACKENDS if name in _ARGUMENTS[each])
+    for name in (each for each in values if each != "backend" and each in STATE_ARGUMENTS):
+        checks = STATE_ARGUMENTS[name].checks
+        if backend not in checks:
+            owners = " or ".join(f'"{each}"' for each in BACKENDS if each in checks)
             detail = f'The argument "{name}" is for the backend {owners}.'
-            if owners:  # one that no backend has was told when the text was checked
-                yield error("KP135", declaration.value_range(name), detail)
-        elif values[name] is not None and (fault := taken[name](values[name])):
+            yield error("KP135", declaration.value_range(name), detail)
+        elif values[name] is not None and (fault := checks[backend](values[name])):
             yield error("KP135", declaration.value_range(name), fault)
-
-
-_REQUIRED: Mapping[str, tuple[str, ...]] = {
-    ObjectService.S3: ("bucket", "key"),
-    ObjectService.GCS: ("bucket", "key"),
-    ObjectService.AZURE: ("account", "container", "key"),
-}
 
 
 def _bucket_problems(
     backend: str, values: Mapping[str, Value], declaration: Declaration
 ) -> Iterator[Diagnostic]:
-    for name in _REQUIRED[backend]:
-        if values.get(name) is None:
+    for name, argument in STATE_ARGUMENTS.items():
+        if backend in argument.required_by and values.get(name) is None:
             detail = f'The backend "{backend}" requires the argument "{name}".'
             yield error("KP135", declaration.declared_at, detail, hint=f'Set {name} = "..."')
     endpoint = values.get("endpoint")
@@ -186,93 +170,6 @@ def _bucket_problems(
         detail = "The state would be sent in clear to another machine."
         hint = "Use https://, or set allow_http = true."
         yield error("KP135", declaration.value_range("endpoint"), detail, hint=hint)
-
-
-def _topic_problem(value: Value) -> str:
-    if not isinstance(value, str):
-        return "A topic is named by a string."
-    if fault := topic_name_fault(value):
-        return f'"{value}" is not a valid topic name: {fault}.'
-    if not is_own(value):
-        return f"Names of kplan's own topics start with {KPLAN_PREFIX}; it never plans those."
-    return ""
-
-
-def _key_problem(value: Value) -> str:
-    if isinstance(value, str) and _KEY.fullmatch(value):
-        return ""
-    return "A key is of up to 200 letters, digits, dots, underscores and dashes."
-
-
-def _replication_factor_problem(value: Value) -> str:
-    if type(value) is int and 1 <= value <= INT16_MAX:
-        return ""
-    return "The replication factor is a whole number of 1 or more."
-
-
-def _bucket_name_problem(value: Value) -> str:
-    if isinstance(value, str) and _BUCKET.fullmatch(value):
-        return ""
-    return "A bucket is named by 3 to 63 lower-case letters, digits, dots and dashes."
-
-
-def _account_problem(value: Value) -> str:
-    if isinstance(value, str) and _ACCOUNT.fullmatch(value):
-        return ""
-    return "A storage account is named by 3 to 24 lower-case letters and digits."
-
-
-def _object_key_problem(value: Value) -> str:
-    if isinstance(value, str) and _OBJECT_KEY.fullmatch(value):
-        return ""
-    return (
-        "The key of a state in a bucket is of letters, digits, dots, underscores and dashes, in "
-        "parts divided by a slash."
-    )
-
-
-def _endpoint_problem(value: Value) -> str:
-    if isinstance(value, str) and _ENDPOINT.fullmatch(value):
-        return ""
-    return "An endpoint is of the form https://HOST:PORT."
-
-
-def _region_problem(value: Value) -> str:
-    return "" if isinstance(value, str) and value else "A region is named by a string."
-
-
-def _flag_problem(value: Value) -> str:
-    return "" if isinstance(value, bool) else "The value is true or false."
-
-
-_ARGUMENTS: Mapping[str, Mapping[str, Callable[[Value], str]]] = {
-    "file": {},
-    "kafka": {
-        "topic": _topic_problem,
-        "key": _key_problem,
-        "replication_factor": _replication_factor_problem,
-    },
-    "s3": {
-        "bucket": _bucket_name_problem,
-        "key": _object_key_problem,
-        "region": _region_problem,
-        "endpoint": _endpoint_problem,
-        "allow_http": _flag_problem,
-    },
-    "gcs": {
-        "bucket": _bucket_name_problem,
-        "key": _object_key_problem,
-        "endpoint": _endpoint_problem,
-        "allow_http": _flag_problem,
-    },
-    "azure": {
-        "account": _account_problem,
-        "container": _bucket_name_problem,
-        "key": _object_key_problem,
-        "endpoint": _endpoint_problem,
-        "allow_http": _flag_problem,
-    },
-}
 
 
 def _may_have_state_block(folder: Path) -> bool:
