@@ -16,8 +16,8 @@ from kplan.state.journal_writer import JournalWriter
 from kplan.state.plan_file import journal_plan_metadata
 from kplan.workflow.apply.adoption import AdoptionWatcher
 from kplan.workflow.apply.kept_state import check_state_is_kept
-from kplan.workflow.moves.moves import kinds_with_limits, remove_stale_throttles
 from kplan.workflow.moves.progress import describe_moves
+from kplan.workflow.moves.throttle import kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.deferred_data import late_outputs
 from kplan.workflow.plan.plan import (

@@ -10,7 +10,7 @@ from kplan.cluster.topology import ElectionType
 from kplan.cluster.usage import TopicPartition
 from kplan.model.errors import Refusal, UsageError
 from kplan.model.table import Cell, Figures, FigureTable
-from kplan.workflow.moves.moves import describe_losses, read_end_offsets
+from kplan.workflow.moves.election_loss import describe_losses, read_end_offsets
 from kplan.workflow.moves.status import FAILED
 
 _VISIBLE_S, _PAUSE_S = 5.0, 0.1

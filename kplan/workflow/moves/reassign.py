@@ -29,8 +29,10 @@ from kplan.plan.request import MAX_RECORDS
 from kplan.policy.risk import add_risks
 from kplan.workflow.moves.assignment_file import read_assignment
 from kplan.workflow.moves.brokers import Reassignments, ReassignmentSource
-from kplan.workflow.moves.moves import add_moves, check_move_targets, kinds_with_limits
 from kplan.workflow.moves.progress import describe_moves, moved_partitions
+from kplan.workflow.moves.target_check import check_move_targets
+from kplan.workflow.moves.throttle import kinds_with_limits
+from kplan.workflow.moves.transfer import add_moves
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, report_refused
 from kplan.workflow.ports import PolicyOptions, Ports, Project

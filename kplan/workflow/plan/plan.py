@@ -44,7 +44,8 @@ from kplan.workflow.access import (
     read_authorizer_rules,
 )
 from kplan.workflow.clusters import Clusters
-from kplan.workflow.moves.moves import add_moves, check_move_targets
+from kplan.workflow.moves.target_check import check_move_targets
+from kplan.workflow.moves.transfer import add_moves
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.api_check import check_plan_apis
 from kplan.workflow.plan.broker_check import check_with_brokers
