@@ -33,7 +33,7 @@ LOADED = (
     "kplan.cli.wiring",
     "kplan.kafka.cluster",
     "kplan.kafka.settings.resolver",
-    "kplan.report.reports",
+    "kplan.report.subject",
     # After kplan, which imports them without the rest of their packages.
     "kafka.protocol.admin.acl",
     "kafka.protocol.admin.cluster",

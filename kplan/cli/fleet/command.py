@@ -234,7 +234,7 @@ def _run(
     from kplan.cli.diagnostics import timestamp  # noqa: PLC0415 - see above
     from kplan.report import views  # noqa: PLC0415
     from kplan.report.format import ANSWER_FORMATS  # noqa: PLC0415
-    from kplan.report.reports import figures_report  # noqa: PLC0415
+    from kplan.report.subject import figures_report  # noqa: PLC0415
 
     spark, run, inputs = command_options
     if run.explain:

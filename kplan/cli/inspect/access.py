@@ -120,7 +120,7 @@ def _show_access(
     from kplan.report.format import ANSWER_FORMATS  # noqa: PLC0415
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.report.formats.text import render_text  # noqa: PLC0415
-    from kplan.report.reports import answer_report  # noqa: PLC0415
+    from kplan.report.subject import answer_report  # noqa: PLC0415
     from kplan.workflow.inspect.access import answer_question  # noqa: PLC0415
 
     reports = prepare_reports(

@@ -98,7 +98,7 @@ def plan(
     brokers. Nothing is changed.
     """
     from kplan.cli import display, wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.report.reports import plan_report  # noqa: PLC0415
+    from kplan.report.subject import plan_report  # noqa: PLC0415
     from kplan.workflow.plan.plan import make_plan  # noqa: PLC0415
 
     ttl = what.time_to_live()

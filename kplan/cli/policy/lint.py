@@ -30,7 +30,7 @@ def lint(
     from kplan.cli.diagnostics import show_diagnostics, timestamp  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
     from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415
-    from kplan.report.reports import problems_report  # noqa: PLC0415
+    from kplan.report.subject import problems_report  # noqa: PLC0415
     from kplan.workflow.policy.lint import lint_project  # noqa: PLC0415
 
     reports = prepare_reports(

@@ -66,7 +66,7 @@ def validate(
     code = ExitCode.ERROR if has_failed else ExitCode.DONE
     if not reports.is_requested:
         return code
-    from kplan.report.reports import problems_report  # noqa: PLC0415
+    from kplan.report.subject import problems_report  # noqa: PLC0415
 
     report = problems_report("kplan validate", found.diagnostics, found.sources, timestamp())
     return reports.write(report, code)

@@ -44,7 +44,7 @@ class RunReports:
     @contextmanager
     def report_errors(self) -> Iterator[None]:
         """Write an error into the reports and raise it again."""
-        from kplan.report.reports import problems_report  # noqa: PLC0415 - help needs it not
+        from kplan.report.subject import problems_report  # noqa: PLC0415 - help needs it not
 
         try:
             yield

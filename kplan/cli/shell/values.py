@@ -164,7 +164,7 @@ def _stale_values() -> Iterator[Candidate]:
 
 
 def _plan_parts() -> Iterator[Candidate]:
-    from kplan.report.reports import PlanPart  # noqa: PLC0415 - as in Values
+    from kplan.report.subject import PlanPart  # noqa: PLC0415 - as in Values
 
     return _plain(PlanPart)
 

@@ -14,7 +14,7 @@ from kplan.report.documents.fleet.section import FleetPage, SectionKind, TableKi
 from kplan.report.documents.fleet.sections import SECTIONS
 from kplan.report.format import PLAIN_STYLE, Format
 from kplan.report.report import FormatOptions, render_report
-from kplan.report.reports import figures_report
+from kplan.report.subject import figures_report
 from kplan.report.views import figures_html, figures_json, figures_text
 
 LINEAGE = {"run": "monday", "read_at": "2026-11-16T06:00:00+00:00", "kplan_version": "1.0"}

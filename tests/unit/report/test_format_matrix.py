@@ -29,7 +29,7 @@ from kplan.report.documents.access import allowed_principals_data, allowed_princ
 from kplan.report.documents.drift import DriftCoverage
 from kplan.report.format import ALL_FORMATS, ANSWER_FORMATS, UNCOUNTED_FORMATS, Format
 from kplan.report.report import FormatOptions, Report, render_report
-from kplan.report.reports import (
+from kplan.report.subject import (
     PlanPart,
     answer_report,
     apply_report,

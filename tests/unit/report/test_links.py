@@ -9,7 +9,7 @@ from kplan.model.diagnostic import SourceRange
 from kplan.report.format import Format
 from kplan.report.links import NO_LINKS, Links
 from kplan.report.report import FormatOptions, render_report
-from kplan.report.reports import plan_report
+from kplan.report.subject import plan_report
 from tests.unit.report.test_markdown import big_plan
 
 SHA = "0123456789abcdef0123456789abcdef01234567"

@@ -15,7 +15,7 @@ from kplan.report.formats.markdown import (
     prose_markdown,
     render_markdown,
 )
-from kplan.report.reports import plan_report
+from kplan.report.subject import plan_report
 from tests.values import make_plan, owned, resource, snapshot, state, topic
 
 
