@@ -20,7 +20,7 @@ from kplan.model.plan import Action, Change, OutputChange
 from kplan.policy.access_guard import ACCEPTABLE_CODES
 from kplan.report import views
 from kplan.report.format import PLAIN_STYLE, Format
-from kplan.report.report import FormatOptions, render_report
+from kplan.report.render import FormatOptions, render_report
 from kplan.report.subject import plan_report
 from kplan.state.plan_file import SavedPlan, SignatureCheck, plan_metadata
 from kplan.workflow.plan.plan import (

@@ -20,7 +20,7 @@ from kplan.report.documents.outcome_total import applied_counts, unplanned_names
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.tally import change_counts, plan_tallies
-from kplan.report.report import Report
+from kplan.report.render import Report
 
 
 class PlanPart(StrEnum):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kplan.report.format import Format
-from kplan.report.report import FormatOptions, Report, render_report
+from kplan.report.render import FormatOptions, Report, render_report
 from kplan.report.subject import plan_report, problems_report
 from tests.golden.case import CASES, NOW, told
 from tests.golden.test_golden import COUNTS, NAMES, NOTHING

@@ -24,7 +24,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import StalePlanError, UsageError
 from kplan.report import views
 from kplan.report.documents.outcome_total import unplanned_names
-from kplan.report.report import Report
+from kplan.report.render import Report
 from kplan.report.subject import apply_report, plan_report
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply
 from kplan.workflow.apply.resume import resume_apply

@@ -27,7 +27,7 @@ from kplan.model.version import VERSION
 from kplan.plan.drift import IgnorePattern, parse_patterns
 from kplan.report import views
 from kplan.report.format import Format
-from kplan.report.report import FormatOptions, Report, render_report
+from kplan.report.render import FormatOptions, Report, render_report
 from kplan.report.subject import drift_report, problems_report
 from kplan.workflow.plan.drift import DriftResult, detect_drift, drift_coverage
 

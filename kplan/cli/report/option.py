@@ -17,7 +17,7 @@ from kplan.model.place import link_target_outside
 
 if TYPE_CHECKING:
     from kplan.report.format import Format
-    from kplan.report.report import Report
+    from kplan.report.render import Report
 
 FORMAT_ALIASES: Mapping[str, str] = {"md": "markdown", "txt": "text", "xml": "junit"}
 _STDOUT = "-"

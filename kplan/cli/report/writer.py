@@ -13,7 +13,7 @@ from kplan.cli.terminal import Session
 from kplan.model.ci_job import is_ci, is_enabled
 from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
-from kplan.report.report import FormatOptions, Report, render_report
+from kplan.report.render import FormatOptions, Report, render_report
 from kplan.state.atomic_file import real_path, write_temporary
 
 _CHECKOUT_VARIABLES = (

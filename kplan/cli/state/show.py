@@ -107,7 +107,7 @@ def _format_plan(session: Session, plan: "Plan", how: FormatOptions) -> str:
     from kplan.cli.report.option import format_name  # noqa: PLC0415
     from kplan.cli.report.writer import report_setting  # noqa: PLC0415
     from kplan.report.format import Format  # noqa: PLC0415
-    from kplan.report.report import render_report  # noqa: PLC0415
+    from kplan.report.render import render_report  # noqa: PLC0415
     from kplan.report.subject import plan_report  # noqa: PLC0415
 
     format_ = Format(format_name("-format", how.format))
@@ -122,7 +122,7 @@ def _format_part(session: Session, plan: "Plan", name: str, format_: "Format") -
     from kplan.cli.report.option import check_format  # noqa: PLC0415
     from kplan.cli.report.writer import report_setting  # noqa: PLC0415 - as above
     from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415
-    from kplan.report.report import render_report  # noqa: PLC0415
+    from kplan.report.render import render_report  # noqa: PLC0415
     from kplan.report.subject import PlanPart, plan_part_report  # noqa: PLC0415
 
     if name not in list(PlanPart):

@@ -6,7 +6,7 @@ import pytest
 
 from kplan.model.table import Figures, FigureTable
 from kplan.report.format import ANSWER_FORMATS, PLAIN_STYLE, Format
-from kplan.report.report import FormatOptions, render_report
+from kplan.report.render import FormatOptions, render_report
 from kplan.report.subject import figures_report
 from kplan.report.views import figures_html, figures_json, figures_text
 

@@ -13,7 +13,7 @@ from kplan.report.documents.fleet.page import MAX_BYTES, MAX_ROWS, fleet_page
 from kplan.report.documents.fleet.section import FleetPage, SectionKind, TableKind
 from kplan.report.documents.fleet.sections import SECTIONS
 from kplan.report.format import PLAIN_STYLE, Format
-from kplan.report.report import FormatOptions, render_report
+from kplan.report.render import FormatOptions, render_report
 from kplan.report.subject import figures_report
 from kplan.report.views import figures_html, figures_json, figures_text
 

@@ -28,7 +28,7 @@ from kplan.policy.risk import add_impacts
 from kplan.report.documents.access import allowed_principals_data, allowed_principals_document
 from kplan.report.documents.drift import DriftCoverage
 from kplan.report.format import ALL_FORMATS, ANSWER_FORMATS, UNCOUNTED_FORMATS, Format
-from kplan.report.report import FormatOptions, Report, render_report
+from kplan.report.render import FormatOptions, Report, render_report
 from kplan.report.subject import (
     PlanPart,
     answer_report,

@@ -8,7 +8,7 @@ from kplan.cli.report.ci_links import ci_links
 from kplan.model.diagnostic import SourceRange
 from kplan.report.format import Format
 from kplan.report.links import NO_LINKS, Links
-from kplan.report.report import FormatOptions, render_report
+from kplan.report.render import FormatOptions, render_report
 from kplan.report.subject import plan_report
 from tests.unit.report.test_markdown import big_plan
 

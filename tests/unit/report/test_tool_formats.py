@@ -18,7 +18,7 @@ from kplan.report.documents.diagnostic import risk_findings
 from kplan.report.documents.drift import DriftCoverage
 from kplan.report.format import Format
 from kplan.report.formats.sarif import MAX_RESULTS, sarif_data
-from kplan.report.report import FormatOptions, Report, render_report
+from kplan.report.render import FormatOptions, Report, render_report
 from kplan.report.subject import apply_report, drift_report, plan_report, problems_report
 from tests.schemas import Schema
 from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
