@@ -1,4 +1,4 @@
-"""Every document as text or JSON: what commands print."""
+"""What commands print: plans, outcomes, drift, states and figures as text and JSON."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -61,7 +61,7 @@ def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> i
 
     from kplan.cli import wiring  # noqa: PLC0415
     from kplan.policy.engine import sort_policies  # noqa: PLC0415
-    from kplan.report import language  # noqa: PLC0415
+    from kplan.report import project_views  # noqa: PLC0415
     from kplan.workflow.policy.policy import list_policies  # noqa: PLC0415
     from kplan.workflow.ports import PolicyOptions  # noqa: PLC0415
 
@@ -71,10 +71,10 @@ def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> i
     with list_policies(project, options) as found:
         heads = [each.header for each in sort_policies(found.policies)]
     if paths.json:
-        session.terminal.write_stdout(language.policy_list_json(heads, today))
+        session.terminal.write_stdout(project_views.policy_list_json(heads, today))
     else:
         look = session.terminal.stdout_style
-        session.terminal.write_stdout(language.policy_list_text(heads, today, look))
+        session.terminal.write_stdout(project_views.policy_list_text(heads, today, look))
     return ExitCode.DONE
 
 
@@ -107,7 +107,7 @@ def test(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.test.test import TestRunner  # noqa: PLC0415
     from kplan.model.table import RunStatus, overall_status  # noqa: PLC0415
-    from kplan.report.language import result_junit  # noqa: PLC0415
+    from kplan.report.test_views import result_junit  # noqa: PLC0415
     from kplan.workflow.ports import PolicyOptions  # noqa: PLC0415
     from kplan.workflow.test.policy import open_policy_suite  # noqa: PLC0415
 
@@ -131,7 +131,7 @@ def test(
 
 def _show_coverage(session: Session, suite: "PolicySuite", *, is_json: bool) -> None:
     """Show how many rules cases made speak, and name the others."""
-    from kplan.report.language import coverage_json, coverage_text  # noqa: PLC0415 - as above
+    from kplan.report.test_views import coverage_json, coverage_text  # noqa: PLC0415 - as above
 
     render = coverage_json if is_json else coverage_text
     session.terminal.write_stdout(render(suite.rules, suite.unfired_rules))

@@ -37,13 +37,13 @@ def graph(
     files. kplan evaluates nothing and needs no values of variables. Cycles are red.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.report import language  # noqa: PLC0415
+    from kplan.report import project_views  # noqa: PLC0415
     from kplan.workflow.project.graph import draw_graph  # noqa: PLC0415
 
     inputs = InputOptions(skip_foreign=skip_foreign)
     found = draw_graph(wiring.build_project(session, StateOptions(), inputs))
     show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
     is_dot = format_ is GraphFormat.DOT
-    write = language.graph_dot if is_dot else language.graph_mermaid
+    write = project_views.graph_dot if is_dot else project_views.graph_mermaid
     session.terminal.write_stdout(write(found.graph))
     return ExitCode.DONE

@@ -5,7 +5,7 @@ from kplan.config.state_schema import STATE_ATTRIBUTES
 from kplan.kafka.settings.key import PROVIDER_SCHEMA
 from kplan.kinds import KINDS
 from kplan.model.errors import UsageError
-from kplan.report import contract, language
+from kplan.report import contract, project_views
 
 _TYPED_BLOCK = "provider"
 """The block whose arguments have types, as those of resources have."""
@@ -14,17 +14,17 @@ _TYPED_BLOCK = "provider"
 def json_schema() -> str:
     """Return the JSON Schema of files in JSON syntax; `$defs` has one schema for each kind."""
     others = {name: shape for name, shape in BLOCK_SCHEMAS.items() if name != _TYPED_BLOCK}
-    return language.json_schema_text(KINDS, PROVIDER_SCHEMA, others)
+    return project_views.json_schema_text(KINDS, PROVIDER_SCHEMA, others)
 
 
 def provider_schema() -> str:
     """Return the schemas of kinds and provider as `terraform providers schema -json` gives them."""
-    return language.provider_schema_json(KINDS, PROVIDER_SCHEMA)
+    return project_views.provider_schema_json(KINDS, PROVIDER_SCHEMA)
 
 
 def reference_page() -> str:
     """Return the reference of attributes as a Markdown page."""
-    return language.reference_markdown(KINDS, PROVIDER_SCHEMA, STATE_ATTRIBUTES)
+    return project_views.reference_markdown(KINDS, PROVIDER_SCHEMA, STATE_ATTRIBUTES)
 
 
 def document_schema(name: str) -> str:

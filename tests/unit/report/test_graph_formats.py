@@ -1,7 +1,7 @@
 """Graphs for Graphviz and for Mermaid."""
 
 from kplan.model.table import Graph, Node, NodeType
-from kplan.report.language import graph_dot, graph_mermaid
+from kplan.report.project_views import graph_dot, graph_mermaid
 
 GRAPH = Graph(
     nodes=(
