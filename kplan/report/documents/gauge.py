@@ -67,58 +67,50 @@ def outcome_gauges(
 def drift_gauges(changes: Sequence[Change], coverage: DriftCoverage, at: str) -> tuple[Gauge, ...]:
     """Count drift, and how much of the cluster it is about; no drift is a 0 and not an absence."""
     kinds = sorted(coverage.managed.keys() | coverage.unmanaged.keys() | {x.kind for x in changes})
-    drifts = Counter((each.kind, _drift_type(each)) for each in changes)
-
-    def of_kind(kind: str, **more: str) -> dict[str, str]:
-        return {"cluster": coverage.cluster_label, "kind": kind, **more}
-
+    label = coverage.cluster_label
     return (
-        *(
-            Gauge(
-                "kplan_drift_objects",
-                "Owned objects that are not as last applied.",
-                drifts[kind, sort],
-                of_kind(kind, change=sort),
-            )
-            for kind in kinds
-            for sort in _DRIFT_TYPES
-        ),
-        *(
-            Gauge(
-                "kplan_managed_objects",
-                "Live objects that kplan owns.",
-                coverage.managed.get(kind, 0),
-                of_kind(kind),
-            )
-            for kind in kinds
-        ),
-        *(
-            Gauge(
-                "kplan_unmanaged_objects",
-                "Live objects that kplan does not own.",
-                len(coverage.unmanaged.get(kind, ())),
-                of_kind(kind),
-            )
-            for kind in kinds
-        ),
-        *(
-            Gauge("kplan_unread_kinds", "Kinds that could not be read.", 1, of_kind(kind))
-            for kind in sorted(coverage.unread)
-        ),
+        *_drifted_gauges(changes, kinds, label),
+        *_coverage_gauges(coverage, kinds),
         Gauge(
             "kplan_ignored_objects",
             "Drifted or unmanaged objects that patterns leave out.",
             coverage.ignored,
-            {"cluster": coverage.cluster_label},
+            {"cluster": label},
         ),
         *_health_gauges(coverage),
-        *run_gauges(
-            "drift",
-            coverage.cluster_label,
-            at,
-            is_whole=coverage.is_complete,
-        ),
+        *run_gauges("drift", label, at, is_whole=coverage.is_complete),
     )
+
+
+def _drifted_gauges(changes: Sequence[Change], kinds: Sequence[str], label: str) -> Iterator[Gauge]:
+    """Count the objects of each kind by what became of them."""
+    drifts = Counter((each.kind, _drift_type(each)) for each in changes)
+    for kind in kinds:
+        for sort in _DRIFT_TYPES:
+            labels = {"cluster": label, "kind": kind, "change": sort}
+            yield Gauge(
+                "kplan_drift_objects",
+                "Owned objects that are not as last applied.",
+                drifts[kind, sort],
+                labels,
+            )
+
+
+def _coverage_gauges(coverage: DriftCoverage, kinds: Sequence[str]) -> Iterator[Gauge]:
+    """Count the live objects that kplan owns and does not own, and the kinds that are unread."""
+
+    def gauge(name: str, description: str, count: int, kind: str) -> Gauge:
+        labels = {"cluster": coverage.cluster_label, "kind": kind}
+        return Gauge(name, description, count, labels)
+
+    said = "Live objects that kplan owns."
+    for kind in kinds:
+        yield gauge("kplan_managed_objects", said, coverage.managed.get(kind, 0), kind)
+    said = "Live objects that kplan does not own."
+    for kind in kinds:
+        yield gauge("kplan_unmanaged_objects", said, len(coverage.unmanaged.get(kind, ())), kind)
+    for kind in sorted(coverage.unread):
+        yield gauge("kplan_unread_kinds", "Kinds that could not be read.", 1, kind)
 
 
 def _health_gauges(coverage: DriftCoverage) -> Iterator[Gauge]:
