@@ -98,11 +98,34 @@ def run_reassignment(
         UsageError: approval is not possible; raised before any work.
 
     """
-    inputs, states = where
     if not (what.auto_approve or what.dry_run):
         approval.check_can_approve(
-            session, auto_approve=False, may_ask=inputs.input, takes_plan=False
+            session, auto_approve=False, may_ask=where[0].input, takes_plan=False
         )
+    done = _reassign(session, what, where, source, " ".join(again.split()[1:3]))
+    session.signals.stop_deferring()
+    if done.is_approved:
+        _show_outcomes(session, done, again)
+        return exit_code.outcomes_exit(done.plan, done.outcomes, detailed=False)
+    if done.plan.batches and not done.plan.has_errors:
+        return ExitCode.DONE if what.dry_run else ExitCode.ERROR
+    if done.plan.all_diagnostics:
+        _show_plan(session, done)
+        return ExitCode.ERROR
+    _show_figures(session, done.figures)
+    session.terminal.write_stdout(f"{nothing}\n")
+    return ExitCode.DONE
+
+
+def _reassign(
+    session: Session,
+    what: ReassignOptions,
+    where: tuple[InputOptions, StateOptions],
+    source: ReassignmentSource,
+    command: str,
+) -> ReassignResult:
+    """Show the plan and, unless it is a dry run, carry it out once it is approved."""
+    inputs, states = where
     planning = PlanningOptions(
         policy=what.policy, override=what.override, allow_python=what.allow_python
     )
@@ -117,28 +140,19 @@ def run_reassignment(
                 return not what.dry_run
             return approval.ask_approval(session, progress, approval.APPLY_QUESTION)
 
-        command = " ".join(again.split()[1:3])
         ports = wiring.build_ports(session, command, states, progress)
         project = wiring.build_project(session, states, inputs)
         watcher = ApplyWatcher(progress, session.signals, session.terminal.stderr_style)
-        done = reassign_replicas(project, request, ports, approve, watcher)
-    session.signals.stop_deferring()
-    if done.is_approved:
-        session.terminal.write_stdout(
-            views.apply_text(done.outcomes, session.terminal.stdout_style, again=again)
-        )
-        moved, total = done.moved
-        if moved < total:
-            session.terminal.write_stdout(f"Partitions moved: {moved:,} of {total:,}.\n")
-        return exit_code.outcomes_exit(done.plan, done.outcomes, detailed=False)
-    if done.plan.batches and not done.plan.has_errors:
-        return ExitCode.DONE if what.dry_run else ExitCode.ERROR
-    if done.plan.all_diagnostics:
-        _show_plan(session, done)
-        return ExitCode.ERROR
-    _show_figures(session, done.figures)
-    session.terminal.write_stdout(f"{nothing}\n")
-    return ExitCode.DONE
+        return reassign_replicas(project, request, ports, approve, watcher)
+
+
+def _show_outcomes(session: Session, done: ReassignResult, again: str) -> None:
+    session.terminal.write_stdout(
+        views.apply_text(done.outcomes, session.terminal.stdout_style, again=again)
+    )
+    moved, total = done.moved
+    if moved < total:
+        session.terminal.write_stdout(f"Partitions moved: {moved:,} of {total:,}.\n")
 
 
 def _show_figures(session: Session, figures: Figures | None) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Limits, Watcher
+from kplan.cluster.port import Cluster
 from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.config.load import Configuration
@@ -27,6 +28,7 @@ from kplan.plan.build import build_batches
 from kplan.plan.diff import attribute_changes
 from kplan.plan.request import MAX_RECORDS
 from kplan.policy.risk import add_risks
+from kplan.workflow.clusters import Connection
 from kplan.workflow.moves.assignment_file import read_assignment
 from kplan.workflow.moves.brokers import Reassignments, ReassignmentSource
 from kplan.workflow.moves.progress import describe_moves, moved_partitions
@@ -96,40 +98,54 @@ def reassign_replicas(
         connection = found.clusters.connection(wanted.provider)
         ports.progress.stage("Reading the cluster")
         source = wanted.source(connection, found.configuration, wanted.provider)
-        targets = source.targets
-        names = {name: [Identity(name)] for name, _ in targets}
-        asked = [each for listed in names.values() for each in listed]
-        snapshot = read_snapshot(
-            connection.cluster, connection.description, KINDS, {_TOPICS: asked}
-        )
-        planned = add_risks(_plan_reassignment(found, targets, snapshot, wanted))
-        plan = add_moves(check_move_targets(planned, found.clusters), found.clusters)
-        policy_input = PolicyInput(
-            found.configuration,
-            {wanted.provider: snapshot},
-            {wanted.provider: connection.cluster},
-        )
-        plan, configuration = apply_policies(plan, policy_input, wanted.policies, ports)
+        plan, configuration = _plan_with_policies(found, connection, source.targets, wanted, ports)
         if not (plan.changes or wanted.is_preview):
-            remove_leftover_throttles(connection.cluster, names.keys() | source.throttled)
+            topics = {name for name, _ in source.targets}
+            remove_leftover_throttles(connection.cluster, topics | source.throttled)
         proposal = ReassignResult(plan, configuration, figures=source.figures)
         if plan.has_errors or not plan.batches or not approve(proposal):
             return proposal
-        ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))
-        context = ApplyContext(
-            connection.cluster,
-            kinds_with_limits(wanted.limits),
-            ports.clock,
-            watcher,
-            Limits(),
-            is_stopped=ports.is_stopped,
-        )
-        moved = describe_moves(connection.cluster, apply_plan(plan, context), wanted.limits)
-        outcomes = (*moved, *report_refused(plan, watcher))
+        outcomes = _move_replicas(connection.cluster, plan, wanted.limits, ports, watcher)
         remove_leftover_throttles(connection.cluster, source.throttled)  # of a run that was killed
         counts = moved_partitions(connection.cluster, [each.change for each in outcomes]).values()
         sums = sum(done for done, _ in counts), sum(total for _, total in counts)
         return replace(proposal, outcomes=outcomes, is_approved=True, moved=sums)
+
+
+def _plan_with_policies(
+    project: OpenProject,
+    connection: Connection,
+    targets: Mapping[TopicPartition, Replicas],
+    wanted: ReassignRequest,
+    ports: Ports,
+) -> tuple[Plan, Configuration]:
+    """Read the topics, plan where their replicas go, and check that with all rules."""
+    cluster = connection.cluster
+    asked = list(dict.fromkeys(Identity(name) for name, _ in targets))
+    snapshot = read_snapshot(cluster, connection.description, KINDS, {_TOPICS: asked})
+    planned = add_risks(_plan_reassignment(project, targets, snapshot, wanted))
+    plan = add_moves(check_move_targets(planned, project.clusters), project.clusters)
+    policy_input = PolicyInput(
+        project.configuration, {wanted.provider: snapshot}, {wanted.provider: cluster}
+    )
+    return apply_policies(plan, policy_input, wanted.policies, ports)
+
+
+def _move_replicas(
+    cluster: Cluster, plan: Plan, limits: ReassignmentLimits, ports: Ports, watcher: Watcher
+) -> tuple[Outcome, ...]:
+    """Apply the plan; what policies refused of it is reported among the outcomes."""
+    ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))
+    context = ApplyContext(
+        cluster,
+        kinds_with_limits(limits),
+        ports.clock,
+        watcher,
+        Limits(),
+        is_stopped=ports.is_stopped,
+    )
+    moved = describe_moves(cluster, apply_plan(plan, context), limits)
+    return (*moved, *report_refused(plan, watcher))
 
 
 def _plan_reassignment(
