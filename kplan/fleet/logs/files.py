@@ -205,18 +205,8 @@ def _grown_files(
         if state.failure:
             failures[file.cluster, file.source] = state.failure
             continue
-        part = LogPart(
-            file.cluster,
-            file.source,
-            stamp_of(state.length, state.changed_ms, file.settings),
-            file=own[state.place][state.known][1] if state.known >= 0 else "",
-            part=2 * len(parts),
-            start=state.start,
-            end=UNKNOWN_END if is_packed(path) else state.end,
-            head_length=state.head_length,
-            head=state.head,
-            tail=state.tail,
-        )
+        log = own[state.place][state.known][1] if state.known >= 0 else ""
+        part = _grown_part(file, path, state, log, 2 * len(parts))
         parts.append(part)
         if state.first:
             names[part.part] = log_id(file.source, state.first)
@@ -229,6 +219,22 @@ def _grown_files(
         size=size,
         names=names,
         known=frozenset(each.last.file for each in logs),
+    )
+
+
+def _grown_part(file: NamedFile, path: str, state: FileState, log: str, number: int) -> LogPart:
+    """Return the part of a log that a file has beyond what was read; `log` is the id if known."""
+    return LogPart(
+        file.cluster,
+        file.source,
+        stamp_of(state.length, state.changed_ms, file.settings),
+        file=log,
+        part=number,
+        start=state.start,
+        end=UNKNOWN_END if is_packed(path) else state.end,
+        head_length=state.head_length,
+        head=state.head,
+        tail=state.tail,
     )
 
 
