@@ -36,8 +36,8 @@ def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple
     target = declared.replica_assignment
     if target is not None and declared.is_generated and not declared.strategy:
         target = None if _has_factor(live, declared.replica_count) else target
-    stands = _without_throttles(live, desired)
-    config = merge_config(stands, desired.config, ignored)
+    current = _without_throttles(live, desired)
+    config = merge_config(current, desired.config, ignored)
     config, retention_target = limit_retention_cut(live, desired, config)
     after = Topic(
         desired.name,
@@ -55,7 +55,7 @@ def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple
         live.partitions,
         _deviating_factor(live, after.replication_factor),
         live.replica_assignment if target is not None else None,
-        stands,
+        current,
         desired.placement,
         after.is_generated,
         retention_step=desired.retention_step,
@@ -70,17 +70,17 @@ def replica_moves(before: Topic, after: Topic) -> Mapping[int, Replicas]:
 
     New partitions are made with as many replicas as the others have; more or less is a move.
     """
-    target, stands = after.replica_assignment, before.replica_assignment
-    if target is None or stands is None:
+    target, current = after.replica_assignment, before.replica_assignment
+    if target is None or current is None:
         return {}
-    factor = len(stands[0]) if stands else 0
+    factor = len(current[0]) if current else 0
     found = {
         number: replicas
-        for number, replicas in enumerate(target[: len(stands)])
-        if replicas != stands[number]
+        for number, replicas in enumerate(target[: len(current)])
+        if replicas != current[number]
     }
     if target and len(target[0]) != factor:
-        found |= {number: target[number] for number in range(len(stands), len(target))}
+        found |= {number: target[number] for number in range(len(current), len(target))}
     return found
 
 
@@ -115,10 +115,10 @@ def _kept_replicas(before: Topic, number: int, target: Replicas) -> Replicas:
 
 def new_partitions(before: Topic, after: Topic) -> NewPartitions:
     """Return where new partitions go, as far as they can go there at once."""
-    target, stands = after.replica_assignment, before.replica_assignment
+    target, current = after.replica_assignment, before.replica_assignment
     new = None
     if target is not None:
-        factor = len(stands[0]) if stands else len(target[0])
+        factor = len(current[0]) if current else len(target[0])
         new = tuple(replicas[:factor] for replicas in target[before.partitions or 0 :])
         new = new if all(len(each) == factor for each in new) else None
     return NewPartitions(after.name, after.partition_count or 0, new)
@@ -247,10 +247,10 @@ def _without_throttles(live: Topic, desired: Topic) -> Mapping[str, str]:
 
 def _with_reassignment(topic: object, rows: Mapping[int, Reassignment]) -> Topic:
     held: Topic = topic  # type: ignore[assignment] # a Reading of topics holds them
-    stands = enumerate(held.replica_assignment or ())
+    current = enumerate(held.replica_assignment or ())
     origin: list[Replicas] = []
     assignment: list[Replicas] = []
-    for number, replicas in stands:
+    for number, replicas in current:
         moving = rows.get(number, Reassignment(replicas))
         origin.append(moving.origin)
         assignment.append(moving.target)

@@ -28,9 +28,9 @@ def bytes_left(
     found: dict[TopicPartition, int] = {}
     for key, each in moving.items():
         held = sizes.get(key, {})
-        stands = [held[broker] for broker in each.origin if broker in held]
-        if stands or not each.adding:
-            whole = max(stands, default=0)
+        current = [held[broker] for broker in each.origin if broker in held]
+        if current or not each.adding:
+            whole = max(current, default=0)
             found[key] = sum(max(0, whole - held.get(broker, 0)) for broker in each.adding)
     return found
 

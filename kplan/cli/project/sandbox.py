@@ -128,12 +128,12 @@ def stop(
     with show_progress(session.terminal) as progress:
         progress.stage("Stopping Kafka")
         has_run = stop_sandbox(_sandbox_folder(folder), keep=keep)
-    fate = (
+    next_start = (
         "kplan sandbox start starts it again with its data."
         if keep
         else "The next start is an empty cluster: it removes the topics, ACLs, records and logs."
     )
-    text = f"Stopped the sandbox. {fate}" if has_run else "No sandbox is running."
+    text = f"Stopped the sandbox. {next_start}" if has_run else "No sandbox is running."
     values = {"stopped": has_run, "kept": keep}
     session.terminal.write_stdout(json.dumps(values) if json_ else text)
     return ExitCode.DONE

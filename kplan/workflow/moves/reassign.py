@@ -187,14 +187,14 @@ def _check_assignment(rows: TopicAssignments, snapshot: Snapshot) -> None:
             faults.append(f"topic {name} does not exist, or the principal cannot see it")
             continue
         held: Topic = live.value  # type: ignore[assignment] # a Reading of topics holds them
-        stands = {each for row in held.replica_assignment or () for each in row}
+        current = {each for row in held.replica_assignment or () for each in row}
         for number, replicas in sorted(wanted.items()):
             if number >= (held.partitions or 0):
                 faults.append(f"{name} has no partition {number}")
             faults += [
                 f"{name}:{number} names broker {each}, which does not exist"
                 for each in replicas
-                if each not in brokers | stands
+                if each not in brokers | current
             ]
     if faults:
         raise UsageError(f"{'; '.join(faults)}."[:2000])
@@ -204,9 +204,9 @@ def _topic_changes(
     address: Address, live: LiveObject, rows: Mapping[int, Replicas]
 ) -> list[Change]:
     held: Topic = live.value  # type: ignore[assignment] # as above
-    stands = list(held.replica_assignment or ())
-    target = [rows.get(number, replicas) for number, replicas in enumerate(stands)]
-    if target == stands:
+    current = list(held.replica_assignment or ())
+    target = [rows.get(number, replicas) for number, replicas in enumerate(current)]
+    if target == current:
         return []
     # Throttles of the moves before this one are not declared: they must not be put back after it.
     config = {key: each for key, each in held.config.items() if key not in THROTTLED_REPLICAS}

@@ -152,9 +152,9 @@ def _partition_progress(
         return MoveProgress.FAILED, str(topic or "no answer")
     if key[1] >= len(topic.assignment):
         return MoveProgress.FAILED, "the partition does not exist"
-    stands = topic.assignment[key[1]]
-    if stands != target:
-        return MoveProgress.FAILED, f"it is on {_format_ids(stands)}"
+    current = topic.assignment[key[1]]
+    if current != target:
+        return MoveProgress.FAILED, f"it is on {_format_ids(current)}"
     if missing := sorted(set(target) - set(topic.in_sync[key[1]])):
         return MoveProgress.IN_PROGRESS, f"not in sync: {_format_ids(tuple(missing))}"
     return MoveProgress.COMPLETED, ""
