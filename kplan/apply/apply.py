@@ -24,7 +24,7 @@ class ApplyEnded(BaseException):
 
 
 class SerializedWatcher:
-    """Lets one thread at a time speak to a watcher, and none once the apply is over."""
+    """Lets one thread at a time call a watcher, and none once the apply is over."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher

@@ -178,9 +178,9 @@ def send_batch(
     """Send the batch until each of its items has an outcome for this step.
 
     Items that are to be sent again are sent together; a request that is too large, or spoilt by
-    one of its items, is halved until the guilty item is alone (traps 3 and 4). So is one that
+    one of its items, is halved until the refused item is alone (traps 3 and 4). So is one that
     is refused whole for what may be its size; an item that is refused alone for the same reason
-    proves that it was not, and speaks for all of them.
+    proves that it was not, also for the others.
     """
     queue: deque[Chunk] = deque([batch.changes])
     while queue:
@@ -258,7 +258,7 @@ def _request_results(
 
 
 def _common_refusal(changes: Chunk, results: Mapping[Identity, ItemResult]) -> Refusal | None:
-    """Return the one refusal of a whole request, where its code may speak of the request's size."""
+    """Return the one refusal of a whole request, where its code may be about the request's size."""
     met = {results.get(change.identity) for change in changes}
     refused = met.pop() if len(changes) > 1 and len(met) == 1 else None
     return refused if refused is not None and refused.error in _SIZE_ERRORS else None

@@ -291,7 +291,7 @@ def _send_items(
     items: Mapping[str, Native],
     send: Callable[[AdminClient, list[Native]], Futures],
 ) -> dict[str, ItemResult]:
-    """Send items and wait; a call that the client refuses is halved until the culprit is alone.
+    """Send items and wait; a call that the client refuses is halved until the refused one is alone.
 
     A client-side refusal means that nothing of the call was sent.
     """

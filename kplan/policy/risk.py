@@ -330,7 +330,7 @@ def _sum(parts: Iterable[int | None]) -> int | None:
 
 
 def add_impacts(plan: Plan, found: Mapping[tuple[str, str, str], Impact]) -> Plan:
-    """Return changes their impact, by key, and let it speak in their risk and notes."""
+    """Return changes their impact, by key, and derive their risk and notes from it."""
     return plan.map_changes(lambda change: _add_impact(change, found.get(change.key)))
 
 

@@ -55,7 +55,7 @@ def _policies(plan: Plan, at: str) -> Report:
         lambda: policy.policies_document(found),
         lambda: {"policies": policy.policies_data(found)},
         lambda: policy.policy_cases(found),
-        lambda: _stream("policy", "A policy spoke", policy.policies_data(found), at),
+        lambda: _stream("policy", "A policy rule fired", policy.policies_data(found), at),
         gauges=lambda: (*policy.policy_gauges(found, cluster), *_plan_run_gauges(plan, at)),
     )
 

@@ -67,7 +67,7 @@ def result_junit(results: Sequence[RunResult], sources: Mapping[str, str]) -> st
 
 
 def coverage_text(rules: Sequence[RuleReference], unfired: Sequence[RuleReference]) -> str:
-    """Show how many rules of policies spoke in tests, and name the others."""
+    """Show how many rules of policies fired in tests, and name the others."""
     lines = [f"Coverage: {len(rules) - len(unfired):,} of {count_text(len(rules), 'rule')} fired."]
     lines += [f"  never: {each.policy}: {each.label}" for each in unfired]
     return "\n".join(lines) + "\n"

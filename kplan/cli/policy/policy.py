@@ -44,7 +44,7 @@ class PolicyTestOptions:
         typer.Option("--junit-xml", metavar="FILE", help="Also write a JUnit report to this file."),
     ] = ""
     coverage: Annotated[
-        bool, typer.Option("--coverage", help="List the rules that no case makes speak.")
+        bool, typer.Option("--coverage", help="List the rules that no case makes fire.")
     ] = False
 
 
@@ -81,7 +81,7 @@ def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> i
 @verb(
     ("kplan policy test", "Run the *.policytest.hcl files here and in tests/."),
     ("kplan policy test rules/tests", "Run the files of another folder."),
-    ("kplan policy test -coverage", "List the rules that no case makes speak."),
+    ("kplan policy test -coverage", "List the rules that no case makes fire."),
     (
         "kplan policy test -filter=names -junit-xml=report.xml",
         "Run some files and write a report for CI.",
@@ -130,7 +130,7 @@ def test(
 
 
 def _show_coverage(session: Session, suite: "PolicySuite", *, is_json: bool) -> None:
-    """Show how many rules cases made speak, and name the others."""
+    """Show how many rules cases made fire, and name the others."""
     from kplan.report.test_views import coverage_json, coverage_text  # noqa: PLC0415 - as above
 
     render = coverage_json if is_json else coverage_text

@@ -65,7 +65,7 @@ _ACTIONS = {
 class PolicySuite:
     """The test files of a folder with the policies that they are about.
 
-    `fired` are the rules that cases made speak, as far as they have run.
+    `fired` are the rules that fired in cases, as far as they have run.
     """
 
     root: RootModule
@@ -77,7 +77,7 @@ class PolicySuite:
 
     @property
     def unfired_rules(self) -> tuple[RuleReference, ...]:
-        """The rules that no case has made speak so far."""
+        """The rules that have fired in no case so far."""
         return tuple(each for each in self.rules if each not in self.fired)
 
     @property
