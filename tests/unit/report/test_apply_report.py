@@ -19,7 +19,7 @@ from kplan.report.data import Counts
 from kplan.report.document import Mark
 from kplan.report.documents.outcome import applied_blocks, outcome_hint, outcomes_document
 from kplan.report.format import PLAIN_STYLE, TextStyle
-from kplan.report.reports import apply_report
+from kplan.report.subject import apply_report
 from tests.document_schemas import faults
 from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
