@@ -226,7 +226,8 @@ class OutcomeWatcher:
         if self._on_outcome is not None:
             for each in outcomes:
                 self._call.tell(partial(self._on_outcome, each))
-        self._call.advance(sum(each.status is not OutcomeStatus.SKIPPED for each in outcomes))
+        if self._served < 0:  # those that were held back come when another stage is reported
+            self._call.advance(sum(each.status is not OutcomeStatus.SKIPPED for each in outcomes))
 
     def on_visibility(self, visibility: Visibility) -> None:
         """Report how many changes every live broker serves."""

@@ -18,7 +18,7 @@ from kplan.cluster.errors import (
 from kplan.cluster.request import ItemResult
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, InProgress, Refusal
-from kplan.model.outcome import AS_DECLARED, Outcome, OutcomeStatus
+from kplan.model.outcome import AS_DECLARED, FOUND, Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change
 from kplan.model.resource import Identity
 from kplan.model.state import KindSnapshot
@@ -119,11 +119,11 @@ def _is_being_deleted(change: Change, refused: Refusal, reading: KindSnapshot) -
 
 def _done_note(change: Change, refused: Refusal, progress: ApplyProgress) -> str:
     if handling(refused) is Handling.IN_DOUBT:
-        return "found on the cluster"
+        return FOUND
     if change.action is Action.DELETE:
         return "already absent"
     # The answer of an earlier send was lost: it may be what made the object.
-    return "found on the cluster" if progress.get(change).may_be_done else AS_DECLARED
+    return FOUND if progress.get(change).may_be_done else AS_DECLARED
 
 
 def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) -> Refusal:

@@ -24,6 +24,7 @@ class OutcomeStatus(StrEnum):
 
 
 AS_DECLARED = "already as declared"
+FOUND = "found on the cluster"
 """The note of a change that somebody else had made."""
 
 
@@ -53,6 +54,13 @@ class Outcome:
         """Whether the object was there already when it was to be created."""
         is_applied = self.status is OutcomeStatus.APPLIED
         return is_applied and self.change.action is Action.CREATE and self.note == AS_DECLARED
+
+    @property
+    def may_be_of_others(self) -> bool:
+        """Whether it was to be created and is there, and no answer says that it was created."""
+        is_applied = self.status is OutcomeStatus.APPLIED
+        is_found = self.note in {AS_DECLARED, FOUND}
+        return is_applied and self.change.action is Action.CREATE and is_found
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from kplan.workflow.workspaces import OtherOwners, note_unread
 
 
 class AdoptionWatcher:
-    """A watcher that hears of adopted objects only once it is known that nobody else owns them.
+    """A watcher that hears of objects that were found once it is known that they have no owner.
 
     Until then the journal has them as sent: after a kill the next run finds out the same.
     """
@@ -32,9 +32,9 @@ class AdoptionWatcher:
         self._watcher.on_send(batch, changes)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Notify the outcome of changes, and hold adopted ones back."""
-        self._held.update(each.change.key for each in outcomes if each.is_adopted)
-        if rest := [each for each in outcomes if not each.is_adopted]:
+        """Notify the outcome of changes, and hold those of objects that were found back."""
+        self._held.update(each.change.key for each in outcomes if each.may_be_of_others)
+        if rest := [each for each in outcomes if not each.may_be_of_others]:
             self._watcher.on_outcomes(rest)
 
     def on_visibility(self, visibility: Visibility) -> None:
@@ -55,7 +55,7 @@ class AdoptionWatcher:
         """Fail what another workspace owns, and tell the outcomes that were held back.
 
         The records of other workspaces are read after all answers, and only if something was
-        adopted: what made an object was in a journal before it was sent.
+        found: what made an object was in a journal before it was sent.
         """
         if not self._held:
             return tuple(outcomes)

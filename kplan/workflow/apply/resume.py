@@ -11,7 +11,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.topic_layout import without_generated_assignment
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import NothingToResumeError, StalePlanError
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import FOUND, Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.resource import Resource
 from kplan.model.state import State
@@ -148,7 +148,7 @@ def _outcomes_before(journal: Journal, made: PlanResult) -> Iterator[Outcome]:
         if (outcome := applied.get(change.key)) is not None:
             yield replace(outcome, note="done before the interruption")
         elif _is_live_as_approved(change, made):
-            yield Outcome(change, OutcomeStatus.APPLIED, note="found on the cluster")
+            yield Outcome(change, OutcomeStatus.APPLIED, note=FOUND)
 
 
 def _is_live_as_approved(change: Change, made: PlanResult) -> bool:

@@ -1,7 +1,6 @@
 """Say that brokers are bypassed, and refuse it unless it is allowed (KIP-919)."""
 
 from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from kplan.cluster.port import Cluster
@@ -11,10 +10,9 @@ from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError
 from kplan.model.plan import Plan
 from kplan.model.resource import connection_name
-from kplan.workflow.clusters import Clusters
+from kplan.workflow.clusters import Clusters, ask_concurrently
 
 BYPASSED, FORBIDDEN = "KP245", "KP246"
-_CONNECTIONS = 8
 
 
 def check_plan_controller_access(plan: Plan, clusters: Clusters) -> Plan:
@@ -79,12 +77,5 @@ def _silent_controllers(cluster: Cluster, direct: ControllerAccess) -> set[int]:
         return False
 
     others = [each.id for each in direct.controllers if each.id != direct.active]
-    if not others:
-        return set()
-    with ThreadPoolExecutor(min(_CONNECTIONS, len(others)), "controllers") as pool:
-        answers = pool.map(is_silent, others)
-        try:
-            return {node for node, silent in zip(others, answers, strict=True) if silent}
-        except BaseException:  # Ctrl-C too must not wait for controllers that do not answer
-            cluster.close()
-            raise
+    answers = ask_concurrently(is_silent, others, [cluster])
+    return {node for node, silent in zip(others, answers, strict=True) if silent}

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from kplan.kinds import KINDS
 from kplan.kinds.base import fill_snapshot_from_state
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import FOUND, Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change
 from kplan.model.state import OwnedObject, Snapshot, State, owned_after
 from kplan.plan.request import is_targeted
@@ -62,7 +62,8 @@ def _is_old(state: State, now: datetime) -> bool:
 def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> State:
     """Own the unanswered changes of an interrupted apply that the cluster shows done.
 
-    An object that another workspace owns was created there: this one only met it.
+    An object that another workspace owns was created there: this one only met it. Where that
+    cannot be known the plan adopts it, with the warning that belongs to that.
     """
     journal = project.journal
     if journal is None:
@@ -84,7 +85,7 @@ def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> Sta
         (change, outcome)
         for change, outcome in done
         if change.action is not Action.CREATE
-        or owners.find(change.key, ids.get(change.provider, ""), outcome.uid) is None
+        or not (owners.unread or owners.find(change.key, ids.get(change.provider, ""), outcome.uid))
     ]
     return replace(project.state, owned=owned_after(project.state.owned, own))
 
@@ -110,7 +111,7 @@ def _visible_outcome(change: Change, state: State, snapshot: Snapshot) -> Outcom
     before, after = kind.align(live.value, change.after)
     if before != after:
         return None
-    return Outcome(change, OutcomeStatus.APPLIED, note="found on the cluster", uid=live.uid)
+    return Outcome(change, OutcomeStatus.APPLIED, note=FOUND, uid=live.uid)
 
 
 def _pending_objects(state: State, snapshot: Snapshot) -> Iterator[OwnedObject]:

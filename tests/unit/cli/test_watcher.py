@@ -58,6 +58,15 @@ def batch(size: int) -> Batch:
     return Batch("kafka_topic", Step(40, "create_topics"), changes)
 
 
+def test_outcomes_that_come_while_brokers_are_waited_for_are_no_progress_of_that() -> None:
+    told = Told()
+    stream = StreamWatcher(told, Signals(), Terminal({}, stdout=io.StringIO()))
+    for watcher in (ApplyWatcher(told, Signals(), PLAIN_STYLE), stream):
+        watcher.on_visibility(Visibility(0, 2))
+        watcher.on_outcomes([Outcome(change("t"), OutcomeStatus.APPLIED)])
+        assert told.done == 2
+
+
 def test_every_change_of_a_small_batch_has_a_line() -> None:
     told = Told()
     watcher, sent = ApplyWatcher(told, Signals(), PLAIN_STYLE), batch(2)

@@ -83,6 +83,37 @@ def test_what_another_workspace_creates_at_the_same_moment_is_not_adopted(
     assert set(race.cluster.topics()) == {"y"}
 
 
+@pytest.mark.parametrize("carried_out", [False, True])
+def test_what_another_workspace_creates_is_not_adopted_where_the_own_answer_is_lost(
+    race: MemoryCommand, *, carried_out: bool
+) -> None:
+    def create_and_lose_the_answer() -> None:
+        apply_in_default()
+        race.cluster.time_out(call="create_topics", carried_out=carried_out)
+
+    before_creation(race, create_and_lose_the_answer)
+    told = everything(race, "apply", "-auto-approve", code=1)
+    assert "It was created since the plan, and it is owned at kafka_topic.y" in told
+    assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
+
+
+def test_an_own_creation_whose_answer_is_lost_is_owned(race: MemoryCommand) -> None:
+    before_creation(race, lambda: race.cluster.time_out(call="create_topics", carried_out=True))
+    assert "created (found on the cluster)" in everything(race, "apply", "-auto-approve")
+    assert owned_names(W2) == {"y"}
+
+
+def test_a_killed_creation_is_adopted_with_a_warning_if_the_other_state_is_unreadable(
+    race: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_creation(race, apply_in_default)
+    with monkeypatch.context() as patch:
+        patch.setattr(open_project, "read_other_owners", lambda _: kill())
+        apply_and_be_killed()
+    DEFAULT.write_text("{")
+    assert "KP251" in everything(race, "apply", "-auto-approve")
+
+
 def test_what_no_workspace_owns_is_adopted(race: MemoryCommand) -> None:
     before_creation(race, lambda: race.cluster.connect_as().create_topics([NewTopic("y", 1, 1)]))
     lines = race.run("apply", "-auto-approve", "-json").splitlines()

@@ -20,6 +20,7 @@ from kplan.model.errors import (
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.model.resource import Identity
+from kplan.workflow.clusters import ask_concurrently
 from kplan.workflow.inspect.broker import read_broker_status
 from tests.project_harness import MAIN_TF, ProjectHarness
 
@@ -184,6 +185,24 @@ def test_controllers_are_asked_at_the_same_time_and_told_in_order(
     monkeypatch.setattr(site.cluster, "versions", versions)
     told = next(each for each in site.plan().plan.diagnostics if each.code == "KP245")
     assert re.search("; without an answer: 2 at [^,]+, 3 at ", told.detail)
+
+
+def test_an_interrupt_does_not_wait_for_a_node_that_is_silent() -> None:
+    asked, end, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def ask(node: int) -> None:
+        if node == 1:
+            asked.wait(10)
+            raise KeyboardInterrupt
+        asked.set()
+        end.wait(10)
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        ask_concurrently(ask, [1, 2], [])
+    assert not ended.is_set()
+    end.set()
+    assert ended.wait(10)
 
 
 def test_changes_are_refused_unless_they_are_allowed(site: ProjectHarness) -> None:
