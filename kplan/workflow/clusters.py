@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import field, replace
 from typing import TypeVar
@@ -30,8 +29,8 @@ from kplan.state.journal import Journal
 from kplan.workflow.platform import describe_with_platform
 from kplan.workflow.ports import Ports
 from kplan.workflow.snapshot import read_snapshot
+from kplan.workflow.threads import map_in_threads
 
-_K = TypeVar("_K")
 _T = TypeVar("_T")
 
 DesiredIdentities = Mapping[str, Mapping[str, Collection[Identity]]]
@@ -174,26 +173,6 @@ def _open_connections(
     return Clusters({**clusters.connections, **fresh}, {**clusters.unreachable, **dark})
 
 
-def ask_concurrently(
-    ask: Callable[[_K], _T], questions: Collection[_K], clusters: Iterable[Cluster]
-) -> list[_T]:
-    """Return the answers to all questions, each asked in a thread of its own.
-
-    Ctrl-C too must not wait for nodes that do not answer: `clusters` are closed then, and a thread
-    that is still connecting is left behind.
-    """
-    pool = ThreadPoolExecutor(max_workers=max(1, len(questions)))
-    try:
-        answers = list(pool.map(ask, questions))
-    except BaseException:
-        for each in clusters:
-            each.close()
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown()
-    return answers
-
-
 def _query_all(
     keys: Collection[str], ask: Callable[[str], _T], clusters: Iterable[Cluster]
 ) -> tuple[dict[str, _T], dict[str, ClusterError]]:
@@ -211,7 +190,7 @@ def _query_all(
     if len(keys) == 1:
         found = {key: answer(key) for key in keys}
     else:
-        answers = ask_concurrently(answer, keys, clusters)
+        answers = map_in_threads(answer, keys, clusters)
         found = dict(zip(keys, answers, strict=True))
     dark = {key: each for key, each in found.items() if isinstance(each, ClusterError)}
     return {key: each for key, each in found.items() if not isinstance(each, ClusterError)}, dark

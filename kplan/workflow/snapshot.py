@@ -1,7 +1,6 @@
 """Reading the live cluster, kind by kind and at the same time."""
 
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
@@ -9,6 +8,7 @@ from kplan.kinds.base import ResourceKind
 from kplan.model.errors import KplanError, UnreadableError, UnsupportedError
 from kplan.model.resource import Identity
 from kplan.model.state import KindSnapshot, Snapshot
+from kplan.workflow.threads import map_in_threads
 
 
 def read_snapshot(
@@ -28,15 +28,10 @@ def read_snapshot(
 
     """
     chosen = [kind for kind in kinds if kind.is_always_read or kind.name in wanted]
-    with ThreadPoolExecutor(max_workers=len(chosen)) as pool:
-        answers = pool.map(
-            lambda kind: _read_kind(cluster, kind, wanted.get(kind.name, ())), chosen
-        )
-        try:
-            found = dict(zip((kind.name for kind in chosen), answers, strict=True))
-        except BaseException:  # Ctrl-C too must not wait for brokers that do not answer
-            cluster.close()
-            raise
+    answers = map_in_threads(
+        lambda kind: _read_kind(cluster, kind, wanted.get(kind.name, ())), chosen, [cluster]
+    )
+    found = dict(zip((kind.name for kind in chosen), answers, strict=True))
     return Snapshot(
         description.cluster_id,
         description.brokers,

@@ -10,7 +10,8 @@ from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError
 from kplan.model.plan import Plan
 from kplan.model.resource import connection_name
-from kplan.workflow.clusters import Clusters, ask_concurrently
+from kplan.workflow.clusters import Clusters
+from kplan.workflow.threads import map_in_threads
 
 BYPASSED, FORBIDDEN = "KP245", "KP246"
 
@@ -77,5 +78,5 @@ def _silent_controllers(cluster: Cluster, direct: ControllerAccess) -> set[int]:
         return False
 
     others = [each.id for each in direct.controllers if each.id != direct.active]
-    answers = ask_concurrently(is_silent, others, [cluster])
+    answers = map_in_threads(is_silent, others, [cluster])
     return {node for node, silent in zip(others, answers, strict=True) if silent}

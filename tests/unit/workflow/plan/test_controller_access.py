@@ -20,8 +20,8 @@ from kplan.model.errors import (
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.model.resource import Identity
-from kplan.workflow.clusters import ask_concurrently
 from kplan.workflow.inspect.broker import read_broker_status
+from kplan.workflow.threads import map_in_threads
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 QUOTA = """
@@ -199,7 +199,7 @@ def test_an_interrupt_does_not_wait_for_a_node_that_is_silent() -> None:
         ended.set()
 
     with pytest.raises(KeyboardInterrupt):
-        ask_concurrently(ask, [1, 2], [])
+        map_in_threads(ask, [1, 2], [])
     assert not ended.is_set()
     end.set()
     assert ended.wait(10)
