@@ -145,7 +145,7 @@ def _packed_dataframe(spark: "SparkSession", table: "pa.Table", schema: str) -> 
             stream.write_batch(batch)
         packed.append((written.getvalue().to_pybytes(),))
 
-    def unpacked(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
+    def unpack_batches(batches: Iterable[Any]) -> Iterator[Any]:  # on the executor
         import pyarrow as pa  # noqa: PLC0415
 
         for batch in batches:
@@ -154,7 +154,7 @@ def _packed_dataframe(spark: "SparkSession", table: "pa.Table", schema: str) -> 
                     yield from stream
 
     rows = create_dataframe(spark, packed, "packed binary")
-    return rows.mapInArrow(unpacked, schema).hint("merge")
+    return rows.mapInArrow(unpack_batches, schema).hint("merge")
 
 
 @contextmanager

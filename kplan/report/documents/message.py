@@ -13,7 +13,7 @@ from kplan.report.documents.diagnostic import diagnostics_data
 from kplan.report.documents.outcome import is_retriable
 from kplan.report.documents.outcome_total import applied_counts, counts_text
 from kplan.report.documents.plan_data import action_reason, module_address, plan_data
-from kplan.report.documents.tally import change_counts
+from kplan.report.documents.tally import change_counts, plan_counts_text
 
 UI_VERSION = "1.2"
 StreamMessage = Mapping[str, Data]
@@ -51,11 +51,8 @@ def plan_messages(plan: Plan, at: str) -> Iterator[StreamMessage]:
         if each.is_counted:
             said = f"{each.address}: Plan to {_action_word(each)}"
             yield stream_message("planned_change", said, at, change=_change_data(each, declared))
-    counts = change_counts(plan.allowed_changes)
-    imported = f"{plan.import_count} to import, " if plan.import_count else ""
-    said = f"Plan: {imported}{counts.create} to add, {counts.update} to change, "
-    said += f"{counts.delete} to destroy."
-    data = _count_data(counts, "plan", plan.import_count)
+    said = f"Plan: {plan_counts_text(plan)}."
+    data = _count_data(change_counts(plan.allowed_changes), "plan", plan.import_count)
     yield stream_message("change_summary", said, at, changes=data, checksum=plan.checksum)
     if plan.outputs:
         values: dict[str, Data] = {each.name: _output_data(each) for each in plan.outputs}

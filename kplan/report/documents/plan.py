@@ -47,7 +47,7 @@ from kplan.report.documents.change import change_item, change_mark
 from kplan.report.documents.drift import drift_rows
 from kplan.report.documents.notation import count_text, size_text
 from kplan.report.documents.policy import policy_blocks
-from kplan.report.documents.tally import change_counts, plan_tallies
+from kplan.report.documents.tally import plan_counts_text, plan_tallies
 
 NO_CHANGES = "No changes. Your infrastructure matches the configuration."
 _NOTHING_TO_DESTROY = "No changes. No objects need to be destroyed."
@@ -219,11 +219,7 @@ def _summary(plan: Plan) -> Iterator[Block]:
 def _summary_line(plan: Plan) -> Line:
     """Write the plan summary, or that there are no changes, in the exact words that tools match."""
     if any(each.is_counted for each in plan.changes):
-        imported = f" {plan.import_count} to import," if plan.import_count else ""
-        counts = change_counts(plan.allowed_changes)
-        detail = f"{imported} {counts.create} to add, {counts.update} to change, "
-        detail += f"{counts.delete} to destroy."
-        return line(strong_span("Plan:"), detail)
+        return line(strong_span("Plan:"), f" {plan_counts_text(plan)}.")
     if plan.has_changes or plan.has_errors:
         return ()
     if plan.unread:

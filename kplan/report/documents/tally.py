@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from kplan.model.plan import Action, Change, Risk
+from kplan.model.plan import Action, Change, Plan, Risk
 from kplan.report.data import Counts
 from kplan.report.document import Span, Tally, Tone
 
@@ -14,6 +14,15 @@ _COLUMNS = (
     (Action.FORGET, Span("forget", Tone.FAINT)),
 )
 _RISKS = (Risk.DANGEROUS, Risk.REVIEW, Risk.UNKNOWN, Risk.SAFE)
+
+
+def plan_counts_text(plan: Plan) -> str:
+    """Write the counts of a plan in the exact words that tools match."""
+    counts = change_counts(plan.allowed_changes)
+    imported = f"{plan.import_count} to import, " if plan.import_count else ""
+    return (
+        f"{imported}{counts.create} to add, {counts.update} to change, {counts.delete} to destroy"
+    )
 
 
 def change_counts(changes: Iterable[Change]) -> Counts:

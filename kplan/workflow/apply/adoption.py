@@ -1,4 +1,4 @@
-"""Objects that existed already when they were to be created, and that nobody else may own.
+"""Objects that existed already when they were to be created, and may be of another workspace.
 
 Two workspaces that create the same object at the same moment both plan it as new. The one whose
 request came second finds it as declared. What the other one sent is in its journal by then.

@@ -11,6 +11,9 @@ from kplan.model.state import Snapshot
 from kplan.plan.desired import unread_diagnostics
 from kplan.report.documents.outcome_total import lost_cluster_name, unread_cluster
 
+_THEN = "when the plan was made: "
+_PLAN_AGAIN = "To plan for it too, make the plan again."
+
 
 def report_lost_clusters(
     plan: Plan, snapshots: Mapping[str, Snapshot], configuration: Configuration
@@ -27,12 +30,6 @@ def report_lost_clusters(
             found.append(replace(snapshot.failure, subject=places.get(key)))
     kept = (each for each in plan.diagnostics if each not in repeated)
     return replace(plan, diagnostics=sort_diagnostics([*found, *kept])) if found else plan
-
-
-_PLAN_AGAIN = "To plan for it too, make the plan again."
-
-
-_THEN = "when the plan was made: "
 
 
 def date_lost_clusters(plan: Plan) -> Plan:
