@@ -7,7 +7,9 @@ import shutil
 import signal
 import subprocess
 import time
-from contextlib import closing
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -153,28 +155,42 @@ def test_an_apply_asks_on_a_terminal_and_only_yes_counts(place: Place) -> None:
 
 
 def _typed_at_a_terminal(place: Place, answer: str) -> int:
+    asking = _start_at_a_terminal(place.folder, place.env, "apply")
+    code, _ = _answer(asking, answer)
+    return code
+
+
+def _start_at_a_terminal(
+    folder: Path, env: Mapping[str, str], *args: str
+) -> "tuple[subprocess.Popen[bytes], int]":
+    """Start kplan, wait until it asks for a value, and give the end of its terminal."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*KPLAN, "apply"],
-        cwd=place.folder,
-        env=environ({"TERM": "xterm", **place.env}),
+    process = subprocess.Popen(
+        [*KPLAN, *args],
+        cwd=folder,
+        env=environ({"TERM": "xterm", **env}),
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        written = b""
-        while b"Enter a value:" not in written:
-            written += os.read(ours, 4096)
-        os.write(ours, answer.encode())
-        while process.poll() is None:
-            try:
-                os.read(ours, 4096)
-            except OSError:
-                break
-        code = process.wait()
+    )
+    os.close(theirs)
+    written = b""
+    while b"Enter a value:" not in written:
+        written += os.read(ours, 4096)
+    return process, ours
+
+
+def _answer(asking: "tuple[subprocess.Popen[bytes], int]", answer: str) -> tuple[int, str]:
+    """Type an answer; returns the exit code and what was written after it."""
+    process, ours = asking
+    os.write(ours, answer.encode())
+    written = b""
+    with suppress(OSError):  # the other end is closed
+        while more := os.read(ours, 4096):
+            written += more
+    code = process.wait()
     os.close(ours)
-    return code
+    return code, written.decode()
 
 
 def test_a_second_apply_is_told_who_holds_the_lock_or_waits(place: Place) -> None:
@@ -270,11 +286,11 @@ resource "kafka_topic" "t" {{
     place.run("apply", "-auto-approve")
     other = tmp_path / "other"
     shutil.copytree(place.folder, other, ignore=shutil.ignore_patterns("other"))
-    runs = [
-        start(each, "destroy", "-auto-approve", env=place.env) for each in (place.folder, other)
-    ]
-    for process in runs:
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == 0, (out, err)
+    env = {"NO_COLOR": "1", **place.env}
+    asking = [_start_at_a_terminal(each, env, "destroy") for each in (place.folder, other)]
+    with ThreadPoolExecutor(len(asking)) as pool:  # both have planned all
+        runs = list(pool.map(_answer, asking, ["yes\n"] * len(asking)))
+    for code, out in runs:
+        assert code == 0, out
         assert f"Destroy complete! Resources: {count} destroyed." in out
         assert "created again" not in out
