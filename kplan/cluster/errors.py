@@ -345,10 +345,11 @@ def in_progress_refusal(
     )  # fmt: skip
 
 
-def client_refusal(name: str, message: str = "") -> Refusal:
+def client_refusal(name: str, message: str = "", hint: str = "") -> Refusal:
     """Make the refusal for an answer that never came from a broker."""
     row = ERRORS[name]
-    return Refusal(name, row.code, message or row.meaning, origin=RefusalOrigin.CLIENT)
+    origin = RefusalOrigin.CLIENT
+    return Refusal(name, row.code, message or row.meaning, origin=origin, hint=hint)
 
 
 def handling(refused: Refusal) -> Handling:

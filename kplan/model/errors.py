@@ -218,7 +218,8 @@ class Refusal:
     """The answer of one item that was not executed.
 
     `error` is Kafka's own name (`TOPIC_ALREADY_EXISTS`), `code` its number in the protocol; a
-    client-side failure has a name of `cluster/errors.py` and a code below -1.
+    client-side failure has a name of `cluster/errors.py` and a code below -1. `hint` is the way out
+    of this refusal, where it is another than that of all with the same error.
     """
 
     error: str
@@ -226,6 +227,7 @@ class Refusal:
     message: str = ""
     throttle_ms: int = 0
     origin: RefusalOrigin = RefusalOrigin.BROKER
+    hint: str = ""
 
     def __str__(self) -> str:
         """Write error and message on one line."""
@@ -258,4 +260,4 @@ class InProgress(Refusal):
 
     def without_progress(self) -> Refusal:
         """Return the refusal alone."""
-        return Refusal(self.error, self.code, self.message, self.throttle_ms, self.origin)
+        return Refusal(self.error, self.code, self.message, self.throttle_ms, self.origin, self.hint)

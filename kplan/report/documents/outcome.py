@@ -81,7 +81,7 @@ def is_retriable(refused: Refusal) -> bool:
 def outcome_hint(refused: Refusal) -> str:
     """Return the fix for a refusal."""
     row = ERRORS.get(refused.error)
-    return (row.remedy if row else "") or _HINTS[handling(refused)]
+    return refused.hint or (row.remedy if row else "") or _HINTS[handling(refused)]
 
 
 def outcomes_document(

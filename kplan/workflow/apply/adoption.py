@@ -79,7 +79,7 @@ def _refuse_owned(outcome: Outcome, owners: OtherOwners, cluster_ids: Mapping[st
     owner = owners.find(change.key, cluster_ids.get(change.provider, ""), outcome.uid)
     if owner is None:
         return outcome
-    said = f"It was created since the plan, and {owner.sentence}. {owner.hint}"
+    said = f"It was created since the plan, and {owner.sentence}."
     failed = replace(outcome, status=OutcomeStatus.FAILED, note="", uid="", is_verified=False)
-    refused = client_refusal(CLIENT_STALE, said)
+    refused = client_refusal(CLIENT_STALE, said, owner.hint)
     return replace(failed, refusal=refused, pending_brokers=(), pending_reason="")

@@ -73,9 +73,13 @@ def test_what_another_workspace_creates_at_the_same_moment_is_not_adopted(
     told = everything(race, "apply", "-auto-approve", code=1)
     assert (
         "It was created since the plan, and it is owned at kafka_topic.y in the workspace "
-        '"default" (state/kplan.json). Declare another name here, or release it there first: '
+        '"default" (state/kplan.json).'
+    ) in told
+    assert (
+        "hint: Declare another name here, or release it there first: "
         "KPLAN_WORKSPACE=default kplan state rm kafka_topic.y"
     ) in told
+    assert "Plan again" not in told
     assert "kafka_topic.y: failed" in told
     assert "adopted" not in told
     assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
