@@ -97,7 +97,8 @@ class ConnectorKind:
             yield Problem("KP530", "A connector has a name.", path=("name",))
         if value.state not in STATES:
             detail = f'A connector cannot be "{value.state}".'
-            yield Problem("KP530", detail, f"state is one of {', '.join(STATES)}.", ("state",))
+            hint = f"state is one of {', '.join(STATES)}."
+            yield Problem("KP530", detail, hint, ("state",), is_independent=True)
         if "connector.class" not in value.config:
             detail = f'The config of {value.name} has no "connector.class".'
             yield Problem("KP530", detail, path=("config",))

@@ -63,9 +63,11 @@ class FeatureKind:
         """Check the words against the known ones."""
         if value.downgrade not in tuple(Downgrade):
             detail = f'downgrade is "{value.downgrade}".'
-            yield Problem("KP227", detail, f"It is {', '.join(Downgrade)}.", ("downgrade",))
+            hint = f"It is {', '.join(Downgrade)}."
+            yield Problem("KP227", detail, hint, ("downgrade",), is_independent=True)
         if value.level < 0:
-            yield Problem("KP227", f"level is {value.level}; the lowest is 0.", path=("level",))
+            detail = f"level is {value.level}; the lowest is 0."
+            yield Problem("KP227", detail, path=("level",), is_independent=True)
 
     def check_all(
         self,

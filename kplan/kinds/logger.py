@@ -64,9 +64,11 @@ class LoggerKind:
         """Hold the level against those there are."""
         if value.level not in LOG_LEVELS:
             detail = f'"{value.level}" is not a log level.'
-            yield Problem("KP226", detail, f"Use one of {', '.join(LOG_LEVELS)}.", ("level",))
+            hint = f"Use one of {', '.join(LOG_LEVELS)}."
+            yield Problem("KP226", detail, hint, ("level",), is_independent=True)
         if not value.logger:
-            yield Problem("KP226", "A logger has a name.", path=("logger",))
+            detail = "A logger has a name."
+            yield Problem("KP226", detail, path=("logger",), is_independent=True)
 
     def check_all(
         self,

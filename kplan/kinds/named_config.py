@@ -101,7 +101,8 @@ class NamedConfigKind:
         known = known_configs(self.scope)
         for key, text in sorted(value.config.items()):
             if key in known and (fault := value_fault(known[key].definition, text)):
-                yield Problem("KP226", f'{key} is "{text}": {fault}.', path=("config", key))
+                detail = f'{key} is "{text}": {fault}.'
+                yield Problem("KP226", detail, path=("config", key), is_independent=True)
 
     def check_all(
         self,

@@ -95,6 +95,7 @@ class QuotaKind:
                 f'"{value.entity_type}" has no quotas.',
                 f"entity_type is one of {', '.join(ENTITY_TYPES)}.",
                 ("entity_type",),
+                is_independent=True,
             )
             return
         if value.client_id is not None and value.entity_type != "user":

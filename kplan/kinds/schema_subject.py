@@ -101,6 +101,7 @@ class SchemaKind:
                 f'There is no schema type "{value.schema_type}".',
                 f"schema_type is one of {', '.join(SCHEMA_TYPES)}.",
                 ("schema_type",),
+                is_independent=True,
             )
         if value.compatibility_level not in {None, *COMPATIBILITY_LEVELS}:
             yield Problem(
@@ -108,6 +109,7 @@ class SchemaKind:
                 f'There is no compatibility level "{value.compatibility_level}".',
                 f"compatibility_level is one of {', '.join(COMPATIBILITY_LEVELS)}.",
                 ("compatibility_level",),
+                is_independent=True,
             )
         yield from _schema_problems(value)
         for each in value.references:

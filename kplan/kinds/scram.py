@@ -86,19 +86,22 @@ class ScramKind:
     def check(self, value: ScramCredential) -> Iterator[Problem]:
         """Check the credential against Kafka's rules."""
         if not value.username:
-            yield Problem("KP225", "A user has a name.", path=("username",))
+            detail = "A user has a name."
+            yield Problem("KP225", detail, path=("username",), is_independent=True)
         if value.scram_mechanism not in MECHANISMS:
             yield Problem(
                 "KP225",
                 f'There is no mechanism "{value.scram_mechanism}".',
                 f"scram_mechanism is one of {', '.join(MECHANISMS)}.",
                 ("scram_mechanism",),
+                is_independent=True,
             )
         if not FEWEST <= value.scram_iterations <= MOST:
             yield Problem(
                 "KP225",
                 f"scram_iterations is {value.scram_iterations}; Kafka takes {FEWEST} to {MOST}.",
                 path=("scram_iterations",),
+                is_independent=True,
             )
         yield from _password_problems(value)
 

@@ -130,22 +130,27 @@ def _evaluate_arguments(
     return values, sensitive, rules
 
 
+_UNKNOWN = "(unknown)"
+"""What stands for a required argument without a value, so that the others can be looked at."""
+
+
 def _independent_problems(
     plan: ResourceBlock,
     address: Address,
     values: Mapping[str, object],
     sensitive: frozenset[Path],
 ) -> Iterator[Diagnostic]:
-    """Find what is wrong with the arguments that have values, although others have none.
-
-    Without one that the kind requires there is no object to look at.
-    """
-    if any(each.is_required and each.name not in values for each in kind_fields(plan.kind)):
-        return
-    value = plan.kind.normalize(plan.kind.schema(**values))
+    """Find what is wrong with the arguments that have values, although others have none."""
+    required = {each.name: each for each in kind_fields(plan.kind) if each.is_required}
+    missing = {
+        name: 1 if each.is_number else _UNKNOWN
+        for name, each in required.items()
+        if name not in values
+    }
+    value = plan.kind.normalize(plan.kind.schema(**values, **missing))
     secrets = [_text_at(values, path) for path in sensitive]
     for each in plan.kind.check(value):
-        if each.is_independent:
+        if each.is_independent and not missing.keys() & each.path[:1]:
             yield _kind_diagnostic(each, plan, address, secrets)
 
 

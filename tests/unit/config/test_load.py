@@ -197,3 +197,79 @@ resource "kafka_topic" "v" {
         ("KP140", 18),
         ("KP178", 19),
     ]
+
+
+def test_a_required_argument_without_a_value_hides_no_error_of_the_others(tmp_path: Path) -> None:
+    """Every error at once, for each kind, and none about what stands for the missing value."""
+    text = """
+locals { none = var.nope }
+resource "kafka_acl" "a" {
+  resource_type       = local.none
+  resource_name       = "orders"
+  acl_principal       = "alice"
+  acl_host            = ""
+  acl_operation       = "Reed"
+  acl_permission_type = "Alow"
+}
+resource "kafka_acl" "b" {
+  resource_type       = "Topik"
+  resource_name       = "orders"
+  acl_principal       = "User:a"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+resource "kafka_topic" "t" {
+  name       = local.none
+  partitions = 0
+}
+resource "kafka_user_scram_credential" "u" {
+  username         = local.none
+  scram_mechanism  = "MD5"
+  scram_iterations = 3
+}
+resource "kafka_logger" "l" {
+  node_id = local.none
+  logger  = ""
+  level   = "loud"
+}
+resource "kafka_feature" "f" {
+  name  = local.none
+  level = -1
+}
+resource "kafka_group_config" "g" {
+  group_id = local.none
+  config   = { "consumer.session.timeout.ms" = "x" }
+}
+resource "kafka_schema" "s" {
+  subject     = local.none
+  schema      = "x"
+  schema_type = "YAML"
+}
+resource "kafka_connector" "c" {
+  name  = local.none
+  state = "dead"
+}
+resource "kafka_quota" "q" {
+  entity_type = local.none
+  config      = { "producer_byte_rate" = "x" }
+}
+"""
+    found = load_files(tmp_path, {"main.tf": text}).diagnostics
+    assert [(each.code, each.subject.line if each.subject else 0) for each in found] == [
+        ("KP140", 2),
+        ("KP223", 6),
+        ("KP221", 7),
+        ("KP221", 8),
+        ("KP221", 9),
+        ("KP122", 11),  # acl_host
+        ("KP221", 12),
+        ("KP204", 20),
+        ("KP225", 24),
+        ("KP225", 25),
+        ("KP226", 29),
+        ("KP226", 30),
+        ("KP227", 34),
+        ("KP226", 38),
+        ("KP520", 43),
+        ("KP530", 47),
+    ]

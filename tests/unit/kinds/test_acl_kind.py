@@ -10,13 +10,13 @@ from kplan.cluster.request import AclBinding
 from kplan.kinds import acl as words
 from kplan.kinds.acl import (
     ADD_STEP,
-    APPLICABLE_OPERATIONS,
     DELETE_STEP,
     REPLACE_ADD,
     REPLACE_DELETE,
     Acl,
     AclKind,
 )
+from kplan.kinds.acl_rules import APPLICABLE_OPERATIONS
 from kplan.model.codes import SUMMARIES
 from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
