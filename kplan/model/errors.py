@@ -260,4 +260,6 @@ class InProgress(Refusal):
 
     def without_progress(self) -> Refusal:
         """Return the refusal alone."""
-        return Refusal(self.error, self.code, self.message, self.throttle_ms, self.origin, self.hint)
+        return Refusal(
+            self.error, self.code, self.message, self.throttle_ms, self.origin, self.hint
+        )
