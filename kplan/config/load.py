@@ -21,6 +21,7 @@ from kplan.config.modules.static_checks import static_problems
 from kplan.config.modules.variable import validation_problems
 from kplan.config.policies.block import (
     PolicySettings,
+    compute_references,
     evaluate_argument,
     evaluate_policies,
     evaluate_policy_settings,
@@ -111,6 +112,30 @@ def load_connections(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]
         results.report(_invalid_values(root))
     found = sort_diagnostics(results.diagnostics)
     return Configuration((), evaluated, (), {}, found, root.sources, "")
+
+
+def load_policies(
+    folder: Path,
+    inputs: Inputs,
+    kinds: Sequence[ResourceKind],
+    reader: DataSourceReader | None = None,
+) -> Configuration:
+    """Load the policy blocks alone: what no policy depends on needs no value."""
+    with deep_recursion():
+        root = open_folder(folder, inputs, kinds)
+        root = root if reader is None else root.with_reader(reader)
+        module, results = root.module, root.context.results
+        for child in module.modules():
+            results.report(static_problems(child.declarations, root.context.kinds, child.path))
+        policies = evaluate_policies(module, results, root.context.kinds)
+        settings = evaluate_policy_settings(module, results)
+        compute_references(module)
+    return Configuration(
+        (), (), (), {}, sort_diagnostics(results.diagnostics), root.sources, "",
+        policies=policies,
+        policy_settings=settings,
+        lacks_data=reader is None and bool(policies) and _has_data_sources(module),
+    )  # fmt: skip
 
 
 def _invalid_values(root: RootModule) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription
 from kplan.config.declarations.file import NO_FILES
-from kplan.config.load import Configuration, load_connections
+from kplan.config.load import Configuration, load_connections, load_policies
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.trusted import load_restricted
 from kplan.kinds import KINDS
@@ -183,6 +183,15 @@ def load_checked_connections(project: Project) -> Configuration:
     found = load_connections(project.folder, project.inputs, KINDS)
     is_empty = {each.code for each in found.diagnostics} == {NO_FILES}
     return found if is_empty else _check(found)
+
+
+def load_checked_policies(
+    project: Project, reader: DataSourceReader | None = None
+) -> Configuration:
+    """Load the policy blocks alone; raises as `load_checked`."""
+    if project.inputs.trust is not None:
+        return load_checked(project, reader)
+    return _check(load_policies(project.folder, project.inputs, KINDS, reader))
 
 
 def _check(configuration: Configuration) -> Configuration:

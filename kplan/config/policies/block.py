@@ -1,6 +1,7 @@
 """`policy` blocks of a configuration, of the modules it calls, and of separate folders."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from datetime import date
 from functools import partial
@@ -10,7 +11,7 @@ from kplan.config.declarations.declaration import Declaration, ModuleDeclaration
 from kplan.config.declarations.reference import reference_problems
 from kplan.config.diagnostic import EvaluationError, error, suggestion
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
-from kplan.config.evaluation.scope import Scope
+from kplan.config.evaluation.scope import Deferred, Scope
 from kplan.config.evaluation.type_constraint import parse_type_name
 from kplan.config.inputs import Inputs
 from kplan.config.modules.module import Module
@@ -27,7 +28,7 @@ from kplan.config.policies.policy import (
     PolicyRule,
 )
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.source import Origin
+from kplan.config.syntax.source import Origin, Spot
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import STRING, ListType, ObjectType, Type, Value, is_null, is_number
@@ -299,6 +300,25 @@ def evaluate_policies(
             detail = "Settings of the whole plan belong in the root module."
             results.report([error("KP138", declared.policy_settings[0].declared_at, detail)])
     return tuple(found)
+
+
+def compute_references(module: Module) -> None:
+    """Compute what the rules of policies refer to: they may be asked in another process."""
+    for child in module.modules():
+        for policy in child.declarations.policies.values():
+            scope = child.scope(policy.origin)
+            for block in (policy.block, *policy.block.blocks):
+                for reference in (one for each in block.attributes for one in each.references):
+                    _compute_reference(reference, scope)
+
+
+def _compute_reference(reference: ast.Reference, scope: Scope) -> None:
+    """Compute a value that the results keep. Facts of a change have none yet."""
+    place = Spot(scope.origin, reference.start, reference.end)
+    with suppress(EvaluationError):
+        found = scope.names.resolve(reference.root, "".join(reference.steps[:1]), place)
+        if isinstance(found, Deferred):
+            found.value(place)
 
 
 def evaluate_policy_settings(module: Module, results: ResultCache) -> PolicySettings:

@@ -10,7 +10,7 @@ from kplan.config.declarations.file import FLEET_FILE
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs, Trust
 from kplan.config.load import Configuration, load_configuration
-from kplan.config.modules.data_source import NoClusterError
+from kplan.config.modules.data_source import DataSourceReader, NoClusterError
 from kplan.fleet.plan import FleetPlanRequest, PackedRequest, expected_objects, pack_request
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.kinds import KINDS
@@ -158,47 +158,55 @@ class LoadedConfiguration(NamedTuple):
         return self.found
 
 
+ConfigurationLoader = Callable[[Project, DataSourceReader | None], Configuration]
+"""What loads of a configuration as much as is asked of it; raises ConfigError."""
+
+
 def load_configurations(
     fleet: FleetConfiguration,
     options: FleetOptions,
     ports: FleetPorts,
     objects: "DataFrame",
     take: Callable[[LoadedConfiguration], T],
+    load: ConfigurationLoader = load_checked,
 ) -> Iterator[tuple[str, T]]:
     """Load the configuration of each cluster; yields what `take` makes of it, by cluster.
 
     `take` works in several processes. It can be pickled, and so can what it makes.
     """
     chosen = configured_clusters(fleet, options)
-    load = partial(_load_without_run, options.inputs, ports.state_store, take)
-    for each, found in zip(chosen, _map_clusters(load, chosen, ports), strict=True):
+    read = partial(_load_without_run, (options.inputs, ports.state_store), load, take)
+    for each, found in zip(chosen, _map_clusters(read, chosen, ports), strict=True):
         if found is not None:
             yield each.name, found
             continue
         project = cluster_project(each, options.inputs, ports.state_store)
         reader = _SnapshotReader(_lazy_snapshot(objects, each.name))
-        yield each.name, take(_load(each, project, reader))
+        yield each.name, take(_load(each, project, load, reader))
 
 
 def _load_without_run(
-    inputs: Inputs,
-    state_store: StateStoreFactory,
+    given: tuple[Inputs, StateStoreFactory],
+    load: ConfigurationLoader,
     take: Callable[[LoadedConfiguration], T],
     cluster: FleetCluster,
 ) -> T | None:
     """Load what needs no data sources; None for what does."""
-    loaded = _load(cluster, cluster_project(cluster, inputs, state_store))
+    loaded = _load(cluster, cluster_project(cluster, *given), load)
     if isinstance(loaded.found, Configuration) and loaded.found.lacks_data:
         return None
     return take(loaded)
 
 
 def _load(
-    cluster: FleetCluster, project: Project, reader: "_SnapshotReader | None" = None
+    cluster: FleetCluster,
+    project: Project,
+    load: ConfigurationLoader,
+    reader: "_SnapshotReader | None" = None,
 ) -> LoadedConfiguration:
     found: Configuration | KplanError
     try:
-        found = load_checked(project, reader)
+        found = load(project, reader)
     except KplanError as failure:
         found = failure
     return LoadedConfiguration(

@@ -33,6 +33,7 @@ from kplan.workflow.fleet.owners import (
     owned_objects,
 )
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.workflow.open_project import load_checked_policies
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame
@@ -55,7 +56,9 @@ def load_policies(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
 ) -> PoliciesToCheck:
     """Gather the policies of each cluster's configuration, and say which are not evaluated."""
-    found = load_configurations(fleet, options, ports, objects, read_policies)
+    found = load_configurations(
+        fleet, options, ports, objects, read_policies, load_checked_policies
+    )
     return _fleet_policies(found, ports)
 
 

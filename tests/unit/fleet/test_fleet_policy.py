@@ -6,7 +6,8 @@ from typing import Any
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
 from kplan.config.inputs import Inputs
-from kplan.config.load import load_configuration
+from kplan.config.load import load_configuration, load_policies
+from kplan.fleet.dataframe import pack, unpack
 from kplan.fleet.policy import FleetPolicies, check_cluster
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.kinds import KINDS
@@ -94,3 +95,60 @@ def test_a_configuration_that_cannot_be_used_is_a_problem() -> None:
     rows = read_rows(SnapshotSource("eu", {}, memory))
     (found,) = check_cluster(rows, FleetPolicies(problems={"eu": "KP142: no such resource"}))
     assert (found["standing"], found["reason"]) == ("problem", "KP142: no such resource")
+
+
+REFERRING = """
+variable "unset" {}
+variable "most" { default = 12 }
+locals {
+  limit = min(var.most, tonumber(trimspace(file("limit.txt"))))
+}
+resource "kafka_topic" "unset" {
+  name = var.unset
+}
+resource "kafka_topic" "wide" {
+  for_each   = { "wide" = 13 }
+  name       = each.key
+  partitions = each.value
+}
+module "team" {
+  source = "./team"
+  most   = local.limit
+}
+policy "partitions" {
+  on   = ["create"]
+  kind = "kafka_topic"
+  when = requested.name == kafka_topic.wide["wide"].name
+  deny {
+    condition = requested.partitions > module.team.most
+    message   = "more than ${local.limit}"
+  }
+}
+"""
+
+
+def write_referring(folder: Path) -> None:
+    team = 'variable "most" {}\noutput "most" {\n  value = var.most\n}\n'
+    for name, text in {"main.tf": REFERRING, "team/main.tf": team}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_policies_are_loaded_without_what_they_do_not_refer_to(tmp_path: Path) -> None:
+    """They are asked elsewhere: what they refer to is computed where the files are."""
+    write_referring(tmp_path)
+    limit = tmp_path / "limit.txt"
+    limit.write_text("10\n", encoding="utf-8")
+    loaded = load_policies(tmp_path, Inputs(), KINDS)
+    assert [each.code for each in loaded.diagnostics] == []
+    limit.unlink()
+    asked = FleetPolicies({"eu": unpack(pack(loaded.policies))})
+    rows = read_rows(SnapshotSource("eu", {}, memory))
+    (found,) = check_cluster(rows, asked)
+    assert (found["identity"], found["message"]) == ("wide", "more than 10")
+
+
+def test_an_error_of_what_a_policy_refers_to_is_a_problem(tmp_path: Path) -> None:
+    write_referring(tmp_path)
+    (found,) = load_policies(tmp_path, Inputs(), KINDS).diagnostics
+    assert "limit.txt" in found.detail
