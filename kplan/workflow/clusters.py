@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
+from threading import Event
 from typing import TypeVar
 
 from kplan.cluster.port import Cluster
@@ -164,12 +165,20 @@ def _open_connections(
     names = {key: str(each) for key, each in declared.items() if each}
     names.setdefault("", ports.cluster_name)
 
+    opened: list[Cluster] = []
+    is_over = Event()
+    stack.callback(is_over.set)
+
     def open_connection(key: str) -> Connection:
-        cluster = stack.enter_context(closing(ports.connect(configuration, key)))
+        cluster = ports.connect(configuration, key)
+        stack.callback(cluster.close)
+        opened.append(cluster)
+        if is_over.is_set():  # Ctrl-C did not wait, and the stack may have been emptied before
+            cluster.close()
         described = describe_with_platform(cluster.describe(), configuration, key)
         return Connection(cluster, described, names.get(key, ""))
 
-    fresh, dark = _query_all(sorted(keys), open_connection, ())
+    fresh, dark = _query_all(sorted(keys), open_connection, opened)
     return Clusters({**clusters.connections, **fresh}, {**clusters.unreachable, **dark})
 
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -13,6 +14,7 @@ from kplan.model.errors import (
     ConfigError,
     StateError,
     UnreachableError,
+    UnsupportedError,
     WrongClusterError,
 )
 from kplan.model.outcome import OutcomeStatus
@@ -95,6 +97,40 @@ def test_a_cluster_that_cannot_even_be_connected_does_not_hold_up_the_others(
     made = make_plan(site.project, PlanOptions(), replace(site.ports, connect=connect))
     assert {each.provider for each in made.plan.changes} == {""}
     assert made.plan.unread.keys() == {"kafka_acl on kafka.west", "kafka_topic on kafka.west"}
+
+
+class Closing(MemoryCluster):
+    """A cluster that notes when it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closed = Event()
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+@pytest.mark.parametrize("stop", [UnsupportedError("No."), KeyboardInterrupt()])
+def test_a_cluster_is_closed_that_connects_while_another_ends_the_run(
+    site: ProjectHarness, stop: BaseException
+) -> None:
+    """An error waits for it, an interrupt does not: then it closes what it opened too late."""
+    connecting, has_left, late = Event(), Event(), Closing()
+    waits = isinstance(stop, Exception)
+
+    def connect(_: object, key: str) -> MemoryCluster:
+        if not key:
+            connecting.wait(10)
+            raise stop
+        connecting.set()
+        has_left.wait(0.2 if waits else 10)
+        return late
+
+    with pytest.raises(type(stop)):
+        make_plan(site.project, PlanOptions(), replace(site.ports, connect=connect))
+    assert late.closed.is_set() == waits
+    has_left.set()
+    assert late.closed.wait(10)
 
 
 def another(name: str = "west-cluster") -> MemoryCluster:

@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -203,6 +204,33 @@ def test_an_interrupt_does_not_wait_for_a_node_that_is_silent() -> None:
     assert not ended.is_set()
     end.set()
     assert ended.wait(10)
+
+
+def test_an_error_closes_the_clusters_and_waits_for_what_was_asked() -> None:
+    """So nothing goes on, or is printed, after the command has told the error."""
+    asked, closed, ended = (threading.Event() for _ in range(3))
+
+    class Waking(MemoryCluster):
+        def close(self) -> None:
+            closed.set()
+
+    def ask(node: int) -> None:
+        if node == 1:
+            asked.wait(10)
+            raise UnreachableError("No.")
+        asked.set()
+        if closed.wait(10):
+            time.sleep(0.1)  # an answer that is on its way
+            ended.set()
+
+    with pytest.raises(UnreachableError):
+        map_in_threads(ask, [1, 2], [Waking()])
+    assert ended.is_set()
+
+
+def test_a_thread_that_is_left_behind_ends_with_the_process() -> None:
+    """Python itself waits for all others before it ends, in a script that uses the library too."""
+    assert map_in_threads(lambda _: threading.current_thread().daemon, [1], []) == [True]
 
 
 def test_changes_are_refused_unless_they_are_allowed(site: ProjectHarness) -> None:
