@@ -7,11 +7,11 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_TIMED_OUT, client_refusal, refusal
+from kplan.cluster.threads import DaemonThreads
 from kplan.kafka.settings.connection import RestService, Timeouts
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal, UnreadableError
@@ -155,7 +155,7 @@ class RestSession:
         unique = list(dict.fromkeys(items))
         if len(unique) <= 1:
             return {each: ask(each) for each in unique}
-        with ThreadPoolExecutor(min(IN_FLIGHT, len(unique)), "rest") as pool:
+        with DaemonThreads(min(IN_FLIGHT, len(unique)), "rest") as pool:
             return dict(zip(unique, pool.map(ask, unique), strict=True))
 
     def close(self) -> None:

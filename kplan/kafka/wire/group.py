@@ -3,13 +3,13 @@
 import struct
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment  # noqa: TID253
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
+from kplan.cluster.threads import DaemonThreads
 from kplan.cluster.usage import LATEST, GroupDescription, GroupListing, GroupMember, TopicPartition
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
@@ -84,7 +84,7 @@ def _find_brokers(gateway: Gateway) -> tuple[Mapping[int, Endpoint], Mapping[int
 
 
 def _list_by_broker(gateway: Gateway, live: Mapping[int, Endpoint]) -> BrokerGroups:
-    with ThreadPoolExecutor(max(1, len(live)), thread_name_prefix="groups") as threads:
+    with DaemonThreads(len(live), "groups") as threads:
         found = threads.map(lambda number: _list_at(gateway, live[number]), live)
         return dict(zip(live, found, strict=True))
 
@@ -376,6 +376,6 @@ def _read_end_offsets(
             for name in led.by_broker[at]:
                 problems[name].add(f"last offsets: {failure.detail}")
 
-    with ThreadPoolExecutor(max(1, len(led.by_broker)), thread_name_prefix="offsets") as threads:
+    with DaemonThreads(len(led.by_broker), "offsets") as threads:
         list(threads.map(ask, led.by_broker))
     return ends, problems

@@ -3,10 +3,10 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
 from kplan.cluster.request import ItemResult
+from kplan.cluster.threads import DaemonThreads
 from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire.connection import Connection
@@ -53,7 +53,7 @@ def read_partition_offsets(
     def ask(at: Endpoint) -> Mapping[TopicPartition, int | Refusal]:
         return _offsets_at(gateway, at, {key: times[key] for key in asked[at] if key in times})
 
-    with ThreadPoolExecutor(max(1, len(asked)), thread_name_prefix="offsets") as threads:
+    with DaemonThreads(len(asked), "offsets") as threads:
         for each in threads.map(ask, asked):
             found |= each
     return {key: found[key] for key in sorted(times) if key in found}

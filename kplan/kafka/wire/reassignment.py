@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from kplan.cluster.request import ItemResult
+from kplan.cluster.threads import DaemonThreads
 from kplan.cluster.topology import ElectionType, Reassignment, TargetReplicas
 from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings.connection import Endpoint
@@ -123,7 +123,7 @@ def read_replica_sizes(
         except UnreachableError:
             return None
 
-    with ThreadPoolExecutor(max(1, len(live)), thread_name_prefix="sizes") as threads:
+    with DaemonThreads(len(live), "sizes") as threads:
         answers = list(threads.map(ask_broker, (Endpoint(each.host, each.port) for each in live)))
     sizes: dict[TopicPartition, dict[int, int]] = defaultdict(dict)
     for broker, answer in zip(live, answers, strict=True):

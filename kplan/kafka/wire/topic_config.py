@@ -2,13 +2,13 @@
 
 import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
 from typing import TypeVar
 
 from kplan.cluster.request import ConfigEntry, ConfigSource, TopicPreview
 from kplan.cluster.settings import DURATION_KEYS, ConfigDetail
+from kplan.cluster.threads import DaemonThreads
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
@@ -208,7 +208,7 @@ def read_topic_configs(
     if len(chunks) <= 1:
         found = read(wanted) if wanted else {}
     else:
-        with ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="configs") as threads:
+        with DaemonThreads(_CONNECTIONS, "configs") as threads:
             found = dict(chain.from_iterable(part.items() for part in threads.map(read, chunks)))
     return dict(sorted(found.items()))
 

@@ -3,12 +3,13 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import field
 from functools import partial
 from typing import TypeVar
 
 from kplan.cluster.authorization import missing_operation_message
+from kplan.cluster.threads import DaemonThreads
 from kplan.cluster.usage import EARLIEST, LATEST, GroupUse, PartitionUse, TopicPartition, TopicUse
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages as apis
@@ -69,7 +70,7 @@ def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, Top
     led = find_leaders(gateway, names)
     for name, why in led.problems():
         found.problems[name].add(why)
-    with ThreadPoolExecutor(max(1, len(led.brokers)), thread_name_prefix="usage") as threads:
+    with DaemonThreads(len(led.brokers), "usage") as threads:
         _read_leaders(gateway, led.by_broker, threads, found)
         _read_moved(gateway, threads, found)
         groups = _read_groups(gateway, led.brokers, threads, found)
@@ -83,13 +84,13 @@ LedPartitions = Mapping[Endpoint, Mapping[str, list[int]]]
 
 
 def _read_leaders(
-    gateway: Gateway, led: LedPartitions, threads: ThreadPoolExecutor, readings: UsageReadings
+    gateway: Gateway, led: LedPartitions, threads: Executor, readings: UsageReadings
 ) -> None:
     """Ask every broker about the partitions it leads, all at once."""
     list(threads.map(lambda at: _read_leader(gateway, at, led[at], readings), led))
 
 
-def _read_moved(gateway: Gateway, threads: ThreadPoolExecutor, readings: UsageReadings) -> None:
+def _read_moved(gateway: Gateway, threads: Executor, readings: UsageReadings) -> None:
     """Look up the leaders again of partitions whose broker is not, or not yet, their leader."""
     until = time.monotonic() + _LEADER_WAIT_S
     pause_s = RETRY_PAUSE_S
@@ -243,7 +244,7 @@ class GroupOffsets:
 def _read_groups(
     gateway: Gateway,
     brokers: Iterable[Endpoint],
-    threads: ThreadPoolExecutor,
+    threads: Executor,
     usage_readings: UsageReadings,
 ) -> tuple[GroupOffsets, ...] | None:
     """List the groups of every broker; without DESCRIBE on the cluster some are hidden."""
@@ -265,7 +266,7 @@ def read_group_names(gateway: Gateway, principal: str) -> frozenset[str]:
             f"Groups cannot be read. {missing_operation_message(principal, 'group_names')}"
         )
     found = find_leaders(gateway, ()).brokers
-    with ThreadPoolExecutor(max(1, len(found)), thread_name_prefix="groups") as threads:
+    with DaemonThreads(len(found), "groups") as threads:
         try:
             listed = list(threads.map(lambda at: _list_groups_at(gateway, at), found))
         except ClusterError as failure:
