@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, SourceRange, connection_errors
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
+from kplan.model.resource import unread_words
 from kplan.model.table import RunStatus
 from kplan.report.data import EMPTY_DOCUMENT, Case, Finding, Level
 from kplan.report.document import Document, Rows
@@ -29,6 +31,7 @@ _DRIFT_FINDINGS: Mapping[Reason, tuple[str, str]] = {
     Reason.RECREATED_OUTSIDE: ("KP2503", "Deleted and created again outside of kplan"),
 }
 _NO_ANSWER = "KP2504"
+_HIDDEN, _UNREAD = "KP233", "KP234"
 _CHANGE_FINDING = ("KP2501", "Changed outside of kplan")
 
 
@@ -98,8 +101,14 @@ def _unplanned_cases(plan: Plan, sources: Mapping[str, str]) -> Iterator[Case]:
         yield replace(case, name=lost_cluster_name(each))
     for name in unplanned_names(plan):
         if name in plan.unread:
-            said = f"could not be read: {plan.unread[name]}"
-            yield Case(name, CLUSTER, RunStatus.ERROR, said)
+            yield _unread_case(name, plan.unread[name], _UNREAD)
+
+
+def _unread_case(name: str, reason: str, code: str) -> Case:
+    """Make an error of a kind or an object; some formats write only the finding."""
+    said = f"could not be read: {reason}"
+    finding = Finding(code, Level.ERROR, SUMMARIES[code], f"{unread_words(name)[0]} {said}")
+    return Case(name, CLUSTER, RunStatus.ERROR, said, (finding,))
 
 
 def _outcome_case(outcome: Outcome) -> Case:
@@ -133,15 +142,12 @@ def _refusal_findings(outcome: Outcome) -> Iterator[Finding]:
 def drift_cases(changes: Sequence[Change], coverage: DriftCoverage) -> tuple[Case, ...]:
     """Make a failure of each object that drifted, and an error of each kind that stayed dark."""
     dark = {
-        **coverage.unread,
-        **dict.fromkeys(coverage.hidden_objects, "the principal of kplan cannot see it"),
+        **{name: (reason, _UNREAD) for name, reason in coverage.unread.items()},
+        **dict.fromkeys(coverage.hidden_objects, ("the principal of kplan cannot see it", _HIDDEN)),
     }
     found = [
         *map(_drift_case, changes),
-        *(
-            Case(name, CLUSTER, RunStatus.ERROR, f"could not be read: {reason}")
-            for name, reason in sorted(dark.items())
-        ),
+        *(_unread_case(name, reason, code) for name, (reason, code) in sorted(dark.items())),
         *(
             Case(each.name, "kafka_topic", RunStatus.FAIL, health_text(each))
             for each in coverage.unhealthy

@@ -186,7 +186,7 @@ def test_risks_and_refusals_are_findings() -> None:
         "TOPIC_AUTHORIZATION_FAILED", "KP2504",
     ]  # fmt: skip
     assert [each["ruleId"] for each in sarif("drift")["runs"][0]["results"]] == [
-        "KP2503", "KP2501", "KP2502",
+        "KP2503", "KP2501", "KP2502", "KP234",
     ]  # fmt: skip
 
 
@@ -235,6 +235,24 @@ def test_every_drifted_object_fails_and_what_stayed_dark_is_an_error() -> None:
     found = {suite.get("name"): dict(suite.attrib) for suite in suites("drift")}
     assert found["kafka_topic"]["failures"] == "3"
     assert found["cluster"]["errors"] == "1"
+
+
+@pytest.mark.parametrize(
+    "format_",
+    [Format.JUNIT, Format.SARIF, Format.GITHUB, Format.AZURE],
+    ids=lambda each: each.value,
+)
+def test_every_format_of_an_apply_and_of_drift_tells_what_could_not_be_read(
+    format_: Format,
+) -> None:
+    unread = {"kafka_quota": "no right"}
+    hidden = DriftCoverage(unread=unread, hidden={"kafka_topic": ("secret",)})
+    done = apply_report(replace(planned(), unread=unread), (), {}, AT, "kplan apply")
+    found = render_report(done, format_, FormatOptions())
+    assert "could not be read: no right" in found
+    found = render_report(drift_report((), hidden, AT), format_, FormatOptions())
+    assert "could not be read: no right" in found
+    assert "kafka_topic/secret" in found
 
 
 def test_a_report_with_nothing_in_it_is_still_one_that_services_take() -> None:
