@@ -213,13 +213,16 @@ class OutcomeWatcher:
     def __init__(self, call: LibraryCall, on_outcome: OutcomeHandler | None) -> None:
         self._call = call
         self._on_outcome = on_outcome
+        self._provider = ""
         self._served = -1
         self._moved = -1
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Hear that requests are sent: from now on the apply stops by itself."""
-        del batch, changes
+        del changes
         self._call.is_sending = True
+        if batch.provider != self._provider:  # another cluster, with stages of its own
+            self._provider, self._served, self._moved = batch.provider, -1, -1
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Report outcomes one by one."""
@@ -231,7 +234,8 @@ class OutcomeWatcher:
 
     def on_visibility(self, visibility: Visibility) -> None:
         """Report how many changes every live broker serves."""
-        if self._served < 0:
+        has_begun = visibility.waiting == visibility.total and not visibility.backlogs
+        if self._served < 0 or has_begun:  # a wait for each cluster
             self._call.stage("Waiting until every broker serves the changes", visibility.total)
             self._served = 0
         served = visibility.total - visibility.waiting

@@ -41,6 +41,7 @@ class ApplyWatcher:
         self._look = replace(look, colour=False)
         self._is_large = False
         self._step = ""
+        self._provider = ""
         self._settled: int | None = None
         self._left: int | None = None
         self._has_size = False
@@ -53,6 +54,8 @@ class ApplyWatcher:
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Show the changes that are about to be sent."""
         self._signals.defer()
+        if batch.provider != self._provider:  # another cluster, with stages of its own
+            self._provider, self._settled, self._left = batch.provider, None, None
         self._is_large = len(batch.changes) > MAX_CHANGE_LINES or (
             self._is_large and batch.step.name == self._step  # the last and smaller one of many
         )
@@ -76,7 +79,8 @@ class ApplyWatcher:
 
     def on_visibility(self, visibility: Visibility) -> None:
         """Show how many applied changes are not served by every broker yet, and by which."""
-        if self._settled is None:
+        has_begun = visibility.waiting == visibility.total and not visibility.backlogs
+        if self._settled is None or has_begun:  # a wait for each cluster
             self._progress.stage("Waiting until every broker serves the changes", visibility.total)
             self._settled = 0
         served = visibility.total - visibility.waiting

@@ -160,7 +160,6 @@ def execute_plan(
     project.store.check_free_space(_sent_change_count(result.plan))
     result = absorb_journal(project, found, result, ports)
     with _open_journal(project, result, ports) as journal:
-        ports.progress.stage("Applying", _sent_change_count(result.plan))
 
         def write(state: State) -> None:
             journal.on_state_write(state.serial)
@@ -169,16 +168,15 @@ def execute_plan(
         checkpoints = CheckpointWatcher(result, ports.clock, write)
         records = TeeWatcher(journal, TeeWatcher(checkpoints, handlers.watcher))
         watcher = AdoptionWatcher(records)
-        outcomes = tuple(
-            outcome
-            for provider, part in result.plan.split_by_provider()
-            for outcome in describe_moves(
+        sent: list[Outcome] = []
+        for provider, part in result.plan.split_by_provider():
+            ports.progress.stage("Applying", _sent_change_count(part, provider))
+            sent += describe_moves(
                 found.clusters.connections[provider].cluster,
                 apply_plan(part, apply_context(found, provider, options, (ports, watcher))),
                 options.reassignment_limits,
             )
-        )
-        outcomes = watcher.settle(outcomes, found, ports)
+        outcomes = watcher.settle(sent, found, ports)
         journal.end()
         outcomes = (*outcomes, *report_refused(result.plan, handlers.watcher))
         outputs = dict(result.state.outputs)
@@ -253,8 +251,10 @@ def _applied_plans(result: PlanResult, ports: Ports) -> tuple[AppliedPlan, ...]:
     ]
 
 
-def _sent_change_count(plan: Plan) -> int:
-    return sum(1 for change in plan.allowed_changes if change.touches_cluster)
+def _sent_change_count(plan: Plan, provider: str | None = None) -> int:
+    """Count the changes that are sent, or those to one cluster."""
+    sent = [each for each in plan.allowed_changes if each.touches_cluster]
+    return sum(provider in (None, each.provider) for each in sent)
 
 
 def _final_outputs(result: PlanResult) -> dict[str, OutputValue]:

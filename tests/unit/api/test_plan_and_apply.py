@@ -10,6 +10,7 @@ import pytest
 import kplan
 from kplan.cli import wiring
 from kplan.cli.run import run
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.memory.faults import Call
 from tests.project_harness import MAIN_TF
 from tests.unit.api.conftest import Folder
@@ -147,6 +148,40 @@ def test_progress_has_stages_and_counts(folder: Folder) -> None:
     assert stages[:4] == ["Reading configuration", "Connecting", "Reading the cluster", "Planning"]
     applied = [each for each in heard if each.stage == "Applying"]
     assert (applied[0].done, applied[-1].done, applied[-1].total) == (0, 3, 3)
+
+
+def test_progress_of_each_cluster_has_its_own_counts(folder: Folder) -> None:
+    folder.write(
+        """
+provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+provider "kafka" {
+  alias             = "west"
+  bootstrap_servers = ["127.0.0.1:2"]
+}
+resource "kafka_topic" "a" {
+  name               = "a"
+  partitions         = 1
+  replication_factor = 1
+}
+resource "kafka_topic" "b" {
+  for_each           = toset(["b", "c"])
+  provider           = kafka.west
+  name               = each.key
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+    )
+    clusters = [MemoryCluster(), MemoryCluster(cluster_id="west")]
+    heard: list[kplan.Progress] = []
+    project = kplan.load(folder.path, connect=lambda key: clusters[bool(key)])
+    kplan.apply(kplan.plan(project), on_progress=heard.append)
+    last = {(each.stage, each.total): each.done for each in heard if each.total}
+    assert last == {
+        (stage, count): count
+        for stage in ("Applying", "Waiting until every broker serves the changes")
+        for count in (1, 2)
+    }
 
 
 def test_a_cancelled_call_ends_before_anything_is_changed(folder: Folder) -> None:

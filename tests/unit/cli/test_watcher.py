@@ -3,6 +3,7 @@
 import io
 import json
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
@@ -65,6 +66,32 @@ def test_outcomes_that_come_while_brokers_are_waited_for_are_no_progress_of_that
         watcher.on_visibility(Visibility(0, 2))
         watcher.on_outcomes([Outcome(change("t"), OutcomeStatus.APPLIED)])
         assert told.done == 2
+
+
+def test_the_changes_of_a_second_cluster_are_progress_too() -> None:
+    told = Told()
+    stream = StreamWatcher(told, Signals(), Terminal({}, stdout=io.StringIO()))
+    for watcher in (ApplyWatcher(told, Signals(), PLAIN_STYLE), stream):
+        for provider, count in (("east", 1), ("west", 2)):
+            sent = replace(batch(count), provider=provider)
+            told.stage("Applying", count)
+            watcher.on_send(sent, sent.changes)
+            watcher.on_outcomes([Outcome(each, OutcomeStatus.APPLIED) for each in sent.changes])
+            assert told.done == count
+            for waiting in (count, 0):
+                watcher.on_visibility(Visibility(waiting, count))
+            assert told.stages[-1] == ("Waiting until every broker serves the changes", count)
+            assert told.done == count
+
+
+def test_brokers_of_a_second_cluster_are_waited_for_in_a_stage_of_its_own() -> None:
+    """As when an apply is resumed: nothing is sent before."""
+    told = Told()
+    watcher = ApplyWatcher(told, Signals(), PLAIN_STYLE)
+    for total in (3, 2):
+        for waiting in (total, 0):
+            watcher.on_visibility(Visibility(waiting, total))
+        assert (told.stages[-1][1], told.done) == (total, total)
 
 
 def test_every_change_of_a_small_batch_has_a_line() -> None:
