@@ -6,9 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 import uuid
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -33,7 +31,8 @@ from kplan.sandbox.layout import (
     server_properties,
     zookeeper_address,
 )
-from kplan.sandbox.process import Process, end_processes, hold_signals, is_alive, spawn
+from kplan.sandbox.process import Process, end_processes, hold_signals, spawn
+from kplan.sandbox.readiness import retry_start, wait_until_started
 from kplan.sandbox.runtime import (
     KafkaRuntime,
     format_command,
@@ -113,27 +112,6 @@ def _make_tls_credentials(folder: Path, sasl: Credentials | None = None) -> Cred
     return make(folder, (*USERS,)) if sasl is None else certificate.add_tls(sasl, folder)
 
 
-MAX_ATTEMPTS = 3
-STARTED_LINE = re.compile(rb"Kafka Server started|\[KafkaServer id=\d+\] started|binding to port")
-"""What says that a node serves: one with KRaft, one with ZooKeeper, or ZooKeeper itself."""
-UNFENCED_LINE = re.compile(rb"The broker has been unfenced")
-COUNTED_LINE = re.compile(rb"Recorded new (ZK )?controller")
-FIRST_RELEASE_THAT_STARTS_UNFENCED = (4, 0)
-"""Older brokers say that they serve before the cluster counts on them, and then one of these."""
-LONGEST_STARTED_LINE = 40
-PASSING_FAILURE = re.compile(
-    rb"Address already in use|waiting for the controller to acknowledge that we are caught up"
-)
-"""A port that was taken between our look and Kafka's; a broker that no controller registered within
-the minute that Kafka gives it, as on a machine that stood still."""
-LOG_TAIL_LINES = 25
-POLL_S = 0.03
-
-
-class _PassingError(SandboxError):
-    """What another attempt may not meet."""
-
-
 def launch_cluster(
     folder: Path, spec: SandboxSpec, kit: KafkaRuntime, progress: Progress, timeout_s: float
 ) -> Sandbox:
@@ -141,12 +119,7 @@ def launch_cluster(
 
     Whatever stops it, Ctrl-C too, no process stays. Raises SandboxError.
     """
-    for _ in range(MAX_ATTEMPTS - 1):
-        try:
-            return _launch_once(folder, spec, kit, progress, timeout_s)
-        except _PassingError:
-            continue
-    return _launch_once(folder, spec, kit, progress, timeout_s)
+    return retry_start(lambda left_s: _launch_once(folder, spec, kit, progress, left_s), timeout_s)
 
 
 def _launch_once(
@@ -315,85 +288,3 @@ def start_node(sandbox: Sandbox, node: Node, kit: KafkaRuntime) -> Process:
     home = node_folder(sandbox.folder, node)
     build = zookeeper_command if node.zookeeper_port else server_command
     return spawn(build(kit, sandbox.spec, home), home / "console.log")
-
-
-def wait_until_started(
-    sandbox: Sandbox, seen: Mapping[int, int], progress: Progress, timeout_s: float
-) -> None:
-    """Wait until the nodes in `seen` serve; `seen` says how much of each one's log is old (bytes).
-
-    A broker says so itself once it has caught up with the metadata and the cluster counts on it.
-    Raises SandboxError for a node that ended, or when the time is up.
-    """
-    deadline = time.monotonic() + timeout_s
-    waiting = dict(seen)
-    missing = {number: _lines_of_start(sandbox, number) for number in seen}
-    while waiting:
-        for number in list(waiting):
-            log = node_folder(sandbox.folder, sandbox.node(number)) / "server.log"
-            waiting[number], fresh = _read_log(log, waiting[number])
-            missing[number] = [each for each in missing[number] if not each.search(fresh)]
-            if not missing[number]:
-                del waiting[number]
-                progress(
-                    ProgressStep(Stage.START, f"node {number}", len(seen) - len(waiting), len(seen))
-                )
-            elif not is_alive(sandbox.processes[number]):
-                raise _crash_error(sandbox, number)
-        if time.monotonic() > deadline:
-            raise _timeout_error(sandbox, sorted(waiting), timeout_s)
-        time.sleep(POLL_S)
-
-
-def _lines_of_start(sandbox: Sandbox, number: int) -> list[re.Pattern[bytes]]:
-    release = replace(sandbox.spec, kafka_version=sandbox.version(number)).release
-    if not sandbox.node(number).is_broker or release >= FIRST_RELEASE_THAT_STARTS_UNFENCED:
-        return [STARTED_LINE]
-    return [STARTED_LINE, COUNTED_LINE if sandbox.spec.has_zookeeper else UNFENCED_LINE]
-
-
-def _read_log(log: Path, old: int) -> tuple[int, bytes]:
-    """Return how far the log was read, and the new part."""
-    try:
-        with log.open("rb") as handle:
-            handle.seek(max(0, old - LONGEST_STARTED_LINE))
-            fresh = handle.read()
-            return handle.tell(), fresh
-    except FileNotFoundError:
-        return old, b""
-
-
-def _crash_error(sandbox: Sandbox, number: int) -> SandboxError:
-    home = node_folder(sandbox.folder, sandbox.node(number))
-    log = home / "server.log"
-    is_passing = log.exists() and PASSING_FAILURE.search(log.read_bytes())
-    return (_PassingError if is_passing else SandboxError)(
-        f"Node {number} ended while starting. {log_tail(sandbox, number)}",
-        hint=f"The whole log is in {home}.",
-    )
-
-
-def _timeout_error(sandbox: Sandbox, numbers: list[int], timeout_s: float) -> SandboxError:
-    names = ", ".join(str(number) for number in numbers)
-    return SandboxError(
-        f"Not serving after {timeout_s:g} s: node {names}. {log_tail(sandbox, numbers[0])}"
-    )
-
-
-def log_tail(sandbox: Sandbox, number: int) -> str:
-    """Return the end of a node's log and of its console, where Java itself speaks."""
-    home = node_folder(sandbox.folder, sandbox.node(number))
-    items = [
-        *last_lines(home / "server.log", LOG_TAIL_LINES),
-        *last_lines(home / "console.log", LOG_TAIL_LINES),
-    ]
-    return "\n".join([f"The end of the log of node {number}:", *items])
-
-
-def last_lines(file: Path, lines: int) -> list[str]:
-    """Return the last lines of a file; none if it does not exist."""
-    try:
-        with file.open(encoding="utf-8", errors="replace") as handle:
-            return [line.rstrip("\n") for line in deque(handle, maxlen=lines)]
-    except FileNotFoundError:
-        return []

@@ -21,14 +21,12 @@ from kplan.sandbox.artifact import (
 from kplan.sandbox.java import find_java
 from kplan.sandbox.launch import (
     end_on_failure,
-    last_lines,
     launch_cluster,
-    log_tail,
     start_node,
-    wait_until_started,
 )
 from kplan.sandbox.layout import SandboxSpec, Security, check_spec
 from kplan.sandbox.process import ProcessState, end_processes, hold_signals, process_state
+from kplan.sandbox.readiness import last_lines, log_tail, retry_start, wait_until_started
 from kplan.sandbox.runtime import (
     MIN_JAVA_WITH_AOT,
     KafkaRuntime,
@@ -203,18 +201,22 @@ def _restart_nodes(
     logs = {
         each: node_folder(sandbox.folder, sandbox.node(each)) / "server.log" for each in numbers
     }
-    seen = {each: log.stat().st_size if log.exists() else 0 for each, log in logs.items()}
-    with end_on_failure() as processes:
-        with hold_signals():
-            for each in numbers:
-                processes[each] = start_node(
-                    sandbox, sandbox.node(each), runtimes[sandbox.version(each)]
-                )
-            started = {**sandbox.processes, **processes}
-            sandbox = replace(sandbox, processes=started, is_kept=False)
-            write_sandbox(sandbox)
-        wait_until_started(sandbox, seen, progress, timeout_s)
-    return sandbox
+
+    def restart(left_s: float) -> Sandbox:
+        seen = {each: log.stat().st_size if log.exists() else 0 for each, log in logs.items()}
+        with end_on_failure() as processes:
+            with hold_signals():
+                for each in numbers:
+                    processes[each] = start_node(
+                        sandbox, sandbox.node(each), runtimes[sandbox.version(each)]
+                    )
+                every = {**sandbox.processes, **processes}
+                started = replace(sandbox, processes=every, is_kept=False)
+                write_sandbox(started)
+            wait_until_started(started, seen, progress, left_s)
+        return started
+
+    return retry_start(restart, timeout_s)
 
 
 def stop_sandbox(folder: Path, grace_s: float = 10.0, *, keep: bool = False) -> bool:

@@ -20,10 +20,12 @@ case "$told" in
   crash) echo "java.lang.OutOfMemoryError: Java heap space" >> "$log"; exit 1 ;;
   port-taken) echo "serve" > "$0.told"; echo "BindException: Address already in use" >> "$log"
     exit 1 ;;
-  unregistered) echo "serve" > "$0.told"
+  unregistered | never-registered)
+    case "$told" in unregistered) echo "serve" > "$0.told" ;; esac
     echo "RuntimeException: Received a fatal error while waiting for the controller to" \
       "acknowledge that we are caught up" >> "$log"
     exit 1 ;;
+  ports-gone-slowly) sleep 0.3; echo "BindException: Address already in use" >> "$log"; exit 1 ;;
   ports-gone) echo "BindException: Address already in use" >> "$log"; exit 1 ;;
   no-java) rm "$log"; echo "Unrecognized VM option"; exit 1 ;;
   hang) exec sleep 600 ;;

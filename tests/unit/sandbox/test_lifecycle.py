@@ -252,6 +252,47 @@ def test_ports_are_looked_for_three_times_only(kafka: FakeKafka, folder: Path) -
     assert len(kafka.formats) == 3
 
 
+def test_a_broker_that_is_never_registered_is_started_twice_only(
+    kafka: FakeKafka, folder: Path
+) -> None:
+    """Each attempt takes a minute, and some errors of a broker look so each time."""
+    kafka.tell("never-registered")
+    with pytest.raises(SandboxError, match="acknowledge that we are caught up"):
+        start_sandbox(folder, SandboxSpec())
+    assert len(kafka.formats) == 2
+
+
+def test_all_attempts_have_one_limit_of_time(kafka: FakeKafka, folder: Path) -> None:
+    kafka.tell("ports-gone-slowly")
+    with pytest.raises(SandboxError):
+        start_sandbox(folder, SandboxSpec(), timeout_s=0.5)
+    assert len(kafka.formats) <= 2
+
+
+@pytest.mark.parametrize("failure", ["port-taken", "unregistered"])
+def test_a_kept_cluster_and_a_single_node_are_tried_again_too(
+    kafka: FakeKafka, folder: Path, failure: str
+) -> None:
+    cluster_id = start_sandbox(folder, SandboxSpec()).cluster_id
+    stop_sandbox(folder, keep=True)
+    kafka.tell(failure)
+    assert start_sandbox(folder, SandboxSpec()).cluster_id == cluster_id
+    kafka.tell(failure)
+    restart_nodes(folder, [1])
+    assert read_status(folder).is_running
+
+
+def test_what_a_log_says_of_an_earlier_start_does_not_count(kafka: FakeKafka, folder: Path) -> None:
+    log = folder / "node-1" / "server.log"
+    start_sandbox(folder, SandboxSpec())
+    stop_sandbox(folder, keep=True)
+    log.write_text(log.read_text(encoding="utf-8") + "Address already in use\n", encoding="utf-8")
+    kafka.tell("crash")
+    with pytest.raises(SandboxError, match="OutOfMemory"):
+        start_sandbox(folder, SandboxSpec())
+    assert log.read_text(encoding="utf-8").count("starting\n") == 2, "not tried again"
+
+
 def test_what_java_says_before_kafka_logs_is_told(kafka: FakeKafka, folder: Path) -> None:
     kafka.tell("no-java")
     with pytest.raises(SandboxError, match="Unrecognized VM option"):
