@@ -107,7 +107,7 @@ def test(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.test.test import TestRunner  # noqa: PLC0415
     from kplan.model.table import RunStatus, overall_status  # noqa: PLC0415
-    from kplan.report.test_views import result_junit  # noqa: PLC0415
+    from kplan.report.run_views import result_junit  # noqa: PLC0415
     from kplan.workflow.ports import PolicyOptions  # noqa: PLC0415
     from kplan.workflow.test.policy import open_policy_suite  # noqa: PLC0415
 
@@ -131,7 +131,7 @@ def test(
 
 def _show_coverage(session: Session, suite: "PolicySuite", *, is_json: bool) -> None:
     """Show how many rules cases made fire, and name the others."""
-    from kplan.report.test_views import coverage_json, coverage_text  # noqa: PLC0415 - as above
+    from kplan.report.run_views import coverage_json, coverage_text  # noqa: PLC0415 - as above
 
     render = coverage_json if is_json else coverage_text
     session.terminal.write_stdout(render(suite.rules, suite.unfired_rules))

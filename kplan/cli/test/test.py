@@ -18,7 +18,7 @@ from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.table import RunResult, overall_status
-from kplan.report import test_views, views
+from kplan.report import run_views, views
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def test(session: Session, tests: TestOptions, inputs: InputOptions, trust: Trus
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.model.table import RunStatus, overall_status  # noqa: PLC0415
-    from kplan.report.test_views import result_junit  # noqa: PLC0415
+    from kplan.report.run_views import result_junit  # noqa: PLC0415
     from kplan.workflow.test.test import open_suite  # noqa: PLC0415
 
     project = wiring.build_project(session, StateOptions(), inputs, trust)
@@ -129,7 +129,7 @@ class TestRunner:
     def run(self, suite: TestSuite[T]) -> tuple[RunResult, ...]:
         """Run all tests."""
         if self.is_json:
-            self.terminal.write_stdout(test_views.result_abstract_json(suite.names, timestamp()))
+            self.terminal.write_stdout(run_views.result_abstract_json(suite.names, timestamp()))
         show_diagnostics(
             suite.diagnostics, self.terminal, is_stream=self.is_json, sources=suite.sources
         )
@@ -148,15 +148,15 @@ class TestRunner:
     def _show_file(self, path: str, results: Sequence[RunResult] | None) -> None:
         grade = None if results is None else overall_status(results)
         if self.is_json:
-            self.terminal.write_stdout(test_views.result_file_json(path, grade, timestamp()))
+            self.terminal.write_stdout(run_views.result_file_json(path, grade, timestamp()))
         else:
             self.terminal.write_stdout(
-                test_views.result_file_line(path, grade, self.terminal.stdout_style)
+                run_views.result_file_line(path, grade, self.terminal.stdout_style)
             )
 
     def _show_run(self, result: RunResult, suite: TestSuite[T]) -> None:
         if self.is_json:
-            line = test_views.result_run_json(
+            line = run_views.result_run_json(
                 result,
                 suite.sources,
                 timestamp(),
@@ -166,7 +166,7 @@ class TestRunner:
             self.terminal.write_stdout(line)
             return
         look = self.terminal.stdout_style
-        self.terminal.write_stdout(test_views.result_run_line(result, look))
+        self.terminal.write_stdout(run_views.result_run_line(result, look))
         if self.is_verbose and result.plan is not None:
             self.terminal.write_stdout(f"\n{views.plan_text(result.plan, look)}\n")
             if result.is_apply:
@@ -175,7 +175,7 @@ class TestRunner:
 
     def _show_summary(self, results: Sequence[RunResult]) -> None:
         if self.is_json:
-            self.terminal.write_stdout(test_views.result_summary_json(results, timestamp()))
+            self.terminal.write_stdout(run_views.result_summary_json(results, timestamp()))
         else:
-            summary = test_views.result_summary_line(results, self.terminal.stdout_style)
+            summary = run_views.result_summary_line(results, self.terminal.stdout_style)
             self.terminal.write_stdout(f"\n{summary}")

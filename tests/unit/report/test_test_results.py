@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.model.plan import Plan, PlanBasis
 from kplan.model.table import RunResult, RunStatus
-from kplan.report import test_views
+from kplan.report import run_views
 from kplan.report.format import PLAIN_STYLE, TextStyle
 
 AT = "2026-01-02T03:04:05.000+00:00"
@@ -29,62 +29,60 @@ RESULTS = (
 
 
 def test_text_has_the_words_of_terraform() -> None:
-    assert test_views.result_file_line("a", None, PLAIN_STYLE) == "a... in progress"
-    assert test_views.result_file_line("a", RunStatus.ERROR, PLAIN_STYLE) == "a... fail"
-    lines = [test_views.result_run_line(each, PLAIN_STYLE) for each in RESULTS]
+    assert run_views.result_file_line("a", None, PLAIN_STYLE) == "a... in progress"
+    assert run_views.result_file_line("a", RunStatus.ERROR, PLAIN_STYLE) == "a... fail"
+    lines = [run_views.result_run_line(each, PLAIN_STYLE) for each in RESULTS]
     assert lines == [
         '  run "good"... pass',
         '  run "bad"... fail',
         '  run "broken"... fail',
         '  run "left"... skip',
     ]
-    assert test_views.result_summary_line(RESULTS, PLAIN_STYLE) == (
+    assert run_views.result_summary_line(RESULTS, PLAIN_STYLE) == (
         "Failure! 1 passed, 2 failed, 1 skipped."
     )
-    assert (
-        test_views.result_summary_line(RESULTS[:1], PLAIN_STYLE) == "Success! 1 passed, 0 failed."
-    )
-    assert test_views.result_summary_line((), PLAIN_STYLE) == "Success! 0 passed, 0 failed."
+    assert run_views.result_summary_line(RESULTS[:1], PLAIN_STYLE) == "Success! 1 passed, 0 failed."
+    assert run_views.result_summary_line((), PLAIN_STYLE) == "Success! 0 passed, 0 failed."
 
 
 def test_a_terminal_shows_grades_in_colour_and_words() -> None:
-    shown = test_views.result_run_line(RESULTS[0], TextStyle(colour=True))
+    shown = run_views.result_run_line(RESULTS[0], TextStyle(colour=True))
     assert shown == '  run "good"... \x1b[32mpass\x1b[0m'
 
 
 def test_messages_carry_file_run_status_and_problems() -> None:
     names = {"a.kptest.hcl": ("good", "bad")}
-    first = json.loads(test_views.result_abstract_json(names, AT))
+    first = json.loads(run_views.result_abstract_json(names, AT))
     assert first["@message"] == "Found 1 file and 2 run blocks"
     assert first["test_abstract"] == {"a.kptest.hcl": ["good", "bad"]}
-    began = json.loads(test_views.result_file_json("a", None, AT))
+    began = json.loads(run_views.result_file_json("a", None, AT))
     assert began["test_file"] == {"path": "a", "progress": "starting"}
-    ended = json.loads(test_views.result_file_json("a", RunStatus.PASS, AT))
+    ended = json.loads(run_views.result_file_json("a", RunStatus.PASS, AT))
     assert ended["test_file"] == {"path": "a", "progress": "complete", "status": "pass"}
     found = [
         json.loads(line)
-        for line in test_views.result_run_json(RESULTS[1], SOURCES, AT, has_plan=True).splitlines()
+        for line in run_views.result_run_json(RESULTS[1], SOURCES, AT, has_plan=True).splitlines()
     ]
     assert [each["type"] for each in found] == ["test_run", "diagnostic", "diagnostic"]
     assert all(each["@testrun"] == "bad" for each in found)
     assert found[0]["test_run"]["status"] == "fail"
     assert found[1]["diagnostic"]["snippet"]["values"][0]["statement"] == "is 3"
-    last = json.loads(test_views.result_summary_json(RESULTS, AT))["test_summary"]
+    last = json.loads(run_views.result_summary_json(RESULTS, AT))["test_summary"]
     assert last == {"status": "error", "passed": 1, "failed": 1, "errored": 1, "skipped": 1}
 
 
 def test_a_plan_is_told_where_it_is_asked_for() -> None:
-    lines = test_views.result_run_json(RESULTS[0], SOURCES, AT, has_plan=True).splitlines()
+    lines = run_views.result_run_json(RESULTS[0], SOURCES, AT, has_plan=True).splitlines()
     told = [json.loads(line) for line in lines]
     assert [each["type"] for each in told] == ["test_run", "test_plan"]
     assert "resource_changes" in told[1]["test_plan"]
     assert told[0]["test_run"]["elapsed"] == 250
-    alone = test_views.result_run_json(RESULTS[0], SOURCES, AT, has_plan=False)
+    alone = run_views.result_run_json(RESULTS[0], SOURCES, AT, has_plan=False)
     assert len(alone.splitlines()) == 1
 
 
 def test_junit_counts_and_shows_what_failed() -> None:
-    text = test_views.result_junit(RESULTS, SOURCES)
+    text = run_views.result_junit(RESULTS, SOURCES)
     suites = ET.fromstring(text).findall("testsuite")  # noqa: S314 - our own text
     assert [each.attrib for each in suites] == [
         {"name": "a.kptest.hcl", "tests": "2", "skipped": "0", "failures": "1", "errors": "0"},
