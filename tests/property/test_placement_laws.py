@@ -63,10 +63,10 @@ def leaders(found: Assignment) -> Counter[int]:
 
 @given(case=cases())
 def test_every_partition_has_its_replicas_on_different_brokers_that_are_there(case: Case) -> None:
-    wish, brokers, current = case
-    found = place_replicas(wish, brokers, current)
-    assert len(found) == wish.partitions
-    assert all(len(set(row)) == len(row) == wish.factor for row in found)
+    request, brokers, current = case
+    found = place_replicas(request, brokers, current)
+    assert len(found) == request.partitions
+    assert all(len(set(row)) == len(row) == request.factor for row in found)
     assert {each for row in found for each in row} <= {each.id for each in brokers}
 
 
@@ -75,18 +75,18 @@ def test_placing_what_was_placed_moves_nothing_and_any_order_of_brokers_is_the_s
     case: Case,
 ) -> None:
     """S09: deterministic across plan and apply."""
-    wish, brokers, current = case
-    found = place_replicas(wish, brokers, current)
-    assert place_replicas(wish, brokers, found) == found
-    assert place_replicas(wish, brokers[::-1], current) == found
+    request, brokers, current = case
+    found = place_replicas(request, brokers, current)
+    assert place_replicas(request, brokers, found) == found
+    assert place_replicas(request, brokers[::-1], current) == found
 
 
 @given(case=cases())
 def test_a_change_of_the_factor_alone_adds_or_takes_only_what_it_must(case: Case) -> None:
     """K4o-11: RF up keeps every replica, RF down adds none; the preferred leader stays."""
-    wish, brokers, current = case
+    request, brokers, current = case
     found = place_replicas(
-        PlacementRequest(wish.topic, len(current), wish.factor), brokers, current
+        PlacementRequest(request.topic, len(current), request.factor), brokers, current
     )
     for old, new in zip(current, found, strict=True):
         assert set(old) <= set(new) or set(new) <= set(old)
@@ -95,19 +95,21 @@ def test_a_change_of_the_factor_alone_adds_or_takes_only_what_it_must(case: Case
 
 @given(case=cases())
 def test_rack_aware_uses_as_many_racks_as_there_are(case: Case) -> None:
-    wish, brokers, current = case
+    request, brokers, current = case
     found = place_replicas(
-        PlacementRequest(wish.topic, wish.partitions, wish.factor, RACK_AWARE), brokers, current
+        PlacementRequest(request.topic, request.partitions, request.factor, RACK_AWARE),
+        brokers,
+        current,
     )
     racks = {each.id: each.rack or f"{each.id}" for each in brokers}
     for row in found:
-        assert len({racks[each] for each in row}) == min(wish.factor, len(set(racks.values())))
+        assert len({racks[each] for each in row}) == min(request.factor, len(set(racks.values())))
 
 
 @given(case=cases())
 def test_balanced_leaders_lets_every_broker_lead_equally_many(case: Case) -> None:
-    wish, brokers, current = case
-    wanted = PlacementRequest(wish.topic, wish.partitions, wish.factor, BALANCED_LEADERS)
+    request, brokers, current = case
+    wanted = PlacementRequest(request.topic, request.partitions, request.factor, BALANCED_LEADERS)
     assert spread(leaders(place_replicas(wanted, brokers, current)), brokers) <= 1
 
 
@@ -205,13 +207,13 @@ def test_too_few_brokers_are_told(strategy: str, factor: int) -> None:
 
 
 def placed_one_by_one(
-    wishes: list[PlacementRequest], brokers: list[Broker]
+    requests: list[PlacementRequest], brokers: list[Broker]
 ) -> dict[str, Assignment]:
     """Place topics in the order of their names, each beside those before it."""
-    burden, found = BrokerLoad(), {}
-    for wish in sorted(wishes, key=lambda each: each.topic):
-        found[wish.topic] = place_replicas(wish, brokers, (), burden)
-        burden.add(found[wish.topic])
+    others, found = BrokerLoad(), {}
+    for request in sorted(requests, key=lambda each: each.topic):
+        found[request.topic] = place_replicas(request, brokers, (), others)
+        others.add(found[request.topic])
     return found
 
 
@@ -226,15 +228,15 @@ def test_many_topics_of_one_partition_are_led_by_all_brokers_alike(
 ) -> None:
     """S09: even over topics as a whole, not only within each."""
     brokers = cluster(*racks)
-    wishes = [
+    requests = [
         PlacementRequest(f"topic-{number}", 1, min(factor, len(brokers)), strategy)
         for number in range(count)
     ]
-    found = placed_one_by_one(wishes, brokers)
+    found = placed_one_by_one(requests, brokers)
     led = Counter(rows[0][0] for rows in found.values())
     assert max(led.values()) <= -(-count // len(brokers)) + 1
     assert spread(led, brokers) <= 1
-    assert placed_one_by_one(wishes[::-1], brokers[::-1]) == found
+    assert placed_one_by_one(requests[::-1], brokers[::-1]) == found
 
 
 @given(
@@ -247,11 +249,11 @@ def test_topics_of_any_size_spread_their_leaders_together(
 ) -> None:
     """S09: what is left over in each topic does not pile up on the same brokers."""
     nodes = cluster(*[""] * brokers)
-    wishes = [
+    requests = [
         PlacementRequest(f"topic-{number}", size, min(factor, brokers), BALANCED_LEADERS)
         for number, size in enumerate(sizes)
     ]
-    found = placed_one_by_one(wishes, nodes)
+    found = placed_one_by_one(requests, nodes)
     led = sum((leaders(rows) for rows in found.values()), Counter[int]())
     held = sum((loads(rows) for rows in found.values()), Counter[int]())
     assert spread(led, nodes) <= brokers
@@ -261,7 +263,7 @@ def test_topics_of_any_size_spread_their_leaders_together(
 @given(case=cases(), more=st.integers(0, 50))
 def test_other_topics_never_make_one_move_that_stands_well(case: Case, more: int) -> None:
     """Minimal movement comes first: what stands well stays, whatever else brokers have."""
-    wish, brokers, current = case
-    found = place_replicas(wish, brokers, current)
-    burden = BrokerLoad(Counter({brokers[0].id: more}), Counter({brokers[0].id: more}))
-    assert place_replicas(wish, brokers, found, burden) == found
+    request, brokers, current = case
+    found = place_replicas(request, brokers, current)
+    others = BrokerLoad(Counter({brokers[0].id: more}), Counter({brokers[0].id: more}))
+    assert place_replicas(request, brokers, found, others) == found

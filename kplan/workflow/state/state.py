@@ -342,12 +342,12 @@ def verify_state(project: Project, ports: Ports) -> VerificationResult:
         ports.progress.stage("Reading the cluster")
         wanted = desired_identities(found.configuration, found.state)
         snapshots = read_clusters(found.clusters, wanted)
-    standings = {
+    statuses = {
         address: status
         for provider, snapshot in snapshots.items()
         for address, status in _object_statuses(found.state.for_provider(provider), snapshot)
     }
-    ordered = {address: standings[address] for address in found.state.owned}
+    ordered = {address: statuses[address] for address in found.state.owned}
     return VerificationResult(found.state, ordered, found.journal is not None)
 
 

@@ -17,7 +17,7 @@ def test_every_method_that_may_be_refused_has_its_right() -> None:
     refusable = {
         name
         for name, method in inspect.getmembers(Cluster, inspect.isfunction)
-        if any(each in str(inspect.signature(method)) for each in ("Refusal", "Verdict"))
+        if "Refusal" in str(inspect.signature(method))
     }
     assert {"create_topics", "alter_quotas", "configs", "delete_records"} <= refusable
     assert refusable <= REQUIRED_OPERATIONS.keys()
