@@ -32,6 +32,7 @@ _DRIFT_FINDINGS: Mapping[Reason, tuple[str, str]] = {
 }
 _NO_ANSWER = "KP2504"
 _HIDDEN, _UNREAD = "KP233", "KP234"
+_UNHEALTHY = ("KP2505", Level.WARNING, "Topic is not healthy")
 _CHANGE_FINDING = ("KP2501", "Changed outside of kplan")
 
 
@@ -148,12 +149,14 @@ def drift_cases(changes: Sequence[Change], coverage: DriftCoverage) -> tuple[Cas
     found = [
         *map(_drift_case, changes),
         *(_unread_case(name, reason, code) for name, (reason, code) in sorted(dark.items())),
-        *(
-            Case(each.name, "kafka_topic", RunStatus.FAIL, health_text(each))
-            for each in coverage.unhealthy
-        ),
+        *(_unhealthy_case(each.name, health_text(each)) for each in coverage.unhealthy),
     ]
     return tuple(found) or (Case("No drift", CLUSTER, RunStatus.PASS),)
+
+
+def _unhealthy_case(topic: str, said: str) -> Case:
+    finding = Finding(*_UNHEALTHY, f"{topic}: {said}")
+    return Case(topic, "kafka_topic", RunStatus.FAIL, said, (finding,))
 
 
 def _drift_case(change: Change) -> Case:

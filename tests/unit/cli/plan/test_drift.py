@@ -59,7 +59,9 @@ def test_health_of_the_owned_topics_is_told_counted_and_an_exit_code(
     assert json.loads(desk.run("drift", "-json"))["health"] is None
     desk.cluster.stop_brokers(1)
     assert "not healthy" not in desk.run("drift")
-    shown = desk.run("drift", "-health", "-report=prometheus=metrics", code=2)
+    shown = desk.run(
+        "drift", "-health", "-report=prometheus=metrics", "-report=sarif=found.sarif", code=2
+    )
     assert "orders: " in shown
     assert "broker 1 offline" in shown
     assert "foreign" not in shown  # someone else's
@@ -70,6 +72,9 @@ def test_health_of_the_owned_topics_is_told_counted_and_an_exit_code(
     metrics = (desk.folder / "metrics").read_text()
     assert 'kplan_unhealthy_topics{cluster="' in metrics
     assert f" {orders['under_replicated']}\n" in metrics
+    results = json.loads((desk.folder / "found.sarif").read_text())["runs"][0]["results"]
+    said = [each["message"]["text"] for each in results if each["ruleId"] == "KP2505"]
+    assert [each.partition(": ")[0] for each in said] == [each["topic"] for each in told["health"]]
 
 
 def looks(monkeypatch: pytest.MonkeyPatch, *between: Callable[[], object]) -> list[float]:
