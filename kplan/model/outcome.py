@@ -24,8 +24,9 @@ class OutcomeStatus(StrEnum):
 
 
 AS_DECLARED = "already as declared"
-FOUND = "found on the cluster"
 """The note of a change that somebody else had made."""
+FOUND = "found on the cluster"
+"""The note of a change whose answer was lost: who made it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
