@@ -8,11 +8,9 @@ from dataclasses import replace
 from kplan.config.load import Configuration
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import ConfigError, StateCorruptError
 from kplan.model.state import OwnedObject, Snapshot, State
 from kplan.plan.drift import unmanaged_counts
-from kplan.report.documents.notation import count_text
 from kplan.state.file import new_state
 from kplan.workflow.adopt.import_ import adopt_object, merge_owned
 from kplan.workflow.clusters import (
@@ -30,14 +28,11 @@ from kplan.workflow.open_project import (
 )
 from kplan.workflow.ports import Ports, Project
 from kplan.workflow.workspaces import (
-    OWNED_ELSEWHERE,
     OtherOwners,
     note_unread,
     owned_elsewhere,
     read_other_owners,
 )
-
-_MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +108,8 @@ def _check_not_owned_elsewhere(
         for each in adopted
         if (owner := others.find(each.key, clusters.ids[each.provider], each.uid)) is not None
     ]
-    if not problems:
-        return
-    shown = problems[:_MAX_PROBLEMS]
-    if more := len(problems) - len(shown):
-        said = f"{count_text(more, 'more object')} of other workspaces would be adopted."
-        shown.append(Diagnostic(OWNED_ELSEWHERE, Severity.ERROR, problems[0].summary, said))
-    raise ConfigError(shown, configuration.sources)
+    if problems:
+        raise ConfigError(problems, configuration.sources)
 
 
 def _read_prior_state(project: Project) -> tuple[State | None, str]:
