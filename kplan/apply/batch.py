@@ -73,7 +73,10 @@ def _decide(
     change, refused = doubt
     if context.kind(batch.kind).is_done(batch.step, change, reading):
         note = _done_note(change, refused, progress)
-        return progress.complete_step(change, context.clock.now(), note=note)
+        line = progress.complete_step(change, context.clock.now(), note=note)
+        if change.action is Action.CREATE and (live := reading.objects.get(change.identity)):
+            line.uid = live.uid  # who waits for no broker learns it nowhere else
+        return line
     how = handling(refused)
     is_there = change.identity in reading.objects
     is_lagging = how is Handling.STALE and _is_planned_incarnation(change, reading)

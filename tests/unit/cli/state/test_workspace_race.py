@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.run import run
-from kplan.cluster.request import NewTopic
+from kplan.cluster.request import NewTopic, TopicRef
 from kplan.state.codec import encode_state
 from kplan.state.file import new_state, read_state
 from kplan.state.file_store import FileStore
@@ -104,6 +104,18 @@ def test_what_another_workspace_creates_is_not_adopted_where_the_own_answer_is_l
 def test_an_own_creation_whose_answer_is_lost_is_owned(race: MemoryCommand) -> None:
     before_creation(race, lambda: race.cluster.time_out(call="create_topics", carried_out=True))
     assert "created (found on the cluster)" in everything(race, "apply", "-auto-approve")
+    assert owned_names(W2) == {"y"}
+
+
+@pytest.mark.parametrize("args", [(), ("-no-wait",)])
+def test_an_own_creation_is_not_of_a_workspace_whose_topic_is_gone(
+    race: MemoryCommand, args: tuple[str, ...]
+) -> None:
+    apply_in_default()
+    race.cluster.connect_as().delete_topics([TopicRef("y")])
+    before_creation(race, lambda: race.cluster.time_out(call="create_topics", carried_out=True))
+    told = everything(race, "apply", "-auto-approve", *args)
+    assert "created (found on the cluster)" in told
     assert owned_names(W2) == {"y"}
 
 
