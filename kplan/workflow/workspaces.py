@@ -3,7 +3,7 @@
 import shlex
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from kplan.model.address import Address
@@ -29,7 +29,8 @@ OWNED_ELSEWHERE, UNREAD_ELSEWHERE = "KP250", "KP251"
 class OtherOwner:
     """The workspace that owns an object, and where; `release` is the command that gives it up.
 
-    What `is_sent` an apply there has sent, which has not recorded an answer.
+    What `is_sent` an apply there has sent, which has not recorded an answer. While its state
+    `is_locked` that may come yet.
     """
 
     workspace: str
@@ -37,6 +38,7 @@ class OtherOwner:
     owned: OwnedObject
     release: str
     is_sent: bool = False
+    is_locked: bool = False
 
     @property
     def sentence(self) -> str:
@@ -48,9 +50,12 @@ class OtherOwner:
 
     @property
     def hint(self) -> str:
-        """Name both ways out."""
+        """Name both ways out; what was only sent there may come to be owned by no one."""
         finish = "finish that apply and " if self.is_sent else ""
-        return f"Declare another name here, or {finish}release it there first: {self.release}"
+        owned = ", where it is owned then" if self.is_sent else ""
+        return (
+            f"Declare another name here, or {finish}release it there first{owned}: {self.release}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +65,20 @@ class OtherOwners:
     owners: Mapping[_Place, Sequence[OtherOwner]] = field(default_factory=dict)
     unread: tuple[Diagnostic, ...] = ()
 
-    def find(self, key: ObjectKey, cluster_id: str, uid: str) -> OtherOwner | None:
-        """Return the owner of a live object; of one made again since that no longer is one."""
+    def find(
+        self, key: ObjectKey, cluster_id: str, uid: str, kept: Container[ObjectKey] = ()
+    ) -> OtherOwner | None:
+        """Return the owner of a live object; of one made again since that no longer is one.
+
+        An interrupted apply may have sent it here too, and it is to be `kept`. Neither of the two
+        gets an answer any more, and the first that is finished owns it: until then the other one
+        finds this state locked.
+        """
         kind, identity, _ = key
         for at in (cluster_id, ""):  # what an old state does not say may be this cluster
             for found in self.owners.get((kind, identity, at), ()):
-                if not uid or found.owned.uid in {"", uid}:
+                is_open = found.is_sent and not found.is_locked and key in kept
+                if not is_open and (not uid or found.owned.uid in {"", uid}):
                     return found
         return None
 
@@ -85,6 +98,8 @@ def read_other_owners(project: Project) -> OtherOwners:
         if store.location == own.location:
             continue
         try:
+            # Before the journal: an apply that begins after this finds the lock of this run.
+            is_locked = store.has_journal() and store.lock_status().is_held
             states = _read_states(store)
         except (KplanError, OSError) as failure:
             unread.append(_unread(f'The state of the workspace "{name}" cannot be read', failure))
@@ -92,7 +107,8 @@ def read_other_owners(project: Project) -> OtherOwners:
         held = {each.key for each in states[0].owned.values()}
         for state in states:
             for place, owner in _state_owners(project, name, store.location, state):
-                owners[place].append(replace(owner, is_sent=owner.owned.key not in held))
+                is_sent = owner.owned.key not in held
+                owners[place].append(replace(owner, is_sent=is_sent, is_locked=is_locked))
     return OtherOwners(owners, tuple(unread))
 
 

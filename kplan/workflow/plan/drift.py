@@ -30,7 +30,7 @@ from kplan.workflow.open_project import (
     open_project,
     read_stored_state,
 )
-from kplan.workflow.plan.refresh import leave_out_sent, settle_state
+from kplan.workflow.plan.refresh import leave_out_sent, settle_journal
 from kplan.workflow.ports import Ports, Project
 
 TOPIC = "kafka_topic"
@@ -117,7 +117,7 @@ def _compare(
         if _has_moved_on(project, opened, journal):
             return None
         running = _running_apply(project, opened, journal, ports)
-        found = replace(opened, state=settle_state(opened, snapshots))
+        found = settle_journal(opened, snapshots)
         health = tuple(_topic_health(found)) if with_health else None
     managed, others = _count_objects(found.state, snapshots)
     drift = leave_out_sent(find_all_drift(found.state, snapshots, KINDS), found.journal)

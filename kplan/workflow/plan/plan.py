@@ -54,7 +54,7 @@ from kplan.workflow.plan.deferred_data import known_objects, settle_data
 from kplan.workflow.plan.fallbacks import read_fallbacks
 from kplan.workflow.plan.lost_clusters import report_lost_clusters
 from kplan.workflow.plan.owner_check import check_other_workspaces
-from kplan.workflow.plan.refresh import leave_out_sent, read_settled_snapshots, settle_state
+from kplan.workflow.plan.refresh import leave_out_sent, read_settled_snapshots, settle_journal
 from kplan.workflow.plan.saved import check_signature_required
 from kplan.workflow.plan.schema_use import check_schema_use
 from kplan.workflow.platform import check_plan_platforms, explain_refusals
@@ -155,7 +155,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         check_policy_principal(project.configuration, options.policies)
     ports.progress.stage("Reading the cluster")
     snapshots = read_settled_snapshots(project, options, ports)
-    project = replace(project, state=settle_state(project, snapshots))
+    project = settle_journal(project, snapshots, is_destroy=options.is_destroy)
     ports.progress.stage("Planning")
     project, made = _build_with_data(project, options, ports, snapshots)
     made = replace(made, drift=leave_out_sent(made.drift, project.journal))

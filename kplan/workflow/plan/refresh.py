@@ -59,15 +59,18 @@ def _is_old(state: State, now: datetime) -> bool:
     return bool(applied) and now - datetime.fromisoformat(applied[-1].at) > _OLD
 
 
-def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> State:
+def settle_journal(
+    project: OpenProject, snapshots: Mapping[str, Snapshot], *, is_destroy: bool = False
+) -> OpenProject:
     """Own the unanswered changes of an interrupted apply that the cluster shows done.
 
     An object that another workspace owns was created there: this one only met it. Where that
-    cannot be known the plan adopts it, with the warning that belongs to that.
+    cannot be known the plan adopts it, with the warning that belongs to that. What is not
+    declared any more is left to another interrupted apply that sent it too.
     """
     journal = project.journal
     if journal is None:
-        return project.state
+        return project
     seen = {
         key: fill_snapshot_from_state(KINDS, snapshot, project.state.for_provider(key))
         for key, snapshot in snapshots.items()
@@ -81,13 +84,18 @@ def settle_state(project: OpenProject, snapshots: Mapping[str, Snapshot]) -> Sta
     ]
     created = any(change.action is Action.CREATE for change, _ in done)
     owners, ids = project.read_other_owners() if created else OtherOwners(), project.clusters.ids
+    kept = () if is_destroy else {each.key for each in project.configuration.resources}
     own = [
         (change, outcome)
         for change, outcome in done
         if change.action is not Action.CREATE
-        or not (owners.unread or owners.find(change.key, ids.get(change.provider, ""), outcome.uid))
+        or not (
+            owners.unread
+            or owners.find(change.key, ids.get(change.provider, ""), outcome.uid, kept)
+        )
     ]
-    return replace(project.state, owned=owned_after(project.state.owned, own))
+    settled = replace(project.state, owned=owned_after(project.state.owned, own))
+    return replace(project, state=settled)
 
 
 def leave_out_sent(drift: Iterable[Change], journal: Journal | None) -> tuple[Change, ...]:

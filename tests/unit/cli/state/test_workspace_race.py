@@ -11,6 +11,8 @@ from kplan.cluster.request import NewTopic, TopicRef
 from kplan.state.codec import encode_state
 from kplan.state.file import new_state, read_state
 from kplan.state.file_store import FileStore
+from kplan.state.lock import lock_state_file
+from kplan.state.lock_holder import current_holder
 from kplan.workflow import open_project
 from tests.project_harness import Killed
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
@@ -155,22 +157,25 @@ def test_what_an_unfinished_apply_elsewhere_has_sent_is_not_adopted(race: Memory
     before_creation(race, lambda: begin_in_default(race))
     told = everything(race, "apply", "-auto-approve", code=1)
     assert "an unfinished apply has sent it at kafka_topic.y in the workspace" in told
-    assert "or finish that apply and release it there first" in told
+    assert "or finish that apply and release it there first, where it is owned then: " in told
     race.run("workspace", "select", "default")
     race.run("apply", "-auto-approve", "-resume")
     assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
 
 
-def test_where_both_are_killed_the_one_that_no_longer_declares_it_gives_way(
-    race: MemoryCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def begin_in_both(race: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both have sent it, and each is killed before it knows who made it."""
     before_creation(race, lambda: begin_in_default(race))
     with monkeypatch.context() as patch:
         patch.setattr(open_project, "read_other_owners", lambda _: kill())
         apply_and_be_killed()
-    for name, other in (("default", "w2"), ("w2", "default")):
-        race.run("workspace", "select", name)
-        assert f'sent it at kafka_topic.y in the workspace "{other}"' in race.run_failing("plan")
+    race.capture.readouterr()
+
+
+def test_where_both_are_killed_the_one_that_no_longer_declares_it_gives_way(
+    race: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_in_both(race, monkeypatch)
     race.write(PROVIDER)
     race.run("apply", "-auto-approve")
     race.write(Y)
@@ -178,6 +183,51 @@ def test_where_both_are_killed_the_one_that_no_longer_declares_it_gives_way(
     race.run("apply", "-resume")
     assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
     assert set(race.cluster.topics()) == {"y"}
+
+
+@pytest.mark.parametrize("args", [("apply", "-auto-approve"), ("apply", "-resume")])
+@pytest.mark.parametrize(("first", "second"), [("default", "w2"), ("w2", "default")])
+def test_where_both_are_killed_the_first_that_is_finished_owns_it(
+    race: MemoryCommand,
+    monkeypatch: pytest.MonkeyPatch,
+    args: tuple[str, ...],
+    first: str,
+    second: str,
+) -> None:
+    begin_in_both(race, monkeypatch)
+    for name in (first, second):  # none of them is in the way of a plan of the other
+        race.run("workspace", "select", name)
+        assert "No changes." in race.run("plan")
+    race.run("workspace", "select", first)
+    race.run(*args)
+    race.run("workspace", "select", second)
+    owned = f'it is owned at kafka_topic.y in the workspace "{first}"'
+    assert owned in race.run_failing(*args)
+    names = {"default": owned_names(DEFAULT), "w2": owned_names(W2)}
+    assert names == {first: {"y"}, second: set()}
+
+
+def test_where_both_are_killed_none_owns_it_while_the_other_one_is_at_work(
+    race: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_in_both(race, monkeypatch)
+    with lock_state_file(DEFAULT, current_holder("apply"), 0, lambda _: None):
+        told = race.run_failing("apply", "-resume")
+    assert 'an unfinished apply has sent it at kafka_topic.y in the workspace "default"' in told
+    assert owned_names(W2) == set()
+    race.run("apply", "-resume")
+    assert owned_names(W2) == {"y"}
+
+
+def test_where_both_are_killed_and_both_destroy_the_second_one_deletes_it(
+    race: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_in_both(race, monkeypatch)
+    race.run("destroy", "-auto-approve")
+    assert set(race.cluster.topics()) == {"y"}
+    race.run("workspace", "select", "default")
+    race.run("destroy", "-auto-approve")
+    assert not race.cluster.topics()
 
 
 @pytest.mark.parametrize("args", [("apply", "-auto-approve"), ("apply", "-resume")])
