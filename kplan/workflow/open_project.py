@@ -16,6 +16,7 @@ from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, StateError
+from kplan.model.plan import Change
 from kplan.model.resource import Identity
 from kplan.model.state import KindSnapshot, OwnedModules, State
 from kplan.report.documents.notation import count_text
@@ -79,7 +80,8 @@ class OpenProject:
 
     `journal` is that of an apply that was killed; what it had done is folded into `state` already,
     but not yet written. `load_all_data` loads the configuration with every data source read, where
-    some have been left for later. `read_other_owners` says what other workspaces own.
+    some have been left for later. `read_other_owners` says what other workspaces own. `doubtful`
+    are creations of the journal that exist and may be another's: not all states can be read.
     """
 
     configuration: Configuration
@@ -88,6 +90,7 @@ class OpenProject:
     journal: Journal | None = None
     load_all_data: Callable[[], Configuration] | None = None
     read_other_owners: Callable[[], OtherOwners] = OtherOwners
+    doubtful: tuple[Change, ...] = ()
 
 
 @contextmanager

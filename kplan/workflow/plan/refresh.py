@@ -65,8 +65,8 @@ def settle_journal(
     """Own the unanswered changes of an interrupted apply that the cluster shows done.
 
     An object that another workspace owns was created there: this one only met it. Where that
-    cannot be known the plan adopts it, with the warning that belongs to that. What is not
-    declared any more is left to another interrupted apply that sent it too.
+    cannot be known it is doubtful: the plan adopts it, with the warning that belongs to that, or
+    is refused. What is not declared any more is left to another interrupted apply that sent it too.
     """
     journal = project.journal
     if journal is None:
@@ -85,17 +85,19 @@ def settle_journal(
     created = any(change.action is Action.CREATE for change, _ in done)
     owners, ids = project.read_other_owners() if created else OtherOwners(), project.clusters.ids
     kept = () if is_destroy else {each.key for each in project.configuration.resources}
-    own = [
-        (change, outcome)
-        for change, outcome in done
-        if change.action is not Action.CREATE
-        or not (
-            owners.unread
-            or owners.find(change.key, ids.get(change.provider, ""), outcome.uid, kept)
-        )
-    ]
+    own: list[tuple[Change, Outcome]] = []
+    doubtful: list[Change] = []
+    for change, outcome in done:
+        cluster_id = ids.get(change.provider, "")
+        if change.action is Action.CREATE:
+            if owners.find(change.key, cluster_id, outcome.uid, kept):
+                continue
+            if owners.unread:
+                doubtful.append(change)
+                continue
+        own.append((change, outcome))
     settled = replace(project.state, owned=owned_after(project.state.owned, own))
-    return replace(project, state=settled)
+    return replace(project, state=settled, doubtful=tuple(doubtful))
 
 
 def leave_out_sent(drift: Iterable[Change], journal: Journal | None) -> tuple[Change, ...]:

@@ -26,6 +26,13 @@ resource "kafka_topic" "y" {{
   replication_factor = 1
 }}
 """
+Z = """
+resource "kafka_topic" "z" {
+  name               = "z"
+  partitions         = 1
+  replication_factor = 1
+}
+"""
 
 
 @pytest.fixture
@@ -132,6 +139,45 @@ def test_a_killed_creation_is_adopted_with_a_warning_if_the_other_state_is_unrea
     assert "KP251" in everything(race, "apply", "-auto-approve")
 
 
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (("destroy", "-auto-approve"), Y),
+        (("apply", "-auto-approve"), PROVIDER + Z),
+        (("apply", "-auto-approve", "-target=kafka_topic.z"), Y + Z),
+    ],
+)
+def test_a_killed_creation_is_not_forgotten_if_the_other_state_is_unreadable(
+    race: MemoryCommand, args: tuple[str, ...], text: str
+) -> None:
+    """Whoever does not adopt it would leave a topic that no state knows."""
+    begin(race, "w2")
+    DEFAULT.parent.mkdir(exist_ok=True)
+    DEFAULT.write_text("{")
+    race.write(text)
+    told = race.run_failing(*args)
+    assert "[KP251]" in told
+    assert (
+        "An interrupted apply sent kafka_topic.y (y), and it exists. This plan does not adopt it"
+    ) in told
+    assert "hint: Let the other states be read, or declare it and adopt it first" in told
+    DEFAULT.unlink()
+    race.run(*args)
+    assert ("y" in race.cluster.topics()) is (args[-1] == "-target=kafka_topic.z")
+    assert ("y" in owned_names(W2)) is ("y" in race.cluster.topics())
+
+
+def test_a_killed_creation_that_was_adopted_is_destroyed_with_the_other_state_unreadable(
+    race: MemoryCommand,
+) -> None:
+    begin(race, "w2")
+    DEFAULT.parent.mkdir(exist_ok=True)
+    DEFAULT.write_text("{")
+    race.run("apply", "-auto-approve")
+    race.run("destroy", "-auto-approve")
+    assert not race.cluster.topics()
+
+
 def test_what_no_workspace_owns_is_adopted(race: MemoryCommand) -> None:
     before_creation(race, lambda: race.cluster.connect_as().create_topics([NewTopic("y", 1, 1)]))
     lines = race.run("apply", "-auto-approve", "-json").splitlines()
@@ -141,7 +187,7 @@ def test_what_no_workspace_owns_is_adopted(race: MemoryCommand) -> None:
     assert "No changes." in race.run("plan")
 
 
-def begin_in_default(race: MemoryCommand) -> None:
+def begin(race: MemoryCommand, workspace: str = "default") -> None:
     """Create it, and be killed before there is an answer."""
 
     def create_and_kill() -> None:
@@ -150,11 +196,11 @@ def begin_in_default(race: MemoryCommand) -> None:
 
     before_creation(race, create_and_kill)
     with pytest.raises(Killed):
-        apply_in_default()
+        run(("apply", "-auto-approve"), {"KPLAN_WORKSPACE": workspace})
 
 
 def test_what_an_unfinished_apply_elsewhere_has_sent_is_not_adopted(race: MemoryCommand) -> None:
-    before_creation(race, lambda: begin_in_default(race))
+    before_creation(race, lambda: begin(race))
     told = everything(race, "apply", "-auto-approve", code=1)
     assert "an unfinished apply has sent it at kafka_topic.y in the workspace" in told
     assert "or finish that apply and release it there first, where it is owned then: " in told
@@ -165,7 +211,7 @@ def test_what_an_unfinished_apply_elsewhere_has_sent_is_not_adopted(race: Memory
 
 def begin_in_both(race: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both have sent it, and each is killed before it knows who made it."""
-    before_creation(race, lambda: begin_in_default(race))
+    before_creation(race, lambda: begin(race))
     with monkeypatch.context() as patch:
         patch.setattr(open_project, "read_other_owners", lambda _: kill())
         apply_and_be_killed()
