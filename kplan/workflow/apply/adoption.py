@@ -13,8 +13,7 @@ from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change, ObjectKey
 from kplan.workflow.open_project import OpenProject
-from kplan.workflow.ports import Ports
-from kplan.workflow.workspaces import OtherOwners, note_unread
+from kplan.workflow.workspaces import OtherOwners
 
 
 class AdoptionWatcher:
@@ -49,10 +48,8 @@ class AdoptionWatcher:
         """Notify how many partitions are to move still."""
         self._watcher.on_reassignment(progress)
 
-    def settle(
-        self, outcomes: Sequence[Outcome], project: OpenProject, ports: Ports
-    ) -> tuple[Outcome, ...]:
-        """Fail what another workspace owns, and tell the outcomes that were held back.
+    def settle(self, outcomes: Sequence[Outcome], project: OpenProject) -> tuple[Outcome, ...]:
+        """Fail what another workspace owns or may own, and tell the outcomes that were held back.
 
         The records of other workspaces are read after all answers, and only if something was
         found: what made an object was in a journal before it was sent.
@@ -60,7 +57,6 @@ class AdoptionWatcher:
         if not self._held:
             return tuple(outcomes)
         owners = project.read_other_owners()
-        note_unread(owners, ports)
         ids = project.clusters.ids
         settled = tuple(
             _refuse_owned(each, owners, ids) if each.change.key in self._held else each
@@ -74,12 +70,20 @@ class AdoptionWatcher:
 
 
 def _refuse_owned(outcome: Outcome, owners: OtherOwners, cluster_ids: Mapping[str, str]) -> Outcome:
-    """Return the outcome, or a failure with the way out if another workspace owns the object."""
+    """Return the outcome, or a failure with the way out if another workspace may own the object.
+
+    Nobody approved to adopt it: with a state unread the next plan does, and warns of it.
+    """
     change = outcome.change
     owner = owners.find(change.key, cluster_ids.get(change.provider, ""), outcome.uid)
-    if owner is None:
+    if owner is not None:
+        said, hint = f"It was created since the plan, and {owner.sentence}.", owner.hint
+    elif owners.unread:
+        unread = owners.unread[0]
+        said = f"It was created since the plan, and is not adopted. {unread.detail}"
+        hint = f"{unread.hint}. To adopt it all the same, apply again."
+    else:
         return outcome
-    said = f"It was created since the plan, and {owner.sentence}."
     failed = replace(outcome, status=OutcomeStatus.FAILED, note="", uid="", is_verified=False)
-    refused = client_refusal(CLIENT_STALE, said, owner.hint)
+    refused = client_refusal(CLIENT_STALE, said, hint)
     return replace(failed, refusal=refused, pending_brokers=(), pending_reason="")

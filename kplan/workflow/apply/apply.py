@@ -176,7 +176,7 @@ def execute_plan(
                 apply_plan(part, apply_context(found, provider, options, (ports, watcher))),
                 options.reassignment_limits,
             )
-        outcomes = watcher.settle(sent, found, ports)
+        outcomes = watcher.settle(sent, found)
         journal.end()
         outcomes = (*outcomes, *report_refused(result.plan, handlers.watcher))
         outputs = dict(result.state.outputs)

@@ -110,6 +110,33 @@ def test_what_another_workspace_creates_is_not_adopted_where_the_own_answer_is_l
     assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
 
 
+@pytest.mark.parametrize("loses_answer", [False, True])
+def test_what_another_workspace_may_have_created_at_the_same_moment_is_not_adopted(
+    race: MemoryCommand, *, loses_answer: bool
+) -> None:
+    """Its state cannot be read: a plan adopts the object, and warns of that."""
+
+    def create_and_damage() -> None:
+        apply_in_default()
+        DEFAULT.rename("kept.json")
+        DEFAULT.write_text("{")
+        if loses_answer:
+            race.cluster.time_out(call="create_topics")
+
+    before_creation(race, create_and_damage)
+    told = everything(race, "apply", "-auto-approve", "-report=junit=r.xml", code=1)
+    assert "kafka_topic.y: failed" in told
+    said = "It was created since the plan, and is not adopted. The state of the workspace"
+    assert said in told
+    assert "To adopt it all the same, apply again." in told
+    assert said in Path("r.xml").read_text()
+    assert owned_names(W2) == set()
+    assert "[KP251]" in everything(race, "plan")
+    Path("kept.json").replace(DEFAULT)
+    assert 'in the workspace "default"' in race.run_failing("apply", "-auto-approve")
+    assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
+
+
 def test_an_own_creation_whose_answer_is_lost_is_owned(race: MemoryCommand) -> None:
     before_creation(race, lambda: race.cluster.time_out(call="create_topics", carried_out=True))
     assert "created (found on the cluster)" in everything(race, "apply", "-auto-approve")
