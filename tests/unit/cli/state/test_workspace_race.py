@@ -137,6 +137,33 @@ def test_what_another_workspace_may_have_created_at_the_same_moment_is_not_adopt
     assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
 
 
+def test_where_none_of_two_knows_who_created_it_none_owns_it_until_one_applies_again(
+    race: MemoryCommand,
+) -> None:
+    """Somebody else did, and each sees what the other one has sent at that moment."""
+    create = race.cluster.connect_as().create_topics
+    journal = DEFAULT.with_suffix(".journal")
+
+    def fail_in_default() -> None:
+        before_creation(race, lambda: create([NewTopic("y", 1, 1)]))
+        assert run(("apply", "-auto-approve"), {"KPLAN_WORKSPACE": "default"}) == 1
+        DEFAULT.rename("ended.json")  # it is not that far yet
+        journal.write_bytes(Path("state/kplan.json.d/w2/kplan.journal").read_bytes())
+
+    before_creation(race, fail_in_default)
+    told = everything(race, "apply", "-auto-approve", code=1)
+    for workspace in ("default", "w2"):
+        assert f'has sent it at kafka_topic.y in the workspace "{workspace}"' in told
+        assert f"where it is owned then: KPLAN_WORKSPACE={workspace} kplan state rm" in told
+    journal.unlink()
+    Path("ended.json").replace(DEFAULT)
+    assert (owned_names(DEFAULT), owned_names(W2)) == (set(), set())
+    race.run("apply", "-auto-approve")
+    assert owned_names(W2) == {"y"}
+    race.run("workspace", "select", "default")
+    assert 'it is owned at kafka_topic.y in the workspace "w2"' in race.run_failing("plan")
+
+
 def test_an_own_creation_whose_answer_is_lost_is_owned(race: MemoryCommand) -> None:
     before_creation(race, lambda: race.cluster.time_out(call="create_topics", carried_out=True))
     assert "created (found on the cluster)" in everything(race, "apply", "-auto-approve")
