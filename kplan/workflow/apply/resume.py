@@ -25,6 +25,7 @@ from kplan.workflow.plan.plan import PlanResult, plan_open_project
 from kplan.workflow.plan.saved import check_planned_secrets, check_secrets_given, take_secrets
 from kplan.workflow.policy.policy import check_policy_principal
 from kplan.workflow.ports import PlanOptions, Ports, Project, keep_replacements
+from kplan.workflow.workspaces import OWNED_ELSEWHERE
 
 _NOTHING_TO_RESUME = "No apply was interrupted, so there is nothing to resume."
 _PLAN_HINT = "See what is to be done with kplan plan."
@@ -69,6 +70,7 @@ def resume_apply(
         made = plan_open_project(found, options, ports)
         made = replace(made, plan=replace(made.plan, is_resumed=True))
         if made.plan.has_errors:
+            made = replace(made, plan=_hint_at_apply(made.plan))
             return ApplyResult(made, (), made.state, is_approved=False)
         # What is not declared any more has no secret to compare: its item is refused.
         sent = [each for each in made.plan.allowed_changes if each.key in declared]
@@ -134,6 +136,18 @@ def _is_same_goal(change: Change, value: object) -> bool:
     goal, other = without_generated_assignment(change.after), without_generated_assignment(value)
     pairs = (kind.align(goal, other), kind.align(other, goal))
     return any(one == two for one, two in pairs)
+
+
+def _hint_at_apply(plan: Plan) -> Plan:
+    """Add to the way out of what another workspace owns that it is not one of a resume."""
+    way = "A resume keeps the name that was approved; kplan apply takes the one that is declared."
+    return replace(
+        plan,
+        diagnostics=tuple(
+            replace(each, hint=f"{way} {each.hint}") if each.code == OWNED_ELSEWHERE else each
+            for each in plan.diagnostics
+        ),
+    )
 
 
 def _outcomes_before(journal: Journal, made: PlanResult) -> Iterator[Outcome]:

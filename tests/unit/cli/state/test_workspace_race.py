@@ -349,6 +349,26 @@ def test_a_run_that_is_killed_before_it_knows_the_owner_owns_nothing(
     assert "No changes." in race.run("plan")
 
 
+def test_a_resume_names_the_apply_that_takes_another_name(
+    race: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_creation(race, apply_in_default)
+    with monkeypatch.context() as patch:
+        patch.setattr(open_project, "read_other_owners", lambda _: kill())
+        apply_and_be_killed()
+    race.write(Y.replace('= "y"', '= "y2"'))
+    race.capture.readouterr()
+    told = race.run_failing("apply", "-resume")
+    assert "kafka_topic.y (y) would be adopted, and it is owned at" in told
+    assert (
+        "hint: A resume keeps the name that was approved; kplan apply takes the one that is "
+        "declared. Declare another name here, or release it there first: "
+    ) in told
+    race.run("apply", "-auto-approve")
+    assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, {"y2"})
+    assert race.run_failing("apply", "-resume").count("nothing to resume") == 1
+
+
 def test_an_apply_that_ends_while_its_records_are_read_hides_nothing(
     race: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
