@@ -261,6 +261,7 @@ class Plan:
     of replicas mean for each broker. `policy_sources` are those beside the configuration's own;
     `policy_principal` is the principal they evaluated it for where that is not the one connected.
     `replay` compares it with logged requests. `stale_count` changes of a saved plan are left out.
+    `has_journal`: an interrupted apply comes before it, with which a state begins if there is none.
     """
 
     based_on: PlanBasis
@@ -285,6 +286,7 @@ class Plan:
     is_resumed: bool = False
     is_destroy: bool = False
     stale_count: int = 0
+    has_journal: bool = False
 
     @property
     def refused_keys(self) -> frozenset[ObjectKey]:
@@ -371,12 +373,10 @@ class Plan:
 
     @property
     def lacks_state(self) -> bool:
-        """Whether there is no state where one is expected: it may have been lost.
-
-        Declared objects are live, or all that is owned is to be destroyed.
-        """
+        """Whether there is no state where declared objects are live, or all owned is to go."""
         is_empty = not self.changes and not self.outputs and not self.has_errors
-        return self.based_on.serial == 0 and (is_empty or self.adoption_count > 0)
+        is_new = self.based_on.serial == 0 and not self.has_journal
+        return is_new and (is_empty or self.adoption_count > 0)
 
     @property
     def adoption_count(self) -> int:

@@ -158,7 +158,11 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     project = settle_journal(project, snapshots, is_destroy=options.is_destroy)
     ports.progress.stage("Planning")
     project, made = _build_with_data(project, options, ports, snapshots)
-    made = replace(made, drift=leave_out_sent(made.drift, project.journal))
+    made = replace(
+        made,
+        drift=leave_out_sent(made.drift, project.journal),
+        has_journal=project.journal is not None,
+    )
     made = add_risks(made, read_fallbacks(made, project.clusters))
     made = _add_warnings(made, project, plan_request(project, options, ports), snapshots)
     made = check_move_targets(check_other_workspaces(made, project, snapshots), project.clusters)

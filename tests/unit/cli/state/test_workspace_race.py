@@ -227,7 +227,9 @@ def test_a_killed_creation_that_was_adopted_is_destroyed_with_the_other_state_un
     begin(race, "w2")
     DEFAULT.parent.mkdir(exist_ok=True)
     DEFAULT.write_text("{")
-    race.run("apply", "-auto-approve")
+    told = everything(race, "apply", "-auto-approve")
+    assert "An apply of 1 change was interrupted" in told
+    assert "No state found" not in told  # it was never written, and is not lost
     race.run("destroy", "-auto-approve")
     assert not race.cluster.topics()
 
