@@ -33,6 +33,7 @@ from kplan.workflow.plan.plan import (
     plan_open_project,
     plan_request,
 )
+from kplan.workflow.plan.refresh import settle_journal
 from kplan.workflow.plan.saved import (
     NO_APPROVAL,
     SavedPlanApproval,
@@ -160,8 +161,7 @@ def apply_reviewed(
                 raise
             return _replan(project, saved, found, options, outside)
         made = _apply_current_policies(made, found.clusters, options, ports)
-        plan = check_plan_controller_access(made.plan, found.clusters)
-        made = replace(made, plan=check_other_workspaces(plan, found, made.snapshots))
+        made = replace(made, plan=check_plan_controller_access(made.plan, found.clusters))
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
         check_planned_secrets("The plan", made.plan.allowed_changes)
@@ -224,18 +224,21 @@ def _rebase_plan(
         raise StalePlanError(
             "The configuration changed since the plan was made.", _CONFIGURATION_HINT
         )
-    wanted = desired_identities(project.configuration, state)
+    options, ports = given
+    wanted = desired_identities(project.configuration, state, project.journal)
     snapshots = read_clusters(project.clusters, wanted)
+    is_destroy = _same_options(saved.plan, options).is_destroy
+    project = settle_journal(replace(project, state=state), snapshots, is_destroy=is_destroy)
+    state = project.state
     stale = find_stale_changes(saved.plan, state, snapshots, KINDS)
     if stale and on_stale is not StaleAction.SKIP:
         names = [f"{each.address} ({why})" for each, why in stale]
         raise StalePlanError(f"Not as the plan saw it: {', '.join(names)}.", _PLAN_AGAIN_HINT)
     rest = _remove_stale_changes(saved.plan, stale, state)
-    options, ports = given
-    request = plan_request(replace(project, state=state), _same_options(rest, options), ports)
+    request = plan_request(project, _same_options(rest, options), ports)
     fill = partial(fill_defaults, clusters=project.clusters, kinds=KINDS, ports=ports)
     derived = check_derived(rest, request, snapshots, fill)
-    plan = restore_secrets(rest, derived)
+    plan = check_other_workspaces(restore_secrets(rest, derived), project, snapshots)
     return PlanResult(plan, project.configuration, state, snapshots, saved.metadata), stale
 
 

@@ -199,12 +199,16 @@ def test_a_killed_creation_is_adopted_with_a_warning_if_the_other_state_is_unrea
         (("destroy", "-auto-approve"), Y),
         (("apply", "-auto-approve"), PROVIDER + Z),
         (("apply", "-auto-approve", "-target=kafka_topic.z"), Y + Z),
+        (("apply", "p"), PROVIDER + Z),
     ],
 )
 def test_a_killed_creation_is_not_forgotten_if_the_other_state_is_unreadable(
     race: MemoryCommand, args: tuple[str, ...], text: str
 ) -> None:
     """Whoever does not adopt it would leave a topic that no state knows."""
+    race.write(text)
+    race.run("plan", "-out=p")
+    race.write(Y)
     begin(race, "w2")
     DEFAULT.parent.mkdir(exist_ok=True)
     DEFAULT.write_text("{")
@@ -217,7 +221,7 @@ def test_a_killed_creation_is_not_forgotten_if_the_other_state_is_unreadable(
     assert "hint: Let the other states be read, or declare it and adopt it first" in told
     DEFAULT.unlink()
     race.run(*args)
-    assert ("y" in race.cluster.topics()) is (args[-1] == "-target=kafka_topic.z")
+    assert ("y" in race.cluster.topics()) is (args[-1] in {"-target=kafka_topic.z", "p"})
     assert ("y" in owned_names(W2)) is ("y" in race.cluster.topics())
 
 
