@@ -146,7 +146,9 @@ def _decision(side: str) -> "Column":
 def matching_acls(
     requests: "DataFrame", acls: "DataFrame", more: Sequence[str] = ()
 ) -> "DataFrame":
-    """Pair every request with the ACLs that speak for or against it: REQUEST, `more`, `identity`.
+    """Pair every request with the ACLs that speak for or against it.
+
+    Out: REQUEST, `more`, and of the ACL `identity`, `acl_principal` and `acl_host`.
 
     A request is repeated under the patterns that there are for its principal, and for everyone. Of
     a left join Spark can only hash the right side, the ACLs. It does not see that requests are
@@ -174,7 +176,7 @@ def matching_acls(
     is_meant = F.col("acl_host").isin(WILDCARD_HOST, F.col("host"))
     speaks = _grants(F.col("operation")) | _denies(F.col("operation"))
     found = looking.join(held, [*who, "reach", "acl_name"], "left").where(is_meant & speaks)
-    return found.select(*REQUEST_COLUMNS, *more, "identity")
+    return found.select(*REQUEST_COLUMNS, *more, "identity", "acl_principal", "acl_host")
 
 
 def requests_on_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":

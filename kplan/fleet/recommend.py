@@ -314,19 +314,14 @@ def _acl_uses(
         .agg(*request_sums())
     )
     more = ("is_any_topic", "count", "first_at", "last_at")
-    own = acls.select(
-        *_PLACE,
-        (F.col("principal") == WILDCARD_PRINCIPAL).alias("is_everyone"),
-        ((F.col("host") == WILDCARD_HOST) & F.lit(request.by_host)).alias("is_by_host"),
-    )
     # What is not narrowed is not told apart.
-    who = F.when(F.col("is_everyone"), F.col("principal")).otherwise(F.lit(""))
-    where = F.when(F.col("is_by_host"), F.col("host")).otherwise(F.lit(""))
+    is_everyone = F.col("acl_principal") == WILDCARD_PRINCIPAL
+    is_by_host = (F.col("acl_host") == WILDCARD_HOST) & F.lit(request.by_host)
+    who = F.when(is_everyone, F.col("principal")).otherwise(F.lit(""))
+    where = F.when(is_by_host, F.col("host")).otherwise(F.lit(""))
     scope = [*_PLACE, "operation", "principal", "host", "is_any_topic"]
-    met = (
-        matching_acls(need_acls(asked, objects), acls, more)
-        .join(own, [*_PLACE])
-        .withColumns({"principal": who, "host": where})
+    met = matching_acls(need_acls(asked, objects), acls, more).withColumns(
+        {"principal": who, "host": where}
     )
     name = F.when(~F.col("is_any_topic"), F.col("resource_name"))
     names = F.sort_array(F.collect_set(name))
