@@ -103,17 +103,17 @@ def _drift_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _inventory_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    largest = given.found.compute(inventory.largest_topics(given.objects, _TOP))
     return {
         "inventory": inventory.inventory(given.objects),
         "owners": inventory.owner_counts(given.objects, given.owned.rows),
-        "largest": inventory.largest_topics(given.objects, _TOP),
+        "largest": largest,
+        "who_can": page.topic_holders(given.objects, largest),
     }
 
 
 def _access_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    largest = inventory.largest_topics(given.objects, _TOP)
     return {
-        "who_can": page.topic_holders(given.objects, largest),
         "broad_acls": page.broad_acls(given.objects),
         "idle_acls": lint.acl_findings(given.objects),
     }
