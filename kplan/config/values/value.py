@@ -19,6 +19,10 @@ class TList(tuple["Value", ...]):  # noqa: SLOT001 - a tuple has no room for slo
         made.element = element
         return made
 
+    def __getnewargs__(self) -> tuple[tuple["Value", ...], "Type"]:
+        """Return what makes it again where it is unpickled."""
+        return tuple(self), self.element
+
     def __repr__(self) -> str:
         """Show the sort of collection."""
         return f"TList({tuple(self)!r})"
@@ -34,6 +38,10 @@ class TSet(tuple["Value", ...]):  # noqa: SLOT001 - a tuple has no room for slot
         made = super().__new__(cls, items)
         made.element = element
         return made
+
+    def __getnewargs__(self) -> tuple[tuple["Value", ...], "Type"]:
+        """Return what makes it again where it is unpickled."""
+        return tuple(self), self.element
 
     def __repr__(self) -> str:
         """Show the sort of collection."""
