@@ -130,11 +130,13 @@ def load_policies(
         policies = evaluate_policies(module, results, root.context.kinds)
         settings = evaluate_policy_settings(module, results)
         compute_references(module)
+        for child in module.modules():
+            child.validate_variables()
     return Configuration(
         (), (), (), {}, sort_diagnostics(results.diagnostics), root.sources, "",
         policies=policies,
         policy_settings=settings,
-        lacks_data=reader is None and bool(policies) and _has_data_sources(module),
+        lacks_data=reader is None and _has_data_sources(module),
     )  # fmt: skip
 
 

@@ -133,8 +133,7 @@ class Module:
         lost: dict[str, SourceRange] = {}
         for name in self.declarations.variables:
             self._attempt(partial(self.variable, name), {})
-        for name, found in self.declarations.variables.items():
-            self._validate(name, found)
+        self.validate_variables()
         for name, local in self.declarations.locals.items():
             self._attempt(partial(self.local, name), lost, f"local.{name}", local)
         self._evaluate_blocks(lost)
@@ -261,18 +260,16 @@ class Module:
             raise EvaluationError  # told at the module block
         raise missing_value_error(declaration, self.declarations.diagnostics)
 
-    def _validate(self, name: str, declaration: Declaration) -> None:
-        """Hold a variable against its validation rules; who uses a bad one fails in silence."""
-        try:
-            self.variable(name)
-        except EvaluationError:
-            return
-        given, label = self._input_values.get(name), self.label(f"var.{name}")
-        scope, called_at = self.scope(declaration.origin), self._place.called_at
-        if problems := validation_problems(declaration, scope, label, given, called_at):
-            self._context.results.report(problems)
-            self._context.results.mark_failed((self.path, "var", name))
-            del self._values["var", name]
+    def validate_variables(self) -> None:
+        """Hold the values that were computed against their rules; who uses a bad one is silent."""
+        for name in [name for kind, name in self._values if kind == "var"]:
+            declaration, given = self.declarations.variables[name], self._input_values.get(name)
+            scope, called_at = self.scope(declaration.origin), self._place.called_at
+            label = self.label(f"var.{name}")
+            if problems := validation_problems(declaration, scope, label, given, called_at):
+                self._context.results.report(problems)
+                self._context.results.mark_failed((self.path, "var", name))
+                del self._values["var", name]
 
     # ---- locals and outputs
 

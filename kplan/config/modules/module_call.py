@@ -35,6 +35,10 @@ class ChildModule(EnclosingModule, Protocol):
         """Compute all there is."""
         ...
 
+    def validate_variables(self) -> None:
+        """Hold the variables that were computed against their rules."""
+        ...
+
     def resources(self) -> Iterator[ResourceNode]:
         """List its resource blocks and those of the modules it calls."""
         ...

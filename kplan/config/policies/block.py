@@ -14,6 +14,7 @@ from kplan.config.evaluation.evaluate import deep_recursion, evaluate
 from kplan.config.evaluation.scope import Deferred, Scope
 from kplan.config.evaluation.type_constraint import parse_type_name
 from kplan.config.inputs import Inputs
+from kplan.config.modules.data_source import BlockKindNode
 from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.root_module import open_folder
@@ -316,7 +317,10 @@ def _compute_reference(reference: ast.Reference, scope: Scope) -> None:
     """Compute a value that the results keep. Facts of a change have none yet."""
     place = Spot(scope.origin, reference.start, reference.end)
     with suppress(EvaluationError):
-        found = scope.names.resolve(reference.root, "".join(reference.steps[:1]), place)
+        name, *rest = reference.steps or ("",)
+        found = scope.names.resolve(reference.root, name, place)
+        if isinstance(found, BlockKindNode) and rest:
+            found = found.attribute(rest[0], place)
         if isinstance(found, Deferred):
             found.value(place)
 

@@ -181,7 +181,7 @@ def load_configurations(
             yield each.name, found
             continue
         project = cluster_project(each, options.inputs, ports.state_store)
-        reader = _SnapshotReader(_lazy_snapshot(objects, each.name))
+        reader = SnapshotReader(_lazy_snapshot(objects, each.name))
         yield each.name, take(_load(each, project, load, reader))
 
 
@@ -202,7 +202,7 @@ def _load(
     cluster: FleetCluster,
     project: Project,
     load: ConfigurationLoader,
-    reader: "_SnapshotReader | None" = None,
+    reader: "SnapshotReader | None" = None,
 ) -> LoadedConfiguration:
     found: Configuration | KplanError
     try:
@@ -311,11 +311,19 @@ def _lazy_snapshot(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
     return load_snapshot
 
 
+def _no_snapshot() -> Snapshot:
+    raise AssertionError("the rows of the run are elsewhere")
+
+
 @dataclass(frozen=True, slots=True)
-class _SnapshotReader:
+class SnapshotReader:
     """Answers data sources from the rows of a run."""
 
     load_snapshot: Callable[[], Snapshot]
+
+    def __reduce__(self) -> tuple[type["SnapshotReader"], tuple[Callable[[], Snapshot]]]:
+        """Leave the rows here: policies go to other processes when all data they use was read."""
+        return SnapshotReader, (_no_snapshot,)
 
     def describe(self, provider: str) -> ClusterDescription:
         """Return the cluster's id and brokers."""

@@ -1,7 +1,10 @@
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from threading import Lock
 from typing import Any
+
+import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
@@ -10,9 +13,12 @@ from kplan.config.load import load_configuration, load_policies
 from kplan.fleet.dataframe import pack, unpack
 from kplan.fleet.policy import FleetPolicies, check_cluster
 from kplan.fleet.reader import SnapshotSource, read_rows
+from kplan.fleet.snapshot import snapshot_from_rows
 from kplan.kinds import KINDS
 from kplan.model.errors import UnreachableError
 from kplan.model.policy import Policy
+from kplan.model.state import Snapshot
+from kplan.workflow.fleet.desired import SnapshotReader
 
 POLICIES = """
 variable "most" { default = 12 }
@@ -152,3 +158,74 @@ def test_an_error_of_what_a_policy_refers_to_is_a_problem(tmp_path: Path) -> Non
     write_referring(tmp_path)
     (found,) = load_policies(tmp_path, Inputs(), KINDS).diagnostics
     assert "limit.txt" in found.detail
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        'tolist(["wide"])',
+        'toset(["wide"])',
+        '[for each in toset(["wide"]) : each]',
+        'tomap({ a = tolist(["wide"]) })["a"]',
+        'sensitive(["wide"])',
+    ],
+)
+def test_a_policy_goes_to_other_processes_with_values_of_every_type(
+    value: str, tmp_path: Path
+) -> None:
+    text = f"""
+locals {{ names = {value} }}
+policy "known" {{
+  on   = ["create"]
+  kind = "kafka_topic"
+  deny {{
+    condition = contains(local.names, requested.name)
+    message   = "refused"
+  }}
+}}
+"""
+    (tmp_path / "main.tf").write_text(text, encoding="utf-8")
+    loaded = load_policies(tmp_path, Inputs(), KINDS)
+    asked = FleetPolicies({"eu": unpack(pack(loaded.policies))})
+    rows = read_rows(SnapshotSource("eu", {}, memory))
+    assert told(list(check_cluster(rows, asked))) == {("known", "refused", "wide")}
+
+
+def test_a_variable_that_a_policy_uses_is_held_against_its_rules(tmp_path: Path) -> None:
+    rule = '  validation {\n    condition     = var.most > 0\n    error_message = "positive"\n  }\n'
+    text = POLICIES.replace("{ default = 12 }", "{\n  default = -1\n" + rule + "}")
+    (tmp_path / "main.tf").write_text(text, encoding="utf-8")
+    (found,) = load_policies(tmp_path, Inputs(), KINDS).diagnostics
+    assert (found.code, "positive" in found.detail) == ("KP172", True)
+
+
+DATA = 'data "kafka_topic" "w" {\n  name = "wide"\n}\n'
+OF_DATA = POLICIES.replace("var.most", "data.kafka_topic.w.partitions")
+
+
+def test_policies_that_data_decide_are_loaded_again_with_the_data(tmp_path: Path) -> None:
+    for text in (
+        DATA + "policies {\n  paths = [data.kafka_topic.w.name]\n}\n",
+        DATA + POLICIES.replace("kind = ", "description = data.kafka_topic.w.name\n  kind = "),
+        DATA + OF_DATA,
+    ):
+        (tmp_path / "main.tf").write_text(text, encoding="utf-8")
+        assert load_policies(tmp_path, Inputs(), KINDS).lacks_data
+
+
+def test_what_a_policy_reads_of_the_run_goes_with_it_and_not_the_run(tmp_path: Path) -> None:
+    rows = read_rows(SnapshotSource("eu", {}, memory))
+    lock = Lock()  # as what talks to Spark has one: it goes nowhere
+
+    def load_snapshot() -> Snapshot:
+        with lock:
+            found = snapshot_from_rows(rows)
+        assert isinstance(found, Snapshot)
+        return found
+
+    (tmp_path / "main.tf").write_text(DATA + OF_DATA, encoding="utf-8")
+    loaded = load_policies(tmp_path, Inputs(), KINDS, SnapshotReader(load_snapshot))
+    asked = FleetPolicies({"eu": unpack(pack(loaded.policies))}, today=DAY)
+    found = list(check_cluster(rows, asked))
+    assert ("partitions", "waived", "waived.x") in told(found)
+    assert "90 partitions are more than 13" in {each["message"] for each in found}
