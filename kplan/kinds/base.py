@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hmac import compare_digest
 from secrets import token_hex
@@ -278,13 +278,17 @@ def redact_refusal(refused: Refusal, change: Change) -> Refusal:
 
 def _secret_texts(change: Change) -> Iterator[str]:
     for value in (change.before, change.after):
-        if value is None:
-            continue
-        for path in change.sensitive:
-            found: object = to_document(value)
-            for step in path:
-                found = found.get(step) if isinstance(found, Mapping) else None
-            yield from _leaf_texts(found)
+        if value is not None and change.sensitive:
+            yield from texts_at(to_document(value), change.sensitive)
+
+
+def texts_at(document: Mapping[str, object], paths: Iterable[Path]) -> Iterator[str]:
+    """List the texts at paths, also those of all items of a list or a map."""
+    for path in paths:
+        found: object = document
+        for step in path:
+            found = found.get(step) if isinstance(found, Mapping) else None
+        yield from _leaf_texts(found)
 
 
 def _leaf_texts(value: object) -> Iterator[str]:

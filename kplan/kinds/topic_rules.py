@@ -84,7 +84,8 @@ def topic_problems(
         if key not in KNOWN_TOPIC_CONFIGS or len(value) > _MAX_UNCHECKED_LENGTH:
             yield from _config_problems(key, value)
         elif fault := _value_fault(key, value):
-            yield _value_problem(key, value, fault)
+            detail = f'{key} is "{value}": {fault}.'
+            yield Problem("KP208", detail, path=("config", key), is_independent=True)
     factor = len(assignment[0]) if assignment else counts[1]
     yield from _in_sync_problems(name, factor, config.get(_MIN_IN_SYNC, ""))
 
@@ -189,7 +190,8 @@ def _config_problems(key: str, value: str) -> Iterator[Problem]:
             is_independent=True,
         )
     elif fault := topic_value_fault(key, value):
-        yield _value_problem(key, f"{value[:60]}...", fault)
+        detail = f'The value of "{key}" has {len(value):,} characters: {fault}.'
+        yield Problem("KP208", detail, path=("config", key), is_independent=True)
     if key not in KNOWN_TOPIC_CONFIGS:
         near = get_close_matches(key, sorted(KNOWN_TOPIC_CONFIGS), n=1)
         yield Problem(
@@ -199,11 +201,6 @@ def _config_problems(key: str, value: str) -> Iterator[Problem]:
             ("config", key),
             is_warning=True,
         )
-
-
-def _value_problem(key: str, shown: str, fault: str) -> Problem:
-    detail = f'{key} is "{shown}": {fault}.'
-    return Problem("KP208", detail, path=("config", key), is_independent=True)
 
 
 THROTTLED_REPLICAS = (

@@ -1,6 +1,7 @@
 """Decode a resource instance: evaluate its arguments and lifecycle block."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar, cast
@@ -17,7 +18,8 @@ from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.number import number_text
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Null, TMap, Value
-from kplan.kinds.base import HIDDEN_VALUE, Problem
+from kplan.kinds.base import HIDDEN_VALUE, Problem, texts_at
+from kplan.kinds.schema import to_document
 from kplan.model.address import Address
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
@@ -93,8 +95,10 @@ def decode_resource(
     """
     values, sensitive, rules = _evaluate_arguments(plan, address, scope)
     value = plan.kind.normalize(plan.kind.schema(**values))
-    secrets = [_text_at(values, path) for path in sensitive]
-    items = [_kind_diagnostic(each, plan, address, secrets) for each in plan.kind.check(value)]
+    items = [
+        _kind_diagnostic(_hide_secrets(each, values, value, sensitive), plan, address)
+        for each in plan.kind.check(value)
+    ]
     if any(each.is_error for each in items):
         raise EvaluationError(items)
     identity = plan.kind.identify(value)
@@ -148,10 +152,10 @@ def _independent_problems(
         if name not in values
     }
     value = plan.kind.normalize(plan.kind.schema(**values, **missing))
-    secrets = [_text_at(values, path) for path in sensitive]
     for each in plan.kind.check(value):
         if each.is_independent and not missing.keys() & each.path[:1]:
-            yield _kind_diagnostic(each, plan, address, secrets)
+            problem = _hide_secrets(each, values, value, sensitive)
+            yield _kind_diagnostic(problem, plan, address)
 
 
 def _instance_lifecycle(plan: ResourceBlock, scope: Scope) -> Lifecycle:
@@ -288,26 +292,39 @@ def _with_address(diagnostics: list[Diagnostic], address: Address) -> Iterator[D
         yield replace(each, address=address) if is_own else each
 
 
-def _text_at(values: Mapping[str, object], path: Path) -> str:
-    """Return the text of an argument or of a value of a map; "" if it has none."""
-    found: object = values
-    for step in path:
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return found if isinstance(found, str) else ""
+def _hide_secrets(
+    problem: Problem, values: Mapping[str, object], value: object, sensitive: frozenset[Path]
+) -> Problem:
+    """Remove sensitive values, both as the block has them and as the kind writes them.
+
+    Only the value that the problem is about is looked for without quotes, too: words of the
+    sentence itself may happen to be a password.
+    """
+    if not sensitive:
+        return problem
+    documents = (values, to_document(value))
+    own = [problem.path] if {problem.path, problem.path[:1]} & sensitive else []
+    patterns = {
+        *(f'"{re.escape(text)}"' for each in documents for text in texts_at(each, sensitive)),
+        *(
+            rf"(?<![\w.]){re.escape(text)}(?!\.?\w)"
+            for each in documents
+            for text in texts_at(each, own)
+        ),
+    }
+    if not patterns:
+        return problem
+    longest_first = "|".join(sorted(patterns, key=len, reverse=True))
+    return replace(problem, detail=re.sub(longest_first, HIDDEN_VALUE, problem.detail))
 
 
-def _kind_diagnostic(
-    problem: Problem, plan: ResourceBlock, address: Address, secrets: Iterable[str]
-) -> Diagnostic:
-    detail = problem.detail
-    for each in secrets:
-        detail = detail.replace(f'"{each}"', HIDDEN_VALUE) if each else detail
+def _kind_diagnostic(problem: Problem, plan: ResourceBlock, address: Address) -> Diagnostic:
     place = problem.path if problem.path in plan.ranges else problem.path[:1]
     return Diagnostic(
         problem.code,
         Severity.WARNING if problem.is_warning else Severity.ERROR,
         SUMMARIES[problem.code],
-        detail,
+        problem.detail,
         problem.hint,
         address,
         plan.ranges.get(place, plan.declared_at),

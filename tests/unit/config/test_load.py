@@ -1,6 +1,9 @@
 """A folder of HCL becomes resources, providers and outputs."""
 
+import re
 from pathlib import Path
+
+import pytest
 
 from kplan.config.inputs import Inputs, VariableText
 from kplan.kinds.topic_rules import Topic
@@ -114,6 +117,64 @@ def test_sensitive_variables_are_not_told(tmp_path: Path) -> None:
     assert found.variables["password"].value is None
     assert found.variables["password"].is_sensitive
     assert found.variables["env"].value == "dev"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        'resource "kafka_logger" "x" {\n node_id = 1\n logger = "l"\n level = var.s\n}',
+        'resource "kafka_connector" "x" {\n name = "c"\n config = {}\n state = var.s\n}',
+        'resource "kafka_schema" "x" {\n subject = "c"\n schema = "{}"\n schema_type = var.s\n}',
+        'resource "kafka_feature" "x" {\n name = "f"\n level = 1\n downgrade = var.s\n}',
+        'resource "kafka_feature" "x" {\n name = "f"\n level = var.number\n}',
+        'resource "kafka_feature" "x" {\n name = var.none\n level = 1\n downgrade = var.s\n}',
+        'resource "kafka_topic" "x" {\n name = "t"\n config = sensitive({"flush.ms" = var.s})\n}',
+        'resource "kafka_quota" "x" {\n entity_type="user"\n config={request_percentage=var.s}\n}',
+    ],
+)
+def test_what_a_kind_says_of_a_sensitive_value_does_not_show_it(tmp_path: Path, block: str) -> None:
+    """Kinds may write it in another case, or without quotes."""
+    text = """
+    variable "s" {
+      sensitive = true
+      default   = "Straße"
+    }
+    variable "number" {
+      sensitive = true
+      default   = -77
+    }
+    variable "none" {}
+    """
+    found = load_files(tmp_path, {"main.tf": f"{text}{block}\n"}).diagnostics
+    told = "".join(each.detail for each in found)
+    assert "(sensitive value)" in told
+    assert not re.search("stra(ß|ss)e|77", told, re.IGNORECASE)
+
+
+def test_a_long_sensitive_value_is_not_shown_in_part(tmp_path: Path) -> None:
+    text = """
+    resource "kafka_topic" "x" {
+      name   = "t"
+      config = { "flush.ms" = sensitive(replace(format("%3000s", ""), " ", "hunter2")) }
+    }
+    """
+    (found,) = load_files(tmp_path, {"main.tf": text}).diagnostics
+    assert (
+        found.detail == 'The value of "flush.ms" has 21,000 characters: Not a number of type LONG.'
+    )
+
+
+def test_the_words_of_a_sentence_are_no_passwords(tmp_path: Path) -> None:
+    text = """
+    resource "kafka_user_scram_credential" "x" {
+      username         = "alice"
+      scram_mechanism  = "SCRAM-SHA-256"
+      scram_iterations = 1
+      password         = "Kafka"
+    }
+    """
+    (found,) = load_files(tmp_path, {"main.tf": text}).diagnostics
+    assert found.detail == "scram_iterations is 1; Kafka takes 4096 to 16384."
 
 
 def test_the_result_does_not_depend_on_how_the_files_are_cut(tmp_path: Path) -> None:
