@@ -24,15 +24,18 @@ class DaemonThreads(Executor):
         self._name = name
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads: list[Thread] = []
+        self._is_shut_down = False
 
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """Ask in a thread, when one is free."""
+        """Ask in a thread, when one is free; raises RuntimeError after `shutdown`."""
+        if self._is_shut_down:
+            raise RuntimeError("cannot schedule new futures after shutdown")
         future: Future[_T] = Future()
-        self._tasks.put(partial(_answer, future, partial(fn, *args, **kwargs)))
         if len(self._threads) < self._limit:
             thread = Thread(target=self._work, name=self._name, daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)  # only what was started can be waited for
+        self._tasks.put(partial(_answer, future, partial(fn, *args, **kwargs)))
         return future
 
     def _work(self) -> None:
@@ -42,6 +45,7 @@ class DaemonThreads(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - as its base has it
         """Let the threads end; what waits is asked before, unless it was cancelled."""
         del cancel_futures  # `map` cancels what waits when it is left by an error
+        self._is_shut_down = True
         for _ in self._threads:
             self._tasks.put(None)
         for each in self._threads if wait else ():
