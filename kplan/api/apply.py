@@ -230,7 +230,8 @@ class OutcomeWatcher:
             for each in outcomes:
                 self._call.tell(partial(self._on_outcome, each))
         if self._served < 0:  # those that were held back come when another stage is reported
-            self._call.advance(sum(each.status is not OutcomeStatus.SKIPPED for each in outcomes))
+            sent = [each for each in outcomes if each.status is not OutcomeStatus.SKIPPED]
+            self._call.advance(sum(each.change.provider == self._provider for each in sent))
 
     def on_visibility(self, visibility: Visibility) -> None:
         """Report how many changes every live broker serves."""

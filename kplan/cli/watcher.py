@@ -66,16 +66,17 @@ class ApplyWatcher:
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Show the outcomes of changes."""
         sent = [each for each in outcomes if each.status is not OutcomeStatus.SKIPPED]
-        self._advance(len(sent))
+        self._advance(sent)
         is_large = self._is_large or len(sent) > MAX_CHANGE_LINES
         for each in sent:
             if each.status is not OutcomeStatus.APPLIED or not is_large:
                 self._progress.note(outcome_line(each, self._look))
 
-    def _advance(self, count: int) -> None:
+    def _advance(self, outcomes: Sequence[Outcome]) -> None:
         """Count outcomes; those that were held back come when another stage is shown."""
         if self._settled is None:
-            self._progress.advance(count)
+            own = [each for each in outcomes if each.change.provider == self._provider]
+            self._progress.advance(len(own))
 
     def on_visibility(self, visibility: Visibility) -> None:
         """Show how many applied changes are not served by every broker yet, and by which."""
@@ -150,7 +151,7 @@ class StreamWatcher(ApplyWatcher):
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Write the outcomes of changes."""
-        self._advance(len(outcomes))
+        self._advance(outcomes)
         at = timestamp()
         self._terminal.write_stdout("".join(outcome_stream(each, at) for each in outcomes))
 

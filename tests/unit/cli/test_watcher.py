@@ -3,7 +3,6 @@
 import io
 import json
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
@@ -49,14 +48,14 @@ class Told:
         return nullcontext()
 
 
-def change(name: str, action: Action = Action.CREATE) -> Change:
+def change(name: str, action: Action = Action.CREATE, provider: str = "") -> Change:
     address = Address("kafka_topic", "events", name)
-    return Change(address, "kafka_topic", Identity(name), action, None, object())
+    return Change(address, "kafka_topic", Identity(name), action, None, object(), provider=provider)
 
 
-def batch(size: int) -> Batch:
-    changes = tuple(change(f"t{number}") for number in range(size))
-    return Batch("kafka_topic", Step(40, "create_topics"), changes)
+def batch(size: int, provider: str = "") -> Batch:
+    changes = tuple(change(f"t{number}", provider=provider) for number in range(size))
+    return Batch("kafka_topic", Step(40, "create_topics"), changes, provider)
 
 
 def test_outcomes_that_come_while_brokers_are_waited_for_are_no_progress_of_that() -> None:
@@ -73,7 +72,7 @@ def test_the_changes_of_a_second_cluster_are_progress_too() -> None:
     stream = StreamWatcher(told, Signals(), Terminal({}, stdout=io.StringIO()))
     for watcher in (ApplyWatcher(told, Signals(), PLAIN_STYLE), stream):
         for provider, count in (("east", 1), ("west", 2)):
-            sent = replace(batch(count), provider=provider)
+            sent = batch(count, provider)
             told.stage("Applying", count)
             watcher.on_send(sent, sent.changes)
             watcher.on_outcomes([Outcome(each, OutcomeStatus.APPLIED) for each in sent.changes])
@@ -82,6 +81,20 @@ def test_the_changes_of_a_second_cluster_are_progress_too() -> None:
                 watcher.on_visibility(Visibility(waiting, count))
             assert told.stages[-1] == ("Waiting until every broker serves the changes", count)
             assert told.done == count
+
+
+def test_an_outcome_that_was_held_back_is_no_progress_of_the_next_cluster() -> None:
+    """As with -no-wait: who owns an object is found out after the last request."""
+    told = Told()
+    stream = StreamWatcher(told, Signals(), Terminal({}, stdout=io.StringIO()))
+    for watcher in (ApplyWatcher(told, Signals(), PLAIN_STYLE), stream):
+        east, west = batch(1, "east"), batch(2, "west")
+        watcher.on_send(east, east.changes)
+        told.stage("Applying", 2)
+        watcher.on_send(west, west.changes)
+        for each in (*west.changes, *east.changes):
+            watcher.on_outcomes([Outcome(each, OutcomeStatus.APPLIED)])
+        assert told.done == 2
 
 
 def test_brokers_of_a_second_cluster_are_waited_for_in_a_stage_of_its_own() -> None:
