@@ -30,6 +30,8 @@ A port that was taken between our look and Kafka's; a broker that no controller 
 the minute that Kafka gives it, as on a machine that stood still. Some misconfigured brokers end so
 too, each time.
 """
+LEAST_START_S = 3.0
+"""With less time no other attempt is made: its end would hide why the one before failed."""
 LOG_TAIL_LINES = 25
 POLL_S = 0.03
 
@@ -54,7 +56,7 @@ def retry_start(start: Callable[[float], Sandbox], timeout_s: float) -> Sandbox:
             return start(left_s)
         except PassingError as failure:
             left_s = deadline - time.monotonic()
-            if attempt >= failure.retries or left_s <= 0:
+            if attempt >= failure.retries or left_s < LEAST_START_S:
                 raise
     raise AssertionError  # the loop returns or raises
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox import fault, lifecycle
+from kplan.sandbox import fault, lifecycle, readiness
 from kplan.sandbox.layout import SandboxSpec, Security
 from kplan.sandbox.lifecycle import (
     crashes,
@@ -262,11 +262,23 @@ def test_a_broker_that_is_never_registered_is_started_twice_only(
     assert len(kafka.formats) == 2
 
 
-def test_all_attempts_have_one_limit_of_time(kafka: FakeKafka, folder: Path) -> None:
+def test_all_attempts_have_one_limit_of_time(
+    kafka: FakeKafka, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "LEAST_START_S", 0)
     kafka.tell("ports-gone-slowly")
     with pytest.raises(SandboxError):
         start_sandbox(folder, SandboxSpec(), timeout_s=0.5)
     assert len(kafka.formats) <= 2
+
+
+def test_no_attempt_that_has_no_time_hides_why_the_one_before_failed(
+    kafka: FakeKafka, folder: Path
+) -> None:
+    kafka.tell("ports-gone-slowly")
+    with pytest.raises(SandboxError, match="Address already in use"):
+        start_sandbox(folder, SandboxSpec(), timeout_s=readiness.LEAST_START_S)
+    assert len(kafka.formats) == 1
 
 
 @pytest.mark.parametrize("failure", ["port-taken", "unregistered"])
