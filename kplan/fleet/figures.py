@@ -140,8 +140,6 @@ def write_table(
     further table has a name, which goes before the ending: `out.unused_acls.csv`. Nothing is done
     where the path is "". Raises FleetError and UsageError.
     """
-    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
-
     if not path:
         return
     ending = Path(path).suffix
@@ -150,12 +148,20 @@ def write_table(
     _check_path(named)
     place = named if "://" in named else str(Path(named).absolute())
     try:
-        rows = data_frame.withColumns({key: F.lit(each) for key, each in lineage.items()})
+        rows = _add_lineage(data_frame, lineage)
         describe_jobs(data_frame.sparkSession, f"write {named}")
         writer = rows.write.mode("overwrite").options(header=True, escape='"')  # as RFC 4180 has it
         writer.format(form).save(place)
     except Exception as failure:
         raise FleetError(f"{named} could not be written: {failure_reason(failure)}") from failure
+
+
+def _add_lineage(data_frame: "DataFrame", lineage: Mapping[str, str]) -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    if taken := sorted(lineage.keys() & {*data_frame.columns}):  # Spark would replace its values
+        raise ValueError(f"the table has columns with the names of its lineage: {', '.join(taken)}")
+    return data_frame.withColumns({key: F.lit(each) for key, each in lineage.items()})
 
 
 def _output_format(path: str) -> str:

@@ -151,7 +151,7 @@ class FleetAtWork:
         ran = self.ran(*args, "-json", f"-output={self._place()}", code=code)
         assert ran.out, ran.err
         answer = json.loads(ran.out)
-        of_logs = {"logs", "requests", "requests_from", "requests_to"}
+        of_logs = {"logs", "logged_requests", "requests_from", "requests_to"}
         expected = of_logs if args[:2] == ("audit", "ingest") else OF_RUNS
         assert answer["lineage"].keys() >= {*expected, "answered_by", "store"}
         assert set(self.rows().column_names) >= answer["lineage"].keys()

@@ -306,7 +306,7 @@ def log_lineage(sums: "DataFrame") -> dict[str, str]:
     found = row.asDict() if row else {}
     return {
         "logs": str(found.get("logs", 0)),
-        "requests": str(found.get("requests", 0)),
+        "logged_requests": str(found.get("requests", 0)),  # tables have a column `requests`
         "requests_from": str(found.get("first_at") or ""),
         "requests_to": str(found.get("last_at") or ""),
     }

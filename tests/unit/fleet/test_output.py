@@ -61,8 +61,15 @@ def test_a_further_table_has_its_name_before_the_ending(tmp_path: Path) -> None:
         write_table(cast("Any", Unasked()), str(tmp_path / "other.csv"), {}, "largest")
 
 
+def test_lineage_takes_the_place_of_no_column(tmp_path: Path) -> None:
+    with pytest.raises(FleetError, match=r"with the names of its lineage: requests$"):
+        write_table(cast("Any", Unasked()), str(tmp_path / "out"), {"run": "a", "requests": "9"})
+
+
 class Unasked:
     """A DataFrame that nobody may ask."""
+
+    columns = ("cluster", "requests")
 
     def withColumns(self, columns: object) -> None:  # noqa: N802 - Spark's name
         del columns
