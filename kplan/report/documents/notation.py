@@ -93,6 +93,14 @@ def quote_hcl(text: str) -> str:
     return f'"{escaped}"'
 
 
+def hcl_comment(text: str) -> str:
+    """Write a text as a comment of one line: names of a cluster may hold what would end it."""
+    shown = (
+        each if each.isprintable() else _ESCAPES.get(ord(each), _escape(each)) for each in text
+    )
+    return f"# {''.join(shown)}\n"
+
+
 def _escape(character: str) -> str:
     number = ord(character)
     return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"  # noqa: PLR2004

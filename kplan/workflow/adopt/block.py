@@ -14,7 +14,7 @@ from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields, to_document
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.model.resource import Identity
-from kplan.report.documents.notation import hcl_text, quote_hcl
+from kplan.report.documents.notation import hcl_comment, hcl_text, quote_hcl
 
 _INVALID_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_NAME_LENGTH = 60
@@ -46,7 +46,7 @@ def render_block(
     kind: ResourceKind, name: str, arguments: Iterable[str], comments: Iterable[str] = ()
 ) -> str:
     """Write a block with comments above it."""
-    lines = "".join(f"# {each}\n" for each in comments)
+    lines = "".join(map(hcl_comment, comments))
     body = "\n".join(arguments)
     return f"{lines}resource {quote_hcl(kind.name)} {quote_hcl(name)} {{\n{body}\n}}\n"
 
@@ -86,7 +86,7 @@ def render_string_set(texts: Iterable[str], comments: Comments | None = None) ->
 
 
 def _comment_lines(name: str, comments: Comments | None) -> str:
-    return "".join(f"# {each}\n" for each in (comments or {}).get(Identity(name), ()))
+    return "".join(map(hcl_comment, (comments or {}).get(Identity(name), ())))
 
 
 MAX_ACL_MAP = 20

@@ -20,7 +20,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.resource import Identity
 from kplan.model.state import State
 from kplan.model.table import Figures
-from kplan.report.documents.notation import count_text
+from kplan.report.documents.notation import count_text, hcl_comment
 from kplan.workflow.adopt.block import generate_blocks
 from kplan.workflow.fleet.desired import read_owned
 from kplan.workflow.fleet.fleet import render_figures
@@ -202,8 +202,8 @@ def render_recommendation(
         key=lambda each: each[0].sort_key,
     )
     removals = [
-        f"# {evidence[name]}\nremoved {{\n  from = {address}\n  lifecycle {{\n    destroy = true\n"
-        "  }\n}\n"
+        f"{hcl_comment(evidence[name])}removed {{\n  from = {address}\n  lifecycle {{\n"
+        "    destroy = true\n  }\n}\n"
         for address, name in places
     ]
     foreign = [acl for acl, name in zip(old, names, strict=True) if name not in owned]

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import AclBinding
 from kplan.kinds.acl import AclKind, acl_from_binding
+from kplan.model.address import Address
+from kplan.model.state import OwnedObject, State
 from kplan.policy.least_privilege import AclUse, narrow_acl
 from kplan.state.file_store import FileStore
 from kplan.workflow.fleet.recommend import render_recommendation
@@ -54,3 +58,22 @@ def test_the_hcl_of_a_recommendation_narrows_what_is_owned_and_what_is_not(tmp_p
     site.write(texts["narrow"], "narrow.tf")
     site.apply()
     assert set(site.cluster.acls()) == set(narrower)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"])
+def test_a_name_of_the_cluster_ends_no_comment(end: str) -> None:
+    """Groups and transactional ids may have any characters."""
+    evil = f'g{end}resource "kafka_topic" "evil" {{}}{end}#'
+    owned, foreign = (
+        acl_from_binding(AclBinding(sort, evil, "LITERAL", "User:a", "*", "READ", "ALLOW"))
+        for sort in ("GROUP", "TRANSACTIONAL_ID")
+    )
+    address = Address.parse("kafka_acl.a")
+    state = State("x", owned={address: OwnedObject(address, KIND.identify(owned), owned)})
+    evidence = {KIND.identify(each): f"{KIND.identify(each)}: unused" for each in (owned, foreign)}
+    texts = render_recommendation(state, [owned, foreign], [], evidence)
+    assert set(texts) == {"remove", "unmanaged"}
+    for text in texts.values():
+        lines = [each.lstrip() for each in text.splitlines() if "evil" in each]
+        assert lines
+        assert all(each.startswith(("#", "resource_name ")) for each in lines), lines
