@@ -116,7 +116,13 @@ def _archive_digest(*parts: str) -> str:
 
 
 REDACTION_SETTING = "spark.redaction.regex"
-REDACTION_PATTERN = "(?i)secret|password|token|access[.]?key|jaas|keystore[.]key"
+REDACTION_PATTERN = (
+    r"(?i)secret|password|passphrase|\bpwd\b|token|header[.]authorization|jaas|keystore[.]key"
+    r"|credentials?\b(?![.]provider)"  # not the class that finds them
+    r"|api[-._]?key|(?:access|account|private|shared)[-._]?key|azure[.]sas|connection[-.]string"
+    r"|//[^/@\s]*:[^@\s]+@|thin:[^/@\s]+/[^@\s]+@"  # user and password in a URL; of Oracle
+)
+"""What is searched for in names and values of settings, by kplan, and by Spark in Java's syntax."""
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 10.0
 _POLL_INTERVAL_S = 0.05
