@@ -18,7 +18,7 @@ from kplan.config.declarations.collect import collect_declarations
 from kplan.config.declarations.declaration import Declaration, KnownKinds, ModuleDeclarations
 from kplan.config.declarations.file import FLEET_FILE, ModuleFolders, read_text
 from kplan.config.declarations.reference import block_reference_problems
-from kplan.config.diagnostic import EvaluationError, error, suggestion
+from kplan.config.diagnostic import error, suggestion
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
 from kplan.config.fleet_rules import RULE_SCHEMAS, read_fleet_rules
 from kplan.config.inputs import Inputs
@@ -34,7 +34,7 @@ from kplan.config.values.value import Value, is_null
 from kplan.config.values.value_text import to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
-from kplan.model.fleet import FleetRules
+from kplan.model.fleet import SECRET_SETTINGS, FleetRules
 from kplan.model.log_layout import AuditFiles
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class FleetConfiguration:
     store_catalog: str = ""
     spark_master: str = ""
     spark_remote: str = ""
-    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     rules: FleetRules = field(default_factory=FleetRules)
     diagnostics: tuple[Diagnostic, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -131,7 +131,7 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
             store_catalog=reader.catalog(store, form) if store else "",
             spark_master=reader.text(spark, "master") or "" if spark else "",
             spark_remote=reader.text(spark, "remote") or "" if spark else "",
-            spark_conf=reader.string_map(spark, "conf") if spark else {},
+            spark_conf=reader.spark_conf(spark) if spark else {},
             rules=read_fleet_rules(library.blocks_of, reader, [each.name for each in clusters]),
             diagnostics=sort_diagnostics(results.diagnostics),
             sources=root.sources,
@@ -286,6 +286,13 @@ class _ArgumentReader:
         self._check_scalars(declaration, name, given.values(), what)
         return {key: _value_text(value) for key, value in given.items()}
 
+    def spark_conf(self, declaration: Declaration) -> dict[str, str]:
+        """Read the settings of Spark; one has the names of those that are sensitive."""
+        found, marked = self.string_map(declaration, "conf"), self._marked(declaration, "conf")
+        parts = marked if isinstance(marked, dict) else dict.fromkeys(found, marked)
+        names = ",".join(name for name in found if has_sensitive(parts[name]))
+        return {**found, SECRET_SETTINGS: names} if names else found
+
     def one_of(self, declaration: Declaration, name: str, choices: tuple[str, ...]) -> str | None:
         """Read a string that is one of a few words; None where there is none."""
         given = self.text(declaration, name)
@@ -359,16 +366,16 @@ class _ArgumentReader:
 
     def evaluate(self, declaration: Declaration, name: str) -> Value | None:
         """Read a value with all its digits; None where there is none."""
+        return bare(self._marked(declaration, name))
+
+    def _marked(self, declaration: Declaration, name: str) -> Value:
         if name not in declaration.arguments:
             return None
-        try:
-            value = evaluate(
-                declaration.arguments[name].value, self._module.scope(declaration.origin)
-            )
-        except EvaluationError as failure:
-            self._results.report(failure.diagnostics)
-            return None
-        return None if is_null(value) else bare(value)
+        given = declaration.arguments[name].value
+        value = self._results.attempt(
+            lambda: evaluate(given, self._module.scope(declaration.origin))
+        )
+        return None if is_null(value) else value
 
     def report(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Say what is wrong."""
@@ -379,20 +386,13 @@ class _ArgumentReader:
         inner = Declaration("kafka", declaration.origin, block, names)
         self._results.report(label_problems(block, declaration.origin, _PROVIDER_SCHEMA))
         values = {name: self._value(inner, name) for name in names}
-        secret = frozenset(name for name in names if self._is_secret(inner, name))
+        secret = frozenset(name for name in names if has_sensitive(self._marked(inner, name)))
         ranges = {name: inner.value_range(name) for name in names}
         return Provider("", values, ranges, secret, inner.declared_at)
 
     def _log_name(self, name: str) -> str:
         """Name a log as Spark does, which may work elsewhere than where kplan was started."""
         return name if "://" in name else str(self._folder.absolute() / name)
-
-    def _is_secret(self, declaration: Declaration, name: str) -> bool:
-        try:
-            scope = self._module.scope(declaration.origin)
-            return has_sensitive(evaluate(declaration.arguments[name].value, scope))
-        except EvaluationError:
-            return False  # told already
 
 
 def _value_text(value: object) -> str:

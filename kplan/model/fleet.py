@@ -6,6 +6,8 @@ from decimal import Decimal
 
 from kplan.model.dataclass import dataclass
 
+SECRET_SETTINGS = "spark.kplan.secrets"  # noqa: S105 - the name of a setting
+"""A setting of Spark: the names of others that are sensitive in the fleet file."""
 KAFKA_OWNER = "(kafka)"
 """What owns the topics that Kafka and its tools keep for themselves."""
 

@@ -94,12 +94,10 @@ def _status_data(found: "ServerStatus") -> dict[str, object]:
 
 def _shown_settings(server: "SparkServer") -> dict[str, str]:
     """Return the settings of the server without credentials."""
-    from kplan.fleet.spark.jvm import is_secret  # noqa: PLC0415 - help needs none of these
+    from kplan.fleet.spark.credentials import split_secrets  # noqa: PLC0415 - help needs none of these
 
-    return {
-        name: "(sensitive value)" if is_secret(name, value) else value
-        for name, value in server.conf.items()
-    }
+    shown, secret = split_secrets(server.conf)
+    return {**shown, **dict.fromkeys(secret, "(sensitive value)")}
 
 
 def _status_text(found: "ServerStatus") -> str:

@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.fleet.compat import newest_java, properties_options, spark_version
+from kplan.fleet.compat import newest_java, spark_version
+from kplan.fleet.spark.credentials import secret_options, split_secrets
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, UsageError
 from kplan.sandbox.artifact import cache_folder, is_cache_kept
@@ -115,14 +116,6 @@ def _archive_digest(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-REDACTION_SETTING = "spark.redaction.regex"
-REDACTION_PATTERN = (
-    r"(?i)secret|password|passphrase|\bpwd\b|token|header[.]authorization|jaas|keystore[.]key"
-    r"|credentials?\b(?![.]provider)"  # not the class that finds them
-    r"|api[-._]?key|(?:access|account|private|shared)[-._]?key|azure[.]sas|connection[-.]string"
-    r"|//[^/@\s]*:[^@\s]+@|thin:[^/@\s]+/[^@\s]+@"  # user and password in a URL; of Oracle
-)
-"""What is searched for in names and values of settings, by kplan, and by Spark in Java's syntax."""
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 10.0
 _POLL_INTERVAL_S = 0.05
@@ -238,36 +231,6 @@ def start_gateway(
             _stop_process(process, grace_s)
             if archive is not None:
                 archive.store(process.returncode, had_time=grace_s == ARCHIVE_TIMEOUT_S)
-
-
-def split_secrets(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Split settings into those that may be shown, and credentials."""
-    secret = {name: value for name, value in options.items() if is_secret(name, value)}
-    return {name: value for name, value in options.items() if name not in secret}, secret
-
-
-def is_secret(name: str, value: str) -> bool:
-    """Whether a setting of Spark is hidden by its pages and its event log, too."""
-    return name != REDACTION_SETTING and re.search(REDACTION_PATTERN, f"{name}={value}") is not None
-
-
-def secret_options(secret: Mapping[str, str], file: Path) -> tuple[str, ...]:
-    """Write credentials into a file that only we can read; returns how spark-submit reads it.
-
-    The command line of a process can be read by everyone on the machine.
-    """
-    if not secret:
-        return ()
-    lines = (f"{name} {_property_value(value)}\n" for name, value in secret.items())
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
-        out.writelines(lines)
-    return properties_options(str(file), spark_version())
-
-
-def _property_value(value: str) -> str:
-    """Write a value as files of properties have it."""
-    escaped = value.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
-    return f"\\{escaped}" if escaped.startswith((" ", "\t", "=", ":")) else escaped
 
 
 def spark_command(

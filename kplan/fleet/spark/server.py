@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kplan.fleet.compat import asks_for_tokens, spark_version
-from kplan.fleet.spark.jvm import find_java, secret_options, spark_command, split_secrets
+from kplan.fleet.spark.credentials import secret_options, split_secrets
+from kplan.fleet.spark.jvm import find_java, spark_command
 from kplan.fleet.spark.session import SparkSettings, open_session, server_options, spark_home
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError

@@ -17,17 +17,12 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet import compat
 from kplan.fleet.iceberg_tables import iceberg_settings
+from kplan.fleet.spark.credentials import REDACTION_SETTING, redaction_pattern
 from kplan.fleet.spark.daemon import worker_settings
 from kplan.fleet.spark.errors import failure_reason, translate_errors, translate_server_end
 from kplan.fleet.spark.jobs import DEFAULT_COMMAND, name_jobs
 from kplan.fleet.spark.joined import JoinedSession, JoinSettings, join_spark, submitted_master
-from kplan.fleet.spark.jvm import (
-    REDACTION_PATTERN,
-    REDACTION_SETTING,
-    find_java,
-    send_package,
-    start_gateway,
-)
+from kplan.fleet.spark.jvm import find_java, send_package, start_gateway
 from kplan.fleet.spark.progress import SessionProgress, stop_session, watch_tasks
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass
@@ -241,7 +236,7 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
     return {
         "spark.app.name": "kplan",
         "spark.ui.showConsoleProgress": "false",
-        REDACTION_SETTING: REDACTION_PATTERN,
+        REDACTION_SETTING: redaction_pattern(engine.conf),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",

@@ -1,9 +1,12 @@
 from pathlib import Path
 
+import pytest
+
 from kplan.config.fleet_file import FleetConfiguration, load_fleet
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
+from kplan.model.fleet import SECRET_SETTINGS
 
 WHOLE = """
 variable "password" {
@@ -55,6 +58,25 @@ def test_a_fleet_names_clusters_store_and_spark(tmp_path: Path) -> None:
         {"spark.driver.memory": "2g"},
     )
     assert found.store_format == "parquet"
+
+
+@pytest.mark.parametrize(
+    ("conf", "names"),
+    [
+        ('{ "spark.a" = "1", "spark.b" = var.password }', "spark.b"),
+        ('sensitive({ "spark.a" = "1", "spark.b" = "2" })', "spark.a,spark.b"),
+        ('{ "spark.a" = "1" }', None),
+        ("null", None),
+    ],
+)
+def test_sensitive_settings_of_spark_are_known_by_name(
+    tmp_path: Path, conf: str, names: str | None
+) -> None:
+    text = WHOLE[: WHOLE.index("spark {")] + f"spark {{ conf = {conf} }}\n"
+    found = load_file(tmp_path, text, KPLAN_VAR_password="secret")
+    assert not found.diagnostics
+    assert found.spark_conf.get(SECRET_SETTINGS) == names
+    assert "secret'" not in repr(found)
 
 
 def test_a_store_may_be_of_delta_tables(tmp_path: Path) -> None:
