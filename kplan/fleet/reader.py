@@ -71,12 +71,13 @@ def read_use_rows(name: str, cluster: Cluster, topics: Collection[str]) -> Itera
 
 def _use_attributes(used: TopicUse) -> Mapping[str, str]:
     summed = topic_impact(used, 0)
-    newest = [each.newest_ms for each in used.partitions.values() if each.newest_ms is not None]
+    newest = [each.newest_ms for each in used.partitions.values() if each.records != 0]
+    known = [each for each in newest if each is not None]
     groups = [[each.group, each.is_live, each.lag] for each in summed.groups or ()]
     values = {
         "records": summed.records,
         "bytes": summed.size_bytes,
-        "newest_ms": max(newest, default=None),
+        "newest_ms": max(known, default=None) if len(known) == len(newest) else None,
         "producers": summed.producers,
         "groups": None if summed.groups is None else json.dumps(groups),
         "unread": "; ".join(used.unread) or None,

@@ -29,6 +29,7 @@ from kplan.fleet.logs.requests import (
     line_sums,
     log_sums,
     malformed_lines,
+    removal_candidates,
     unused_acls,
     unused_topics,
     usage,
@@ -336,7 +337,7 @@ def used_by(spark: "SparkSession", *asked: tuple[str, str, str]) -> "DataFrame":
 def test_what_nobody_used_is_found(spark: "SparkSession", objects: Make) -> None:
     found = objects(
         [
-            *(about("eu"), topic("orders"), topic("old")),
+            *(about("eu"), topic("orders"), topic("old"), use("old", "eu", records="0")),
             *(row(acl("ord", pattern="Prefixed")), row(acl("old")), row(acl("orders", "User:z"))),
         ]
     )
@@ -377,16 +378,28 @@ def use(name: str, cluster: str, groups: str = "[]", **told: str) -> Row:
     return Row(cluster, "use", name, attributes={"groups": groups, **told})
 
 
+def without_groups(name: str, **told: str) -> Row:
+    """Give the use of a topic whose groups were not read."""
+    return Row("eu", "use", name, attributes=told)
+
+
 def test_a_topic_that_offsets_show_in_use_is_no_candidate(
     spark: "SparkSession", objects: Make
 ) -> None:
-    """The log of `us` tells nothing that was allowed: there only what stands in topics counts."""
+    """The log of `us` tells nothing that was allowed: there only what stands in topics counts.
+
+    Of topics whose groups or newest record were not read nothing is claimed.
+    """
     live, idle = '[["g", true, 3]]', '[["g", false, null]]'
     told = {
         "eu": {
             "written": use("written", "eu", newest_ms=DECEMBER),
             "read": use("read", "eu", live, newest_ms=OCTOBER),
             "left": use("left", "eu", idle, newest_ms=OCTOBER, records="5", bytes="70"),
+            "empty": use("empty", "eu", records="0"),
+            "undated": use("undated", "eu", records="5"),
+            "hidden": without_groups("hidden", records="0"),
+            "busy": without_groups("busy", newest_ms=DECEMBER),
             "unknown": None,
         },
         "us": {
@@ -403,11 +416,21 @@ def test_a_topic_that_offsets_show_in_use_is_no_candidate(
     found = unused_topics(objects(rows), used, log_sums(used))
     columns = ("cluster", "topic", "evidence", "records", "bytes", "groups")
     assert listed(found, *columns) == [
+        ("eu", "empty", "log", 0, None, ""),
+        ("eu", "hidden", "unknown", 0, None, None),
         ("eu", "left", "log", 5, 70, "g"),
-        ("eu", "unknown", "log", None, None, None),
+        ("eu", "undated", "unknown", 5, None, ""),
+        ("eu", "unknown", "unknown", None, None, None),
         ("us", "empty", "offsets", 0, None, ""),
     ]
-    assert listed(unused_acls(objects(rows), used, log_sums(used)), "cluster") == [("eu",)]
+    acls = unused_acls(objects(rows), used, log_sums(used))
+    assert listed(acls, "cluster") == [("eu",)]
+    removed = removal_candidates(objects(rows), acls.limit(0), found)
+    assert listed(removed, "cluster", "identity") == [
+        ("eu", "empty"),
+        ("eu", "left"),
+        ("us", "empty"),
+    ]
     denied = used.drop("cluster", "is_allowed").selectExpr("*", "'us' cluster", "false is_allowed")
     assert listed(
         clusters_without_log(objects([*rows, about("ap")]), log_sums(used.unionByName(denied))), "*"

@@ -154,8 +154,9 @@ def unused_topics(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") ->
     reads nothing. In: as for `unused_acls`. Out: cluster, topic, evidence, records, bytes, groups
     (with offsets, without members).
     `evidence` is `log`: no one read or wrote it in the time of the log, nothing in it is younger,
-    and no group with members has offsets in it; or `offsets`, of clusters whose log tells nothing
-    that was allowed: there is no record in it, and no group has offsets in it.
+    and no group with members has offsets in it; `unknown`, where no one read or wrote it but its
+    groups or newest record were not read; or `offsets`, of clusters whose log tells nothing that
+    was allowed: there is no record in it, and no group has offsets in it.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -173,13 +174,14 @@ def unused_topics(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") ->
         .join(topic_use(objects), ["cluster", "topic"], "left")
         .join(F.broadcast(_log_coverage(sums)), "cluster", "left")
     )
-    by_log = (
-        F.col("since").isNotNull()
-        & (F.coalesce("live_groups", F.lit("")) == "")
-        & (F.coalesce("newest_ms", F.lit(0)) < F.unix_millis("since"))
-    )
+    newest = F.when(F.col("records") == 0, F.lit(0)).otherwise(F.col("newest_ms"))
+    is_idle = (F.col("live_groups") == "") & (newest < F.unix_millis("since"))  # null is unknown
     by_offsets = F.col("since").isNull() & (F.col("records") == 0) & (F.col("groups") == "")
-    evidence = F.when(by_log, F.lit("log")).when(by_offsets, F.lit("offsets"))
+    evidence = (
+        F.when(is_idle, F.lit("log"))
+        .when(F.col("since").isNotNull() & is_idle.isNull(), F.lit("unknown"))
+        .when(by_offsets, F.lit("offsets"))
+    )
     return (
         known.withColumn("evidence", evidence)
         .where("evidence is not null")
@@ -189,12 +191,15 @@ def unused_topics(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") ->
 
 
 def removal_candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFrame") -> "DataFrame":
-    """Return the rows of unused ACLs and topics, in order of cluster, kind and identity."""
+    """Return the rows of unused ACLs and topics, in order of cluster, kind and identity.
+
+    Topics whose use is unknown are none of them.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     place = ["cluster", "kind", "identity"]
     unused = acls.select("cluster", F.lit("kafka_acl").alias("kind"), "identity").unionByName(
-        topics.select(
+        topics.where("evidence <> 'unknown'").select(
             "cluster", F.lit("kafka_topic").alias("kind"), F.col("topic").alias("identity")
         )
     )

@@ -68,6 +68,19 @@ def test_what_stands_in_topics_and_who_uses_it_is_read() -> None:
     assert [row.identity for row in rows if row.kind == "group"] == ["idle", "left", "live"]
 
 
+@pytest.mark.parametrize(
+    ("second", "newest"),
+    [(PartitionUse(7, 7), "1000"), (PartitionUse(7, 9), None), (PartitionUse(), None)],
+)
+def test_the_newest_record_of_a_topic_is_known_where_that_of_every_partition_is(
+    second: PartitionUse, newest: str | None
+) -> None:
+    cluster = memory()
+    cluster.set_topic_use("a", TopicUse({0: PartitionUse(5, 25, 1_000), 1: second}))
+    (used,) = (row for row in read(cluster) if (row.kind, row.identity) == ("use", "a"))
+    assert used.attributes.get("newest_ms") == newest
+
+
 def test_a_snapshot_is_the_same_after_it_was_rows() -> None:
     cluster = memory()
     back = snapshot_from_rows(read(cluster))

@@ -169,6 +169,14 @@ def test_a_fleet_of_which_little_is_declared_is_not_said_to_be_as_it_should() ->
     assert "Clusters with unknown drift" in found
 
 
+def test_a_topic_of_unknown_use_is_not_counted_as_unused() -> None:
+    rows = (("eu", "old", "log", 2**30), ("eu", "hidden", "unknown", 2**40))
+    topics = table("unused_topics", "cluster topic evidence bytes", *rows)
+    assert "1 topic unused, 1 GiB" in page(inventory(("eu", 2, 0)), topics)
+    made = fleet_page(Figures("", (topics,)))
+    assert [each.bars for each in tallies(made)] == [(("eu", (1,)),)]
+
+
 def test_each_finding_has_a_next_step() -> None:
     acls = table("unused_acls", "cluster identity principal", ("eu", "User:x|*|Read", "User:x"))
     topics = table("unused_topics", "cluster topic", ("eu", "old"))

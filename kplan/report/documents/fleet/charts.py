@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from kplan.model.plan import Risk
@@ -73,6 +74,17 @@ def drift_tallies(found: TablesByName) -> Iterator[Tally]:
     )
 
 
+def unused_topics(found: TablesByName) -> NamedRows:
+    """Return the unused topics without those whose use is unknown."""
+    rows = found.get("unused_topics", EMPTY_ROWS)
+    known = (
+        row
+        for row, each in zip(rows.table.rows, rows, strict=True)
+        if each.get("evidence") != "unknown"
+    )
+    return NamedRows(replace(rows.table, rows=tuple(known)))
+
+
 def unused_tallies(found: TablesByName) -> Iterator[Tally]:
     """Draw what could go, by cluster."""
     idle = found.get("idle_acls", EMPTY_ROWS)
@@ -82,7 +94,7 @@ def unused_tallies(found: TablesByName) -> Iterator[Tally]:
             (Span("ACLs covered by others", Tone.CHANGE), idle.count(finding="shadowed")),
             (Span("ACLs without a topic", Tone.DANGER), idle.count(finding="matches_nothing")),
             (Span("ACLs not met", Tone.FAINT), found.get("unused_acls", EMPTY_ROWS).count()),
-            (Span("topics", Tone.STRONG), found.get("unused_topics", EMPTY_ROWS).count()),
+            (Span("topics", Tone.STRONG), unused_topics(found).count()),
         ),
     )
 

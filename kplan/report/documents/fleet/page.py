@@ -6,7 +6,7 @@ from kplan.model.plan import Risk
 from kplan.model.table import Figures, FigureTable
 from kplan.report.document import Line, line
 from kplan.report.documents.fleet.cells import page_table
-from kplan.report.documents.fleet.charts import count_by_owner, count_by_risk
+from kplan.report.documents.fleet.charts import count_by_owner, count_by_risk, unused_topics
 from kplan.report.documents.fleet.section import (
     EMPTY_ROWS,
     FleetPage,
@@ -125,7 +125,7 @@ def _summary(found: TablesByName) -> Iterator[Line]:
         share = 100 * foreign / (own + foreign)
         text = f"{count_text(foreign, 'object')} ({share:.0f} %) without an owner"
         yield line(text)
-    unused = found.get("unused_topics", EMPTY_ROWS)
+    unused = unused_topics(found)
     if unused.table.rows:
         held = size_text(unused.sum("bytes"))
         text = f"{_row_count(unused, 'topic')} unused"
