@@ -1,20 +1,31 @@
 """The tables of the page about a fleet: health, access, requests by day; from rows, on Spark."""
 
 import json
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.config.inputs import Inputs
 from kplan.fleet import page
 from kplan.fleet.snapshot import CLUSTER, USE, Row
+from kplan.workflow.fleet import fleet, ingest, report
+from kplan.workflow.fleet.inputs import open_inputs
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from tests.fleet.spark_target import commands_at_work
+from tests.project_harness import SilentProgress
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
 USAGE = (
     "cluster string, principal string, operation string, resource_type string, "
     "resource_name string, is_allowed boolean, count long, first_at timestamp, last_at timestamp"
@@ -104,3 +115,45 @@ def test_requests_are_counted_by_day_and_small_clusters_together(spark: "SparkSe
         *("c0", "User:a", "READ", "TOPIC", "orders"),
         *(10, "2026-11-17T00:00:00Z"),
     )
+
+
+@pytest.fixture(scope="module")
+def ports() -> FleetPorts:
+    return FleetPorts(
+        lambda _: (MemoryCluster, ()),
+        lambda *_: None,
+        lambda _: {},
+        SilentProgress(),
+        lambda: datetime(2026, 11, 4, tzinfo=UTC),
+    )
+
+
+@pytest.fixture(scope="module")
+def options(
+    tmp_path_factory: pytest.TempPathFactory, spark: "SparkSession", ports: FleetPorts
+) -> Iterator[FleetOptions]:
+    """Take a run of the example, and read its log."""
+    folder = tmp_path_factory.mktemp("report") / "fleet"
+    shutil.copytree(EXAMPLE, folder)
+    asked = FleetOptions(folder, Inputs())
+    with commands_at_work(folder, spark):
+        fleet.take_snapshot(asked, ports)
+        ingest.ingest_logs(asked, ports)
+        yield asked
+
+
+def test_costs_and_anomalies_of_a_page_are_those_of_all_logs(
+    options: FleetOptions, ports: FleetPorts
+) -> None:
+    """A principal that was last seen before -since is not new."""
+
+    def tables(since: timedelta | None) -> dict[str, list[tuple[object, ...]]]:
+        with open_inputs(replace(options, since=since), ports, reads_owners=True) as given:
+            used = listed(report._usage_tables(given)["requests_by_day"])
+            made = {**report._cost_tables(given), **report._anomaly_tables(given)}
+            return {"used": used, **{name: listed(rows) for name, rows in made.items()}}
+
+    every, latest = tables(None), tables(timedelta(days=1))
+    assert len(every.pop("used")) > len(latest.pop("used"))
+    assert latest == every
+    assert ("prod-eu", "its log has 2 days before 2026-11-03; min_days is 7") in every["left_out"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -116,6 +117,21 @@ class ReportInputs:
         is_short = MAX_INLINE_ROWS < store.logs.lines <= MAX_TASK_ROWS
         few = inline_few(gather_rows(rows) if is_short else rows)
         return self._keep_logs(rows) if few is rows else few
+
+    @cached_property
+    def of_all_time(self) -> "ReportInputs":
+        """The same with all logs: costs are those of months, and what is new was not there before.
+
+        With -since these are read once more, for them alone.
+        """
+        if self.options.since is None:
+            return self
+        options = replace(self.options, since=None)
+        found = ReportInputs(
+            options, self.ports, self.found, self._owners, keeps_logs=self.keeps_logs
+        )
+        found.owned, found.runs = self.owned, self.runs
+        return found
 
     def _keep_logs(self, rows: "DataFrame") -> "DataFrame":
         self._expect_rows(self.found.store.logs.lines)

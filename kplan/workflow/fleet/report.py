@@ -64,7 +64,7 @@ def _all_tables(given: ReportInputs) -> "dict[str, DataFrame]":
     """
     given.found.keep_acls()
     given.owned = given.declarations.owned  # they read the states, too
-    _ = given.runs, given.history
+    _ = given.runs, given.history, given.of_all_time.log_lineage
     with open_query_pool() as pool:
         found = [pool.submit(_section_tables, section, given) for section in SECTIONS]
         return {name: rows for each in found for name, rows in each.result().items()}
@@ -143,7 +143,7 @@ def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _cost_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    made = cost_tables(given, _MONTHS)
+    made = cost_tables(given.of_all_time, _MONTHS)
     # Its notes say less than the table of known days, and a report with notes is incomplete.
     return {"costs": made.tables["costs"], "coverage": made.tables["coverage"]}
 
@@ -161,8 +161,7 @@ def _trend_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 def _anomaly_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     if given.history is None:
         return {}
-    made = anomaly_tables(given, None)
-    return {"anomalies": made.tables["anomalies"]}
+    return anomaly_tables(given.of_all_time, None).tables
 
 
 SECTIONS: Sequence[SectionTables] = (

@@ -169,6 +169,15 @@ def test_a_fleet_of_which_little_is_declared_is_not_said_to_be_as_it_should() ->
     assert "Clusters with unknown drift" in found
 
 
+def test_what_was_not_judged_is_not_said_to_be_nothing() -> None:
+    anomalies = table("anomalies", "cluster finding")
+    assert "Nothing found: what is new in the logs, and rises." in page(anomalies)
+    found = page(anomalies, table("left_out", "cluster reason", ("eu", "its log has 1 days")))
+    assert "Nothing found" not in found
+    assert "Clusters with unknown anomalies" in found
+    assert "its log has 1 days" in found
+
+
 def test_a_topic_of_unknown_use_is_not_counted_as_unused() -> None:
     rows = (("eu", "old", "log", 2**30), ("eu", "hidden", "unknown", 2**40))
     topics = table("unused_topics", "cluster topic evidence bytes", *rows)

@@ -74,7 +74,11 @@ def _section(kind: SectionKind, found: TablesByName, limit: int) -> PageSection:
         tuple(page_table(table, each, limit) for each, table in made if table.rows),
         tuple(each for each in kind.tallies(found) if each.bars),
         tuple(each for each in kind.series(found) if each.days),
-        tuple(_lowercase_title(each.title) for each, table in made if not table.rows),
+        tuple(
+            _lowercase_title(each.title)
+            for each, table in made
+            if not table.rows and not found.get(each.unknown, EMPTY_ROWS).table.rows
+        ),
         ("", "") if made else kind.missing,
     )
 

@@ -125,7 +125,8 @@ def no_series(found: TablesByName) -> Iterator[PageSeries]:
 class TableKind:
     """How a table of figures is shown.
 
-    `hidden` are columns that others tell already, `step` is what to do if there are rows.
+    `hidden` are columns that others tell already, `step` is what to do if there are rows. `unknown`
+    is the table of what was not looked at: if that has rows, no row here does not mean nothing.
     """
 
     name: str
@@ -133,6 +134,7 @@ class TableKind:
     command: str
     step: NextStep | None = None
     hidden: frozenset[str] = frozenset()
+    unknown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
