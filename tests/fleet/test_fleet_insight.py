@@ -55,6 +55,7 @@ from tests.fleet.seeded_logs import (
     LAST_DAY,
     Injected,
     Logs,
+    UsageRow,
     scores_by_finding,
     seeded_logs,
     usage_of,
@@ -113,6 +114,12 @@ PRICED = CostRules(
 )
 
 
+def denials(cluster: str, day: date) -> list[UsageRow]:
+    logs = Logs(cluster, random.Random(1))
+    logs.add(day, "User:a", "h", ("READ", "TOPIC"), 20, is_allowed=False)
+    return logs.rows
+
+
 def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkSession") -> None:
     """Runs of 20 October and 11 November; `us` is read by the first one alone."""
     dice = Logs("eu", random.Random(1))
@@ -139,7 +146,7 @@ def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkS
         spark, [("eu", TOPIC_KIND, "shop.a", "prod: module.shop")], [Team("shop", ("prod",), ())]
     )
     dice.add(date(2026, 11, 3), "User:a", "h", ("READ", "TOPIC"), 3_000_000)
-    used = usage_of(spark, dice.rows)
+    used = usage_of(spark, [*dice.rows, *denials("us", date(2026, 10, 20))])
     used = used.replace({"a.data": "shop.a"}, subset=["resource_name"])
     usage = monthly_usage(
         objects,
@@ -166,7 +173,7 @@ def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkS
     assert november.bytes == 6 * GIB
     kafka = rows["2026-10", "(kafka)"]
     assert (kafka.team, kafka.storage_cost) == ("", Decimal("0.0000"))
-    # `us` has one day, its own price, no log, and one topic of unknown size.
+    # `us` has one day, its own price, a log of denials, and one topic of unknown size.
     nobody = rows["2026-10", "(no owner)"]
     assert (nobody.requests, nobody.unsized) == (None, 1)
     assert nobody.storage_cost == Decimal("0.0387")  # 10 GiB x 1 / 31 x 0.12

@@ -239,10 +239,11 @@ def _topic_requests(used: "DataFrame") -> "DataFrame":
 
 
 def _without_unknown_requests(by_topic: "DataFrame", sums: "DataFrame") -> "DataFrame":
-    """Count 0 requests of topics that no log names; null on clusters without a log."""
+    """Count 0 requests of topics that no log names; null on clusters that log denials at most."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    logs = F.broadcast(sums.select("cluster", F.expr("true").alias("is_logged")).distinct())
+    told = sums.where("since is not null").select("cluster", F.expr("true").alias("is_logged"))
+    logs = F.broadcast(told.distinct())
     known = F.when(F.col("is_logged"), F.coalesce("requests", F.lit(0)))
     return by_topic.join(logs, "cluster", "left").withColumn("requests", known).drop("is_logged")
 
