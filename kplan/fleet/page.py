@@ -9,7 +9,6 @@ from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.insight.trends import merge_smaller
 from kplan.fleet.snapshot import CLUSTER, HIDDEN, KINDS_READ, LEADERLESS, UNDER_REPLICATED, USE
-from kplan.model.table import NO_OWNER
 from kplan.policy.access_query import who_can
 from kplan.policy.authorizer import (
     WILDCARD_HOST,
@@ -130,6 +129,7 @@ def _holders(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, str]]:
             )
         else:
             bindings.append(tuple(row[name] for name in _BINDING))
+    nobody = "(super users only)" if rules.super_users else "(nobody)"
     acls = [AclBinding(*each) for each in sorted(bindings)]  # tasks bring them as they come
     values = {
         name: _names(
@@ -141,13 +141,14 @@ def _holders(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, str]]:
                 }
             )
         )
+        or nobody
         for name, operation in _OPERATIONS.items()
     }
     yield {"cluster": cluster, "topic": topic, **values}
 
 
 def _names(principals: Sequence[str]) -> str:
-    shown = ", ".join(principals[:_MOST_NAMES]) or NO_OWNER
+    shown = ", ".join(principals[:_MOST_NAMES])
     more = len(principals) - _MOST_NAMES
     return f"{shown} and {more:,} more" if more > 0 else shown
 

@@ -88,6 +88,15 @@ def test_health_and_access_are_those_of_the_run(
     topics = found.where("identity = 'shop.orders' and kind = 'kafka_topic'")
     holders = page.topic_holders(found, topics.withColumnRenamed("identity", "topic"))
     assert listed(holders) == [("eu", "shop.orders", "User:billing, User:shop", "User:shop")]
+    rest = found.where("kind <> 'kafka_acl'").unionByName(
+        objects([Row("ap", CLUSTER, "id", attributes={"kinds": '["kafka_acl"]'})])
+    )
+    few = topics.selectExpr("cluster", "identity as topic").where("cluster = 'eu'")
+    few = few.unionByName(few.selectExpr("'ap' as cluster", "topic"))
+    assert listed(page.topic_holders(rest, few)) == [
+        ("ap", "shop.orders", "(nobody)", "(nobody)"),
+        ("eu", "shop.orders", "(super users only)", "(super users only)"),
+    ]
     broad = page.broad_acls(found).select("principal", "resource_type", "why")
     assert listed(broad) == [
         ("User:*", "CLUSTER", "everyone, any host"),
