@@ -9,6 +9,7 @@ from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.insight.trends import merge_smaller
 from kplan.fleet.snapshot import CLUSTER, HIDDEN, KINDS_READ, LEADERLESS, UNDER_REPLICATED, USE
+from kplan.model.table import NO_OWNER
 from kplan.policy.access_query import who_can
 from kplan.policy.authorizer import (
     WILDCARD_HOST,
@@ -28,6 +29,55 @@ _BINDING = (
     *("resource_type", "resource_name", "pattern_type"),
     *("principal", "host", "operation", "permission"),
 )
+
+
+# ---- charts
+
+MAX_COUNTS = 10_000
+"""Rows that charts of one table are drawn of: a fleet has hundreds of clusters."""
+COUNTED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "unhealthy": (("cluster",), ()),
+    "violations": (("cluster", "standing"), ()),
+    "drift": (("cluster", "finding"), ()),
+    "to_do": (("cluster", "finding", "risk"), ("count",)),
+    "undeclared": (("cluster",), ()),
+    "inventory": (
+        ("group",),
+        ("clusters", "unread_clusters", "topics", "partitions", "acls", "bytes"),
+    ),
+    "owners": (("group", "owner"), ("topics", "acls", "others")),
+    "idle_acls": (("cluster", "finding"), ()),
+    "unused_acls": (("cluster",), ()),
+    "unused_topics": (("cluster", "evidence"), ("bytes",)),
+    "recommended": (("cluster", "action"), ("acls",)),
+    "costs": (("month", "team"), ("cost",)),
+    "trends": (("scope", "name", "figure", "standing"), ("latest", "limit")),
+    "anomalies": (("cluster", "finding"), ()),
+}
+"""What charts and the headline tell apart of a table, and what they add up."""
+
+
+def chart_counts(name: str, rows: "DataFrame") -> "DataFrame":
+    """Add up all rows of a table of COUNTED, of which the page shows the first alone.
+
+    Out: its keys, count (of rows, where the table has no such column), and its sums; what has a
+    great many values (owners, limits) is told apart no further than charts draw it.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    keys, sums = COUNTED[name]
+    if name == "owners":
+        is_none = F.col("owner") == NO_OWNER
+        rows = rows.withColumn("owner", F.when(is_none, F.col("owner")).otherwise(F.lit("")))
+    elif name == "costs":
+        latest = rows.agg(F.max("month").alias("month"))
+        team = F.expr("coalesce(nullif(team, ''), owner)")
+        rows = rows.withColumn("team", team).join(F.broadcast(latest), "month", "left_semi")
+    elif name == "trends":
+        rows = rows.where("limit > 0")
+    columns = {"count": F.count(F.lit(1)), **{each: F.sum(each) for each in sums}}
+    found = rows.groupBy(*keys).agg(*(each.alias(key) for key, each in columns.items()))
+    return found.orderBy(F.desc_nulls_last(sums[-1] if sums else "count"), *keys)
 
 
 # ---- health

@@ -13,7 +13,9 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
 from kplan.fleet import page
+from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.snapshot import CLUSTER, USE, Row
+from kplan.report.documents.fleet.page import fleet_page
 from kplan.workflow.fleet import fleet, ingest, report
 from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
@@ -166,3 +168,40 @@ def test_costs_and_anomalies_of_a_page_are_those_of_all_logs(
     assert len(every.pop("used")) > len(latest.pop("used"))
     assert latest == every
     assert ("prod-eu", "its log has 2 days before 2026-11-03; min_days is 7") in every["left_out"]
+
+
+def test_charts_and_the_headline_do_not_depend_on_the_limit(
+    options: FleetOptions, ports: FleetPorts
+) -> None:
+    every, cut = (report.build_report(replace(options, limit=n), ports) for n in (1_000, 1))
+    whole, short = fleet_page(every), fleet_page(cut)
+    assert any(each.is_truncated for each in cut.tables)
+    assert short.summary == whole.summary
+    assert [each.tallies for each in short.sections] == [each.tallies for each in whole.sections]
+
+
+def test_what_charts_draw_is_counted_of_all_rows(spark: "SparkSession") -> None:
+    def counted(name: str, columns: str, *rows: tuple[object, ...]) -> list[tuple[object, ...]]:
+        return listed(page.chart_counts(name, create_dataframe(spark, rows, columns)))
+
+    drift = [("eu", "drift", "a"), ("eu", "drift", "b"), ("us", "problem", "a")]
+    assert counted("drift", "cluster string, finding string, identity string", *drift) == [
+        ("eu", "drift", 2),
+        ("us", "problem", 1),
+    ]
+    owners = [("eu", "(no owner)", 5, 0, 1), ("eu", "a", 1, 2, 3), ("eu", "b", 4, 4, 4)]
+    columns = "group string, owner string, topics long, acls long, others long"
+    assert counted("owners", columns, *owners) == [
+        ("eu", "", 2, 5, 6, 7),
+        ("eu", "(no owner)", 1, 5, 0, 1),
+    ]
+    costs = [
+        ("2026-10", "shop", "a", 9.0),
+        ("2026-11", "shop", "a", 1.0),
+        ("2026-11", "shop", "b", 2.0),
+        ("2026-11", "", "c", 4.0),
+    ]
+    assert counted("costs", "month string, team string, owner string, cost double", *costs) == [
+        ("2026-11", "c", 1, 4.0),
+        ("2026-11", "shop", 2, 3.0),
+    ]

@@ -6,11 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kplan.fleet import inventory, lint, page, plan, policy, recommend
-from kplan.fleet.figures import open_query_pool
+from kplan.fleet.figures import collect_tables, open_query_pool
 from kplan.fleet.insight import trends
 from kplan.fleet.logs import requests
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.model.table import Figures
+from kplan.report.documents.fleet.section import counts_of
 from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
 from kplan.workflow.fleet.fleet import render_figures
@@ -50,6 +51,9 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
         for name, rows in charts.items():  # drawn whole, whatever -limit says
             most = page.MAX_DAYS * (page.MAX_LINES + 1)
             tables = (*tables, options.make_table(name, rows, most))
+        cut = [each.name for each in tables if each.is_truncated and each.name in page.COUNTED]
+        counts = {counts_of(name): page.chart_counts(name, result[name]) for name in cut}
+        tables = (*tables, *collect_tables(counts, page.MAX_COUNTS))
         notes = (*made.notes, *given.declarations.policies[1], *given.owned.unknown)
         others = given.other_logs()
         for each in others:  # of the page only its summary is printed

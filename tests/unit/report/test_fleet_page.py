@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -176,6 +177,47 @@ def test_what_was_not_judged_is_not_said_to_be_nothing() -> None:
     assert "Nothing found" not in found
     assert "Clusters with unknown anomalies" in found
     assert "its log has 1 days" in found
+
+
+def test_charts_and_the_headline_are_made_of_all_rows() -> None:
+    """What counts a table that was cut is drawn instead of it, and not shown."""
+    cut = [
+        table("inventory", "group clusters topics bytes", ("c0", 1, 5, 0)),
+        table("drift", "cluster finding identity", ("c0", "drift", "a")),
+        table("unhealthy", "cluster topic", ("c0", "a")),
+        table("unused_topics", "cluster topic evidence bytes", ("c0", "a", "log", 1)),
+        table("costs", "month team owner cost", ("2026-11", "a", "", Decimal(9))),
+    ]
+    counts = [
+        table("inventory_counts", "group count clusters topics", ("c0", 1, 1, 5), ("c1", 1, 1, 7)),
+        table("drift_counts", "cluster finding count", ("c0", "drift", 3), ("c1", "drift", 4)),
+        table("unhealthy_counts", "cluster count", ("c0", 2), ("c1", 1)),
+        table(
+            "unused_topics_counts",
+            "cluster evidence count bytes",
+            ("c0", "log", 2, 2**30),
+            ("c1", "log", 1000, 2**30),
+            ("c1", "unknown", 5, 2**40),
+        ),
+        table(
+            "costs_counts",
+            "month team count cost",
+            ("2026-11", "a", 1, Decimal(9)),
+            ("2026-11", "b", 1, Decimal(8)),
+        ),
+    ]
+    tables = (*(replace(each, is_truncated=True) for each in cut), *counts)
+    found = page(*tables)
+    assert "3 unhealthy topics, 7 drifted objects" in found
+    assert "2 clusters, 12 topics" in found
+    assert "1,002 topics unused, 2 GiB" in found
+    assert "1 or more" in found, "of tables"
+    assert "counts" not in found
+    drawn = {each.title: each.bars for each in tallies(fleet_page(Figures("", tables)))}
+    assert drawn["Topics"] == (("c1", (7,)), ("c0", (5,)))
+    assert drawn["Pending changes and drift"] == (("c1", (4,)), ("c0", (3,)))
+    assert drawn["What could go"] == (("c1", (1000,)), ("c0", (2,)))
+    assert drawn["Costs in 2026-11, in whole units of the currency"] == (("a", (9,)), ("b", (8,)))
 
 
 def test_a_topic_of_unknown_use_is_not_counted_as_unused() -> None:

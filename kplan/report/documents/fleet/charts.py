@@ -120,6 +120,8 @@ def cost_tallies(found: TablesByName) -> Iterator[Tally]:
             sums[team] = sums.get(team, Decimal()) + Decimal(str(row.get("cost") or 0))
     whole = Counter({team: int(cost) for team, cost in sums.items()})
     title = f"Costs in {month}, in whole units of the currency"
+    if rows.table.is_truncated:
+        title += ", without those that cost least"
     yield tally(title, ((Span("costs", Tone.STRONG), whole),), "team")
 
 

@@ -16,6 +16,8 @@ from kplan.report.documents.fleet.section import (
     SectionKind,
     TableKind,
     TablesByName,
+    counted_tables,
+    is_count,
 )
 from kplan.report.documents.fleet.sections import SECTIONS
 from kplan.report.documents.notation import count_text, size_text
@@ -30,20 +32,22 @@ _CELL_BYTES = 12
 
 def fleet_page(figures: Figures, kinds: Sequence[SectionKind] = SECTIONS) -> FleetPage:
     """Show problems first, then each section. A table that no section knows is in the last one."""
-    found = {each.name: NamedRows(each) for each in figures.tables}
+    shown = [each for each in figures.tables if not is_count(each)]
+    found = {each.name: NamedRows(each) for each in shown}
+    counted = counted_tables(figures.tables)
     known = {name for kind in kinds for name in _table_names(kind)}
     others = tuple(
         TableKind(each.name, _table_title(each), "kplan fleet report")
-        for each in figures.tables
+        for each in shown
         if each.name not in known
     )
-    limit = _row_limit(figures.tables)
+    limit = _row_limit(shown)
     more = (SectionKind("Other", others, ("", "")),) if others else ()
-    sections = (_section(kind, found, limit) for kind in (*kinds, *more))
+    sections = (_section(kind, found, counted, limit) for kind in (*kinds, *more))
     return FleetPage(
         figures.title,
         ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.lineage.items()),
-        tuple(_summary(found)),
+        tuple(_summary(counted)),
         figures.all_notes,
         tuple(_next_steps(kinds, found)),
         tuple(sections),
@@ -66,13 +70,15 @@ def _size_bytes(table: FigureTable, limit: int) -> int:
     return sum(len(str(cell)) + _CELL_BYTES for row in table.rows[:limit] for cell in row)
 
 
-def _section(kind: SectionKind, found: TablesByName, limit: int) -> PageSection:
+def _section(
+    kind: SectionKind, found: TablesByName, counted: TablesByName, limit: int
+) -> PageSection:
     made = [(each, found[each.name].table) for each in kind.tables if each.name in found]
     return PageSection(
         kind.title,
         kind.title.lower().replace(" ", "-"),
         tuple(page_table(table, each, limit) for each, table in made if table.rows),
-        tuple(each for each in kind.tallies(found) if each.bars),
+        tuple(each for each in kind.tallies(counted) if each.bars),
         tuple(each for each in kind.series(found) if each.days),
         tuple(
             _lowercase_title(each.title)
@@ -105,7 +111,7 @@ def _next_steps(kinds: Sequence[SectionKind], found: TablesByName) -> Iterator[N
 
 def _summary(found: TablesByName) -> Iterator[Line]:
     clusters = found.get("inventory", EMPTY_ROWS)
-    undeclared = len(found.get("undeclared", EMPTY_ROWS).table.rows)
+    undeclared = found.get("undeclared", EMPTY_ROWS).count().total()
     where = count_text(undeclared, "cluster")
     unknown = f"No problems found, but drift is unknown in {where}."
     nothing = unknown if undeclared else "No problems found that kplan checks."
@@ -142,7 +148,7 @@ def _problems(found: TablesByName) -> Iterator[str]:
     unhealthy = found.get("unhealthy", EMPTY_ROWS)
     for count, noun, table in (
         (found.get("inventory", EMPTY_ROWS).sum("unread_clusters"), "cluster", EMPTY_ROWS),
-        (len(unhealthy.table.rows), "unhealthy topic", unhealthy),
+        (unhealthy.count().total(), "unhealthy topic", unhealthy),
         (drifted.count(finding="drift").total(), "drifted object", drifted),
         (drifted.count(finding="problem").total(), "problem", drifted),
         (count_by_risk(found, Risk.DANGEROUS).total(), "dangerous change", EMPTY_ROWS),
@@ -160,4 +166,4 @@ def _problems(found: TablesByName) -> Iterator[str]:
 
 def _row_count(rows: NamedRows, noun: str) -> str:
     more = " or more" if rows.table.is_truncated else ""
-    return f"{count_text(len(rows.table.rows), noun)}{more}"
+    return f"{count_text(rows.count().total(), noun)}{more}"

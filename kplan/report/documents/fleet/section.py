@@ -1,7 +1,7 @@
 """What a page about a fleet consists of, before it is written as HTML."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 
 from kplan.model.dataclass import dataclass
@@ -25,9 +25,31 @@ class NamedRows:
 
     def count(self, name: str = "cluster", **like: str) -> Counter[str]:
         """Count rows by a column, those alone that have certain values."""
-        return Counter(
-            str(row[name]) for row in self if all(row.get(k) == v for k, v in like.items())
-        )
+        counts: Counter[str] = Counter()
+        for row in self:
+            if all(row.get(key) == value for key, value in like.items()):
+                counts[str(row[name])] += whole_number(row.get("count", 1))
+        return counts
+
+
+_COUNTS = "_counts"
+
+
+def counts_of(name: str) -> str:
+    """Name the table that counts all rows of one of which not all are shown."""
+    return f"{name}{_COUNTS}"
+
+
+def counted_tables(tables: Iterable[FigureTable]) -> "TablesByName":
+    """Return what charts and the headline are made of: all rows, or their counts."""
+    found = {each.name: NamedRows(each) for each in tables}
+    whole = {name: found[counts_of(name)] for name in found if counts_of(name) in found}
+    return {**found, **whole}
+
+
+def is_count(table: FigureTable) -> bool:
+    """Whether a table counts another, and is not shown."""
+    return table.name.endswith(_COUNTS)
 
 
 TablesByName = Mapping[str, NamedRows]
