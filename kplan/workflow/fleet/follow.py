@@ -22,13 +22,8 @@ from kplan.fleet.stream import (
 from kplan.model.errors import KplanError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet, server_settings
-from kplan.workflow.fleet.ingest import (
-    find_records,
-    ingest_files,
-    log_patterns,
-    log_topics,
-    logging_clusters,
-)
+from kplan.workflow.fleet.ingest import ingest_files, log_patterns, logging_clusters
+from kplan.workflow.fleet.ingest_topics import find_records, log_topics
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:

@@ -1,0 +1,162 @@
+"""Use case over many clusters: reading authorizer logs that are in topics."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from kplan.cluster.usage import TopicUse
+from kplan.config.fleet_file import FleetCluster, FleetConfiguration
+from kplan.fleet.logs import audit_topic
+from kplan.fleet.logs.files import LINE_BYTES, NewLines
+from kplan.fleet.logs.lines import sum_lines
+from kplan.fleet.logs.part import LogPart, log_id
+from kplan.fleet.spark.jobs import describe_jobs
+from kplan.fleet.store import Store
+from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
+from kplan.model.log_layout import KAFKA_SCHEME
+from kplan.report.documents.notation import count_text
+from kplan.workflow.fleet.ports import FleetPorts
+
+if TYPE_CHECKING:
+    from kplan.fleet.spark.session import DataFrame, SparkSession
+
+_CONNECTIONS = 8
+"""Clusters that are asked at once how long their topics are."""
+Logging = tuple[FleetConfiguration, Sequence[FleetCluster]]
+Failures = list[tuple[str, KplanError]]
+
+
+def log_topics(cluster: FleetCluster) -> list[str]:
+    """Return the names of the topics with the log of a cluster."""
+    found = (each for each in cluster.audit if each.startswith(KAFKA_SCHEME))
+    return [each.removeprefix(KAFKA_SCHEME) for each in found]
+
+
+class _NewRecords(NamedTuple):
+    """What came into a topic: spans of its partitions, and how to connect to it."""
+
+    cluster: str
+    spans: Sequence[audit_topic.OffsetRange]
+    options: Mapping[str, str]
+
+
+def ingest_topics(
+    store: Store, spark: "SparkSession", logging: Logging, ports: FleetPorts
+) -> Failures:
+    """Read what came into topics since they were last read, those of all clusters in one job."""
+    fleet, clusters = logging
+    known, failures = store.logs.topic_ends(), []
+    found: list[_NewRecords] = []
+    with ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="topics") as pool:
+        work = partial(_find_new_records, fleet, known=known, ports=ports)
+        asked = [(each.name, pool.submit(work, each)) for each in clusters]
+        for name, records in asked:
+            try:
+                found += records.result()
+            except KplanError as failure:
+                failures.append((name, failure))
+    if found:
+        try:
+            _add_records(store, spark, found)
+        except FleetError as failure:
+            if len(found) == 1:
+                return [*failures, (found[0].cluster, failure)]
+            failures += _add_each(store, spark, found)
+    return failures
+
+
+def _find_new_records(
+    fleet: FleetConfiguration,
+    cluster: FleetCluster,
+    *,
+    known: Mapping[tuple[str, str], int],
+    ports: FleetPorts,
+) -> list[_NewRecords]:
+    """Ask a cluster how long its topics are; raises KplanError."""
+    found = find_records(fleet, cluster, log_topics(cluster), known, ports)
+    return [
+        _NewRecords(cluster.name, spans, ports.java_client_settings(cluster))
+        for spans in found
+        if any(each.start < each.end for each in spans)
+    ]
+
+
+def find_records(
+    fleet: FleetConfiguration,
+    cluster: FleetCluster,
+    topics: Sequence[str],
+    known: Mapping[tuple[str, str], int],
+    ports: FleetPorts,
+) -> list[tuple[audit_topic.OffsetRange, ...]]:
+    """Ask a cluster for each topic what is to be read of its partitions.
+
+    `known` are the ends that were read up to, by cluster and source. Raises KplanError.
+    """
+    if cluster.provider is None:
+        raise UsageError(
+            f"No file describes how topic {topics[0]} of cluster {cluster.name} is read.",
+            'Give the cluster a provider "kafka" block.',
+        )
+    connect, problems = ports.connector(cluster)
+    if connect is None:
+        raise ConfigError(problems, fleet.sources)
+    own = {source: end for (name, source), end in known.items() if name == cluster.name}
+    found = []
+    with closing(connect()) as opened:
+        for topic, use in opened.topic_use(topics).items():
+            spans = tuple(_offset_ranges(topic, use, own))
+            if not spans:
+                detail = "; ".join(use.unread)
+                raise FleetError(f"Topic {topic} of cluster {cluster.name}: {detail}.")
+            found.append(spans)
+    return found
+
+
+def _add_records(store: Store, spark: "SparkSession", found: Sequence[_NewRecords]) -> None:
+    """Add up new records of topics; raises FleetError."""
+    parts: list[LogPart] = []
+    lines: DataFrame | None = None
+    for records in found:
+        spans = {2 * (len(parts) + at): each for at, each in enumerate(records.spans)}
+        read = audit_topic.read_records(spark, spans, records.options)
+        lines = read if lines is None else lines.unionByName(read)
+        parts += [
+            LogPart(
+                records.cluster,
+                each.source,
+                file=log_id(each.source, None),
+                part=number,
+                start=each.start,
+                end=each.end,
+            )
+            for number, each in spans.items()
+        ]
+    size = sum(each.end - each.start for each in parts) * LINE_BYTES
+    if lines is not None:
+        describe_jobs(spark, f"read {count_text(len(found), 'topic')} with new records")
+        store.logs.add(sum_lines(lines), NewLines(tuple(parts), size=size), {})
+
+
+def _add_each(store: Store, spark: "SparkSession", found: Sequence[_NewRecords]) -> Failures:
+    failures: Failures = []
+    for each in found:
+        try:
+            _add_records(store, spark, [each])
+        except FleetError as failure:
+            failures.append((each.cluster, failure))
+    return failures
+
+
+def _offset_ranges(
+    topic: str, use: TopicUse, known: Mapping[str, int]
+) -> Iterator[audit_topic.OffsetRange]:
+    """Say what is to be read of each partition; nothing where one of them cannot be seen."""
+    parts = sorted(use.partitions.items())
+    if any(each.start is None or each.end is None for _, each in parts):
+        return
+    for number, part in parts:
+        whole = audit_topic.OffsetRange(topic, number, part.start or 0, part.end or 0)
+        yield replace(whole, start=max(whole.start, known.get(whole.source, 0)))
