@@ -8,13 +8,14 @@ meanwhile, counts once. Checkpoints say where the queries go on.
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.logs.audit_topic import OffsetRange, read_records, record_lines
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
-from kplan.fleet.logs.part import LogPart, log_id
+from kplan.fleet.logs.part import TopicEnd, cluster_ends, new_logs, topic_part
 from kplan.fleet.logs.store import Added
 from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.store import Store
@@ -217,6 +218,18 @@ class _Query:
 # ---- topics
 
 
+class FollowedTopic(NamedTuple):
+    """A topic that a stream reads, and how Kafka's Java client connects to it.
+
+    `find` asks the cluster what is to be read of its partitions; it may raise KplanError.
+    """
+
+    cluster: str
+    name: str
+    options: Mapping[str, str] = MappingProxyType({})
+    find: Callable[[], Sequence[OffsetRange]] = tuple
+
+
 class _TopicBatch(NamedTuple):
     """What is new in a micro-batch, by partition, and what is missing before it."""
 
@@ -224,20 +237,16 @@ class _TopicBatch(NamedTuple):
     gaps: Mapping[int, OffsetRange]
 
 
-def add_records(
-    store: Store, records: "DataFrame", place: tuple[str, str], options: Mapping[str, str]
-) -> Added:
+def add_records(store: Store, records: "DataFrame", topic: FollowedTopic) -> Added:
     """Keep the records of a micro-batch of a topic that are not in the tables yet.
 
-    `place` is cluster and topic; the session of the store is that of the micro-batch. Raises
-    FleetError.
+    The session of the store is that of the micro-batch. Raises KplanError.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    cluster, topic = place
     held = records.select("partition", "offset", "value").persist()
     try:
-        new = _new_in_batch(held, topic, _ends(store, cluster))
+        new = _new_in_batch(held, topic, cluster_ends(topic.cluster, store.logs.topic_ends()))
         if not new.spans:
             return Added()
         numbers = {partition: 2 * at for at, partition in enumerate(new.spans)}
@@ -250,28 +259,16 @@ def add_records(
         if new.gaps:
             gaps = {numbers[partition]: span for partition, span in new.gaps.items()}
             lines = lines.unionByName(
-                read_records(records.sparkSession, gaps, options, may_be_gone=True)
+                read_records(records.sparkSession, gaps, topic.options, may_be_gone=True)
             )
         parts = tuple(
-            LogPart(
-                cluster,
-                span.source,
-                file=log_id(span.source, None),
-                part=numbers[partition],
-                start=span.start,
-                end=span.end,
-            )
+            topic_part(topic.cluster, span, numbers[partition])
             for partition, span in new.spans.items()
         )
         size = sum(each.end - each.start for each in parts) * LINE_BYTES
         return store.logs.add(sum_lines(lines), NewLines(parts, size=size), {})
     finally:
         held.unpersist()
-
-
-def _ends(store: Store, cluster: str) -> dict[str, int]:
-    ends = store.logs.topic_ends().items()
-    return {source: end for (name, source), end in ends if name == cluster}
 
 
 def _first_offsets(new: _TopicBatch) -> dict[int, int]:
@@ -282,38 +279,46 @@ def _first_offsets(new: _TopicBatch) -> dict[int, int]:
     }
 
 
-def _new_in_batch(records: "DataFrame", topic: str, known: Mapping[str, int]) -> _TopicBatch:
+def _new_in_batch(
+    records: "DataFrame", topic: FollowedTopic, known: Mapping[str, TopicEnd]
+) -> _TopicBatch:
     """Compare a micro-batch with what was read before.
 
     An ingest, or a micro-batch that was done before a kill, may have read some of it. What is
     between the end that is known and its beginning was read by two at once, and not kept: it is
-    read again.
+    read again. One that ends before the end that is known may also be of a topic that was
+    re-created, as may one without records, of which Spark goes back to a lower offset: the cluster
+    knows, and such a partition is read up to its end at once.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     bounds = records.groupBy("partition").agg(F.min("offset"), F.max("offset")).collect()
-    found: list[tuple[OffsetRange, OffsetRange | None]] = [
-        new
+    batch = [
+        OffsetRange(topic.name, partition, first, last + 1)
         for partition, first, last in sorted(map(tuple, bounds))
-        if (new := new_offsets(OffsetRange(topic, partition, first, last + 1), known))
     ]
-    return _TopicBatch(
-        {span.partition: span for span, _ in found},
-        {gap.partition: gap for _, gap in found if gap is not None},
-    )
+    is_behind = any(each.end < known[each.source].end for each in batch if each.source in known)
+    anew = new_logs(topic.find(), known) if is_behind or not batch else []
+    spans = {each.partition: each for each in anew if each.start < each.end}
+    gaps = dict(spans)
+    for each in batch:
+        new = None if each.partition in spans else new_offsets(each, known)
+        if new is not None:
+            spans[each.partition], gap = new
+            gaps |= {each.partition: gap} if gap is not None else {}
+    return _TopicBatch(spans, gaps)
 
 
 def new_offsets(
-    batch: OffsetRange, known: Mapping[str, int]
+    batch: OffsetRange, known: Mapping[str, TopicEnd]
 ) -> tuple[OffsetRange, OffsetRange | None] | None:
     """Say what is new up to the end of a micro-batch, and which of it is missing in that.
 
     `known` are the ends that the tables tell, by source: those without one have nothing of it. None
     is that nothing is new.
     """
-    end = known.get(batch.source, 0)
+    end, log = known.get(batch.source, TopicEnd(0, ""))
     if end >= batch.end:
         return None
-    span = OffsetRange(batch.topic, batch.partition, end, batch.end)
-    is_whole = end >= batch.start
-    return span, None if is_whole else OffsetRange(batch.topic, batch.partition, end, batch.start)
+    span = replace(batch, start=end, log=log)
+    return span, None if end >= batch.start else replace(span, end=batch.start)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.fleet.store import Store
-from kplan.fleet.stream import add_records
+from kplan.fleet.stream import FollowedTopic, add_records
 from tests.fleet.test_fleet_logs import line, requests
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ def test_a_micro_batch_that_is_done_again_or_was_ingested_meanwhile_counts_once(
 
     def add(*records: tuple[int, int, bytes]) -> int:
         batch = spark.createDataFrame(list(records), RECORDS)
-        return add_records(store, batch, ("eu", "audit"), {}).lines
+        return add_records(store, batch, FollowedTopic("eu", "audit")).lines
 
     assert add(*told[:4]) == 4
     assert add(*told[:4]) == 0
     assert add(*told) == 2
     assert requests(store) == {f"t{n}": 1 for n in range(6)}
-    assert set(store.logs.topic_ends().values()) == {3}
+    assert {each.end for each in store.logs.topic_ends().values()} == {3}

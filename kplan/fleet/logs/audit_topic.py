@@ -36,12 +36,16 @@ EVENT_SCHEMA = (
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """Records of one partition, from `start` up to but not `end`."""
+    """Records of one partition, from `start` up to but not `end`.
+
+    `log` is the id of the log that they are of; "" is the first one of this name.
+    """
 
     topic: str
     partition: int
     start: int
     end: int
+    log: str = ""
 
     @property
     def source(self) -> str:

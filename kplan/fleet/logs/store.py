@@ -25,8 +25,10 @@ from kplan.fleet.logs.part import (
     NO_ROWS,
     Log,
     LogPart,
+    TopicEnd,
     latest_parts,
     live_logs,
+    log_id,
     merge_log,
     removed_logs,
     topic_ends,
@@ -174,13 +176,16 @@ class LogStore:
             self._tables.add_lines("logs", lines, attempt)
         self._rows = self._live = None
 
-    def topic_ends(self) -> dict[tuple[str, str], int]:
+    def topic_ends(self) -> dict[tuple[str, str], TopicEnd]:
         """Return how far topics were read, by cluster and partition (`OffsetRange.source`)."""
         rows = read_if_exists(
             self._spark,
             lambda: self._tables.read("offsets", f"{OFFSET_SCHEMA}, file string").collect(),
         )
-        found = {(row["cluster"], row["source"]): row["end"] for row in rows or ()}
+        found = {
+            (row["cluster"], row["source"]): TopicEnd(row["end"], log_id(row["source"], None))
+            for row in rows or ()
+        }
         return found | topic_ends(live_logs(self.parts()))
 
     def usage(self) -> "DataFrame":

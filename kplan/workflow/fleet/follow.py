@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
-from kplan.fleet.logs.audit_topic import follow_records
+from kplan.fleet.logs.audit_topic import OffsetRange, follow_records
 from kplan.fleet.logs.store import Added
 from kplan.fleet.spark.joined import has_spark
 from kplan.fleet.spark.session import SparkSettings, open_session
 from kplan.fleet.store import Store
 from kplan.fleet.stream import (
     Batch,
+    FollowedTopic,
     LogSource,
     StreamOptions,
     add_records,
@@ -120,15 +121,19 @@ class _Follower:
         """Return a topic of a cluster as a source."""
         options = self._ports.java_client_settings
 
-        def load(spark: "SparkSession") -> "DataFrame":
+        def find() -> "tuple[OffsetRange, ...]":
             ends = self._store.logs.topic_ends()
             (found,) = find_records(self._fleet, cluster, [topic], ends, self._ports)
-            starts = {each.partition: min(each.start, each.end) for each in found}
+            return found
+
+        def load(spark: "SparkSession") -> "DataFrame":
+            starts = {each.partition: min(each.start, each.end) for each in find()}
             return follow_records(spark, topic, starts, options(cluster))
 
         def add(rows: "DataFrame") -> Added:
             store = self._store.with_session(rows.sparkSession)
-            return add_records(store, rows, (cluster.name, topic), options(cluster))
+            followed = FollowedTopic(cluster.name, topic, options(cluster), find)
+            return add_records(store, rows, followed)
 
         place = "/".join(quote(each, safe="") for each in (_TOPICS, cluster.name, topic))
         return LogSource(f"{cluster.name}: {KAFKA_SCHEME}{topic}", place, load, add)

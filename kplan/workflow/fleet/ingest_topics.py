@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +11,14 @@ from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet.logs import audit_topic
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
-from kplan.fleet.logs.part import LogPart, log_id
+from kplan.fleet.logs.part import (
+    LogPart,
+    TopicEnd,
+    cluster_ends,
+    new_logs,
+    topic_part,
+    unread_offsets,
+)
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
@@ -72,7 +78,7 @@ def _find_new_records(
     fleet: FleetConfiguration,
     cluster: FleetCluster,
     *,
-    known: Mapping[tuple[str, str], int],
+    known: Mapping[tuple[str, str], TopicEnd],
     ports: FleetPorts,
 ) -> list[_NewRecords]:
     """Ask a cluster how long its topics are; raises KplanError."""
@@ -88,12 +94,13 @@ def find_records(
     fleet: FleetConfiguration,
     cluster: FleetCluster,
     topics: Sequence[str],
-    known: Mapping[tuple[str, str], int],
+    known: Mapping[tuple[str, str], TopicEnd],
     ports: FleetPorts,
 ) -> list[tuple[audit_topic.OffsetRange, ...]]:
     """Ask a cluster for each topic what is to be read of its partitions.
 
-    `known` are the ends that were read up to, by cluster and source. Raises KplanError.
+    `known` are the ends that were read up to, by cluster and source. A topic that was re-created or
+    truncated is told. Raises KplanError.
     """
     if cluster.provider is None:
         raise UsageError(
@@ -103,7 +110,7 @@ def find_records(
     connect, problems = ports.connector(cluster)
     if connect is None:
         raise ConfigError(problems, fleet.sources)
-    own = {source: end for (name, source), end in known.items() if name == cluster.name}
+    own = cluster_ends(cluster.name, known)
     found = []
     with closing(connect()) as opened:
         for topic, use in opened.topic_use(topics).items():
@@ -111,8 +118,23 @@ def find_records(
             if not spans:
                 detail = "; ".join(use.unread)
                 raise FleetError(f"Topic {topic} of cluster {cluster.name}: {detail}.")
+            if anew := new_logs(spans, own):
+                ports.progress.note(_restart_text(cluster.name, anew, own))
             found.append(spans)
     return found
+
+
+def _restart_text(
+    cluster: str, spans: Sequence[audit_topic.OffsetRange], known: Mapping[str, TopicEnd]
+) -> str:
+    first, more = spans[0], len(spans) - 1
+    others = f", and {count_text(more, 'other partition')} before what was read" if more else ""
+    return (
+        f"Warning: {cluster}: topic {first.topic} was re-created or truncated: partition "
+        f"{first.partition} ends at offset {first.end:,} and was read up to "
+        f"{known[first.source].end:,}{others}. It is read from its first offset as a new log; what "
+        "was read before counts, too."
+    )
 
 
 def _add_records(store: Store, spark: "SparkSession", found: Sequence[_NewRecords]) -> None:
@@ -123,17 +145,7 @@ def _add_records(store: Store, spark: "SparkSession", found: Sequence[_NewRecord
         spans = {2 * (len(parts) + at): each for at, each in enumerate(records.spans)}
         read = audit_topic.read_records(spark, spans, records.options)
         lines = read if lines is None else lines.unionByName(read)
-        parts += [
-            LogPart(
-                records.cluster,
-                each.source,
-                file=log_id(each.source, None),
-                part=number,
-                start=each.start,
-                end=each.end,
-            )
-            for number, each in spans.items()
-        ]
+        parts += [topic_part(records.cluster, each, number) for number, each in spans.items()]
     size = sum(each.end - each.start for each in parts) * LINE_BYTES
     if lines is not None:
         describe_jobs(spark, f"read {count_text(len(found), 'topic')} with new records")
@@ -151,7 +163,7 @@ def _add_each(store: Store, spark: "SparkSession", found: Sequence[_NewRecords])
 
 
 def _offset_ranges(
-    topic: str, use: TopicUse, known: Mapping[str, int]
+    topic: str, use: TopicUse, known: Mapping[str, TopicEnd]
 ) -> Iterator[audit_topic.OffsetRange]:
     """Say what is to be read of each partition; nothing where one of them cannot be seen."""
     parts = sorted(use.partitions.items())
@@ -159,4 +171,4 @@ def _offset_ranges(
         return
     for number, part in parts:
         whole = audit_topic.OffsetRange(topic, number, part.start or 0, part.end or 0)
-        yield replace(whole, start=max(whole.start, known.get(whole.source, 0)))
+        yield unread_offsets(whole, known.get(whole.source))

@@ -2,17 +2,21 @@
 
 from dataclasses import replace
 
+from kplan.fleet.logs.audit_topic import OffsetRange
 from kplan.fleet.logs.content import UNKNOWN_END
 from kplan.fleet.logs.part import (
     NO_ROWS,
     Log,
     LogPart,
+    TopicEnd,
     known_stamps,
     live_logs,
     log_id,
     merge_log,
+    new_logs,
     removed_logs,
     topic_ends,
+    unread_offsets,
 )
 
 FIRST = "2026-11-01 10:00:00\na"
@@ -108,7 +112,28 @@ def topic(attempt: str, start: int, end: int) -> LogPart:
 def test_records_of_a_topic_count_once_and_may_be_gone_before_they_were_read() -> None:
     parts = topic("1", 100, 200), topic("2", 200, 300), topic("3", 200, 250), topic("4", 400, 500)
     assert counted(*parts) == ["1", "2", "4"]
-    assert topic_ends(live_logs(parts)) == {("eu", "kafka://audit/0"): 500}
+    end = TopicEnd(500, log_id("kafka://audit/0", None))
+    assert topic_ends(live_logs(parts)) == {("eu", "kafka://audit/0"): end}
+
+
+def test_a_topic_that_was_re_created_is_another_log_that_all_name_alike() -> None:
+    """Also one that was re-created twice, and is long again."""
+    source = "kafka://audit/0"
+    parts, known = [topic("1", 0, 1000)], TopicEnd(1000, log_id(source, None))
+    for attempt, end in (("2", 500), ("3", 20)):
+        span = unread_offsets(OffsetRange("audit", 0, 0, end), known)
+        assert (span.start, span.end) == (0, end)
+        assert new_logs([span], {source: known}) == [span]
+        parts.append(replace(topic(attempt, 0, end), file=span.log))
+        (known,) = topic_ends(live_logs(parts)).values()
+        assert known == TopicEnd(end, span.log)
+    assert sorted(each.lines for each in live_logs(parts)) == [20, 500, 1000]
+    assert topic_ends(live_logs(replace(each, attempt="4", at="4") for each in parts)) == {
+        ("eu", source): known
+    }
+    grown = unread_offsets(OffsetRange("audit", 0, 5, 2000), known)
+    assert (grown.start, grown.log) == (20, known.log)
+    assert new_logs([grown], {source: known}) == []
 
 
 def test_what_is_put_together_takes_the_place_of_its_parts_and_grows_on() -> None:

@@ -1,0 +1,168 @@
+"""Authorizer logs in topics, of a cluster in memory: what is read of them, and what is said."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
+from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.config.inputs import Inputs
+from kplan.fleet import stream
+from kplan.fleet.logs import audit_topic
+from kplan.fleet.logs.audit_topic import OffsetRange, record_lines
+from kplan.fleet.store import Store
+from kplan.fleet.stream import FollowedTopic, add_records
+from kplan.model.table import Figures
+from kplan.workflow.fleet import ingest
+from kplan.workflow.fleet.fleet import read_fleet
+from kplan.workflow.fleet.ingest_topics import find_records
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from tests.fleet.spark_target import commands_at_work
+from tests.fleet.test_fleet_logs import line, requests
+from tests.project_harness import SilentProgress
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+RECORDS = "partition int, offset long, value binary"
+FLEET = """
+cluster "eu" {{
+  audit = ["kafka://audit"]
+  {}
+  provider "kafka" {{ bootstrap_servers = ["127.0.0.1:1"] }}
+}}
+store {{ path = "tables" }}
+"""
+
+
+@dataclass
+class AuditTopic:
+    """A topic of two partitions in a cluster in memory, as Spark's Kafka connector reads it."""
+
+    spark: "SparkSession"
+    folder: Path
+    cluster: MemoryCluster = field(default_factory=MemoryCluster)
+    progress: SilentProgress = field(default_factory=SilentProgress)
+    records: dict[int, list[str]] = field(default_factory=lambda: {0: [], 1: []})
+
+    @property
+    def ports(self) -> FleetPorts:
+        return FleetPorts(
+            lambda _: (lambda: self.cluster, ()),
+            lambda *_: None,
+            lambda _: {},
+            self.progress,
+            lambda: datetime(2026, 11, 17, tzinfo=UTC),
+        )
+
+    @property
+    def store(self) -> Store:
+        return Store(self.spark, str(self.folder / "tables"))
+
+    def declare(self, argument: str = "") -> None:
+        (self.folder / "fleet.hcl").write_text(FLEET.format(argument))
+
+    def write(self, records: Mapping[int, list[str]]) -> None:
+        """Have the topic hold these records, and no others."""
+        self.records = dict(records)
+        used = {
+            number: PartitionUse(0, len(held), None, 0, 0) for number, held in self.records.items()
+        }
+        self.cluster.set_topic_use("audit", TopicUse(used, groups=()))
+
+    def read(
+        self, spark: "SparkSession", spans: Mapping[int, OffsetRange], *_: object, **__: object
+    ) -> "DataFrame":
+        rows = [
+            (each.partition, offset, self.records[each.partition][offset].encode())
+            for each in spans.values()
+            for offset in range(each.start, each.end)
+        ]
+        held = spark.createDataFrame(rows, RECORDS)
+        return record_lines(held, {each.partition: number for number, each in spans.items()})
+
+    def ingest(self) -> Figures:
+        return ingest.ingest_logs(FleetOptions(self.folder, Inputs()), self.ports)
+
+    def find(self) -> tuple[OffsetRange, ...]:
+        fleet = read_fleet(FleetOptions(self.folder, Inputs()))
+        ends = self.store.logs.topic_ends()
+        (found,) = find_records(fleet, fleet.clusters[0], ["audit"], ends, self.ports)
+        return found
+
+    def follow(self, *batch: tuple[int, int]) -> int:
+        """Do a micro-batch, of partitions and offsets; returns how many lines were new."""
+        rows = [(part, offset, self.records[part][offset].encode()) for part, offset in batch]
+        followed = FollowedTopic("eu", "audit", find=self.find)
+        held = self.spark.createDataFrame(rows, RECORDS)
+        return add_records(self.store, held, followed).lines
+
+
+@pytest.fixture
+def topic(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[AuditTopic]:
+    found = AuditTopic(spark, tmp_path)
+    found.cluster.seed([NewTopic("audit", 2, 1)])
+    found.declare()
+    for module in (audit_topic, stream):
+        monkeypatch.setattr(module, "read_records", found.read)
+    with commands_at_work(tmp_path, spark):
+        yield found
+
+
+def test_a_topic_that_was_re_created_is_told_and_read_from_its_first_offset(
+    topic: AuditTopic,
+) -> None:
+    """Its records count beside those of the topic before, once, also after they were merged."""
+    topic.write({0: [line("old")] * 5, 1: [line("old")] * 3})
+    assert topic.ingest().notes == ()
+    assert topic.progress.notes == []
+    topic.write({0: [line("new")] * 2, 1: [line("new")] * 3})
+    assert topic.ingest().notes == ()
+    (told,) = topic.progress.notes
+    assert "eu: topic audit was re-created or truncated: partition 0 ends at offset 2" in told
+    assert "was read up to 5." in told
+    assert requests(topic.store) == {"old": 8, "new": 2}, "partition 1 is as long as before"
+
+    topic.write({0: [line("new")] * 4, 1: [line("new")] * 4})
+    topic.ingest()
+    assert requests(topic.store) == {"old": 8, "new": 5}
+    topic.store.logs.compact()
+    topic.write({0: [line("new")] * 5, 1: [line("new")] * 4})
+    topic.ingest()
+    topic.store.logs.compact()
+    assert requests(topic.store) == {"old": 8, "new": 6}
+    assert {each.end for each in topic.store.logs.topic_ends().values()} == {5, 4}
+    assert len(topic.progress.notes) == 1
+
+    topic.write({0: [line("third")], 1: [line("third")]})
+    topic.ingest()
+    assert requests(topic.store) == {"old": 8, "new": 6, "third": 2}
+    assert "and 1 other partition before what was read" in topic.progress.notes[1]
+
+
+@pytest.mark.parametrize("batch", [(), ((0, 2),)], ids=["no record yet", "its third one"])
+def test_a_stream_reads_a_topic_that_was_re_created_from_its_first_offset(
+    topic: AuditTopic, batch: tuple[tuple[int, int], ...]
+) -> None:
+    """Spark goes on at the end that it finds, and a micro-batch is done again after a kill."""
+    topic.write({0: [line("old")] * 5, 1: []})
+    assert topic.follow(*((0, n) for n in range(5))) == 5
+    assert topic.follow(*((0, n) for n in range(4))) == 0, "it is done again"
+    assert topic.progress.notes == []
+    topic.write({0: [line(f"t{n}") for n in range(3)], 1: []})
+    assert topic.follow(*batch) == 3
+    assert topic.follow(*batch) == 0
+    topic.write({0: [line(f"t{n}") for n in range(4)], 1: []})
+    assert topic.follow((0, 3)) == 1
+    assert requests(topic.store) == {"old": 5, **{f"t{n}": 1 for n in range(4)}}
+    (told,) = topic.progress.notes
+    assert "topic audit was re-created or truncated" in told
