@@ -18,7 +18,7 @@ from kplan.fleet.logs.part import READER_VERSION, live_logs, log_id
 from kplan.fleet.logs.requests import (
     AUDIT_SCHEMA,
     line_sums,
-    malformed_logs,
+    malformed_files,
     sum_by_log,
     usage_since,
 )
@@ -366,12 +366,13 @@ def test_a_log_of_malformed_lines_is_warned_of_or_an_error_that_names_the_neares
     for name, text in (("few", few), ("most", most), ("rare", rare)):
         (tmp_path / f"{name}.log").write_text(text)
     ingest(store, tmp_path / "*.log")
-    found = malformed_logs(sum_by_log(store.logs.rows()), store.malformed_lines(), WARNED_SHARE)
+    every = {(each.cluster, each.file) for each in store.logs.parts()}
+    found = malformed_files(sum_by_log(store.logs.rows()), every, WARNED_SHARE)
     names = [(each.source.rpartition("/")[2], each.malformed, each.lines) for each in found]
     assert names == [("most.log", 2, 3), ("few.log", 1, 50)]
 
     warnings: list[str] = []
-    (error,) = report_malformed(found, warnings.append)
+    (error,) = report_malformed(found, store.malformed_lines(), warnings.append)
     assert "eu: 2 of 3 lines (67%)" in error
     assert "the nearest layout is a log4j pattern without a date" in error
     (warning,) = warnings

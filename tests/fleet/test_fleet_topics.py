@@ -166,3 +166,22 @@ def test_a_stream_reads_a_topic_that_was_re_created_from_its_first_offset(
     assert requests(topic.store) == {"old": 5, **{f"t{n}": 1 for n in range(4)}}
     (told,) = topic.progress.notes
     assert "topic audit was re-created or truncated" in told
+
+
+def test_a_topic_with_another_format_is_an_error_of_the_ingest_that_read_it(
+    topic: AuditTopic,
+) -> None:
+    """All its partitions are judged together, by what came since it was read."""
+    topic.write({0: [line("orders")] * 99, 1: ["stray"]})
+    assert topic.ingest().notes == ()
+    assert topic.progress.notes == [], "1 of 100"
+    topic.write({0: [line("orders")] * 101, 1: ["stray"] * 5})
+    (told,) = topic.ingest().notes
+    assert "eu: 4 of 6 lines (67%) of kafka://audit are malformed" in told
+    assert "stray" in told
+    topic.write({0: [line("orders")] * 103, 1: ["stray"] * 6})
+    assert topic.ingest().notes == ()
+    (warning,) = topic.progress.notes
+    assert "Warning: eu: 1 of 3 lines (33%) of kafka://audit" in warning
+    assert topic.ingest().notes == (), "nothing was read"
+    assert len(topic.progress.notes) == 1

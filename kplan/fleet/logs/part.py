@@ -164,6 +164,12 @@ def latest_parts(parts: Iterable[LogPart]) -> dict[tuple[str, str], LogPart]:
     return {(each.cluster, each.source): each for each in sorted(parts, key=_age) if each.stamp}
 
 
+def current_logs(logs: Iterable[Log]) -> dict[tuple[str, str], str]:
+    """Return the id of the log that each file has now, by cluster and source."""
+    found = sorted((each.last for each in logs), key=_age)
+    return {(each.cluster, each.source): each.file for each in found}
+
+
 class TopicEnd(NamedTuple):
     """How far a partition of a topic was read, and the id of the log that it has."""
 

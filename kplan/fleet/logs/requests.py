@@ -1,5 +1,6 @@
 """What authorizer logs say: the requests in them, and what these use."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,13 +13,13 @@ from kplan.fleet.access import (
     name_bits,
     request_sums,
 )
+from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.inventory import topic_use
 from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.logs.layout import utc_time
 from kplan.fleet.logs.lines import MARK, PART_COUNT
 from kplan.fleet.replay import is_any_topic
 from kplan.kinds.acl import OPERATIONS
-from kplan.model.log_layout import KAFKA_SCHEME
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,7 +29,7 @@ _USAGE_SCHEMA = (
     "resource_type string, resource_name string, is_allowed boolean, request string, count long, "
     "first_at timestamp, last_at timestamp"
 )
-_MALFORMED_LOGS = 20
+MALFORMED_LOGS = 20
 """Logs with malformed lines that one answer names."""
 AUDIT_SCHEMA = f"{_USAGE_SCHEMA}, line string, file string, stamp string"
 """Rows of logs. `line` counts lines that are not the authorizer's."""
@@ -209,12 +210,12 @@ def removal_candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFra
 def sum_by_log(rows: "DataFrame") -> "DataFrame":
     """Add up the rows of each log, malformed lines apart: what is counted of logs needs no more.
 
-    Out: cluster, source, is_malformed, count, first_at, last_at.
+    Out: cluster, source, file, is_malformed, count, first_at, last_at.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     is_malformed = F.col("line").isNotNull().alias("is_malformed")
-    return rows.groupBy("cluster", "source", is_malformed).agg(*request_sums())
+    return rows.groupBy("cluster", "source", "file", is_malformed).agg(*request_sums())
 
 
 def request_counts(used: "DataFrame") -> "DataFrame":
@@ -236,57 +237,54 @@ def malformed_counts(lines_: "DataFrame") -> "DataFrame":
     return found.orderBy("cluster", "source")
 
 
-class MalformedLog(NamedTuple):
-    """A log with lines that are none of the authorizer's, and some of these."""
+class LineCount(NamedTuple):
+    """How many lines were read of a log, and how many of them are none of the authorizer's."""
 
     cluster: str
     source: str
     lines: int
     malformed: int
-    examples: tuple[str, ...]
 
     @property
     def share(self) -> float:
-        """Return the part of its lines that is malformed."""
-        return self.malformed / self.lines
+        """Return the part of the lines that is malformed."""
+        return self.malformed / self.lines if self.lines else 0.0
 
 
-def malformed_logs(sums: "DataFrame", malformed: "DataFrame", share: float) -> list[MalformedLog]:
+def malformed_files(
+    sums: "DataFrame", files: Collection[tuple[str, str]], share: float
+) -> list[LineCount]:
     """List the log files with more than this share of malformed lines, the worst first.
 
-    In: what `sum_by_log` gives, and the lines that are malformed.
+    In: what `sum_by_log` gives, and the files that are judged, by cluster and `file`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    none, place = F.lit(0), ("cluster", "source")
+    if not files:
+        return []
+    place = ("cluster", "source")
+    judged = create_dataframe(sums.sparkSession, sorted(files), "cluster string, file string")
+    malformed = F.when(F.col("is_malformed"), F.col("count")).otherwise(F.lit(0))
     counts = (
-        sums.withColumn("malformed", F.when(F.col("is_malformed"), F.col("count")).otherwise(none))
+        sums.join(F.broadcast(judged), ["cluster", "file"], "left_semi")
         .groupBy(*place)
-        .agg(F.sum("count").alias("lines"), F.sum("malformed").alias("malformed"))
-        .where(~F.col("source").startswith(KAFKA_SCHEME))  # topics are read in spans of any length
+        .agg(F.sum("count").alias("lines"), F.sum(malformed).alias("malformed"))
         .where(F.col("malformed") > F.col("lines") * share)
         .orderBy(F.desc(F.col("malformed") / F.col("lines")), *place)
-        .limit(_MALFORMED_LOGS)
+        .limit(MALFORMED_LOGS)
         .collect()
     )
-    return [
-        MalformedLog(
-            row["cluster"],
-            row["source"],
-            row["lines"],
-            row["malformed"],
-            _examples(malformed, row["cluster"], row["source"]),
-        )
-        for row in counts
-    ]
+    return [LineCount(*row) for row in counts]
 
 
-def _examples(malformed: "DataFrame", cluster: str, source: str) -> tuple[str, ...]:
+def line_examples(malformed: "DataFrame", log: LineCount) -> tuple[str, ...]:
+    """Return some of the malformed lines of a log, which may be a topic."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    own = (F.col("cluster") == cluster) & (F.col("source") == source)
-    rows = malformed.where(own).select("line").limit(3).collect()
-    return tuple(row["line"] for row in rows)
+    source = F.col("source")
+    is_own = (source == log.source) | source.startswith(f"{log.source}/")
+    own = malformed.where((F.col("cluster") == log.cluster) & is_own)
+    return tuple(row["line"] for row in own.select("line").limit(3).collect())
 
 
 def log_sums(used: "DataFrame") -> "DataFrame":

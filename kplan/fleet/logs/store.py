@@ -6,7 +6,7 @@ audit        rows as kplan up to 0.3 kept them, by cluster and log; and `offsets
 """
 
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -26,6 +26,7 @@ from kplan.fleet.logs.part import (
     Log,
     LogPart,
     TopicEnd,
+    current_logs,
     latest_parts,
     live_logs,
     log_id,
@@ -36,6 +37,7 @@ from kplan.fleet.logs.part import (
 from kplan.fleet.logs.requests import (
     AUDIT_SCHEMA,
     REQUEST_SCHEMA,
+    LineCount,
     line_sums,
     malformed_lines,
     usage,
@@ -73,19 +75,24 @@ class UnreadableLog(FleetError):  # noqa: N818 - what it is of
 
 
 class Added(NamedTuple):
-    """What was kept of logs: their parts that were read, and how many lines were malformed.
+    """What was kept of logs: their parts that were read, and how many lines these have.
 
     `reasons` tells, by `CLUSTER: SOURCE`, what could not be read, or not to its end.
     """
 
     parts: Sequence[LogPart] = ()
-    malformed: int = 0
+    counts: Sequence[LineCount] = ()
     reasons: Mapping[str, str] = MappingProxyType({})
 
     @property
     def lines(self) -> int:
         """Count the lines."""
         return sum(each.lines for each in self.parts)
+
+    @property
+    def malformed(self) -> int:
+        """Count the lines that are none of the authorizer's."""
+        return sum(each.malformed for each in self.counts)
 
 
 class LogStore:
@@ -107,6 +114,14 @@ class LogStore:
     def clusters(self) -> frozenset[str]:
         """Name the clusters with a log; raises FleetError as `parts`."""
         return frozenset(each.last.cluster for each in self._live_logs())
+
+    def current(self, files: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Return the logs that files have now, by cluster and id; raises FleetError as `parts`.
+
+        In: clusters and sources.
+        """
+        logs = current_logs(self._live_logs())
+        return {(each[0], logs[each]) for each in files if each in logs}
 
     def _live_logs(self) -> Sequence[Log]:
         if self._live is None:
@@ -166,7 +181,13 @@ class LogStore:
             ) from failure
         finally:
             drop_rows(held)
-        return Added(kept, sum(each.malformed for each in starts if each.part >= 0), reasons)
+        named = {each.part: each for each in kept}
+        counts = [
+            LineCount(own.cluster, own.source, each.lines, each.malformed)
+            for each in starts
+            if (own := named.get(each.part))
+        ]
+        return Added(kept, counts, reasons)
 
     def _commit(self, parts: Sequence[LogPart], attempt: str) -> None:
         at = datetime.now(UTC).isoformat(timespec="microseconds")

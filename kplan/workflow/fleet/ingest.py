@@ -1,6 +1,6 @@
 """Use case over many clusters: reading their authorizer logs, all of them in one job."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -33,11 +33,11 @@ from kplan.workflow.fleet.fleet import (
     open_store,
     read_fleet,
 )
-from kplan.workflow.fleet.ingest_topics import Logging, ingest_topics, log_topics
+from kplan.workflow.fleet.ingest_topics import Logging, ingest_topics, log_topics, topic_counts
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
-    from kplan.fleet.spark.session import SparkSession
+    from kplan.fleet.spark.session import DataFrame, SparkSession
 
 WARNED_SHARE, FAILED_SHARE = 0.01, 0.5
 """Shares of malformed lines of a log above which this is a warning, and an error."""
@@ -63,16 +63,16 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         dataframe.kept_rows() as kept,
     ):
         store = open_store(spark, fleet)
-        notes = _ingest_all(store, spark, (fleet, logging), ports)
+        found = _ingest_all(store, spark, (fleet, logging), ports)
         sums = requests.sum_by_log(filter_clusters(options, store.logs.rows())).cache()
         kept.append(sums)
         malformed = filter_clusters(options, store.malformed_lines())
         few = dataframe.inline_few(sums)
         counted, uncounted = few.where("not is_malformed"), few.where("is_malformed")
         lineage = {**requests.log_lineage(counted), "answered_by": VERSION, "store": store.name}
-        notes += report_malformed(
-            requests.malformed_logs(few, malformed, WARNED_SHARE), ports.progress.note
-        )
+        files = store.logs.current(found.files)
+        judged = [*requests.malformed_files(few, files, WARNED_SHARE), *found.topics]
+        notes = [*found.notes, *report_malformed(judged, malformed, ports.progress.note)]
         if options.output:
             history = filter_clusters(options, store.usage())
             figures.write_table(history, options.output, lineage)
@@ -99,18 +99,20 @@ def logging_clusters(fleet: FleetConfiguration, options: FleetOptions) -> tuple[
 
 
 def report_malformed(
-    logs: Sequence[requests.MalformedLog], warn: Callable[[str], None]
+    logs: Iterable[requests.LineCount], malformed: "DataFrame", warn: Callable[[str], None]
 ) -> list[str]:
     """Warn of logs with malformed lines; returns those of which most lines are malformed."""
     errors = []
-    for each in logs:
-        lines = "".join(f"\n    {shorten(line, EXAMPLE_LENGTH)}" for line in each.examples)
+    found = sorted((each for each in logs if each.share > WARNED_SHARE), key=_worst_first)
+    for each in found[: requests.MALFORMED_LOGS]:
+        examples = requests.line_examples(malformed, each)
+        lines = "".join(f"\n    {shorten(line, EXAMPLE_LENGTH)}" for line in examples)
         text = (
             f"{each.cluster}: {each.malformed:,} of {each.lines:,} lines ({each.share:.0%}) of "
             f"{each.source} are malformed"
         )
         if each.share > FAILED_SHARE:
-            nearest = nearest_layout(each.examples)
+            nearest = nearest_layout(examples)
             layout = f"the nearest layout is {nearest}" if nearest else "no layout is near"
             errors.append(f"{text}; {layout}:{lines}")
         else:
@@ -118,18 +120,34 @@ def report_malformed(
     return errors
 
 
+def _worst_first(log: requests.LineCount) -> tuple[float, str, str]:
+    return -log.share, log.cluster, log.source
+
+
+class _Ingested(NamedTuple):
+    """What is to be reported of logs that were not read, and what is judged by its lines.
+
+    `files` are those that patterns fit, by cluster and source; of `topics` what was read counts.
+    """
+
+    notes: Sequence[str]
+    files: Collection[tuple[str, str]]
+    topics: Sequence[requests.LineCount]
+
+
 def _ingest_all(
     store: Store, spark: "SparkSession", logging: Logging, ports: FleetPorts
-) -> list[str]:
-    """Read all logs; returns what is to be reported of those that were not. Raises KplanError."""
+) -> _Ingested:
+    """Read all logs. Raises KplanError."""
     clusters = logging[1]
     given = log_patterns(clusters)
     ports.progress.stage(f"Reading logs of {len(clusters):,} clusters")
     found = ingest_files(store, spark, given) if given else IngestedFiles()
-    failures = [*found.failures]
+    failures, counts = [*found.failures], []
     if topics := [each for each in clusters if log_topics(each)]:
         ports.progress.stage(f"Reading topics of {len(topics):,} clusters")
-        failures += ingest_topics(store, spark, (logging[0], topics), ports)
+        read = ingest_topics(store, spark, (logging[0], topics), ports)
+        failures, counts = [*failures, *read.failures], topic_counts(read.counts)
     if failures and {name for name, _ in failures} == {each.name for each in clusters}:
         told = dict.fromkeys(each.detail or each.summary for _, each in failures)
         raise failures[0][1] if len(told) == 1 else FleetError("\n".join(told))
@@ -137,15 +155,19 @@ def _ingest_all(
         f"{name}: not all of its logs were read: {failure.detail or failure.summary}"
         for name, failure in failures
     ]
-    return [*items, *found.notes]
+    return _Ingested([*items, *found.notes], found.files, counts)
 
 
 class IngestedFiles(NamedTuple):
-    """What is wrong with the patterns of clusters, and a note for each file not read to its end."""
+    """What is wrong with the patterns of clusters, and a note for each file not read to its end.
+
+    `files` are all that patterns fit, by cluster and source.
+    """
 
     failures: Sequence[tuple[str, KplanError]] = ()
     notes: Sequence[str] = ()
     added: Added = Added()
+    files: Collection[tuple[str, str]] = ()
 
 
 def ingest_files(
@@ -169,7 +191,7 @@ def ingest_files(
             added = store.logs.add(read_new_lines(spark, new, are_cut_read=True), new, zones)
     reasons |= added.reasons
     items = [f"{name} could not be read: {why}." for name, why in sorted(reasons.items())]
-    return IngestedFiles(failed, items, added)
+    return IngestedFiles(failed, items, added, {(each.cluster, each.source) for each in files})
 
 
 def _known_damage(

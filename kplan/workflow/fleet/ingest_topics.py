@@ -1,6 +1,6 @@
 """Use case over many clusters: reading authorizer logs that are in topics."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -19,6 +19,7 @@ from kplan.fleet.logs.part import (
     topic_part,
     unread_offsets,
 )
+from kplan.fleet.logs.requests import LineCount
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
@@ -49,9 +50,16 @@ class _NewRecords(NamedTuple):
     options: Mapping[str, str]
 
 
+class IngestedTopics(NamedTuple):
+    """What is wrong with the topics of clusters, and the lines read of each partition."""
+
+    failures: Failures
+    counts: Sequence[LineCount]
+
+
 def ingest_topics(
     store: Store, spark: "SparkSession", logging: Logging, ports: FleetPorts
-) -> Failures:
+) -> IngestedTopics:
     """Read what came into topics since they were last read, those of all clusters in one job."""
     fleet, clusters = logging
     known, failures = store.logs.topic_ends(), []
@@ -64,14 +72,27 @@ def ingest_topics(
                 found += records.result()
             except KplanError as failure:
                 failures.append((name, failure))
+    counts: list[LineCount] = []
     if found:
         try:
-            _add_records(store, spark, found)
+            counts += _add_records(store, spark, found)
         except FleetError as failure:
             if len(found) == 1:
-                return [*failures, (found[0].cluster, failure)]
-            failures += _add_each(store, spark, found)
-    return failures
+                return IngestedTopics([*failures, (found[0].cluster, failure)], ())
+            each_failed, counts = _add_each(store, spark, found)
+            failures += each_failed
+    return IngestedTopics(failures, counts)
+
+
+def topic_counts(partitions: Iterable[LineCount]) -> list[LineCount]:
+    """Add up the lines of the partitions of each topic."""
+    found: dict[tuple[str, str], list[LineCount]] = {}
+    for each in partitions:
+        found.setdefault((each.cluster, each.source.rpartition("/")[0]), []).append(each)
+    return [
+        LineCount(*place, sum(each.lines for each in own), sum(each.malformed for each in own))
+        for place, own in found.items()
+    ]
 
 
 def _find_new_records(
@@ -137,7 +158,9 @@ def _restart_text(
     )
 
 
-def _add_records(store: Store, spark: "SparkSession", found: Sequence[_NewRecords]) -> None:
+def _add_records(
+    store: Store, spark: "SparkSession", found: Sequence[_NewRecords]
+) -> Sequence[LineCount]:
     """Add up new records of topics; raises FleetError."""
     parts: list[LogPart] = []
     lines: DataFrame | None = None
@@ -147,19 +170,23 @@ def _add_records(store: Store, spark: "SparkSession", found: Sequence[_NewRecord
         lines = read if lines is None else lines.unionByName(read)
         parts += [topic_part(records.cluster, each, number) for number, each in spans.items()]
     size = sum(each.end - each.start for each in parts) * LINE_BYTES
-    if lines is not None:
-        describe_jobs(spark, f"read {count_text(len(found), 'topic')} with new records")
-        store.logs.add(sum_lines(lines), NewLines(tuple(parts), size=size), {})
+    if lines is None:
+        return ()
+    describe_jobs(spark, f"read {count_text(len(found), 'topic')} with new records")
+    return store.logs.add(sum_lines(lines), NewLines(tuple(parts), size=size), {}).counts
 
 
-def _add_each(store: Store, spark: "SparkSession", found: Sequence[_NewRecords]) -> Failures:
+def _add_each(
+    store: Store, spark: "SparkSession", found: Sequence[_NewRecords]
+) -> tuple[Failures, list[LineCount]]:
     failures: Failures = []
+    counts: list[LineCount] = []
     for each in found:
         try:
-            _add_records(store, spark, [each])
+            counts += _add_records(store, spark, [each])
         except FleetError as failure:
             failures.append((each.cluster, failure))
-    return failures
+    return failures, counts
 
 
 def _offset_ranges(

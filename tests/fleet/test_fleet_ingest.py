@@ -1,0 +1,57 @@
+"""What an ingest of log files says of them, and when it fails."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.config.inputs import Inputs
+from kplan.model.table import Figures
+from kplan.workflow.fleet import ingest
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from tests.fleet.spark_target import commands_at_work
+from tests.fleet.test_fleet_logs import line
+from tests.project_harness import SilentProgress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+FLEET = 'cluster "eu" {{\n  snapshot = "eu"\n  audit = {}\n}}\nstore {{ path = "tables" }}\n'
+OTHER = "01 Nov 10:00 Principal = x\n"
+
+
+def ingested(spark: "SparkSession", folder: Path, patterns: str) -> Figures:
+    (folder / "fleet.hcl").write_text(FLEET.format(patterns))
+    ports = FleetPorts(
+        lambda _: (None, ()),
+        lambda *_: None,
+        lambda _: {},
+        SilentProgress(),
+        lambda: datetime(2026, 11, 17, tzinfo=UTC),
+    )
+    with commands_at_work(folder, spark):
+        return ingest.ingest_logs(FleetOptions(folder, Inputs()), ports)
+
+
+def test_a_malformed_file_is_an_error_as_long_as_it_is_there_and_named(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """Its lines stay stored. Under its name there may be another log by then."""
+    good, bad = tmp_path / "good.log", tmp_path / "bad.log"
+    good.write_text(line("orders"))
+    bad.write_text(line("bills") + OTHER * 3)
+    (told,) = ingested(spark, tmp_path, '["*.log"]').notes
+    assert "eu: 3 of 4 lines (75%)" in told
+    assert "bad.log are malformed" in told
+    assert ingested(spark, tmp_path, '["*.log"]').notes == (told,), "it is as it was"
+    assert ingested(spark, tmp_path, '["good.log"]').notes == ()
+    bad.write_text(line("stock"))
+    found = ingested(spark, tmp_path, '["*.log"]')
+    assert found.notes == ()
+    malformed = next(each for each in found.tables if each.name == "malformed_lines")
+    assert [row[2] for row in malformed.rows] == [3]
+    bad.unlink()
+    assert ingested(spark, tmp_path, '["*.log"]').notes == ()
