@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.fleet.logs.files import LogPatterns
+from kplan.fleet.logs.file_names import LogPatterns
 from kplan.fleet.store import Store
 from kplan.workflow.fleet.ingest import ingest_files
 

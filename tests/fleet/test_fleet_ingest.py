@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.config.inputs import Inputs
+from kplan.model.errors import FleetError
 from kplan.model.table import Figures
 from kplan.workflow.fleet import ingest
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
@@ -55,3 +56,21 @@ def test_a_malformed_file_is_an_error_as_long_as_it_is_there_and_named(
     assert [row[2] for row in malformed.rows] == [3]
     bad.unlink()
     assert ingested(spark, tmp_path, '["*.log"]').notes == ()
+
+
+def test_a_pattern_that_fits_nothing_keeps_no_other_log_of_its_cluster_from_being_read(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """As where the disk of a broker is not mounted; each pattern without a file is named."""
+    (tmp_path / "b1").mkdir()
+    (tmp_path / "b1" / "x.log").write_text(line("orders"))
+    (tmp_path / "b3.log").write_text(line("stock"))
+    found = ingested(spark, tmp_path, '["b1/*.log*", "b2/*.log*", "b3.log", "b4.log"]')
+    assert found.lineage["requests"] == "2"
+    assert [each.partition("there is no log ")[2].rpartition("/")[2] for each in found.notes] == [
+        "*.log*.",
+        "b4.log.",
+    ]
+    assert "/b2/" in found.notes[0]
+    with pytest.raises(FleetError, match=r"no log .*/b2/[*].log(.|\n)*no log .*/b4.log"):
+        ingested(spark, tmp_path, '["b2/*.log*", "b4.log"]')

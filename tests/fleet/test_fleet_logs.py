@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.logs.files import LogPatterns, list_log_files
+from kplan.fleet.logs.file_names import LogPatterns, list_log_files
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.part import READER_VERSION, live_logs, log_id

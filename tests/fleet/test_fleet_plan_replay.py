@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.logs.files import LogPatterns
+from kplan.fleet.logs.file_names import LogPatterns
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store
 from kplan.fleet.tables import PARQUET

@@ -1,4 +1,4 @@
-"""The files of authorizer logs: which there are, what is new in each, and the lines of that."""
+"""The files of authorizer logs: what is new in each, and the lines of that."""
 
 import heapq
 import re
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.figures import open_query_pool
 from kplan.fleet.logs.content import (
     LINE_SCHEMA,
     STATE_SCHEMA,
@@ -24,11 +23,10 @@ from kplan.fleet.logs.content import (
     span_lines,
     stamp_of,
 )
+from kplan.fleet.logs.file_names import NamedFile
 from kplan.fleet.logs.layout import apply_layouts
 from kplan.fleet.logs.lines import SUM_SCHEMA, add_up, sum_lines
 from kplan.fleet.logs.part import (
-    READER_VERSION,
-    ZONED_READER_VERSION,
     Log,
     LogPart,
     escape_pattern,
@@ -55,34 +53,6 @@ _STATES_PER_TASK = 2_000
 _SPARKS_OWN = re.compile(r"[.](lz4|snappy|deflate)$")
 
 
-class LogPatterns(NamedTuple):
-    """The files of one cluster, as patterns of Hadoop's file systems, and how they are read.
-
-    Without a layout that of each line is found.
-    """
-
-    cluster: str
-    patterns: tuple[str, ...]
-    time_zone: str = ""
-    layout: LogLayout | None = None
-
-    @property
-    def settings(self) -> str:
-        """Return what makes a log be read otherwise."""
-        version = ZONED_READER_VERSION if self.time_zone else READER_VERSION
-        usual = f"{self.time_zone} {version}"
-        return f"{usual} {self.layout.text}" if self.layout else usual
-
-
-class NamedFile(NamedTuple):
-    """A file that a pattern fits. `source` is what rows call it."""
-
-    cluster: str
-    source: str
-    settings: str
-    layout: LogLayout | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class NewLines:
     """What is to be read of logs: parts, their spans, and files that only Spark itself reads.
@@ -100,46 +70,6 @@ class NewLines:
     names: Mapping[int, str] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     layouts: Mapping[int, LogLayout] = field(default_factory=dict)
-
-
-def list_log_files(
-    spark: "SparkSession", given: Sequence[LogPatterns]
-) -> tuple[list[NamedFile], list[tuple[str, FleetError]]]:
-    """List the files that patterns fit, and by cluster what is wrong with patterns.
-
-    A file is listed once; a layout that is named for it applies.
-    """
-    found: dict[tuple[str, str], NamedFile] = {}
-    failures: list[tuple[str, FleetError]] = []
-    with open_query_pool() as pool:
-        asked = [(each, pool.submit(_list_files, spark, each)) for each in given]
-        for each, listed in asked:
-            try:
-                sources = listed.result()
-            except FleetError as failure:
-                failures.append((each.cluster, failure))
-                continue
-            for source in sources:
-                file = NamedFile(each.cluster, source, each.settings, each.layout)
-                other = found.setdefault((each.cluster, source), file)
-                if other.layout is None:
-                    found[each.cluster, source] = file
-    return list(found.values()), failures
-
-
-def _list_files(spark: "SparkSession", given: LogPatterns) -> list[str]:
-    """List files by name; raises FleetError where a pattern fits nothing."""
-    from pyspark.errors import AnalysisException
-
-    try:
-        listed = spark.read.format("binaryFile").load(list(given.patterns)).inputFiles()
-    except AnalysisException as failure:
-        path = (failure.getMessageParameters() or {}).get("path", "")
-        detail = f"there is no log {path}" if path else failure_reason(failure)
-        raise FleetError(f"Cluster {given.cluster}: {detail}.") from failure
-    except Exception as failure:
-        raise FleetError(f"Cluster {given.cluster}: {failure_reason(failure)}") from failure
-    return sorted({re.sub(r"^file:/+", "file:/", each) for each in listed})
 
 
 # ---- what is new

@@ -8,14 +8,8 @@ from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet import dataframe, figures
 from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.logs import requests
-from kplan.fleet.logs.files import (
-    LogPatterns,
-    NamedFile,
-    NewLines,
-    find_new_lines,
-    list_log_files,
-    read_new_lines,
-)
+from kplan.fleet.logs.file_names import LogPatterns, NamedFile, list_log_files
+from kplan.fleet.logs.files import NewLines, find_new_lines, read_new_lines
 from kplan.fleet.logs.layout import nearest_layout
 from kplan.fleet.logs.part import LogPart, latest_parts
 from kplan.fleet.logs.store import Added, UnreadableLog
@@ -143,12 +137,13 @@ def _ingest_all(
     given = log_patterns(clusters)
     ports.progress.stage(f"Reading logs of {len(clusters):,} clusters")
     found = ingest_files(store, spark, given) if given else IngestedFiles()
-    failures, counts = [*found.failures], []
+    failures, counts, is_read = [*found.failures], [], bool(found.files)
     if topics := [each for each in clusters if log_topics(each)]:
         ports.progress.stage(f"Reading topics of {len(topics):,} clusters")
         read = ingest_topics(store, spark, (logging[0], topics), ports)
         failures, counts = [*failures, *read.failures], topic_counts(read.counts)
-    if failures and {name for name, _ in failures} == {each.name for each in clusters}:
+        is_read |= {name for name, _ in read.failures} != {each.name for each in topics}
+    if failures and not is_read:
         told = dict.fromkeys(each.detail or each.summary for _, each in failures)
         raise failures[0][1] if len(told) == 1 else FleetError("\n".join(told))
     items = [
