@@ -221,12 +221,14 @@ class _Query:
 class FollowedTopic(NamedTuple):
     """A topic that a stream reads, and how Kafka's Java client connects to it.
 
-    `find` asks the cluster what is to be read of its partitions; it may raise KplanError.
+    `time_zone` is that of lines that name none, "" UTC. `find` asks the cluster what is to be read
+    of its partitions; it may raise KplanError.
     """
 
     cluster: str
     name: str
     options: Mapping[str, str] = MappingProxyType({})
+    time_zone: str = ""
     find: Callable[[], Sequence[OffsetRange]] = tuple
 
 
@@ -253,20 +255,23 @@ def add_records(store: Store, records: "DataFrame", topic: FollowedTopic) -> Add
         starts = F.create_map(
             *(F.lit(each).cast("long") for pair in _first_offsets(new).items() for each in pair)
         )
-        lines = record_lines(
-            held.where(F.col("offset") >= starts[F.col("partition").cast("long")]), numbers
-        )
+        own = held.where(F.col("offset") >= starts[F.col("partition").cast("long")])
+        has_zone = bool(topic.time_zone)
+        lines = record_lines(own, numbers, has_zone=has_zone)
         if new.gaps:
             gaps = {numbers[partition]: span for partition, span in new.gaps.items()}
-            lines = lines.unionByName(
-                read_records(records.sparkSession, gaps, topic.options, may_be_gone=True)
+            more = read_records(
+                records.sparkSession, gaps, topic.options, may_be_gone=True, has_zone=has_zone
             )
+            lines = lines.unionByName(more)
         parts = tuple(
             topic_part(topic.cluster, span, numbers[partition])
             for partition, span in new.spans.items()
         )
         size = sum(each.end - each.start for each in parts) * LINE_BYTES
-        return store.logs.add(sum_lines(lines), NewLines(parts, size=size), {})
+        sums = sum_lines(lines, frozenset(numbers.values() if has_zone else ()))
+        zones = {topic.cluster: topic.time_zone}
+        return store.logs.add(sums, NewLines(parts, size=size), zones)
     finally:
         held.unpersist()
 

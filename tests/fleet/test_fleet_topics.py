@@ -1,5 +1,6 @@
 """Authorizer logs in topics, of a cluster in memory: what is read of them, and what is said."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -51,6 +52,7 @@ class AuditTopic:
     cluster: MemoryCluster = field(default_factory=MemoryCluster)
     progress: SilentProgress = field(default_factory=SilentProgress)
     records: dict[int, list[str]] = field(default_factory=lambda: {0: [], 1: []})
+    time_zone: str = ""
 
     @property
     def ports(self) -> FleetPorts:
@@ -66,7 +68,9 @@ class AuditTopic:
     def store(self) -> Store:
         return Store(self.spark, str(self.folder / "tables"))
 
-    def declare(self, argument: str = "") -> None:
+    def declare(self, time_zone: str = "") -> None:
+        self.time_zone = time_zone
+        argument = f'audit_time_zone = "{time_zone}"' if time_zone else ""
         (self.folder / "fleet.hcl").write_text(FLEET.format(argument))
 
     def write(self, records: Mapping[int, list[str]]) -> None:
@@ -78,7 +82,12 @@ class AuditTopic:
         self.cluster.set_topic_use("audit", TopicUse(used, groups=()))
 
     def read(
-        self, spark: "SparkSession", spans: Mapping[int, OffsetRange], *_: object, **__: object
+        self,
+        spark: "SparkSession",
+        spans: Mapping[int, OffsetRange],
+        *_: object,
+        has_zone: bool = False,
+        **__: object,
     ) -> "DataFrame":
         rows = [
             (each.partition, offset, self.records[each.partition][offset].encode())
@@ -86,7 +95,8 @@ class AuditTopic:
             for offset in range(each.start, each.end)
         ]
         held = spark.createDataFrame(rows, RECORDS)
-        return record_lines(held, {each.partition: number for number, each in spans.items()})
+        numbers = {each.partition: number for number, each in spans.items()}
+        return record_lines(held, numbers, has_zone=has_zone)
 
     def ingest(self) -> Figures:
         return ingest.ingest_logs(FleetOptions(self.folder, Inputs()), self.ports)
@@ -100,7 +110,7 @@ class AuditTopic:
     def follow(self, *batch: tuple[int, int]) -> int:
         """Do a micro-batch, of partitions and offsets; returns how many lines were new."""
         rows = [(part, offset, self.records[part][offset].encode()) for part, offset in batch]
-        followed = FollowedTopic("eu", "audit", find=self.find)
+        followed = FollowedTopic("eu", "audit", time_zone=self.time_zone, find=self.find)
         held = self.spark.createDataFrame(rows, RECORDS)
         return add_records(self.store, held, followed).lines
 
@@ -185,3 +195,27 @@ def test_a_topic_with_another_format_is_an_error_of_the_ingest_that_read_it(
     assert "Warning: eu: 1 of 3 lines (33%) of kafka://audit" in warning
     assert topic.ingest().notes == (), "nothing was read"
     assert len(topic.progress.notes) == 1
+
+
+@pytest.mark.parametrize("time_zone", ["Europe/Berlin", ""])
+def test_lines_in_a_topic_have_the_time_zone_of_their_cluster_where_they_name_none(
+    topic: AuditTopic, time_zone: str
+) -> None:
+    """Filebeat ships lines as they are, with the time at which it read them."""
+    own = "10:00:00,123" if time_zone else "09:00:00,123"
+    message = line("orders").partition("INFO ")[2].strip()
+    records = [
+        json.dumps({"@timestamp": "2026-11-01T09:00:05.000Z", "message": line("orders", own)}),
+        line("orders", own),
+        line("orders", "09:00:00,123Z"),
+        json.dumps({"@timestamp": "2026-11-01T09:00:00.123Z", "message": message}),
+    ]
+    topic.declare(time_zone)
+    topic.write({0: records, 1: []})
+    topic.ingest()
+    topic.write({0: records * 3, 1: []})
+    assert topic.follow(*((0, offset) for offset in range(8, 12))) == 8, "four from a gap"
+    rows = topic.store.usage().collect()
+    assert sum(each["count"] for each in rows) == 12
+    times = {str(each[name]) for each in rows for name in ("first_at", "last_at")}
+    assert times == {"2026-11-01 09:00:00.123000"}

@@ -59,11 +59,12 @@ def read_records(
     options: Mapping[str, str],
     *,
     may_be_gone: bool = False,
+    has_zone: bool = False,
 ) -> "DataFrame":
     """Read the records of spans of one topic, by the number of each: part, line.
 
     `options` are those of Kafka's Java client, for how to connect. Records that are gone fail the
-    query, unless they `may_be_gone`.
+    query, unless they `may_be_gone`. `has_zone` is that of `record_lines`.
     """
     every = list(spans.values())
     topic = every[0].topic
@@ -81,7 +82,8 @@ def read_records(
         "failOnDataLoss": "false" if may_be_gone else "true",
     }
     read = _load_records(spark, spark.read.format("kafka").options(**given).load)
-    return record_lines(read, {span.partition: number for number, span in spans.items()})
+    numbers = {span.partition: number for number, span in spans.items()}
+    return record_lines(read, numbers, has_zone=has_zone)
 
 
 def follow_records(
@@ -102,14 +104,20 @@ def follow_records(
     return _load_records(spark, spark.readStream.format("kafka").options(**given).load)
 
 
-def record_lines(records: "DataFrame", parts: Mapping[int, int]) -> "DataFrame":
-    """Turn records into lines, with the number that each partition has: part, line."""
+def record_lines(
+    records: "DataFrame", parts: Mapping[int, int], *, has_zone: bool = False
+) -> "DataFrame":
+    """Turn records into lines, with the number that each partition has: part, line.
+
+    `has_zone` is whether lines without a zone are of another one than UTC.
+    """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     numbers = F.create_map(*(F.lit(each) for pair in parts.items() for each in pair))
+    text = F.coalesce(F.col("value").cast("string"), F.lit(""))
     return records.select(
         numbers[F.col("partition")].cast("int").alias("part"),
-        authorizer_line(F.coalesce(F.col("value").cast("string"), F.lit(""))).alias("line"),
+        authorizer_line(text, has_zone=has_zone).alias("line"),
     )
 
 
@@ -135,26 +143,23 @@ def offsets_json(topic: str, bounds: Mapping[int, int]) -> str:
     return json.dumps({topic: {str(number): bound for number, bound in bounds.items()}})
 
 
-def authorizer_line(text: "Column") -> "Column":
-    """Turn a record into a line as the authorizer writes it; other records stay unchanged."""
+def authorizer_line(text: "Column", *, has_zone: bool) -> "Column":
+    """Turn a record into a line as the authorizer writes it; other records stay unchanged.
+
+    Times of events are of UTC, which they say where others are not.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     event = F.from_json(text, EVENT_SCHEMA)
     message = F.coalesce(event["message"], event["short_message"])
-    at = F.concat(F.lit("["), _event_time(event), F.lit("] INFO "))
+    form = "yyyy-MM-dd HH:mm:ss,SSS'Z'" if has_zone else "yyyy-MM-dd HH:mm:ss,SSS"
+    at = F.concat(F.lit("["), F.date_format(event_instant(event), form), F.lit("] INFO "))
     return F.coalesce(
         F.when(message.startswith("["), message),
         F.when(message.startswith("Principal = "), F.concat(at, message)),
         F.concat(at, cloud_event_line(event["data"])),
         text,
     )
-
-
-def _event_time(event: "Column") -> "Column":
-    """Find the time of an event, as logs write it."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.date_format(event_instant(event), "yyyy-MM-dd HH:mm:ss,SSS")
 
 
 def event_instant(event: "Column") -> "Column":

@@ -132,7 +132,9 @@ class _Follower:
 
         def add(rows: "DataFrame") -> Added:
             store = self._store.with_session(rows.sparkSession)
-            followed = FollowedTopic(cluster.name, topic, options(cluster), find)
+            followed = FollowedTopic(
+                cluster.name, topic, options(cluster), cluster.audit_time_zone, find
+            )
             return add_records(store, rows, followed)
 
         place = "/".join(quote(each, safe="") for each in (_TOPICS, cluster.name, topic))

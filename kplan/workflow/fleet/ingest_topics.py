@@ -43,11 +43,15 @@ def log_topics(cluster: FleetCluster) -> list[str]:
 
 
 class _NewRecords(NamedTuple):
-    """What came into a topic: spans of its partitions, and how to connect to it."""
+    """What came into a topic: spans of its partitions, and how to connect to it.
+
+    `time_zone` is that of lines that name none, "" UTC.
+    """
 
     cluster: str
     spans: Sequence[audit_topic.OffsetRange]
     options: Mapping[str, str]
+    time_zone: str
 
 
 class IngestedTopics(NamedTuple):
@@ -105,7 +109,9 @@ def _find_new_records(
     """Ask a cluster how long its topics are; raises KplanError."""
     found = find_records(fleet, cluster, log_topics(cluster), known, ports)
     return [
-        _NewRecords(cluster.name, spans, ports.java_client_settings(cluster))
+        _NewRecords(
+            cluster.name, spans, ports.java_client_settings(cluster), cluster.audit_time_zone
+        )
         for spans in found
         if any(each.start < each.end for each in spans)
     ]
@@ -166,14 +172,17 @@ def _add_records(
     lines: DataFrame | None = None
     for records in found:
         spans = {2 * (len(parts) + at): each for at, each in enumerate(records.spans)}
-        read = audit_topic.read_records(spark, spans, records.options)
+        has_zone = bool(records.time_zone)
+        read = audit_topic.read_records(spark, spans, records.options, has_zone=has_zone)
         lines = read if lines is None else lines.unionByName(read)
         parts += [topic_part(records.cluster, each, number) for number, each in spans.items()]
     size = sum(each.end - each.start for each in parts) * LINE_BYTES
     if lines is None:
         return ()
     describe_jobs(spark, f"read {count_text(len(found), 'topic')} with new records")
-    return store.logs.add(sum_lines(lines), NewLines(tuple(parts), size=size), {}).counts
+    zones = {each.cluster: each.time_zone for each in found if each.time_zone}
+    sums = sum_lines(lines, frozenset(each.part for each in parts if each.cluster in zones))
+    return store.logs.add(sums, NewLines(tuple(parts), size=size), zones).counts
 
 
 def _add_each(
