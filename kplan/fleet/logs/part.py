@@ -7,8 +7,9 @@ that no writer has to wait for another or to remove anything.
 """
 
 import hashlib
+import heapq
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import groupby
 from typing import NamedTuple
@@ -263,41 +264,72 @@ def _age(part: LogPart) -> tuple[str, str, int]:
 def _live_log(own: Sequence[LogPart]) -> Log:
     """Choose, among what was kept of one log, what is longest; of equals the latest."""
     own = sorted(own, key=_age)
+    closed = [each for each in own if not each.is_open]
     if own[0].is_topic:
-        begins = [min(reversed(own), key=lambda each: (each.start, -each.end))]
+        begins = [_longest_chain(closed[::-1])]
     else:
-        begins = [each for each in own if each.start == 0 and not each.is_open]
-    chains = [_chain(first, own) for first in begins]
+        firsts = [each for each in closed if each.start == 0]
+        begins = [_longest_chain(closed, each) for each in firsts]
+    chains = [_whole_log(each, own) for each in begins]
     found = max(chains, key=lambda each: (each.lines, _age(each.parts[0])), default=None)
     return found or Log((), own[-1])
 
 
-def _chain(first: LogPart, own: Sequence[LogPart]) -> Log:
-    parts, last = [first], first
-    for each in _continuations(first, own):
-        if each.lines:
-            parts.append(each)
-        if not each.is_open:
-            last = each
-    return Log(tuple(parts), last)
+def _whole_log(chain: Sequence[LogPart], own: Sequence[LogPart]) -> Log:
+    """Add to parts that follow each other other names of the log, and a last line that is open.
 
-
-def _continuations(first: LogPart, own: Sequence[LogPart]) -> Iterator[LogPart]:
-    """Give the parts that follow each other, of two the longer one, and a last line that is open.
-
-    Of topics records may be gone before they were read. A part of no length is another name.
+    A part of no length is another name.
     """
-    end = first.end
-    ahead = [each for each in own if each is not first and not each.is_open]
-    for each in sorted(ahead, key=lambda each: (each.start, -each.end)):
-        is_next = each.start == end or (each.is_topic and each.start > end)
-        if end != UNKNOWN_END and is_next and each.end > end:
-            yield each
-            end = each.end
-    yield from (each for each in ahead if each.start == each.end == end and each.start > 0)
+    first, end = chain[0], chain[-1].end
+    names = [each for each in own if each.start == each.end == end > 0 and not each.is_open]
     still = [
         each
         for each in own
         if each.is_open and each.start == end and each.settings == first.settings
     ]
-    yield from still[-1:]
+    parts = [first, *(each for each in chain[1:] if each.lines), *still[-1:]]
+    return Log(tuple(parts), [*chain, *names][-1])
+
+
+class _Chain(NamedTuple):
+    """Parts that follow each other, by the last of them, and how much they cover."""
+
+    covered: int
+    last: LogPart
+    before: "_Chain | None" = None
+
+
+def _longest_chain(parts: Iterable[LogPart], first: LogPart | None = None) -> list[LogPart]:
+    """Return the parts that follow each other, from `first` on if given, and cover most.
+
+    What two readers kept at once overlaps, and counts once: that is taken from which most follows.
+    Without a `first`, in topics, records may be gone before they were read. Of equal parts the one
+    that is given first counts.
+    """
+    best: dict[int, _Chain] = {}  # by the end: in the order of starts each is final when it is met
+    ends: list[int] = []
+    longest: _Chain | None = None  # of those that end where the part at hand starts, or before it
+    if first is not None:
+        longest = best[first.end] = _Chain(0, first)
+    for each in sorted(parts, key=lambda each: (each.start, -each.end)):
+        while first is None and ends and ends[0] <= each.start:
+            longest = _longer(longest, best[heapq.heappop(ends)])
+        before = longest if first is None else best.get(each.start)
+        if each.end < each.start or (first is not None and (each.end == each.start or not before)):
+            continue
+        covered = each.end - each.start + (before.covered if before else 0)
+        known = best.get(each.end)
+        if known is None:
+            heapq.heappush(ends, each.end)
+        if known is None or covered > known.covered:
+            best[each.end] = _Chain(covered, each, before)
+    found: _Chain | None = max(best.values(), key=lambda each: (each.covered, each.last.end))
+    chain: list[LogPart] = []
+    while found is not None:
+        chain.append(found.last)
+        found = found.before
+    return chain[::-1]
+
+
+def _longer(one: _Chain | None, other: _Chain) -> _Chain:
+    return one if one is not None and one.covered > other.covered else other

@@ -1,6 +1,11 @@
 """Which parts of logs count, after logs grew, were rotated, packed, and read by two at once."""
 
+import time
+from collections.abc import Callable, Collection
 from dataclasses import replace
+
+import pytest
+from hypothesis import given, strategies
 
 from kplan.fleet.logs.audit_topic import OffsetRange
 from kplan.fleet.logs.content import UNKNOWN_END
@@ -42,6 +47,11 @@ def part(
     )
 
 
+def topic(attempt: str, start: int, end: int) -> LogPart:
+    found = part(attempt, start, end, lines=end - start, source="kafka://audit/0")
+    return replace(found, file=log_id("kafka://audit/0", None))
+
+
 def counted(*parts: LogPart) -> list[str]:
     """Name the attempts that count, of one log."""
     (log,) = live_logs(parts)
@@ -70,9 +80,65 @@ def test_a_log_that_grows_is_all_that_was_read_of_it_one_after_another() -> None
 
 
 def test_of_what_two_read_at_once_one_counts() -> None:
-    """The longer one; and what went on from the other is read again."""
-    parts = part("1", 0, 10), part("2", 10, 20), part("3", 10, 30), part("4", 20, 40)
+    """The longer one, until more went on from the other."""
+    parts = part("1", 0, 10), part("2", 10, 20), part("3", 10, 30)
     assert counted(*parts) == ["1", "3"]
+    assert counted(*parts, part("4", 20, 40)) == ["1", "2", "4"]
+    assert counted(*parts, part("4", 20, 40), part("5", 30, 50)) == ["1", "3", "5"]
+
+
+@pytest.mark.parametrize("made", [part, topic], ids=["file", "topic"])
+def test_a_slow_reader_takes_nothing_from_what_another_one_kept_meanwhile(
+    made: Callable[[str, int, int], LogPart],
+) -> None:
+    quick = made("1", 0, 100), made("2", 100, 150), made("3", 150, 300)
+    parts = *quick, made("4", 100, 180)
+    assert counted(*parts) == ["1", "2", "3"]
+    (log,) = live_logs(parts)
+    assert log.last.end == 300
+
+
+Spans = Collection[tuple[int, int]]
+SPANS = strategies.lists(
+    strategies.tuples(strategies.integers(0, 9), strategies.integers(1, 5)).map(
+        lambda each: (each[0], each[0] + each[1])
+    ),
+    max_size=7,
+)
+
+
+def most_covered(spans: Spans, end: int, *, has_gaps: bool) -> int:
+    """Try all ways to go on from an end."""
+    follow = [each for each in spans if each[0] == end or (has_gaps and each[0] > end)]
+    return max(
+        (until - start + most_covered(spans, until, has_gaps=has_gaps) for start, until in follow),
+        default=0,
+    )
+
+
+@given(SPANS, strategies.booleans())
+def test_the_parts_that_count_are_those_that_cover_most_and_none_overlaps(
+    spans: list[tuple[int, int]], has_gaps: bool
+) -> None:
+    made = topic if has_gaps else part
+    every = [(0, 2), *spans]
+    parts = [
+        replace(made(str(n), start, end), lines=end - start) for n, (start, end) in enumerate(every)
+    ]
+    (log,) = live_logs(parts)
+    assert log.lines == most_covered(every, 0, has_gaps=has_gaps)
+    ends = [each.end for each in log.parts]
+    starts = [each.start for each in log.parts]
+    assert all(end <= start for end, start in zip(ends, starts[1:], strict=False))
+    assert log.last.end == ends[-1]
+
+
+def test_many_parts_of_two_readers_are_sorted_out_at_once() -> None:
+    parts = [topic(f"{n:06}", n, n + 1 + n % 2) for n in range(20_000)]
+    begin = time.process_time()
+    (log,) = live_logs(parts)
+    assert time.process_time() - begin < 5
+    assert log.last.end == 20_001
 
 
 def test_of_equal_logs_the_longest_counts_and_of_equally_long_ones_the_latest() -> None:
@@ -102,11 +168,6 @@ def test_a_log_that_had_no_request_takes_its_own_place_when_it_has_one() -> None
     before = replace(part("1", 0, 10), file=log_id("file:/x.log", None))
     assert counted(before) == ["1"]
     assert counted(before, part("2", 0, 20)) == ["2"]
-
-
-def topic(attempt: str, start: int, end: int) -> LogPart:
-    found = part(attempt, start, end, lines=end - start, source="kafka://audit/0")
-    return replace(found, file=log_id("kafka://audit/0", None))
 
 
 def test_records_of_a_topic_count_once_and_may_be_gone_before_they_were_read() -> None:
