@@ -219,3 +219,17 @@ def test_lines_in_a_topic_have_the_time_zone_of_their_cluster_where_they_name_no
     assert sum(each["count"] for each in rows) == 12
     times = {str(each[name]) for each in rows for name in ("first_at", "last_at")}
     assert times == {"2026-11-01 09:00:00.123000"}
+
+
+def test_the_first_ingest_of_an_empty_topic_says_that_nothing_is_there_yet(
+    topic: AuditTopic,
+) -> None:
+    topic.write({0: [], 1: []})
+    found = topic.ingest()
+    assert (found.notes, found.lineage["requests"]) == ((), "0")
+    assert found.remarks == (
+        "There is nothing in the logs yet: a later ingest reads what comes into them.",
+    )
+    topic.write({0: [line("orders")], 1: []})
+    assert topic.ingest().remarks == ()
+    assert requests(topic.store) == {"orders": 1}

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 WARNED_SHARE, FAILED_SHARE = 0.01, 0.5
 """Shares of malformed lines of a log above which this is a warning, and an error."""
+NO_LINES = "There is nothing in the logs yet: a later ingest reads what comes into them."
 EXAMPLE_LENGTH = 200
 """Characters of a malformed line that a message shows."""
 
@@ -58,9 +59,12 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
     ):
         store = open_store(spark, fleet)
         found = _ingest_all(store, spark, (fleet, logging), ports)
-        sums = requests.sum_by_log(filter_clusters(options, store.logs.rows())).cache()
+        none = dataframe.create_dataframe(spark, [], requests.AUDIT_SCHEMA)
+        has_lines = store.logs.lines > 0
+        rows = filter_clusters(options, store.logs.rows() if has_lines else none)
+        sums = requests.sum_by_log(rows).cache()
         kept.append(sums)
-        malformed = filter_clusters(options, store.malformed_lines())
+        malformed = requests.malformed_lines(rows).orderBy("cluster", "source", "line")
         few = dataframe.inline_few(sums)
         counted, uncounted = few.where("not is_malformed"), few.where("is_malformed")
         lineage = {**requests.log_lineage(counted), "answered_by": VERSION, "store": store.name}
@@ -68,8 +72,7 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         judged = [*requests.malformed_files(few, files, WARNED_SHARE), *found.topics]
         notes = [*found.notes, *report_malformed(judged, malformed, ports.progress.note)]
         if options.output:
-            history = filter_clusters(options, store.usage())
-            figures.write_table(history, options.output, lineage)
+            figures.write_table(requests.usage(rows), options.output, lineage)
             figures.write_table(malformed, options.output, lineage, "malformed")
         values = {
             "requests": requests.request_counts(counted),
@@ -77,7 +80,8 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
             "malformed": malformed,
         }
         tables = figures.collect_tables(values, options.limit)
-        return Figures("Authorizer logs", tables, lineage, tuple(notes))
+        remarks = () if has_lines else (NO_LINES,)
+        return Figures("Authorizer logs", tables, lineage, tuple(notes), remarks=remarks)
 
 
 def logging_clusters(fleet: FleetConfiguration, options: FleetOptions) -> tuple[FleetCluster, ...]:
