@@ -23,6 +23,9 @@ CUT, FAILED = "cut: ", "failed: "
 """How the line of a part begins that says why not all of it was read."""
 LINE_SCHEMA = "part int, line string"
 UNKNOWN_END = -1
+MAX_LINE_BYTES, LONG_LINE = 16 << 20, b"\x01"
+"""What a line may have, more than a block, and the mark of a longer one (`lines.MARK`): it is no
+request, whatever it begins with."""
 PACKED_SUFFIXES = (".gz", ".bz2", ".zst")
 _PACKED_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
@@ -260,22 +263,25 @@ def _plain_lines(span: Span) -> Iterator["pa.RecordBatch"]:
         if _head(file, span.head_length) != span.head:
             yield _reason(span.part, f"{FAILED}it was replaced while it was read")
             return
-        begin = span.begin if span.begin == span.start else _line_start(file, span.begin, span)
-        end = span.end if span.end == span.limit else _line_start(file, span.end, span)
+        begin, end = span.begin, span.end
+        if begin != span.start:
+            begin = _line_start(file, begin, end)
+        if begin < end < span.limit:  # of a longer line no more is read
+            end = _line_start(file, end, min(end + MAX_LINE_BYTES, span.limit))
         file.seek(begin)
         yield from _batches(span.part, _exactly(file, end - begin))
 
 
-def _line_start(file: BinaryIO, at: int, span: Span) -> int:
-    """Find where the first line begins that does so at a place or after it."""
+def _line_start(file: BinaryIO, at: int, last: int) -> int:
+    """Find where the first line begins that does so at a place or after it; `last` at most."""
     at -= 1
     file.seek(at)
-    while at < span.limit and (block := file.read(64 << 10)):
+    while at < last and (block := file.read(64 << 10)):
         found = block.find(b"\n")
         if found >= 0:
-            return min(at + found + 1, span.limit)
+            return min(at + found + 1, last)
         at += len(block)
-    return span.limit
+    return last
 
 
 def _exactly(file: BinaryIO, length: int) -> Iterator[bytes]:
@@ -348,13 +354,22 @@ class _Gzip(io.RawIOBase):
 def _batches(
     part: int, blocks: Iterator[bytes], failures: Sequence[str] = ()
 ) -> Iterator["pa.RecordBatch"]:
-    """Cut bytes into lines; what is cut off in the middle of one is left out."""
-    rest = b""
+    """Cut bytes into lines; what is cut off in the middle of one is left out.
+
+    Of a line that is too long, as of a file that was filled up with zeros, the beginning is kept.
+    """
+    rest, is_long = b"", False
     for block in blocks:
         held = rest + block if rest else block
-        end = held.rfind(b"\n") + 1
-        if end:
-            yield _batch(part, memoryview(held)[:end])
+        first = held.find(b"\n", len(rest)) + 1
+        if not is_long and (first or len(held)) > MAX_LINE_BYTES:
+            yield _batch(part, memoryview(LONG_LINE + held[:MAX_LINE_BYTES][:HEAD_BYTES]))
+            is_long = True
+        start = (first or len(held)) if is_long else 0
+        is_long = is_long and not first
+        end = max(start, held.rfind(b"\n") + 1)
+        if end > start:
+            yield _batch(part, memoryview(held)[start:end])
         rest = held[end:]
     if rest and not failures:
         yield _batch(part, memoryview(rest))

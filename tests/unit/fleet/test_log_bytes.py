@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pytest
@@ -22,6 +23,7 @@ from kplan.fleet.logs.content import (
     stamp_of,
 )
 from kplan.fleet.logs.files import even_tasks
+from kplan.fleet.logs.lines import MARK
 
 
 def tasks(*numbers: int) -> Iterator[pa.RecordBatch]:
@@ -106,6 +108,52 @@ def test_every_line_is_in_one_span_wherever_a_file_is_cut(
     lines, told = read(*spans)
     assert lines == text.splitlines(keepends=True)
     assert told == []
+
+
+@pytest.mark.parametrize("length", [16, 17, 200])
+@pytest.mark.parametrize("size", [1, 5, 16, 30, 1000])
+@pytest.mark.parametrize("end", ["", "\n", "\nb\n\nc\n"])
+def test_of_a_line_that_is_too_long_the_beginning_counts_once_wherever_it_is_cut(
+    tmp_path: Path, length: int, size: int, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is looked at no further than a line may be, by each task."""
+    asked = 0
+
+    def line_start(file: BinaryIO, at: int, last: int) -> int:
+        nonlocal asked
+        asked += last - at
+        return found(file, at, last)
+
+    found = content._line_start
+    monkeypatch.setattr(content, "_line_start", line_start)
+    monkeypatch.setattr(content, "BLOCK_BYTES", 4)
+    monkeypatch.setattr(content, "MAX_LINE_BYTES", 16)
+    log, text = tmp_path / "x.log", f"a\n{'x' * length}{end}"
+    log.write_text(text)
+    begins, head = [*range(0, len(text), size), len(text)], text.encode()
+    spans = [
+        Span(0, str(log), 0, begin, until, len(text), len(head), content._checksum(head))
+        for begin, until in pairwise(begins)
+    ]
+    lines, told = read(*spans)
+    assert lines == [
+        each if len(each) <= 16 else f"{MARK}{each[:16]}" for each in text.splitlines(keepends=True)
+    ]
+    assert told == []
+    assert asked <= len(text) + 16 * len(spans)
+
+
+def test_a_file_of_zeros_is_read_a_bit_at_a_time(tmp_path: Path) -> None:
+    """As after a power failure; also where it was packed."""
+    log, held = tmp_path / "x.log", bytes(40 << 20)
+    log.write_bytes(b"a\n" + held + b"\nb\n")
+    packed = tmp_path / "x.log.1.gz"
+    packed.write_bytes(gzip.compress(log.read_bytes(), 1))
+    for path in (log, packed):
+        batches = [*span_lines({0: [whole(path)]})(tasks(0))]
+        assert max(each.nbytes for each in batches) < 5 << 20
+        found = [each.as_py() for batch in batches for each in batch["line"]]
+        assert found == ["a\n", MARK + "\0" * content.HEAD_BYTES, "b\n"]
 
 
 def test_the_readable_part_of_a_packed_file_is_read_and_its_damage_told(tmp_path: Path) -> None:
