@@ -7,15 +7,14 @@ meanwhile, counts once. Checkpoints say where the queries go on.
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.logs.audit_topic import OffsetRange, read_records, record_lines
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
-from kplan.fleet.logs.part import TopicEnd, cluster_ends, new_logs, topic_part
+from kplan.fleet.logs.part import LogPart, TopicEnd, cluster_ends, new_logs, topic_part
 from kplan.fleet.logs.store import Added
 from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.store import Store
@@ -31,6 +30,9 @@ MIN_RETRY_S = 5.0
 """How long a query that failed waits at least until it is started again."""
 POLL_INTERVAL_S = 0.5
 _STOP_TIMEOUT_SETTING = "spark.sql.streaming.stopTimeout"
+REFRESH_S = 600.0
+"""How long what a stream knows of its topics holds, where others may write, too: far less than
+COMPACT_GRACE, after which maintenance removes what it put together."""
 _CONCURRENT_ERRORS = ("CONCURRENT_STREAM_LOG_UPDATE", "CONCURRENT_QUERY")
 _MAX_CONFLICTS = 3
 
@@ -218,18 +220,44 @@ class _Query:
 # ---- topics
 
 
-class FollowedTopic(NamedTuple):
-    """A topic that a stream reads, and how Kafka's Java client connects to it.
+@dataclass(slots=True)
+class FollowedTopic:
+    """A topic that a stream reads, and how far it was read as the stream knows it.
 
-    `time_zone` is that of lines that name none, "" UTC. `find` asks the cluster what is to be read
-    of its partitions; it may raise KplanError.
+    `options` says how Kafka's Java client connects to it. `time_zone` is that of lines that name
+    none, "" UTC. `find` asks the cluster what is to be read of its partitions; both may raise
+    KplanError.
     """
 
     cluster: str
     name: str
-    options: Mapping[str, str] = MappingProxyType({})
+    options: Callable[[], Mapping[str, str]] = dict
     time_zone: str = ""
     find: Callable[[], Sequence[OffsetRange]] = tuple
+    _ends: dict[str, TopicEnd] | None = None
+    _read_at: float = 0.0
+
+    def ends(self, store: Store, batch: Sequence[OffsetRange]) -> Mapping[str, TopicEnd]:
+        """Return how far the partitions were read, by source; raises FleetError.
+
+        The tables say so, and reading them takes the longer the more micro-batches there were. They
+        are read where the micro-batch does not begin where the one before it ended, and after
+        REFRESH_S. What an ingest wrote in that time overlaps with what is written here, and counts
+        once: `live_logs` chooses, and no part of it is removed before COMPACT_GRACE.
+        """
+        known, none = self._ends, TopicEnd(0, "")
+        is_next = known is not None and all(
+            known.get(each.source, none).end == each.start for each in batch
+        )
+        if known is None or not (batch and is_next) or time.monotonic() > self._read_at + REFRESH_S:
+            self._read_at = time.monotonic()
+            known = cluster_ends(self.cluster, store.logs.topic_ends())
+        self._ends = None  # until all is kept
+        return known
+
+    def keep_ends(self, known: Mapping[str, TopicEnd], parts: Iterable[LogPart]) -> None:
+        """Remember how far the partitions were read, now that parts were kept."""
+        self._ends = {**known, **{each.source: TopicEnd(each.end, each.file) for each in parts}}
 
 
 class _TopicBatch(NamedTuple):
@@ -248,8 +276,11 @@ def add_records(store: Store, records: "DataFrame", topic: FollowedTopic) -> Add
 
     held = records.select("partition", "offset", "value").persist()
     try:
-        new = _new_in_batch(held, topic, cluster_ends(topic.cluster, store.logs.topic_ends()))
+        batch = _batch_offsets(held, topic.name)
+        known = topic.ends(store, batch)
+        new = _new_in_batch(batch, topic, known)
         if not new.spans:
+            topic.keep_ends(known, ())
             return Added()
         numbers = {partition: 2 * at for at, partition in enumerate(new.spans)}
         starts = F.create_map(
@@ -261,7 +292,7 @@ def add_records(store: Store, records: "DataFrame", topic: FollowedTopic) -> Add
         if new.gaps:
             gaps = {numbers[partition]: span for partition, span in new.gaps.items()}
             more = read_records(
-                records.sparkSession, gaps, topic.options, may_be_gone=True, has_zone=has_zone
+                records.sparkSession, gaps, topic.options(), may_be_gone=True, has_zone=has_zone
             )
             lines = lines.unionByName(more)
         parts = tuple(
@@ -271,7 +302,9 @@ def add_records(store: Store, records: "DataFrame", topic: FollowedTopic) -> Add
         size = sum(each.end - each.start for each in parts) * LINE_BYTES
         sums = sum_lines(lines, frozenset(numbers.values() if has_zone else ()))
         zones = {topic.cluster: topic.time_zone}
-        return store.logs.add(sums, NewLines(parts, size=size), zones)
+        added = store.logs.add(sums, NewLines(parts, size=size), zones)
+        topic.keep_ends(known, parts)
+        return added
     finally:
         held.unpersist()
 
@@ -284,8 +317,19 @@ def _first_offsets(new: _TopicBatch) -> dict[int, int]:
     }
 
 
+def _batch_offsets(records: "DataFrame", topic: str) -> list[OffsetRange]:
+    """Say which offsets of each partition a micro-batch has."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    bounds = records.groupBy("partition").agg(F.min("offset"), F.max("offset")).collect()
+    return [
+        OffsetRange(topic, partition, first, last + 1)
+        for partition, first, last in sorted(map(tuple, bounds))
+    ]
+
+
 def _new_in_batch(
-    records: "DataFrame", topic: FollowedTopic, known: Mapping[str, TopicEnd]
+    batch: Sequence[OffsetRange], topic: FollowedTopic, known: Mapping[str, TopicEnd]
 ) -> _TopicBatch:
     """Compare a micro-batch with what was read before.
 
@@ -295,13 +339,6 @@ def _new_in_batch(
     re-created, as may one without records, of which Spark goes back to a lower offset: the cluster
     knows, and such a partition is read up to its end at once.
     """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    bounds = records.groupBy("partition").agg(F.min("offset"), F.max("offset")).collect()
-    batch = [
-        OffsetRange(topic.name, partition, first, last + 1)
-        for partition, first, last in sorted(map(tuple, bounds))
-    ]
     is_behind = any(each.end < known[each.source].end for each in batch if each.source in known)
     anew = new_logs(topic.find(), known) if is_behind or not batch else []
     spans = {each.partition: each for each in anew if each.start < each.end}

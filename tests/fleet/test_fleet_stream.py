@@ -1,12 +1,16 @@
 """A micro-batch of a topic, and what was read of it before."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kplan.fleet import stream
+from kplan.fleet.logs.part import LogPart
+from kplan.fleet.logs.store import LogStore
 from kplan.fleet.store import Store
 from kplan.fleet.stream import FollowedTopic, add_records
+from kplan.model.errors import FleetError
 from tests.fleet.test_fleet_logs import line, requests
 
 if TYPE_CHECKING:
@@ -33,3 +37,64 @@ def test_a_micro_batch_that_is_done_again_or_was_ingested_meanwhile_counts_once(
     assert add(*told) == 2
     assert requests(store) == {f"t{n}": 1 for n in range(6)}
     assert {each.end for each in store.logs.topic_ends().values()} == {3}
+
+
+def test_a_stream_reads_the_tables_only_where_it_does_not_go_on_from_what_it_wrote(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another one wrote meanwhile counts once all the same, and is known after a time."""
+    store, read = Store(spark, str(tmp_path / "tables")), 0
+    topic, other = FollowedTopic("eu", "audit"), FollowedTopic("eu", "audit")
+    known = LogStore.parts
+
+    def parts(logs: LogStore) -> list[LogPart]:
+        nonlocal read
+        read += 1
+        return known(logs)
+
+    def add(followed: FollowedTopic, start: int, end: int) -> tuple[int, int]:
+        """Return how many lines were new, and how often the tables were read for it."""
+        nonlocal read
+        read = 0
+        rows = [(0, n, line(f"t{n}").encode()) for n in range(start, end)]
+        lines = add_records(store, spark.createDataFrame(rows, RECORDS), followed).lines
+        return lines, read
+
+    monkeypatch.setattr(LogStore, "parts", parts)
+    assert add(topic, 0, 2) == (2, 1)
+    assert add(topic, 2, 3) == (1, 0)
+    assert add(topic, 3, 4) == (1, 0)
+    assert add(topic, 2, 4) == (0, 1), "it is done again"
+    assert add(other, 4, 7) == (3, 1)
+    assert add(topic, 4, 5) == (1, 0)
+    assert requests(store) == {f"t{n}": 1 for n in range(7)}
+    assert add(topic, 5, 8) == (3, 0)
+    assert requests(store) == {f"t{n}": 1 for n in range(8)}
+    assert add(other, 8, 9) == (1, 1), "it does not know of 7"
+    monkeypatch.setattr(stream, "REFRESH_S", -1.0)
+    assert add(topic, 8, 10) == (1, 1)
+    assert requests(store) == {f"t{n}": 1 for n in range(10)}
+
+
+def test_a_stream_that_could_not_write_reads_the_tables_again(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Perhaps all was written, and only the answer lost."""
+    store, topic = Store(spark, str(tmp_path / "tables")), FollowedTopic("eu", "audit")
+    add = LogStore.add
+
+    def batch(start: int, end: int) -> int:
+        rows = [(0, n, line(f"t{n}").encode()) for n in range(start, end)]
+        return add_records(store, spark.createDataFrame(rows, RECORDS), topic).lines
+
+    def lose_answer(*given: Any) -> None:  # noqa: ANN401 - as `add` takes them
+        add(*given)
+        raise FleetError("The logs could not be stored.")
+
+    assert batch(0, 2) == 2
+    with monkeypatch.context() as lost:
+        lost.setattr(LogStore, "add", lose_answer)
+        with pytest.raises(FleetError, match="could not be stored"):
+            batch(2, 3)
+    assert batch(2, 3) == 0
+    assert requests(store) == {f"t{n}": 1 for n in range(3)}

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -119,22 +120,21 @@ class _Follower:
 
     def topic(self, cluster: FleetCluster, topic: str) -> LogSource:
         """Return a topic of a cluster as a source."""
-        options = self._ports.java_client_settings
 
         def find() -> "tuple[OffsetRange, ...]":
             ends = self._store.logs.topic_ends()
             (found,) = find_records(self._fleet, cluster, [topic], ends, self._ports)
             return found
 
+        settings = partial(self._ports.java_client_settings, cluster)
+        followed = FollowedTopic(cluster.name, topic, settings, cluster.audit_time_zone, find)
+
         def load(spark: "SparkSession") -> "DataFrame":
             starts = {each.partition: min(each.start, each.end) for each in find()}
-            return follow_records(spark, topic, starts, options(cluster))
+            return follow_records(spark, topic, starts, settings())
 
         def add(rows: "DataFrame") -> Added:
             store = self._store.with_session(rows.sparkSession)
-            followed = FollowedTopic(
-                cluster.name, topic, options(cluster), cluster.audit_time_zone, find
-            )
             return add_records(store, rows, followed)
 
         place = "/".join(quote(each, safe="") for each in (_TOPICS, cluster.name, topic))
