@@ -6,29 +6,26 @@ of `kplan/config/fleet_rules.py`.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kplan.config.audit_block import read_audit_blocks
-from kplan.config.declarations.body_schema import BodySchema, body_problems, label_problems
-from kplan.config.declarations.collect import collect_declarations
-from kplan.config.declarations.declaration import Declaration, KnownKinds, ModuleDeclarations
-from kplan.config.declarations.file import FLEET_FILE, ModuleFolders, read_text
+from kplan.config.declarations.body_schema import BodySchema, label_problems
+from kplan.config.declarations.declaration import Declaration
 from kplan.config.declarations.reference import block_reference_problems
-from kplan.config.diagnostic import error, suggestion
+from kplan.config.diagnostic import error
 from kplan.config.evaluation.evaluate import deep_recursion, evaluate
-from kplan.config.fleet_rules import RULE_SCHEMAS, read_fleet_rules
+from kplan.config.fleet_blocks import FleetFolder
+from kplan.config.fleet_rules import read_fleet_rules
 from kplan.config.inputs import Inputs
 from kplan.config.modules.module import Module
 from kplan.config.modules.provider import Provider
 from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.root_module import open_root_module
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.parse import parse_file
-from kplan.config.syntax.source import Source
 from kplan.config.values.sensitive import bare, has_sensitive
 from kplan.config.values.value import Value, is_null
 from kplan.config.values.value_text import to_json_value
@@ -43,19 +40,6 @@ STORE_FORMATS = ("parquet", "delta", "iceberg")
 _CATALOG_FORMAT = "iceberg"
 _CATALOG_NAME = re.compile(r"\w+([.]\w+)?")
 _PROVIDER_SCHEMA = BodySchema(label_count=1, is_open=True)
-_SCHEMAS: Mapping[str, BodySchema] = {
-    "cluster": BodySchema(
-        (
-            *("labels", "configuration", "state", "snapshot", "audit", "audit_time_zone"),
-            *("deadline_s", "super_users", "allow_everyone"),
-        ),
-        blocks=("provider", "audit"),
-        label_count=1,
-    ),
-    "store": BodySchema(("path", "format", "catalog")),
-    "spark": BodySchema(("master", "remote", "conf")),
-    **RULE_SCHEMAS,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +95,7 @@ class FleetConfiguration:
 def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
     """Read and evaluate the fleet file of a folder. What a user can fix is in the diagnostics."""
     with deep_recursion():
-        library = _FleetFolder(folder)
+        library = FleetFolder(folder)
         root = open_root_module(library, inputs, ())
         results, module = root.context.results, root.module
         module.evaluate_all()
@@ -126,7 +110,7 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
         return FleetConfiguration(
             folder,
             tuple(sorted(clusters, key=lambda each: each.name)),
-            store=path if path and "://" in path else str(folder.absolute() / (path or "fleet")),
+            store=reader.place(path or "fleet"),
             store_format=form or STORE_FORMATS[0],
             store_catalog=reader.catalog(store, form) if store else "",
             spark_master=reader.text(spark, "master") or "" if spark else "",
@@ -158,75 +142,6 @@ def _configure_by_change(cluster: FleetCluster, ref: Path) -> FleetCluster:
     )
 
 
-class _FleetFolder(ModuleFolders):
-    """The one file of a fleet, its own blocks set apart."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(root, KnownKinds(()))
-        self.blocks: list[Declaration] = []
-        self._read: ModuleDeclarations | None = None
-
-    def declarations(self, path: str) -> ModuleDeclarations:
-        del path  # it has modules no more than resources
-        if self._read is None:
-            self._read = self._read_file()
-        return self._read
-
-    def blocks_of(self, kind: str) -> list[Declaration]:
-        """List the sound blocks of a type."""
-        return [each for each in self.blocks if each.block.type == kind and not each.is_broken]
-
-    def single_block(self, kind: str) -> Declaration | None:
-        """Return the block of a type that is once."""
-        return next(iter(self.blocks_of(kind)), None)
-
-    def _read_file(self) -> ModuleDeclarations:
-        text = read_text(self.root / FLEET_FILE, FLEET_FILE)
-        if isinstance(text, Diagnostic):
-            result = replace(text, hint="It names the clusters of the fleet: kplan help fleets.")
-            return ModuleDeclarations(diagnostics=[result], is_incomplete=True)
-        self.sources[FLEET_FILE] = text
-        parsed = parse_file(Source(FLEET_FILE, text))
-        own: list[ast.Item] = []
-        others: list[ast.Item] = []
-        for item in parsed.items:
-            is_own = isinstance(item.content, ast.Block) and item.content.type in _SCHEMAS
-            (own if is_own else others).append(item)
-        found = collect_declarations(others, KnownKinds(()), has_lost=parsed.has_lost)
-        found.diagnostics = [_with_suggestion(each, others) for each in found.diagnostics]
-        found.diagnostics.extend(parsed.diagnostics)
-        for item in own:
-            self._add_block(item, found)
-        return found
-
-    def _add_block(self, item: ast.Item, module_declarations: ModuleDeclarations) -> None:
-        block = item.content
-        if not isinstance(block, ast.Block):
-            return
-        problems = []
-        if not item.is_broken:
-            shape = _SCHEMAS[block.type]
-            problems = [
-                *label_problems(block, item.origin, shape),
-                *body_problems(block, item.origin, shape),
-            ]
-        module_declarations.diagnostics.extend(problems)
-        name = block.labels[0].text if block.labels else ""
-        arguments = {each.name: each for each in block.attributes}
-        is_broken = item.is_broken or len(block.labels) != _SCHEMAS[block.type].label_count
-        self.blocks.append(Declaration(name, item.origin, block, arguments, is_broken))
-
-
-def _with_suggestion(diagnostic: Diagnostic, items: Sequence[ast.Item]) -> Diagnostic:
-    """Suggest the block of a fleet file nearest to an unknown one."""
-    if diagnostic.code != "KP120" or diagnostic.hint:
-        return diagnostic
-    types = (each.content.type for each in items if isinstance(each.content, ast.Block))
-    return replace(
-        diagnostic, hint=next(filter(None, (suggestion(each, _SCHEMAS) for each in types)), "")
-    )
-
-
 def _duplicate_blocks(blocks: list[Declaration]) -> Iterator[Diagnostic]:
     first: dict[tuple[str, str], Declaration] = {}
     for each in blocks:
@@ -253,7 +168,7 @@ class _ArgumentReader:
             detail = f'No connection is configured for cluster "{declaration.name}".'
             hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
             self._results.report([error("KP139", declaration.declared_at, detail, hint=hint)])
-        unnamed, named = read_audit_blocks(self, declaration, self._log_name)
+        unnamed, named = read_audit_blocks(self, declaration, self.place)
         configuration = self._path(declaration, "configuration")
         own_state = self._path(declaration, "state")
         usual = None if configuration is None else configuration / "state" / "kplan.json"
@@ -266,7 +181,7 @@ class _ArgumentReader:
             state=own_state or usual,
             has_own_state=own_state is not None,
             snapshot=self._path(declaration, "snapshot"),
-            audit=(*map(self._log_name, self.strings(declaration, "audit")), *unnamed),
+            audit=(*map(self.place, self.strings(declaration, "audit")), *unnamed),
             audit_files=named,
             audit_time_zone=self._time_zone(declaration, "audit_time_zone"),
             deadline_s=self._seconds(declaration, "deadline_s"),
@@ -390,8 +305,8 @@ class _ArgumentReader:
         ranges = {name: inner.value_range(name) for name in names}
         return Provider("", values, ranges, secret, inner.declared_at)
 
-    def _log_name(self, name: str) -> str:
-        """Name a log as Spark does, which may work elsewhere than where kplan was started."""
+    def place(self, name: str) -> str:
+        """Name a place as Spark does, which may work elsewhere than where kplan was started."""
         return name if "://" in name else str(self._folder.absolute() / name)
 
 
