@@ -31,6 +31,7 @@ from kplan.config.values.value import Value, is_null
 from kplan.config.values.value_text import to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
+from kplan.model.file_url import is_url
 from kplan.model.fleet import SECRET_SETTINGS, FleetRules
 from kplan.model.log_layout import AuditFiles
 
@@ -307,7 +308,7 @@ class _ArgumentReader:
 
     def place(self, name: str) -> str:
         """Name a place as Spark does, which may work elsewhere than where kplan was started."""
-        return name if "://" in name else str(self._folder.absolute() / name)
+        return name if is_url(name) else str(self._folder.absolute() / name)
 
 
 def _value_text(value: object) -> str:

@@ -113,6 +113,9 @@ class IcebergTables:
                 self._call("expire_snapshots", each)
         return len(gone)
 
+    def check_removal(self) -> None:
+        """Do nothing: Iceberg removes rows and files wherever they are."""
+
     def optimize(self) -> None:
         """Rewrite small files as larger ones."""
         from pyspark.errors import AnalysisException

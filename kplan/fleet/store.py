@@ -170,11 +170,21 @@ class Store:
         """Merge small files of the tables, where they have a way of their own."""
         self._tables.optimize()
 
+    def check_removal(self) -> None:
+        """Refuse a store from which nothing can be removed from here, unless it has nothing yet.
+
+        Raises FleetError.
+        """
+        try:
+            self._tables.check_removal()
+        except FleetError:
+            if self.attempts() or self.logs.parts():
+                raise
+
     def vacuum(self, keep: timedelta, now: datetime) -> int:
         """Remove runs older than `keep`, never the latest, and leftovers of broken runs.
 
-        Returns how many attempts went. Parquet must lie in a folder of this machine for it.
-        Raises FleetError where it does not.
+        Returns how many attempts went. Raises FleetError as `check_removal`.
         """
         attempts = self.attempts()
         runs = _latest_attempts(attempts)

@@ -3,17 +3,15 @@
 Which rows count is not for them to say: that is what `kplan/fleet/store.py` keeps `runs` for.
 """
 
-import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from kplan.fleet.attempt_folders import open_folders
 from kplan.fleet.compat import can_observe, rebalance
 from kplan.fleet.jars import DELTA_LAKE, append_setting
 from kplan.fleet.snapshot import OBJECT_SCHEMA
-from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -71,6 +69,10 @@ class Tables(Protocol):
 
         One that does not count may still be at work: it goes when it is a day old.
         """
+        ...
+
+    def check_removal(self) -> None:
+        """Refuse a place from which attempts cannot be removed from here; raises FleetError."""
         ...
 
     def optimize(self) -> None:
@@ -135,29 +137,29 @@ class ParquetTables:
     def remove_attempts(
         self, name: str, kept: Collection[str], counted: Collection[str], now: datetime
     ) -> int:
-        """Remove folders of this machine; raises FleetError where they are elsewhere."""
-        root = self._local_folder()
+        """Remove their folders, those of lines first."""
+        folders = open_folders(self._spark, self._root)
         gone = 0
-        for folder in sorted(root.glob(f"{name}/attempt=*")):
-            attempt = folder.name.partition("=")[2]
-            is_young = now.timestamp() - folder.stat().st_mtime < ORPHAN_AGE.total_seconds()
-            if attempt in kept or (attempt not in counted and is_young):
+        for folder in folders.names(name):
+            prefix, _, attempt = folder.partition("=")
+            if prefix != "attempt" or attempt in kept:
                 continue
-            shutil.rmtree(root / LINES_OF[name] / folder.name, ignore_errors=True)
-            shutil.rmtree(folder)
+            place = f"{name}/{folder}"
+            if attempt not in counted:
+                age_s = now.timestamp() - folders.changed_at(place)
+                if age_s < ORPHAN_AGE.total_seconds():
+                    continue
+            folders.remove(f"{LINES_OF[name]}/{folder}")
+            folders.remove(place)
             gone += 1
         return gone
 
+    def check_removal(self) -> None:
+        """Refuse a client of Spark Connect where the folders are not of its machine."""
+        open_folders(self._spark, self._root)
+
     def optimize(self) -> None:
         """Do nothing: what is read often is merged by attempts."""
-
-    def _local_folder(self) -> Path:
-        root = Path(self._root.removeprefix("file://"))
-        if "://" in str(root) or not root.is_dir():
-            detail = f"{self._root} is not a folder of this machine."
-            hint = "attempt=... folders with the tools of that store, `runs` and `logs` first."
-            raise FleetError(detail, f"Remove old {hint}")
-        return root
 
     def _read_attempts(self, name: str, schema: str, attempts: Sequence[str]) -> "DataFrame":
         read = self._spark.read.schema(schema).option("basePath", f"{self._root}/{name}")
@@ -232,6 +234,9 @@ class DeltaTables:
             with suppress(AnalysisException):  # not there yet
                 self._spark.sql(f"VACUUM {self._table_name(each)}")
         return len(gone)
+
+    def check_removal(self) -> None:
+        """Do nothing: Delta Lake removes rows and files wherever they are."""
 
     def optimize(self) -> None:
         """Merge small files within partitions."""

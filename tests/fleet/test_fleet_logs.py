@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kplan.fleet.compat import is_on_connect
 from kplan.fleet.logs.file_names import LogPatterns, list_log_files
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.lines import sum_lines
@@ -334,6 +335,36 @@ def test_rows_that_are_put_together_are_the_same_and_older_ones_go(
         0,
         len(line("orders")) * 3 + 3 * len(line("t0")),
     ]
+
+
+def test_what_was_put_together_goes_from_a_store_that_is_in_another_file_system(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """One of Hadoop's, as s3a and hdfs are; a client of Spark Connect cannot and says so before."""
+    (tmp_path / "tables").mkdir()
+    spark.conf.set(f"fs.viewfs.mounttable.{tmp_path.name}.link./store", f"file:{tmp_path}/tables")
+    store, log = Store(spark, f"viewfs://{tmp_path.name}/store"), tmp_path / "x.log"
+    store.check_removal()
+    for n in range(2):
+        with log.open("a") as more:
+            more.write(line(f"t{n}"))
+        assert ingest(store, log) == []
+    if is_on_connect(spark):
+        with pytest.raises(FleetError, match="not a folder of this machine") as refused:
+            store.check_removal()
+        assert "without -remote" in refused.value.hint
+        return
+    store.check_removal()
+    half = tmp_path / "tables/requests/attempt=half"
+    half.mkdir()
+    assert store.logs.compact() == 2
+    later = datetime.now(UTC) + timedelta(hours=2)
+    assert store.logs.remove_merged(later) == 2, "what is half written may still be at work"
+    assert requests(store) == {"t0": 1, "t1": 1}
+    assert len(list(tmp_path.glob("tables/logs/*"))) == 1
+    assert len(list(tmp_path.glob("tables/requests/*"))) == 2
+    assert store.logs.remove_merged(later + timedelta(days=1)) == 1
+    assert not half.exists()
 
 
 @pytest.mark.parametrize("form", FORMS)

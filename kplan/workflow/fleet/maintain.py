@@ -27,6 +27,7 @@ def vacuum_store(
         choose_engine(fleet, options.engine), ports.progress, options.command
     ) as spark:
         store, now = open_store(spark, fleet), ports.now()
+        store.check_removal()
         gone = 0 if logs is None else store.vacuum_logs(logs, now)
         return VacuumResult(store.vacuum(runs, now), gone)
 
@@ -52,6 +53,7 @@ def maintain_store(
         choose_engine(fleet, options.engine), ports.progress, options.command
     ) as spark:
         store, now = open_store(spark, fleet), ports.now()
+        store.check_removal()  # what is merged is written again, and must go once it is replaced
         ports.progress.stage("Merging the rows of logs")
         gone = 0 if logs is None else store.vacuum_logs(logs, now)
         merged = store.logs.compact()

@@ -79,6 +79,13 @@ def test_sensitive_settings_of_spark_are_known_by_name(
     assert "secret'" not in repr(found)
 
 
+def test_a_store_and_logs_may_be_in_any_file_system(tmp_path: Path) -> None:
+    for place in ("s3a://bucket/fleet", "hdfs:/fleet", "file:/srv/fleet", "file:///srv/fleet"):
+        text = f'cluster "a" {{\n snapshot = "a"\n audit = ["{place}"]\n}}\n'
+        found = load_file(tmp_path, f'{text}store {{ path = "{place}" }}\n')
+        assert (found.store, found.clusters[0].audit) == (place, (place,))
+
+
 def test_a_store_may_be_of_delta_tables(tmp_path: Path) -> None:
     found = load_file(tmp_path, 'cluster "a" { snapshot = "a" }\nstore { format = "delta" }\n')
     assert not found.diagnostics

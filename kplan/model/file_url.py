@@ -1,0 +1,18 @@
+"""Places of files as Spark spells them: URLs of file systems, folders of this machine, patterns."""
+
+import re
+from pathlib import Path
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_LOCAL_URL = re.compile(r"file:(?://)?(?=/)")
+
+
+def is_url(place: str) -> bool:
+    """Whether a place names its file system, as s3a://bucket/a and file:/a do."""
+    return bool(_URL.match(place))
+
+
+def local_path(place: str) -> Path | None:
+    """Return the path of a place on this machine; None is that it is elsewhere."""
+    path = _LOCAL_URL.sub("", place, count=1)
+    return None if is_url(path) else Path(path)

@@ -1,0 +1,37 @@
+"""The folders of a store, as a client of Spark Connect sees them, which has no Java to ask."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from kplan.fleet.attempt_folders import open_folders
+from kplan.fleet.tables import ParquetTables
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CONNECT = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})
+SPARK = cast("SparkSession", CONNECT())
+
+
+@pytest.mark.parametrize("form", ["{}", "file:{}", "file://{}"])
+def test_folders_of_this_machine_are_listed_and_removed(tmp_path: Path, form: str) -> None:
+    for name in ("attempt=a", "attempt=b"):
+        (tmp_path / "logs" / name).mkdir(parents=True)
+        (tmp_path / "logs" / name / "part-0.json").touch()
+    folders = open_folders(SPARK, form.format(tmp_path))
+    assert folders.names("logs") == ["attempt=a", "attempt=b"]
+    assert folders.names("requests") == []
+    assert folders.changed_at("logs/attempt=a") == (tmp_path / "logs/attempt=a").stat().st_mtime
+    folders.remove("logs/attempt=a")
+    folders.remove("requests/attempt=a")
+    assert folders.names("logs") == ["attempt=b"]
+
+
+@pytest.mark.parametrize("root", ["s3a://bucket/fleet", "hdfs:/fleet", "/not/here"])
+def test_a_store_elsewhere_is_refused_with_the_way_out(root: str) -> None:
+    with pytest.raises(FleetError, match="is not a folder of this machine") as refused:
+        ParquetTables(SPARK, root).check_removal()
+    assert "without -remote" in refused.value.hint
