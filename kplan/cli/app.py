@@ -206,9 +206,9 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "fleet maintain": (
         "fleet.fleet:maintain",
-        "Merge the stored ingests, and delete old runs and logs.",
+        "Merge the stored ingests, and delete old runs and requests.",
     ),
-    "fleet vacuum": ("fleet.fleet:vacuum", "Delete old runs and logs."),
+    "fleet vacuum": ("fleet.fleet:vacuum", "Delete old runs and requests."),
     "completion": (
         "project.completion:completion",
         "Write or install the completion script of a shell.",

@@ -195,21 +195,13 @@ class Store:
         )
 
     def vacuum_logs(self, keep: timedelta, now: datetime) -> int:
-        """Remove the logs whose last request is older than `keep`; returns how many.
+        """Remove requests and malformed lines older than `keep`; returns of how many logs.
 
-        Raises FleetError as `vacuum` does.
+        A malformed line is as old as the ingest that read it. Raises FleetError as `vacuum` does.
         """
-        from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
-
-        def old() -> "list[Row]":
-            logs = self.logs.rows().groupBy("cluster", "file")
-            last = logs.agg(F.max("last_at").alias("last_at"))
-            return last.where(F.col("last_at") < F.lit(now - keep)).collect()
-
-        gone = {(row["cluster"], row["file"]) for row in old()} if self.logs.parts() else set()
-        if gone:
-            self.logs.compact(gone)
-        return len(gone)
+        old = self.logs.old_rows(now - keep)
+        self.logs.compact(old)
+        return len(old.whole | old.others)
 
 
 def add_run(objects: "DataFrame", run: Run) -> "DataFrame":

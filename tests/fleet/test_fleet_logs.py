@@ -380,12 +380,45 @@ def test_logs_are_asked_by_days_and_kept_as_long_as_is_said(
     assert [row["count"] for row in asked] == [1, 1]
 
     assert store.vacuum_logs(timedelta(days=5), second) == 0
-    assert store.vacuum_logs(timedelta(0), second) == 1
-    assert requests(store) == {"orders": 4}
+    assert store.vacuum_logs(timedelta(0), second) == 2
+    assert requests(store) == {"orders": 2}
     assert store.vacuum_logs(timedelta(0), second + timedelta(days=9)) == 1
     ingest(store, tmp_path / "*.log*", cluster="e'u:1")
     with pytest.raises(FleetError, match="No authorizer log"):
         store.usage()
+
+
+def test_old_lines_go_from_logs_that_go_on_and_are_not_read_again(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """A malformed line has no time but that of the ingest, also once it was put together."""
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log"
+    (tmp_path / "stray.log").write_text(STRAY)
+    log.write_text("".join(line("orders", day=day) for day in (1, 2)))
+    assert ingest(store, tmp_path / "*.log") == []
+    read_at = datetime.now(UTC)
+    with log.open("a") as more:
+        more.write(line("orders", day=3))
+    assert ingest(store, tmp_path / "*.log") == []
+    assert store.logs.compact() == 2
+    assert [each["line"] for each in store.malformed_lines().collect()] == [STRAY.strip()]
+
+    third = datetime(2026, 11, 3, tzinfo=UTC)
+    assert store.vacuum_logs(timedelta(days=1), third) == 1
+    assert requests(store) == {"orders": 2}
+    with log.open("a") as more:
+        more.write(line("stock", day=4))
+    assert ingest(store, tmp_path / "*.log") == []
+    assert requests(store) == {"orders": 2, "stock": 1}
+    assert parts_of(store)[-1] == ("x.log", 3 * len(line("orders")), 1)
+    assert store.malformed_lines().count() == 1
+
+    (tmp_path / "new.log").write_text(line("late").replace("2026", "2099"))
+    for _ in range(2):
+        assert ingest(store, tmp_path / "*.log") == []
+        store.vacuum_logs(timedelta(0), read_at)
+        assert requests(store) == {"late": 1}
+        assert store.malformed_lines().count() == 0
 
 
 def test_a_log_of_malformed_lines_is_warned_of_or_an_error_that_names_the_nearest_layout(

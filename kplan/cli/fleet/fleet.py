@@ -22,7 +22,7 @@ Keep = Annotated[
 KeepLogs = Annotated[
     str,
     typer.Option(
-        "--keep-logs", metavar="SPAN", help="Keep logs for this time.", show_default="keep all"
+        "--keep-logs", metavar="SPAN", help="Keep requests for this time.", show_default="keep all"
     ),
 ]
 
@@ -210,7 +210,7 @@ def report(
 
 @verb(
     ("kplan fleet vacuum -keep=720h", "Keep the runs of 30 days, and always the latest."),
-    ("kplan fleet vacuum -keep-logs=8760h", "Keep the logs of one year."),
+    ("kplan fleet vacuum -keep-logs=8760h", "Keep the requests of one year."),
 )
 def vacuum(
     session: Session,
@@ -220,11 +220,12 @@ def vacuum(
     keep: Keep = "2160h",
     keep_logs: KeepLogs = "",
 ) -> int:
-    """Delete old runs and logs.
+    """Delete old runs and requests.
 
-    The latest run is always kept. kplan also deletes the remains of interrupted runs. A log is
-    deleted if its last request is older than -keep-logs; the next ingest reads it again only if its
-    file has changed.
+    The latest run is always kept. kplan also deletes the remains of interrupted runs. With
+    -keep-logs requests that are older are deleted, in whole days, and malformed lines that were
+    read longer ago. The next ingest goes on where the last one ended. A file of which all was
+    deleted is read again, from its beginning, only if it has changed.
     """
     from kplan.cli.progress import show_progress  # noqa: PLC0415 - as above
     from kplan.workflow.fleet import maintain as work  # noqa: PLC0415
@@ -235,13 +236,13 @@ def vacuum(
         deleted = work.vacuum_store(chosen, command.build_ports(session, progress), runs, logs)
     session.terminal.write_stdout(f"Deleted {deleted.runs:,} runs.\n")
     if logs is not None:
-        session.terminal.write_stdout(f"Deleted {deleted.logs:,} logs.\n")
+        session.terminal.write_stdout(f"Deleted old requests of {deleted.logs:,} logs.\n")
     return ExitCode.DONE
 
 
 @verb(
     ("kplan fleet maintain", "Merge the stored ingests, and delete runs older than 90 days."),
-    ("kplan fleet maintain -keep-logs=8760h", "Also delete logs older than one year."),
+    ("kplan fleet maintain -keep-logs=8760h", "Also delete requests older than one year."),
 )
 def maintain(
     session: Session,
@@ -251,7 +252,7 @@ def maintain(
     keep: Keep = "2160h",
     keep_logs: KeepLogs = "",
 ) -> int:
-    """Merge the stored ingests, and delete old runs and logs.
+    """Merge the stored ingests, and delete old runs and requests.
 
     Each ingest adds files to the store. kplan merges the rows of each log, which makes queries
     faster and changes no answer. What this replaces is deleted by a later run, at least one hour
@@ -268,7 +269,7 @@ def maintain(
     write(f"Merged {done.merged:,} ingests. Deleted {done.replaced:,} ingests merged before.\n")
     write(f"Deleted {done.removed.runs:,} runs.\n")
     if logs is not None:
-        write(f"Deleted {done.removed.logs:,} logs.\n")
+        write(f"Deleted old requests of {done.removed.logs:,} logs.\n")
     return ExitCode.DONE
 
 

@@ -99,7 +99,8 @@ _REQUESTS: Mapping[str, str] = {
     "count": "How many requests.",
     "first_at": "First request.",
     "last_at": "Last request.",
-    "line": "Text of a line that is malformed; the other columns but count are null then.",
+    "line": "Text of a line that is malformed; the other columns but count are null then. Merged "
+    "rows have the time of the ingest that read it.",
 }
 _PAGES: Mapping[str, TablePage] = {
     "runs": TablePage(

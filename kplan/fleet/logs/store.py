@@ -6,7 +6,7 @@ audit        rows as kplan up to 0.3 kept them, by cluster and log; and `offsets
 """
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -59,7 +59,9 @@ MERGED = "merged-"
 _MIN_ATTEMPTS = 2
 _LINES_PER_ROW = 10
 """Lines of logs that a stored row adds up, at least: most are the same requests again."""
-_LIVE_SCHEMA = "attempt string, part int, cluster string, source string, file string, stamp string"
+_LIVE_SCHEMA = (
+    "attempt string, part int, cluster string, source string, file string, stamp string, at string"
+)
 _SUM_KEYS = (
     *("cluster", "principal", "host", "operation", "resource_type", "resource_name"),
     *("is_allowed", "request", "line"),
@@ -93,6 +95,17 @@ class Added(NamedTuple):
     def malformed(self) -> int:
         """Count the lines that are none of the authorizer's."""
         return sum(each.malformed for each in self.counts)
+
+
+class OldRows(NamedTuple):
+    """What of the logs is older than `limit`: all rows of `whole` logs, and some of `others`.
+
+    Logs are named by cluster and file.
+    """
+
+    limit: datetime
+    whole: frozenset[tuple[str, str]] = frozenset()
+    others: frozenset[tuple[str, str]] = frozenset()
 
 
 class LogStore:
@@ -190,7 +203,7 @@ class LogStore:
         return Added(kept, counts, reasons)
 
     def _commit(self, parts: Sequence[LogPart], attempt: str) -> None:
-        at = datetime.now(UTC).isoformat(timespec="microseconds")
+        at = _now()
         rows = [astuple(replace(each, attempt=attempt, at=at)) for each in parts]
         if rows:
             lines = create_dataframe(self._spark, rows, LOG_SCHEMA)
@@ -220,7 +233,7 @@ class LogStore:
     def rows(self) -> "DataFrame":
         """Return all rows that count; raises FleetError where there are none."""
         if self._rows is None:
-            self._rows = self._live_rows(self._live_logs())
+            self._rows = self._live_rows(self._live_logs()).drop("at")
             describe_jobs(self._spark, "")
         return self._rows
 
@@ -232,13 +245,17 @@ class LogStore:
                 f"No authorizer log is stored in {self._root} yet.",
                 'Name logs in fleet.hcl (audit = ["..."]), then: kplan fleet audit ingest',
             )
+        unknown = _now()  # of what kplan up to 0.3 kept it is not known when that was read
         places = [
-            (part.attempt, part.part, part.cluster, log.last.source, log.last.file, log.last.stamp)
+            (
+                *(part.attempt, part.part, part.cluster),
+                *(log.last.source, log.last.file, log.last.stamp, part.at or unknown),
+            )
             for log in logs
             for part in log.parts
         ]
         live = F.broadcast(create_dataframe(self._spark, places, _LIVE_SCHEMA))
-        names = [each.split()[0] for each in AUDIT_SCHEMA.split(", ")]
+        names = [*_names(AUDIT_SCHEMA), "at"]
         attempts = sorted({place[0] for place in places} - {""})
         found = []
         if attempts:
@@ -246,9 +263,10 @@ class LogStore:
             read = enable_codegen(self._tables.requests(attempts, REQUEST_SCHEMA), rows)
             found.append(read.join(live.drop("cluster"), ["attempt", "part"]).select(*names))
         if any(not place[0] for place in places):
-            own = live.where("attempt = ''").select("cluster", "source", "file")
+            place = ["cluster", "source", "file"]
+            own = F.broadcast(live.where("attempt = ''").select(*place, "at"))
             read = enable_codegen(self._tables.read("audit", AUDIT_SCHEMA))
-            found.append(read.join(own, ["cluster", "source", "file"], "left_semi").select(*names))
+            found.append(read.join(own, place).select(*names))
         return found[0] if len(found) == 1 else found[0].unionByName(found[1])
 
     def _old_parts(self) -> list[LogPart]:
@@ -267,26 +285,46 @@ class LogStore:
 
     # ---- putting together
 
-    def compact(self, dropped: Collection[tuple[str, str]] = ()) -> int:
-        """Put the rows of each log together, without those of some logs, by cluster and file.
+    def old_rows(self, limit: datetime) -> OldRows:
+        """Find what is older than a limit, in whole days of a log; raises FleetError as `parts`."""
+        from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-        What is left out stays known, and is not read again. Returns how many attempts there were.
-        Raises FleetError; nothing changed then.
+        if not self._live_logs():
+            return OldRows(limit)
+        rows = _dated(self._live_rows(self._live_logs())).groupBy("cluster", "file")
+        times = rows.agg(F.min("last_at").alias("first"), F.max("last_at").alias("last"))
+        is_whole = (F.col("last") < F.lit(limit)).alias("is_whole")
+        old = times.where(F.col("first") < F.lit(limit)).select("cluster", "file", is_whole)
+        found = {(row["cluster"], row["file"]): row["is_whole"] for row in old.collect()}
+        whole = frozenset(place for place, is_whole in found.items() if is_whole)
+        return OldRows(limit, whole, frozenset(found) - whole)
+
+    def compact(self, old: OldRows | None = None) -> int:
+        """Put the rows of each log together, without those that are old.
+
+        What is left out stays known, and is not read again. A log that is old as a whole is left
+        out; of others it stays known how many lines were read of them, so that what was put
+        together counts and not what it was made of. Returns how many attempts there were. Raises
+        FleetError; nothing changed then.
         """
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
         parts = self.parts()
         logs = [each for each in live_logs(parts) if each.parts]
         attempts = {part.attempt for log in logs for part in log.parts}  # others are merged
-        if not dropped and len(attempts) < _MIN_ATTEMPTS:
+        whole: frozenset[tuple[str, str]] = old.whole if old else frozenset()
+        has_old = old is not None and bool(whole or old.others)
+        if not has_old and len(attempts) < _MIN_ATTEMPTS:
             return 0
-        kept = [each for each in logs if (each.last.cluster, each.last.file) not in dropped]
+        kept = [each for each in logs if (each.last.cluster, each.last.file) not in whole]
         merged = [merge_log(each, at) for at, each in enumerate(kept)]
         attempt = MERGED + uuid.uuid4().hex
         if kept:
             numbers = [(each.cluster, each.file, each.part) for each in merged]
             number = create_dataframe(self._spark, numbers, "cluster string, file string, part int")
-            rows = self._live_rows(kept).join(F.broadcast(number), ["cluster", "file"])
+            rows = _dated(self._live_rows(kept)).join(F.broadcast(number), ["cluster", "file"])
+            if old is not None:
+                rows = rows.where(F.col("last_at") >= F.lit(old.limit))
             day = F.to_date("first_at").alias("day")
             sums = rows.groupBy("part", *_SUM_KEYS, day).agg(*request_sums())
             # Of some days only these pages are read: `usage_since` asks for the last time.
@@ -326,12 +364,24 @@ def _known_logs(
     return [*removed_logs(parts), *removed, *ends, *stamps]
 
 
+def _dated(rows: "DataFrame") -> "DataFrame":
+    """Give lines that are malformed, which have no time, that of the ingest that read them."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    at = F.col("at").cast("timestamp")
+    return rows.withColumns({each: F.coalesce(each, at) for each in ("first_at", "last_at")})
+
+
 def _count_lines(logs: Sequence[Log]) -> int:
     return sum(part.lines for log in logs for part in log.parts)
 
 
 def _time(at: str) -> datetime:
     return datetime.fromisoformat(at) if at else datetime.min.replace(tzinfo=UTC)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def _names(schema: str) -> list[str]:
