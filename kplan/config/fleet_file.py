@@ -31,7 +31,7 @@ from kplan.config.values.value import Value, is_null
 from kplan.config.values.value_text import to_json_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
-from kplan.model.file_url import is_url
+from kplan.model.file_url import escape_glob, is_url
 from kplan.model.fleet import SECRET_SETTINGS, FleetRules
 from kplan.model.log_layout import AuditFiles
 
@@ -169,7 +169,7 @@ class _ArgumentReader:
             detail = f'No connection is configured for cluster "{declaration.name}".'
             hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
             self._results.report([error("KP139", declaration.declared_at, detail, hint=hint)])
-        unnamed, named = read_audit_blocks(self, declaration, self.place)
+        unnamed, named = read_audit_blocks(self, declaration, self._pattern)
         configuration = self._path(declaration, "configuration")
         own_state = self._path(declaration, "state")
         usual = None if configuration is None else configuration / "state" / "kplan.json"
@@ -182,7 +182,7 @@ class _ArgumentReader:
             state=own_state or usual,
             has_own_state=own_state is not None,
             snapshot=self._path(declaration, "snapshot"),
-            audit=(*map(self.place, self.strings(declaration, "audit")), *unnamed),
+            audit=(*map(self._pattern, self.strings(declaration, "audit")), *unnamed),
             audit_files=named,
             audit_time_zone=self._time_zone(declaration, "audit_time_zone"),
             deadline_s=self._seconds(declaration, "deadline_s"),
@@ -309,6 +309,12 @@ class _ArgumentReader:
     def place(self, name: str) -> str:
         """Name a place as Spark does, which may work elsewhere than where kplan was started."""
         return name if is_url(name) else str(self._folder.absolute() / name)
+
+    def _pattern(self, name: str) -> str:
+        """Name logs by a pattern; what the folder is called is none."""
+        if is_url(name):
+            return name
+        return str(Path(escape_glob(str(self._folder.absolute())), name))
 
 
 def _value_text(value: object) -> str:

@@ -12,6 +12,7 @@ from kplan.fleet.attempt_folders import open_folders
 from kplan.fleet.compat import can_observe, rebalance
 from kplan.fleet.jars import DELTA_LAKE, append_setting
 from kplan.fleet.snapshot import OBJECT_SCHEMA
+from kplan.model.file_url import escape_glob
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,7 +82,7 @@ class Tables(Protocol):
 
 
 class ParquetTables:
-    """Folders.
+    """Folders. Spark takes their names for patterns where it reads, not where it writes.
 
     ROOT/objects/attempt=ID/kind=KIND/*.parquet
     ROOT/runs/attempt=ID/*.json
@@ -128,11 +129,11 @@ class ParquetTables:
 
     def lines(self, name: str, schema: str) -> "DataFrame":
         """Read all of these files."""
-        return self._spark.read.schema(schema).json(f"{self._root}/{name}")
+        return self._spark.read.schema(schema).json(escape_glob(f"{self._root}/{name}"))
 
     def read(self, name: str, schema: str) -> "DataFrame":
         """Read all of a table."""
-        return self._spark.read.schema(schema).parquet(f"{self._root}/{name}")
+        return self._spark.read.schema(schema).parquet(escape_glob(f"{self._root}/{name}"))
 
     def remove_attempts(
         self, name: str, kept: Collection[str], counted: Collection[str], now: datetime
@@ -163,7 +164,7 @@ class ParquetTables:
 
     def _read_attempts(self, name: str, schema: str, attempts: Sequence[str]) -> "DataFrame":
         read = self._spark.read.schema(schema).option("basePath", f"{self._root}/{name}")
-        return read.parquet(*(self._path(name, each) for each in attempts))
+        return read.parquet(*(escape_glob(self._path(name, each)) for each in attempts))
 
     def _path(self, name: str, attempt: str) -> str:
         return f"{self._root}/{name}/attempt={attempt}"

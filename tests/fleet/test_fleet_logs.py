@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kplan.config.fleet_file import load_fleet
+from kplan.config.inputs import Inputs
 from kplan.fleet.compat import is_on_connect
 from kplan.fleet.logs.file_names import LogPatterns, list_log_files
 from kplan.fleet.logs.layout import parse_lines
@@ -25,7 +27,7 @@ from kplan.fleet.logs.requests import (
 )
 from kplan.fleet.store import Store
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet.ingest import WARNED_SHARE, ingest_files, report_malformed
+from kplan.workflow.fleet.ingest import WARNED_SHARE, ingest_files, log_patterns, report_malformed
 from tests.fleet.log_lines import file_lines, ingest
 from tests.fleet.test_fleet_store import FORMS
 
@@ -335,6 +337,20 @@ def test_rows_that_are_put_together_are_the_same_and_older_ones_go(
         0,
         len(line("orders")) * 3 + 3 * len(line("t0")),
     ]
+
+
+def test_a_fleet_may_be_in_a_folder_whose_name_is_a_pattern(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    folder = tmp_path / "fleet[1]"
+    (folder / "logs").mkdir(parents=True)
+    (folder / "logs/x.log").write_text(line("orders"))
+    text = 'cluster "eu" {\n snapshot = "eu"\n audit = ["logs/*.log"]\n}\n'
+    (folder / "fleet.hcl").write_text(text)
+    fleet = load_fleet(folder, Inputs())
+    store = Store(spark, fleet.store)
+    assert not ingest_files(store, spark, log_patterns(fleet.clusters)).failures
+    assert requests(store) == {"orders": 1}
 
 
 def test_what_was_put_together_goes_from_a_store_that_is_in_another_file_system(

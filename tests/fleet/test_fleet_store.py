@@ -202,6 +202,19 @@ def test_a_table_of_an_older_version_is_read_and_one_of_a_newer_is_refused(
     assert "kplan 99.0" in refused.value.hint
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_store_may_be_in_a_folder_whose_name_is_a_pattern(
+    spark: "SparkSession", objects: Make, tmp_path: Path, form: str
+) -> None:
+    """Spark takes what it reads for a pattern, and what it writes for a name."""
+    store = Store(spark, str(tmp_path / "fleet[1]" / "{a,b}*?"), form)
+    (tmp_path / "fleet1" / "aa").mkdir(parents=True)
+    run = store.add_run(objects([cluster(), topic("a")]), "monday", MONDAY)
+    assert store.runs() == (run,)
+    assert listed(store.objects(run), "identity") == [("a",), ("id-eu",)]
+    assert store.vacuum(timedelta(0), days(90)) == 0
+
+
 def test_many_rows_of_a_kind_are_several_files_so_that_several_tasks_read_them(
     spark: "SparkSession", objects: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from kplan.fleet.logs.audit_topic import OffsetRange
 from kplan.fleet.logs.content import UNKNOWN_END
 from kplan.model.dataclass import dataclass
+from kplan.model.file_url import escape_glob
 from kplan.model.log_layout import KAFKA_SCHEME
 
 READER_VERSION = 3
@@ -27,7 +28,6 @@ ZONED_READER_VERSION = 4
 LOG_FORMAT = 1
 _COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
 _LOG_NAME = re.compile(r".*?[.]log(?=[.-][^/]*$|$)", re.DOTALL)
-_GLOB_CHARACTERS = re.compile(r"([\\*?\[\]{}])")
 NO_ROWS = -1
 
 
@@ -96,7 +96,7 @@ class Log(NamedTuple):
 
 def escape_pattern(source: str) -> str:
     """Return the pattern of Hadoop's file systems that fits this file alone."""
-    return _GLOB_CHARACTERS.sub(r"\\\1", unquote(source))
+    return escape_glob(unquote(source))
 
 
 def log_stem(source: str) -> str:
