@@ -128,8 +128,12 @@ class ParquetTables:
         lines.drop("attempt").coalesce(1).write.json(self._path(name, attempt))
 
     def lines(self, name: str, schema: str) -> "DataFrame":
-        """Read all of these files."""
-        return self._spark.read.schema(schema).json(escape_glob(f"{self._root}/{name}"))
+        """Read all of these files.
+
+        Those that go meanwhile count no more, or `remove_attempts` would not remove them.
+        """
+        read = self._spark.read.schema(schema).option("ignoreMissingFiles", value=True)
+        return read.json(escape_glob(f"{self._root}/{name}"))
 
     def read(self, name: str, schema: str) -> "DataFrame":
         """Read all of a table."""

@@ -215,6 +215,21 @@ def test_a_store_may_be_in_a_folder_whose_name_is_a_pattern(
     assert store.vacuum(timedelta(0), days(90)) == 0
 
 
+def test_what_goes_while_someone_reads_it_is_as_if_it_had_gone_before(
+    spark: "SparkSession", objects: Make, tmp_path: Path
+) -> None:
+    """Of lines, which every reader lists, also those that count no more; rows have to be there."""
+    store, at_work = Store(spark, str(tmp_path)), open_tables(spark, str(tmp_path), PARQUET)
+    for day in range(2):
+        store.add_run(objects([cluster()]), f"day-{day}", days(day))
+    first, last = store.runs()
+    lines, rows = at_work.lines("runs", RUN_SCHEMA), at_work.objects([first.attempt])
+    assert store.vacuum(timedelta(0), days(90)) == 1
+    assert [each.run for each in lines.collect()] == [last.run]
+    with pytest.raises(Exception, match=r"FILE_NOT_EXIST|FileNotFound|does not exist"):
+        rows.collect()
+
+
 def test_many_rows_of_a_kind_are_several_files_so_that_several_tasks_read_them(
     spark: "SparkSession", objects: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
