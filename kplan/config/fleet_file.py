@@ -123,6 +123,16 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
         )
 
 
+def file_name_problems(clusters: Iterable[FleetCluster]) -> Iterator[Diagnostic]:
+    """Report clusters whose names no file in a folder may have."""
+    for each in clusters:
+        name = each.name
+        if not name or name.startswith(".") or "/" in name or "\0" in name:
+            detail = f"Files cannot be named as clusters are: {name!r}."
+            hint = "Rename the cluster, or select others with -cluster=NAME."
+            yield error("KP139", each.declared_at, detail, hint=hint)
+
+
 def load_trusted_fleet(ref: Path, inputs: Inputs) -> FleetConfiguration:
     """Read the fleet file of a trusted checkout, whose clusters are configured by this folder.
 

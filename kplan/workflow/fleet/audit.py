@@ -78,6 +78,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
     With `removed` HCL is written there for review, for each cluster with a configuration: `removed`
     blocks for what kplan owns of them, and for the others resource blocks to own them first.
     """
+    options = replace(options, names_files=removed is not None)
     with open_inputs(options, ports) as given:
         found = given.found
         given.keeps_logs = removed is not None or not asks_first_clusters(options, found)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kplan.config.fleet_file import (
-    FleetCluster,
     FleetConfiguration,
+    file_name_problems,
     load_fleet,
     load_trusted_fleet,
 )
@@ -42,7 +42,7 @@ def read_fleet(options: FleetOptions) -> FleetConfiguration:
     """Load the fleet file.
 
     Raises:
-        ConfigError: it has errors.
+        ConfigError: it has errors, or a name of a cluster is none of a file that is to be written.
         UsageError: a cluster is named that it does not declare; it is not trusted, and there is no
             other.
 
@@ -57,8 +57,11 @@ def read_fleet(options: FleetOptions) -> FleetConfiguration:
         )
     else:
         found = load_trusted_fleet(trust.ref, options.inputs)
-    if has_errors(found.diagnostics):
-        raise ConfigError(found.diagnostics, found.sources)
+    problems = found.diagnostics
+    if options.names_files:
+        problems = (*problems, *file_name_problems(options.selected_clusters(found)))
+    if has_errors(problems):
+        raise ConfigError(problems, found.sources)
     if not found.clusters:
         raise UsageError(
             "The fleet file names no cluster.",
@@ -188,21 +191,13 @@ def filter_clusters(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
 # ---- taking a run
 
 
-def _is_file(cluster: FleetCluster) -> bool:
-    """Whether a file in a folder may have the name of the cluster."""
-    name = cluster.name
-    return bool(name) and not name.startswith(".") and "/" not in name and "\0" not in name
-
-
 def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None) -> Figures:
     """Read every cluster on the executors and store a run; unread parts are reported.
 
     `options.run` names the run, else the time does. With `save` each cluster is written to a file
     as well, for `snapshot = "FILE"`.
     """
-    fleet = read_fleet(options)
-    if save is not None and (odd := [each.name for each in fleet.clusters if not _is_file(each)]):
-        raise UsageError(f"Files cannot be named as clusters are: {', '.join(map(repr, odd))}.")
+    fleet = read_fleet(replace(options, names_files=save is not None))
     asked = load_desired_names(fleet, options, ports)
     sources = tuple(_snapshot_sources(fleet, options, asked, ports))
     ports.progress.stage("Starting Spark")

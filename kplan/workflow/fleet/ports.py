@@ -39,7 +39,8 @@ class FleetOptions:
     `cluster_names` are the clusters asked for, and `run` is a stored run, "" the latest one.
     `limit` bounds the rows that are shown, `output` takes all of them. Of logs counts what was
     asked for in the time `since` until now, None for all of it. `command` names it in Spark.
-    `is_explain` asks how Spark would compute the tables, instead of their rows.
+    `is_explain` asks how Spark would compute the tables, instead of their rows. `names_files` is
+    that files are written with the names of clusters.
     """
 
     folder: Path
@@ -52,6 +53,7 @@ class FleetOptions:
     since: timedelta | None = None
     command: str = "kplan fleet"
     is_explain: bool = False
+    names_files: bool = False
 
     @property
     def make_table(self) -> "Callable[[str, DataFrame, int], FigureTable]":

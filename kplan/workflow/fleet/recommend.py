@@ -72,6 +72,7 @@ def recommend_privileges(
     A recommendation that would deny a request is a fault of kplan: no HCL is written for its
     cluster then, and `findings` holds `denied`.
     """
+    options = replace(options, names_files=asked.hcl is not None)
     with open_inputs(options, ports) as given:
         found, history, logs = given.found, given.logs, given.log_lineage
         ports.progress.stage("Comparing ACLs with usage")

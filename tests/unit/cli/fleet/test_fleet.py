@@ -57,14 +57,26 @@ def test_what_means_nothing_is_refused_at_once(
     assert REFUSED[words] in told
 
 
+NAMING_FILES = (
+    ["snapshot", "-save=out"],
+    ["recommend", "-hcl=out"],
+    ["audit", "usage", "-removed=out"],
+)
+
+
 @pytest.mark.parametrize("name", ["../evil", "", ".hidden", "a/b"])
 def test_a_cluster_is_saved_only_to_a_file_of_its_name_in_the_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("fleet.hcl").write_text(f'cluster "{name}" {{\n  snapshot = "a.jsonl"\n}}\n')
-    assert run(["fleet", "snapshot", "-save=out"], {}) == 1
-    assert f"Files cannot be named as clusters are: '{name}'." in capfd.readouterr().err
+    for words in NAMING_FILES:
+        assert run(["fleet", *words], {}) == 1
+        told = capfd.readouterr().err
+        assert f"Files cannot be named as clusters are: '{name}'." in told
+        assert "KP139" in told
+        assert "on fleet.hcl line 1" in told
+        assert "-cluster=NAME" in told
 
 
 def test_a_stream_needs_a_spark_whose_driver_is_this_process(
