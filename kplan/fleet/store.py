@@ -201,7 +201,7 @@ class Store:
         """
         old = self.logs.old_rows(now - keep)
         self.logs.compact(old)
-        return len(old.whole | old.others)
+        return old.logs
 
 
 def add_run(objects: "DataFrame", run: Run) -> "DataFrame":

@@ -107,6 +107,11 @@ class OldRows(NamedTuple):
     whole: frozenset[tuple[str, str]] = frozenset()
     others: frozenset[tuple[str, str]] = frozenset()
 
+    @property
+    def logs(self) -> int:
+        """Count the logs."""
+        return len(self.whole | self.others)
+
 
 class LogStore:
     """The logs in the tables of a store; `root` is what messages call that."""
@@ -304,17 +309,17 @@ class LogStore:
 
         What is left out stays known, and is not read again. A log that is old as a whole is left
         out; of others it stays known how many lines were read of them, so that what was put
-        together counts and not what it was made of. Returns how many attempts there were. Raises
-        FleetError; nothing changed then.
+        together counts and not what it was made of. Returns how many attempts were put together.
+        Raises FleetError; nothing changed then.
         """
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
         parts = self.parts()
         logs = [each for each in live_logs(parts) if each.parts]
         attempts = {part.attempt for log in logs for part in log.parts}  # others are merged
-        whole: frozenset[tuple[str, str]] = old.whole if old else frozenset()
-        has_old = old is not None and bool(whole or old.others)
-        if not has_old and len(attempts) < _MIN_ATTEMPTS:
+        whole = old.whole if old else frozenset()
+        are_many = len(attempts) >= _MIN_ATTEMPTS
+        if not are_many and not (old and old.logs):
             return 0
         kept = [each for each in logs if (each.last.cluster, each.last.file) not in whole]
         merged = [merge_log(each, at) for at, each in enumerate(kept)]
@@ -331,7 +336,7 @@ class LogStore:
             by_day = sums.select(*_names(REQUEST_SCHEMA)).sortWithinPartitions("last_at")
             self._tables.add_requests(by_day, attempt)
         self._commit([*merged, *_known_logs(parts, logs, merged)], attempt)
-        return len(attempts)
+        return len(attempts) if are_many else 0
 
     def remove_merged(self, now: datetime) -> int:
         """Remove the attempts that were put together some time ago; returns how many went."""

@@ -55,9 +55,9 @@ def maintain_store(
         store, now = open_store(spark, fleet), ports.now()
         store.check_removal()  # what is merged is written again, and must go once it is replaced
         ports.progress.stage("Merging the rows of logs")
-        gone = 0 if logs is None else store.vacuum_logs(logs, now)
-        merged = store.logs.compact()
+        old = None if logs is None else store.logs.old_rows(now - logs)
+        merged = store.logs.compact(old)
         replaced = store.logs.remove_merged(now)
         removed = store.vacuum(runs, now) if store.attempts() else 0
         store.optimize()
-        return MaintainResult(merged, replaced, VacuumResult(removed, gone))
+        return MaintainResult(merged, replaced, VacuumResult(removed, old.logs if old else 0))
