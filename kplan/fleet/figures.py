@@ -144,7 +144,7 @@ def write_table(
         return
     ending = Path(path).suffix
     form = _output_format(path)
-    named = f"{path.removesuffix(ending)}.{name}{ending}" if name else path
+    named = f"{path.rstrip('/').removesuffix(ending)}.{name}{ending}" if name else path
     _check_path(named)
     place = named if "://" in named else str(Path(named).absolute())
     try:

@@ -66,6 +66,13 @@ def test_lineage_takes_the_place_of_no_column(tmp_path: Path) -> None:
         write_table(cast("Any", Unasked()), str(tmp_path / "out"), {"run": "a", "requests": "9"})
 
 
+def test_a_further_table_is_beside_a_folder_that_is_named_as_one(tmp_path: Path) -> None:
+    """In the folder it would be a foreign file for the next run."""
+    (tmp_path / "out.largest.csv").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"out\.largest\.csv is a file"):
+        write_table(cast("Any", Unasked()), f"{tmp_path}/out.csv/", {}, "largest")
+
+
 class Unasked:
     """A DataFrame that nobody may ask."""
 
