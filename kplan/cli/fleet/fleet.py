@@ -19,6 +19,8 @@ Keep = Annotated[
     str,
     typer.Option("--keep", metavar="SPAN", help="Keep runs for this time, for example 720h."),
 ]
+KEPT_RUNS = "2208h"
+"""92 days: an ACL is watched from the day after the oldest run, and 90 days are high confidence."""
 KeepLogs = Annotated[
     str,
     typer.Option(
@@ -217,7 +219,7 @@ def vacuum(
     spark: SparkOptions,
     inputs: InputOptions,
     *,
-    keep: Keep = "2160h",
+    keep: Keep = KEPT_RUNS,
     keep_logs: KeepLogs = "",
 ) -> int:
     """Delete old runs and requests.
@@ -241,7 +243,7 @@ def vacuum(
 
 
 @verb(
-    ("kplan fleet maintain", "Merge the stored ingests, and delete runs older than 90 days."),
+    ("kplan fleet maintain", "Merge the stored ingests, and delete runs older than 92 days."),
     ("kplan fleet maintain -keep-logs=8760h", "Also delete requests older than one year."),
 )
 def maintain(
@@ -249,7 +251,7 @@ def maintain(
     spark: SparkOptions,
     inputs: InputOptions,
     *,
-    keep: Keep = "2160h",
+    keep: Keep = KEPT_RUNS,
     keep_logs: KeepLogs = "",
 ) -> int:
     """Merge the stored ingests, and delete old runs and requests.

@@ -2,6 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
+from kplan.cli.fleet.command import parse_duration
+from kplan.cli.fleet.fleet import KEPT_RUNS
+from kplan.fleet.recommend import CONFIDENCE_DAYS
 from kplan.fleet.store import Run
 from kplan.workflow.fleet.recommend import runs_by_age
 
@@ -17,6 +20,15 @@ def test_an_acl_that_is_as_old_as_the_window_is_found_in_a_run_of_that_age() -> 
     daily = [run(days) for days in range(9, -1, -1)]
     chosen = {each.run for each in runs_by_age(daily, daily[-1], NOW, timedelta(days=4))}
     assert {"-4", "-5", "-9", "-7", "-0"} == chosen
+
+
+def test_runs_are_kept_long_enough_for_high_confidence() -> None:
+    """Each day a run is taken, and maintain deletes old ones a minute later."""
+    keep = parse_duration("-keep", KEPT_RUNS)
+    assert keep is not None
+    oldest = max(days for days in range(999) if timedelta(days=days, minutes=1) <= keep)
+    watched = oldest - 1  # from the day after that run until yesterday
+    assert watched >= CONFIDENCE_DAYS["high"]
 
 
 def test_later_runs_than_the_one_asked_for_say_nothing() -> None:
