@@ -130,11 +130,12 @@ def build_ports(
     )
 
 
-def with_replay(ports: Ports, tables: str, progress: Progress) -> Ports:
+def with_replay(ports: Ports, tables: str, progress: Progress, given: Inputs) -> Ports:
     """Let plans be compared with the logged requests in the tables of a fleet."""
     from kplan.workflow.fleet.plan_replay import replay_plan  # noqa: PLC0415 - few plans need it
 
-    return replace(ports, replay=partial(replay_plan, tables, progress))
+    inputs = Inputs(environ=given.environ, trust=given.trust)  # -var is of the plan
+    return replace(ports, replay=partial(replay_plan, tables, progress, inputs=inputs))
 
 
 def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:

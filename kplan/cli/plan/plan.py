@@ -42,7 +42,8 @@ class SavedPlanOptions(TrustOptions):
         typer.Option(
             "--replay",
             metavar="TABLES",
-            help="Compare with the logged requests in these tables of kplan fleet.",
+            help="Compare with the logged requests in these tables of kplan fleet, or of the "
+            "fleet.hcl in this folder.",
         ),
     ] = ""
 
@@ -110,7 +111,7 @@ def plan(
     with reports.report_errors(), show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "plan", states, progress)
         if what.replay:
-            ports = wiring.with_replay(ports, what.replay, progress)
+            ports = wiring.with_replay(ports, what.replay, progress, project.inputs)
         made = make_plan(project, options, ports)
     if answer.json:
         display.stream_plan(session, made, whole=True)

@@ -6,21 +6,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kplan.config.declarations.file import FLEET_FILE
+from kplan.config.inputs import Inputs
 from kplan.fleet.dataframe import create_dataframe, kept_rows
 from kplan.fleet.logs.requests import clusters_with_log, log_sums
 from kplan.fleet.replay import acl_changes, replay_requests, replay_summary
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row, object_row
 from kplan.fleet.spark.progress import SessionProgress
-from kplan.fleet.spark.session import open_session
+from kplan.fleet.spark.session import SparkSettings, open_session
 from kplan.fleet.store import Store
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET
 from kplan.kinds.acl import AclKind
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
-from kplan.model.errors import UsageError
+from kplan.model.errors import FleetError, UsageError
+from kplan.model.file_url import is_url, local_path
 from kplan.model.plan import Change, Plan, Replay
 from kplan.report.documents.plan import replay_text
-from kplan.workflow.fleet.fleet import choose_local_engine
+from kplan.workflow.fleet.fleet import (
+    choose_engine,
+    choose_local_engine,
+    open_store,
+    read_fleet,
+)
+from kplan.workflow.fleet.ports import FleetOptions
 from kplan.workflow.ports import ReplayBasis
 
 if TYPE_CHECKING:
@@ -29,26 +38,61 @@ if TYPE_CHECKING:
 DENIED, UNKNOWN = "KP370", "KP371"
 _EXAMPLES = 5
 _ACL_KIND = AclKind()
+_COMMAND = "kplan plan -replay"
+_NO_INPUTS = Inputs()
+_FOLDER_HINT = f"Name the folder of the {FLEET_FILE} that says what they are: -replay=DIR"
 
 
 def replay_plan(
-    tables: str, progress: SessionProgress, plan: Plan, bases: Mapping[str, ReplayBasis]
+    tables: str,
+    progress: SessionProgress,
+    plan: Plan,
+    bases: Mapping[str, ReplayBasis],
+    inputs: Inputs = _NO_INPUTS,
 ) -> Plan:
     """Add to a plan what the logged requests of its clusters would meet.
 
-    `tables` is the store of a fleet, `bases` are the live ACLs of the clusters whose ACLs the plan
-    changes, by the key of their connection. Names of clusters are those of the latest run.
+    `tables` is the store of a fleet or the folder of its fleet file, `bases` are the live ACLs of
+    the clusters whose ACLs the plan changes, by the key of their connection. Names of clusters are
+    those of the latest run. `inputs` are for the fleet file.
 
     Raises:
+        ConfigError: the fleet file has errors.
         FleetError: there are no such tables, or Spark does not answer.
-        UsageError: the latest run has no such cluster.
+        UsageError: the latest run has no such cluster, or it is not clear which tables are meant.
 
     """
-    root = tables if "://" in tables else str(Path(tables).absolute())
-    forms = (DELTA, ICEBERG) if "://" not in root else ()
-    form = next((each for each in forms if Path(root, each).is_dir()), PARQUET)
-    with open_session(choose_local_engine(form), progress, "kplan plan -replay") as spark:
-        return compare_plan(spark, Store(spark, root, form), plan, bases)
+    if not Path(tables, FLEET_FILE).is_file():
+        root = tables if is_url(tables) else str(Path(tables).absolute())
+        form = _table_format(root)
+        with open_session(choose_local_engine(form), progress, _COMMAND) as spark:
+            store = Store(spark, root, form)
+            if local_path(root) is None and not store.runs():
+                raise FleetError(f"There is no run of Parquet tables in {root}.", _FOLDER_HINT)
+            return compare_plan(spark, store, plan, bases)
+    if inputs.trust is not None:
+        raise UsageError(
+            f"With -untrusted {tables}/{FLEET_FILE} is not read: Spark runs what it says.",
+            "Name its store: -replay=TABLES",
+        )
+    fleet = read_fleet(FleetOptions(Path(tables), inputs))
+    with open_session(choose_engine(fleet, SparkSettings()), progress, _COMMAND) as spark:
+        return compare_plan(spark, open_store(spark, fleet), plan, bases)
+
+
+def _table_format(root: str) -> str:
+    """Find the format of the tables in a store by its folders; elsewhere it is Parquet.
+
+    Raises:
+        UsageError: there are several.
+
+    """
+    path = local_path(root)
+    folders = {PARQUET: "runs", DELTA: DELTA, ICEBERG: ICEBERG}
+    found = [form for form, name in folders.items() if path and (path / name).is_dir()]
+    if len(found) > 1:
+        raise UsageError(f"{root} has tables of several formats: {', '.join(found)}.", _FOLDER_HINT)
+    return next(iter(found), PARQUET)
 
 
 def compare_plan(
