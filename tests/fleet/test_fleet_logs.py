@@ -339,6 +339,30 @@ def test_rows_that_are_put_together_are_the_same_and_older_ones_go(
     ]
 
 
+def test_a_log_with_a_last_line_that_is_open_is_put_together_and_read_on(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log"
+    whole = 2 * len(line("orders"))
+    for text in (line("orders"), line("orders") + line("stock")[:80]):
+        with log.open("a") as more:
+            more.write(text)
+        assert ingest(store, log) == []
+    assert store.logs.compact() == 2
+    assert store.logs.compact() == 0, "they are together"
+    later = datetime.now(UTC) + timedelta(hours=2)
+    assert store.logs.remove_merged(later) == 1, "that with the open line stays"
+    assert parts_of(store) == [("x.log", 0, 2), ("x.log", whole, 1)]
+    assert store.malformed_lines().count() == 1
+    with log.open("a") as more:
+        more.write(line("stock")[80:])
+    assert ingest(store, log) == []
+    assert parts_of(store) == [("x.log", 0, 2), ("x.log", whole, 1)], "only the last line is read"
+    assert requests(store) == {"orders": 2, "stock": 1}
+    assert store.malformed_lines().count() == 0
+    assert store.logs.compact() == 2
+
+
 def test_a_fleet_may_be_in_a_folder_whose_name_is_a_pattern(
     spark: "SparkSession", tmp_path: Path
 ) -> None:

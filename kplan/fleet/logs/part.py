@@ -231,20 +231,16 @@ def topic_part(cluster: str, span: OffsetRange, number: int) -> LogPart:
     return LogPart(cluster, span.source, file=file, part=number, start=span.start, end=span.end)
 
 
+def closed_log(log: Log) -> Log:
+    """Leave out a last line that is open: it counts only until there is more."""
+    return log._replace(parts=tuple(each for each in log.parts if not each.is_open))
+
+
 def merge_log(log: Log, part: int) -> LogPart:
-    """Return the one part that says what all parts of a log do."""
-    closed = [each for each in log.parts if not each.is_open]
-    is_open = len(closed) < len(log.parts)
+    """Return the one part that says what all parts of a log do that is closed."""
     start = min(each.start for each in log.parts)
-    return replace(
-        log.last,
-        part=part,
-        start=start if log.last.is_topic else 0,
-        # What is open would be counted again: such a log is read from its beginning.
-        end=UNKNOWN_END if is_open else log.last.end,
-        lines=log.lines,
-        is_open=False,
-    )
+    start = start if log.last.is_topic else 0
+    return replace(log.last, part=part, start=start, lines=log.lines)
 
 
 def removed_logs(parts: Sequence[LogPart]) -> list[LogPart]:

@@ -26,6 +26,7 @@ from kplan.fleet.logs.part import (
     Log,
     LogPart,
     TopicEnd,
+    closed_log,
     current_logs,
     latest_parts,
     live_logs,
@@ -307,7 +308,8 @@ class LogStore:
     def compact(self, old: OldRows | None = None) -> int:
         """Put the rows of each log together, without those that are old.
 
-        What is left out stays known, and is not read again. A log that is old as a whole is left
+        A last line that is open stays where it is, so that its log is read on from there. What is
+        left out stays known, and is not read again. A log that is old as a whole is left
         out; of others it stays known how many lines were read of them, so that what was put
         together counts and not what it was made of. Returns how many attempts were put together.
         Raises FleetError; nothing changed then.
@@ -315,7 +317,7 @@ class LogStore:
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
         parts = self.parts()
-        logs = [each for each in live_logs(parts) if each.parts]
+        logs = [closed_log(each) for each in live_logs(parts) if each.parts]
         attempts = {part.attempt for log in logs for part in log.parts}  # others are merged
         whole = old.whole if old else frozenset()
         are_many = len(attempts) >= _MIN_ATTEMPTS

@@ -11,9 +11,9 @@ from kplan.fleet.logs.audit_topic import OffsetRange
 from kplan.fleet.logs.content import UNKNOWN_END
 from kplan.fleet.logs.part import (
     NO_ROWS,
-    Log,
     LogPart,
     TopicEnd,
+    closed_log,
     known_stamps,
     live_logs,
     log_id,
@@ -207,8 +207,15 @@ def test_what_is_put_together_takes_the_place_of_its_parts_and_grows_on() -> Non
     records = [topic("1", 100, 200), topic("2", 200, 300)]
     both = replace(merge_log(live_logs(records)[0], 0), attempt="3", at="3")
     assert counted(*records, both) == ["3"]
-    opened = Log((parts[0], replace(part("1", 10, 10), is_open=True)), parts[0])
-    assert merge_log(opened, 0).end == UNKNOWN_END
+
+
+def test_a_last_line_that_is_open_is_not_put_together_and_counts_until_there_is_more() -> None:
+    parts = [part("1", 0, 10), replace(part("1", 10, 10), is_open=True, part=1)]
+    (log,) = live_logs(parts)
+    merged = replace(merge_log(closed_log(log), 0), attempt="3", at="3")
+    assert (merged.start, merged.end, merged.lines) == (0, 10, 1)
+    assert counted(*parts, merged) == ["3", "1"]
+    assert counted(*parts, merged, part("4", 10, 20)) == ["3", "4"]
 
 
 def test_what_was_removed_stays_so_until_it_is_read_again() -> None:
