@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.iceberg_tables import IcebergTables
-from kplan.fleet.logs.store import LogStore, read_if_exists
+from kplan.fleet.logs.store import LogStore
 from kplan.fleet.snapshot import ROW_FORMAT
 from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
@@ -30,6 +30,7 @@ from kplan.fleet.tables import (
     DeltaTables,
     ParquetTables,
     Tables,
+    read_if_exists,
 )
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError

@@ -6,16 +6,19 @@ Which rows count is not for them to say: that is what `kplan/fleet/store.py` kee
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from kplan.fleet.attempt_folders import open_folders
 from kplan.fleet.compat import can_observe, rebalance
 from kplan.fleet.jars import DELTA_LAKE, append_setting
 from kplan.fleet.snapshot import OBJECT_SCHEMA
+from kplan.model.errors import FleetError
 from kplan.model.file_url import escape_glob
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+Found = TypeVar("Found")
 
 PARQUET, DELTA, ICEBERG = "parquet", "delta", "iceberg"
 RUN_SCHEMA = "run string, attempt string, at string, format int, kplan_version string, rows long"
@@ -320,3 +323,25 @@ def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[
         name: conf[name] for name in found.keys() & conf.keys() if name != _EXTENSIONS_SETTING
     }
     return {**found, **DELTA_LAKE.settings(conf, environ)}
+
+
+def read_if_exists(spark: "SparkSession", read: Callable[[], Found]) -> Found | None:
+    """Read a table; None is that it does not exist yet.
+
+    Raises:
+        FleetError: the Spark at work does not know its form, and would see none.
+
+    """
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
+    from pyspark.errors import AnalysisException, PySparkException
+
+    try:
+        return read()
+    except (PySparkException, Py4JJavaError) as failure:  # Spark Connect has another for it
+        if "DATA_SOURCE_NOT_FOUND" in str(failure):
+            raise FleetError(
+                "The Spark at work knows no Delta tables.", DELTA_LAKE.start_hint(spark.version)
+            ) from failure
+        if not isinstance(failure, AnalysisException):
+            raise
+        return None

@@ -310,7 +310,11 @@ def test_events_of_audit_topics_become_lines(spark: "SparkSession") -> None:
     found = text.toDF("cluster", "source", "value")
     taken = line_sums(
         parse_lines(
-            sum_lines(found.withColumn("line", authorizer_line(found["value"])).drop("value"))
+            sum_lines(
+                found.withColumn("line", authorizer_line(found["value"], has_zone=False)).drop(
+                    "value"
+                )
+            )
         )
     )
     (used,) = usage(taken).collect()

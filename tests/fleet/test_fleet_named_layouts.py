@@ -117,7 +117,10 @@ def test_a_record_of_a_topic_in_json_is_the_line_that_the_broker_logs(
 ) -> None:
     """Its time is of UTC, as records have no time zone of their own."""
     records = spark.read.text(str(LOGS / f"log4j2-{layout}.log"))
-    found = {row[0] for row in records.select(authorizer_line(records["value"])).collect()}
+    found = {
+        row[0]
+        for row in records.select(authorizer_line(records["value"], has_zone=False)).collect()
+    }
     clusters = load_fleet(LOGS, Inputs(environ={})).clusters
     (cluster,) = (each for each in clusters if each.name == "log4j2-default")
     truth = set()

@@ -6,15 +6,14 @@ audit        rows as kplan up to 0.3 kept them, by cluster and log; and `offsets
 """
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.access import request_sums
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.jars import DELTA_LAKE
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.layout import parse_lines
@@ -46,13 +45,12 @@ from kplan.fleet.logs.requests import (
 from kplan.fleet.spark.errors import drop_rows, failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import enable_codegen
-from kplan.fleet.tables import Tables
+from kplan.fleet.tables import Tables, read_if_exists
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Found = TypeVar("Found")
 COMPACT_GRACE = timedelta(hours=1)
 """How long rows stay that were put together, for those who read them at that time."""
 MERGED = "merged-"
@@ -393,25 +391,3 @@ def _now() -> str:
 
 def _names(schema: str) -> list[str]:
     return [each.split()[0] for each in schema.split(", ")]
-
-
-def read_if_exists(spark: "SparkSession", read: Callable[[], Found]) -> Found | None:
-    """Read a table; None is that it does not exist yet.
-
-    Raises:
-        FleetError: the Spark at work does not know its form, and would see none.
-
-    """
-    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
-    from pyspark.errors import AnalysisException, PySparkException
-
-    try:
-        return read()
-    except (PySparkException, Py4JJavaError) as failure:  # Spark Connect has another for it
-        if "DATA_SOURCE_NOT_FOUND" in str(failure):
-            raise FleetError(
-                "The Spark at work knows no Delta tables.", DELTA_LAKE.start_hint(spark.version)
-            ) from failure
-        if not isinstance(failure, AnalysisException):
-            raise
-        return None

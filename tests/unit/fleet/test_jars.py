@@ -11,7 +11,7 @@ from kplan.fleet import jars
 from kplan.fleet.iceberg_tables import IcebergTables
 from kplan.fleet.jars import DELTA_LAKE, ICEBERG_RUNTIME, KAFKA_CONNECTOR, SparkLibrary
 from kplan.fleet.logs.audit_topic import follow_records
-from kplan.fleet.logs.store import read_if_exists
+from kplan.fleet.tables import read_if_exists
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
