@@ -1,8 +1,9 @@
 """Configuration, data sources, state and clusters of a project, opened and closed together."""
 
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, nullcontext
+from dataclasses import field
 from functools import partial
 from typing import TypeVar
 
@@ -14,9 +15,9 @@ from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.trusted import load_restricted
 from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import has_errors, sort_diagnostics
+from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, StateError
-from kplan.model.plan import Change
+from kplan.model.plan import ObjectKey
 from kplan.model.resource import Identity
 from kplan.model.state import KindSnapshot, OwnedModules, State
 from kplan.report.documents.notation import count_text
@@ -81,7 +82,8 @@ class OpenProject:
     `journal` is that of an apply that was killed; what it had done is folded into `state` already,
     but not yet written. `load_all_data` loads the configuration with every data source read, where
     some have been left for later. `read_other_owners` says what other workspaces own. `doubtful`
-    are creations of the journal that exist and may be another's: not all states can be read.
+    are creations of the journal that may exist, and are not known to be owned here or elsewhere:
+    each with what is to be said of it unless the plan adopts it.
     """
 
     configuration: Configuration
@@ -90,7 +92,7 @@ class OpenProject:
     journal: Journal | None = None
     load_all_data: Callable[[], Configuration] | None = None
     read_other_owners: Callable[[], OtherOwners] = OtherOwners
-    doubtful: tuple[Change, ...] = ()
+    doubtful: Mapping[ObjectKey, Diagnostic] = field(default_factory=dict)
 
 
 @contextmanager
@@ -122,14 +124,16 @@ def open_project(
     with lock_state(project, ports) if locks else nullcontext():
         state = read_or_create_state(project)
         journal = project.store.read_journal()  # after the state, of whose writing it tells
+        unsettled: frozenset[ObjectKey] = frozenset()
         if journal is not None:
             if not locks:
                 read_again = partial(read_or_create_state, project)
-                state, _ = replay_unlocked(state, journal, read_again)
+                state, unsettled = replay_unlocked(state, journal, read_again)
             else:
                 state, unsettled = replay_journal(state, journal)
                 ports.progress.note(interruption_note(journal, len(unsettled)))
         ports.progress.stage("Connecting")
+        also |= {provider for _, _, provider in unsettled}  # to look there what came of it
         with connect_clusters(configuration, state, ports, also) as (clusters, state):
             later = partial(load_with_data, project, ports)
             others = partial(read_other_owners, project)

@@ -22,7 +22,7 @@ from kplan.state.plan_file import SavedPlan, check_not_expired
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, execute_plan
 from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.apply.staleness import Staleness, find_stale_changes
-from kplan.workflow.clusters import Clusters, desired_identities, read_clusters
+from kplan.workflow.clusters import Clusters
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import fill_defaults
 from kplan.workflow.plan.controller_check import check_plan_controller_access
@@ -33,7 +33,7 @@ from kplan.workflow.plan.plan import (
     plan_open_project,
     plan_request,
 )
-from kplan.workflow.plan.refresh import settle_journal
+from kplan.workflow.plan.refresh import read_settled_snapshots, settle_journal
 from kplan.workflow.plan.saved import (
     NO_APPROVAL,
     SavedPlanApproval,
@@ -225,10 +225,9 @@ def _rebase_plan(
             "The configuration changed since the plan was made.", _CONFIGURATION_HINT
         )
     options, ports = given
-    wanted = desired_identities(project.configuration, state, project.journal)
-    snapshots = read_clusters(project.clusters, wanted)
-    is_destroy = _same_options(saved.plan, options).is_destroy
-    project = settle_journal(replace(project, state=state), snapshots, is_destroy=is_destroy)
+    project, planned = replace(project, state=state), _same_options(saved.plan, options)
+    snapshots = read_settled_snapshots(project, planned, ports)
+    project = settle_journal(project, snapshots, is_destroy=planned.is_destroy)
     state = project.state
     stale = find_stale_changes(saved.plan, state, snapshots, KINDS)
     if stale and on_stale is not StaleAction.SKIP:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kplan.model.codes import SUMMARIES
-from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
+from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.state import Snapshot, State
 from kplan.workflow.open_project import OpenProject
@@ -27,13 +26,14 @@ def check_other_workspaces(
     """
     adopted = list(_adopted(plan, project.state, snapshots))
     keys = {change.key for change, _ in adopted}
-    forgotten = [each for each in project.doubtful if each.key not in keys]
+    forgotten = [each for key, each in project.doubtful.items() if key not in keys]
     if not (adopted or forgotten):
         return plan
-    found = project.read_other_owners()
+    is_asked = adopted or any(each.code == UNREAD_ELSEWHERE for each in forgotten)
+    found = project.read_other_owners() if is_asked else OtherOwners()
     kept = (each for each in plan.diagnostics if each.code not in _CODES)  # of a saved plan
-    problems = [*kept, *found.unread, *_owned_elsewhere(adopted, found, project.clusters.ids)]
-    problems += [_forgotten(each, project) for each in forgotten]
+    owned = _owned_elsewhere(adopted, found, project.clusters.ids)
+    problems = [*kept, *found.unread, *owned, *forgotten]
     return replace(plan, diagnostics=sort_diagnostics(problems))
 
 
@@ -60,18 +60,3 @@ def _owned_elsewhere(
         if owner is not None:
             problem = owned_elsewhere(change.address, change.identity, owner)
             yield replace(problem, subject=change.declared_at)
-
-
-def _forgotten(change: Change, project: OpenProject) -> Diagnostic:
-    """Refuse to drop the only record of what an interrupted apply has perhaps made."""
-    places = {each.key: each.declared_at for each in project.configuration.resources}
-    return Diagnostic(
-        UNREAD_ELSEWHERE,
-        Severity.ERROR,
-        SUMMARIES[UNREAD_ELSEWHERE],
-        f"An interrupted apply sent {change.address} ({change.identity}), and it exists. This plan "
-        "does not adopt it, so nothing here would know of it any more.",
-        "Let the other states be read, or declare it and adopt it first: kplan apply",
-        change.address,
-        places.get(change.key),
-    )

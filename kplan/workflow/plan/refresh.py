@@ -6,16 +6,20 @@ from datetime import datetime, timedelta
 
 from kplan.kinds import KINDS
 from kplan.kinds.base import fill_snapshot_from_state
+from kplan.model.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.outcome import FOUND, Outcome, OutcomeStatus
-from kplan.model.plan import Action, Change
-from kplan.model.state import OwnedObject, Snapshot, State, owned_after
-from kplan.plan.request import is_targeted
+from kplan.model.plan import Action, Change, ObjectKey
+from kplan.model.resource import connection_name
+from kplan.model.state import LiveObject, OwnedObject, Snapshot, State, owned_after
+from kplan.plan.request import is_any_targeted, is_targeted
 from kplan.state.journal import Journal
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.ports import PlanOptions, Ports
-from kplan.workflow.workspaces import OtherOwners
+from kplan.workflow.workspaces import UNREAD_ELSEWHERE, OtherOwners
 
+UNKNOWN_CREATION = "KP253"
 _PAUSE_S = 0.5
 _OLD = timedelta(minutes=5)
 """What was applied before is visible by now, or was changed since; clocks differ by less."""
@@ -28,8 +32,10 @@ def read_settled_snapshots(
 
     An acknowledged change may take seconds to be seen (trap 2); a plan made meanwhile would
     propose it once more. After `settle_s` what exists is what counts. What is not targeted is not
-    waited for, nor what was applied long ago.
+    waited for, nor what was applied long ago. An interrupted creation that this plan does not name
+    is: its journal is the only record of it, and ends with this plan.
     """
+    creations = tuple(_unplanned_creations(project, options))
     wanted = desired_identities(project.configuration, project.state, project.journal)
     until = ports.clock.now()
     # An apply that was killed is in no entry of the state.
@@ -38,12 +44,13 @@ def read_settled_snapshots(
     told = 0
     while True:
         snapshots = read_clusters(project.clusters, wanted)
-        late = [
+        late: list[OwnedObject | Change] = [
             each
             for provider, snapshot in snapshots.items()
             for each in _pending_objects(project.state.for_provider(provider), snapshot)
             if is_targeted(each.address, options.targets)
         ]
+        late += (each for each in creations if _is_absent(each, snapshots.get(each.provider)))
         if not late or ports.clock.now() >= until or ports.is_stopped():
             return snapshots
         if len(late) != told:
@@ -59,45 +66,130 @@ def _is_old(state: State, now: datetime) -> bool:
     return bool(applied) and now - datetime.fromisoformat(applied[-1].at) > _OLD
 
 
+def _unplanned_creations(project: OpenProject, options: PlanOptions) -> Iterator[Change]:
+    """List those that the plan does not create again, so that none may be taken for absent."""
+    planned = {
+        each.key
+        for each in project.configuration.resources
+        if not options.is_destroy
+        and is_any_targeted(each.addresses, options.targets)
+        and (options.only is None or each.key in options.only)
+    }
+    for change in _sent_creations(project):
+        if change.key not in planned and not _is_other_cluster(project, change.provider):
+            yield change
+
+
+def _sent_creations(project: OpenProject) -> Iterator[Change]:
+    """List the creations that only the journal knows of: sent, without an answer, not owned."""
+    journal = project.journal
+    unsettled = frozenset() if journal is None else journal.unsettled_keys
+    unowned = unsettled - {each.key for each in project.state.owned.values()}
+    for change in journal.changes if journal else ():
+        if change.key in unowned and change.action in {Action.CREATE, Action.REPLACE}:
+            yield change
+
+
+def _is_absent(change: Change, snapshot: Snapshot | None) -> bool:
+    """Whether it is known that the object does not exist."""
+    reading = None if snapshot is None else snapshot.readings.get(change.kind)
+    if reading is None:
+        return snapshot is not None and change.kind in snapshot.unsupported
+    return change.identity not in reading.objects and change.identity not in reading.hidden
+
+
 def settle_journal(
     project: OpenProject, snapshots: Mapping[str, Snapshot], *, is_destroy: bool = False
 ) -> OpenProject:
     """Own the unanswered changes of an interrupted apply that the cluster shows done.
 
     An object that another workspace owns was created there: this one only met it. Where that
-    cannot be known it is doubtful: the plan adopts it, with the warning that belongs to that, or
-    is refused. What is not declared any more is left to another interrupted apply that sent it too.
+    cannot be known, or the object is not seen to be as it was sent, it is doubtful: the plan
+    adopts it, with the warning that belongs to that, or is refused. What is not declared any more
+    is left to another interrupted apply that sent it too.
     """
     journal = project.journal
     if journal is None:
         return project
+    ids, kept = project.clusters.ids, () if is_destroy else _declared_keys(project)
     seen = {
         key: fill_snapshot_from_state(KINDS, snapshot, project.state.for_provider(key))
         for key, snapshot in snapshots.items()
+        if not _is_other_cluster(project, key)
     }
-    done = [
-        (change, outcome)
-        for change in journal.changes
-        if change.key in journal.unsettled_keys
-        and (snapshot := seen.get(change.provider)) is not None
-        and (outcome := _visible_outcome(change, project.state, snapshot)) is not None
-    ]
-    created = any(change.action is Action.CREATE for change, _ in done)
-    owners, ids = project.read_other_owners() if created else OtherOwners(), project.clusters.ids
-    kept = () if is_destroy else {each.key for each in project.configuration.resources}
+    creations = {
+        each.key: _find_live(each, seen.get(each.provider))
+        for each in _sent_creations(project)
+        if not _is_absent(each, seen.get(each.provider))
+    }
+    owners = project.read_other_owners() if any(creations.values()) else OtherOwners()
     own: list[tuple[Change, Outcome]] = []
-    doubtful: list[Change] = []
-    for change, outcome in done:
-        cluster_id = ids.get(change.provider, "")
-        if change.action is Action.CREATE:
-            if owners.find(change.key, cluster_id, outcome.uid, kept):
+    doubtful: dict[ObjectKey, Diagnostic] = {}
+    unsettled = journal.unsettled_keys
+    for change in (each for each in journal.changes if each.key in unsettled):
+        outcome = _visible_outcome(change, project.state, seen.get(change.provider))
+        if change.key in creations:
+            live = creations[change.key]
+            if live is None:
+                doubtful[change.key] = _unseen(change, project, snapshots)
                 continue
-            if owners.unread:
-                doubtful.append(change)
+            if owners.find(change.key, ids.get(change.provider, ""), live.uid, kept):
                 continue
-        own.append((change, outcome))
+            if owners.unread or outcome is None:
+                doubtful[change.key] = _unadopted(change, project, owners)
+                continue
+        if outcome is not None:
+            own.append((change, outcome))
     settled = replace(project.state, owned=owned_after(project.state.owned, own))
-    return replace(project, state=settled, doubtful=tuple(doubtful))
+    return replace(project, state=settled, doubtful=doubtful)
+
+
+def _declared_keys(project: OpenProject) -> frozenset[ObjectKey]:
+    return frozenset(each.key for each in project.configuration.resources)
+
+
+def _is_other_cluster(project: OpenProject, provider: str) -> bool:
+    """Whether a connection leads to another cluster than what was sent through it."""
+    known, found = project.state.cluster_id_of(provider), project.clusters.ids.get(provider, "")
+    return "" not in {known, found} and known != found
+
+
+def _unadopted(change: Change, project: OpenProject, owners: OtherOwners) -> Diagnostic:
+    """Refuse to drop the only record of what an interrupted apply has perhaps made."""
+    code, said = UNKNOWN_CREATION, "and it exists; whether as it was sent is unknown"
+    hint = "Declare it and adopt it first: kplan apply"
+    if owners.unread:
+        code, said = UNREAD_ELSEWHERE, "and it exists"
+        hint = "Let the other states be read, or declare it and adopt it first: kplan apply"
+    said += ". This plan does not adopt it, so nothing here would know of it any more."
+    return _doubt(code, change, project, said, hint)
+
+
+def _unseen(change: Change, project: OpenProject, snapshots: Mapping[str, Snapshot]) -> Diagnostic:
+    """Refuse to drop the only record of what cannot be looked up."""
+    name, hint = connection_name(change.provider), "Plan again when it can be read."
+    snapshot = snapshots.get(change.provider)
+    if snapshot is None:
+        why, hint = f"{name} is not declared", f"Declare {name} again."
+    elif _is_other_cluster(project, change.provider):
+        why, hint = f"{name} leads to another cluster now", "Check its bootstrap address."
+    else:
+        why = snapshot.unread.get(change.kind, "The cluster does not show it").rstrip(".")
+    said = f"and whether it exists is unknown: {why}. Nothing would know of it any more."
+    return _doubt(UNKNOWN_CREATION, change, project, said, hint)
+
+
+def _doubt(code: str, change: Change, project: OpenProject, said: str, hint: str) -> Diagnostic:
+    places = {each.key: each.declared_at for each in project.configuration.resources}
+    return Diagnostic(
+        code,
+        Severity.ERROR,
+        SUMMARIES[code],
+        f"An interrupted apply sent {change.address} ({change.identity}), {said}",
+        hint,
+        change.address,
+        places.get(change.key),
+    )
 
 
 def leave_out_sent(drift: Iterable[Change], journal: Journal | None) -> tuple[Change, ...]:
@@ -106,16 +198,21 @@ def leave_out_sent(drift: Iterable[Change], journal: Journal | None) -> tuple[Ch
     return tuple(each for each in drift if each.key not in sent)
 
 
-def _visible_outcome(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
+def _find_live(change: Change, snapshot: Snapshot | None) -> LiveObject | None:
+    reading = None if snapshot is None else snapshot.readings.get(change.kind)
+    return None if reading is None else reading.objects.get(change.identity)
+
+
+def _visible_outcome(change: Change, state: State, snapshot: Snapshot | None) -> Outcome | None:
     """Whether a change took effect: the new object exists, and the replaced one is gone."""
-    reading = snapshot.readings.get(change.kind)
-    live = None if reading is None else reading.objects.get(change.identity)
-    if reading is None or live is None or change.after is None:
+    live = _find_live(change, snapshot)
+    if snapshot is None or live is None or change.after is None:
         return None
     if change.is_recreated and live.uid == change.uid:
         return None
+    others = snapshot.readings[change.kind].objects
     replaced = state.owned.get(change.previous or change.address)
-    if replaced and replaced.identity != change.identity and replaced.identity in reading.objects:
+    if replaced and replaced.identity != change.identity and replaced.identity in others:
         return None
     kind = next(each for each in KINDS if each.name == change.kind)
     before, after = kind.align(live.value, change.after)

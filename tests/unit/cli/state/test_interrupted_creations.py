@@ -1,0 +1,228 @@
+"""A creation that was sent by an apply that was killed is not forgotten: its journal stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kplan.cli import wiring
+from kplan.cli.run import run
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewPartitions, NewTopic, TopicRef
+from kplan.model.errors import UnreachableError
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+from tests.unit.cli.state.test_workspace_race import (
+    DEFAULT,
+    PROVIDER,
+    Y,
+    Z,
+    apply_and_be_killed,
+    before_creation,
+    kill,
+    owned_names,
+)
+
+JOURNAL = DEFAULT.with_suffix(".journal")
+WEST = """
+provider "kafka" {
+  alias             = "west"
+  bootstrap_servers = ["127.0.0.1:2"]
+}
+"""
+Y_IN_WEST = Y.removeprefix(PROVIDER).replace("name  ", "provider = kafka.west\n  name  ")
+ACL = """
+resource "kafka_acl" "a" {
+  resource_type       = "Topic"
+  resource_name       = "y"
+  acl_principal       = "User:app"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+"""
+USER = """
+resource "kafka_user_scram_credential" "u" {
+  username        = "u"
+  scram_mechanism = "SCRAM-SHA-256"
+  password        = "secret-password"
+}
+"""
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> MemoryCommand:
+    return memory_command(tmp_path, capsys, monkeypatch)
+
+
+def create_and_be_killed(cluster: MemoryCluster) -> Callable[[], None]:
+    def callback() -> None:
+        cluster.connect_as().create_topics([NewTopic("y", 1, 1)])
+        kill()
+
+    return callback
+
+
+def begin(desk: MemoryCommand) -> None:
+    """Create `y`, and be killed before there is an answer."""
+    desk.write(Y)
+    before_creation(desk, create_and_be_killed(desk.cluster))
+    apply_and_be_killed()
+    desk.capture.readouterr()
+
+
+@pytest.fixture
+def west(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> dict[str, MemoryCluster]:
+    """Create `y` on kafka.west and be killed; the cluster behind that connection can be changed."""
+    found = {"west": MemoryCluster(cluster_id="west"), "": desk.cluster}
+
+    def connect(*args: object) -> MemoryCluster:
+        if (cluster := found.get(str(args[3]))) is None:
+            raise UnreachableError("No answer.")
+        return cluster
+
+    monkeypatch.setattr(wiring, "_connect", connect)
+    desk.write(PROVIDER + WEST + Y_IN_WEST)
+    found["west"].run_before("create_topics", lambda: None)  # the dry run
+    found["west"].run_before("create_topics", create_and_be_killed(found["west"]))
+    apply_and_be_killed()
+    desk.capture.readouterr()
+    return found
+
+
+def test_a_creation_on_a_connection_that_nothing_uses_any_more_is_looked_up(
+    desk: MemoryCommand, west: dict[str, MemoryCluster]
+) -> None:
+    desk.write(PROVIDER + WEST + Z)
+    assert "kafka_topic.y will be destroyed" in desk.run("apply", "-auto-approve")
+    assert not west["west"].topics()
+
+
+@pytest.mark.parametrize("text", [PROVIDER + WEST + Y_IN_WEST + Z, PROVIDER + WEST + Z])
+def test_a_creation_on_a_cluster_that_does_not_answer_is_not_forgotten(
+    desk: MemoryCommand, west: dict[str, MemoryCluster], text: str
+) -> None:
+    cluster = west.pop("west")
+    desk.write(text)
+    told = desk.run_failing("apply", "-auto-approve")
+    assert "[KP253]" in told
+    assert "An interrupted apply sent kafka_topic.y (y), and whether it exists is unknown: " in told
+    assert JOURNAL.exists()
+    west["west"] = cluster
+    desk.run("apply", "-auto-approve")
+    assert ("y" in owned_names(DEFAULT)) is ("y" in cluster.topics()) is (Y_IN_WEST in text)
+
+
+def test_a_creation_on_a_connection_that_is_not_declared_any_more_is_not_forgotten(
+    desk: MemoryCommand, west: dict[str, MemoryCluster]
+) -> None:
+    desk.write(PROVIDER + Z)
+    told = desk.run_failing("apply", "-auto-approve")
+    assert "whether it exists is unknown: kafka.west is not declared." in told
+    assert "hint: Declare kafka.west again." in told
+    desk.write(PROVIDER + WEST + Z)
+    desk.run("apply", "-auto-approve")
+    assert not west["west"].topics()
+
+
+def test_a_creation_is_not_looked_up_on_another_cluster(
+    desk: MemoryCommand, west: dict[str, MemoryCluster]
+) -> None:
+    west["west"] = MemoryCluster(cluster_id="another")
+    desk.write(PROVIDER + WEST + Z)
+    told = desk.run_failing("apply", "-auto-approve")
+    assert "whether it exists is unknown: kafka.west leads to another cluster now." in told
+    assert JOURNAL.exists()
+
+
+def test_a_creation_that_cannot_be_read_is_not_forgotten(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = MemoryCluster.create_acls
+
+    def create_and_kill(*args: object) -> None:
+        create(*args)
+        kill()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryCluster, "create_acls", create_and_kill)
+        desk.write(PROVIDER + ACL)
+        apply_and_be_killed()
+    desk.capture.readouterr()
+    desk.write(PROVIDER + Z)
+    desk.cluster.deny_operation("DESCRIBE", "CLUSTER")
+    told = desk.run_failing("apply", "-auto-approve")
+    assert "An interrupted apply sent kafka_acl.a (User:app|" in told
+    assert "hint: Plan again when it can be read." in told
+    assert JOURNAL.exists()
+
+
+@pytest.mark.parametrize(
+    "args", [("destroy", "-auto-approve"), ("apply", "-auto-approve"), ("apply", "p")]
+)
+def test_a_creation_that_is_not_visible_yet_is_waited_for(
+    desk: MemoryCommand, args: tuple[str, ...]
+) -> None:
+    desk.write(PROVIDER + Z)
+    desk.run("plan", "-out=p")
+    begin(desk)
+    desk.cluster.connect_as().delete_topics([TopicRef("y")])
+    desk.cluster.delay_reads(12)
+    desk.cluster.connect_as().create_topics([NewTopic("y", 1, 1)])
+    desk.write(PROVIDER + Z)
+    desk.run(*args)
+    desk.cluster.delay_reads(0)
+    assert ("y" in desk.cluster.topics()) is ("y" in owned_names(DEFAULT)) is (args[-1] == "p")
+
+
+def test_a_creation_that_was_changed_since_is_adopted_or_not_forgotten(
+    desk: MemoryCommand,
+) -> None:
+    """Kafka does not say who made it, so it is not deleted before someone has declared it."""
+    begin(desk)
+    desk.cluster.connect_as().create_partitions([NewPartitions("y", 3)])
+    desk.write(PROVIDER + Z)
+    told = desk.run_failing("apply", "-auto-approve")
+    assert "[KP253]" in told
+    assert (
+        "An interrupted apply sent kafka_topic.y (y), and it exists; whether as it was sent is "
+        "unknown. This plan does not adopt it, so nothing here would know of it any more."
+    ) in told
+    assert "hint: Declare it and adopt it first: kplan apply" in told
+    desk.write(Y.replace("= 1\n  rep", "= 3\n  rep"))
+    desk.run("apply", "-auto-approve")
+    assert owned_names(DEFAULT) == {"y"}
+    desk.run("destroy", "-auto-approve")
+    assert not desk.cluster.topics()
+
+
+def test_a_user_that_was_perhaps_created_is_adopted_or_not_forgotten(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its password cannot be read, so nothing shows whether it is the one that was sent."""
+    alter = MemoryCluster.alter_scram_users
+
+    def alter_and_kill(*args: object) -> None:
+        alter(*args)
+        kill()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryCluster, "alter_scram_users", alter_and_kill)
+        desk.write(PROVIDER + USER)
+        apply_and_be_killed()
+    desk.capture.readouterr()
+    told = desk.run_failing("destroy", "-auto-approve")
+    assert "sent kafka_user_scram_credential.u (u|SCRAM-SHA-256), and it exists; whether as" in told
+    desk.run("apply", "-auto-approve")
+    desk.run("destroy", "-auto-approve")
+    assert not desk.cluster.scram_users()
+
+
+def test_a_creation_that_never_arrived_is_made_again(desk: MemoryCommand) -> None:
+    desk.write(Y)
+    before_creation(desk, kill)
+    apply_and_be_killed()
+    desk.capture.readouterr()
+    assert run(("apply", "-auto-approve"), {}) == 0
+    assert owned_names(DEFAULT) == set(desk.cluster.topics()) == {"y"}
