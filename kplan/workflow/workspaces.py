@@ -41,6 +41,11 @@ class OtherOwner:
     is_locked: bool = False
 
     @property
+    def is_at_work(self) -> bool:
+        """Whether a run is about to find out whether it is owned there."""
+        return self.is_sent and self.is_locked
+
+    @property
     def sentence(self) -> str:
         """Say who owns it."""
         where = f'at {self.owned.address} in the workspace "{self.workspace}" ({self.location})'

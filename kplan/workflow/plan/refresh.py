@@ -17,7 +17,7 @@ from kplan.state.journal import Journal
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.ports import PlanOptions, Ports
-from kplan.workflow.workspaces import UNREAD_ELSEWHERE, OtherOwners
+from kplan.workflow.workspaces import UNREAD_ELSEWHERE, OtherOwner, OtherOwners
 
 UNKNOWN_CREATION = "KP253"
 _PAUSE_S = 0.5
@@ -106,7 +106,7 @@ def settle_journal(
     An object that another workspace owns was created there: this one only met it. Where that
     cannot be known, or the object is not seen to be as it was sent, it is doubtful: the plan
     adopts it, with the warning that belongs to that, or is refused. What is not declared any more
-    is left to another interrupted apply that sent it too.
+    is left to another interrupted apply that sent it too, unless a run there may leave it to this.
     """
     journal = project.journal
     if journal is None:
@@ -133,10 +133,11 @@ def settle_journal(
             if live is None:
                 doubtful[change.key] = _unseen(change, project, snapshots)
                 continue
-            if owners.find(change.key, ids.get(change.provider, ""), live.uid, kept):
+            owner = owners.find(change.key, ids.get(change.provider, ""), live.uid, kept)
+            if owner is not None and not owner.is_at_work:
                 continue
-            if owners.unread or outcome is None:
-                doubtful[change.key] = _unadopted(change, project, owners)
+            if owner is not None or owners.unread or outcome is None:
+                doubtful[change.key] = _unadopted(change, project, owners, owner)
                 continue
         if outcome is not None:
             own.append((change, outcome))
@@ -154,11 +155,16 @@ def _is_other_cluster(project: OpenProject, provider: str) -> bool:
     return "" not in {known, found} and known != found
 
 
-def _unadopted(change: Change, project: OpenProject, owners: OtherOwners) -> Diagnostic:
+def _unadopted(
+    change: Change, project: OpenProject, owners: OtherOwners, owner: OtherOwner | None
+) -> Diagnostic:
     """Refuse to drop the only record of what an interrupted apply has perhaps made."""
     code, said = UNKNOWN_CREATION, "and it exists; whether as it was sent is unknown"
     hint = "Declare it and adopt it first: kplan apply"
-    if owners.unread:
+    if owner is not None:
+        said = f"and it exists; {owner.sentence}, and a run holds the lock there"
+        hint = "Run it again when that run has ended; kplan lock status shows it there."
+    elif owners.unread:
         code, said = UNREAD_ELSEWHERE, "and it exists"
         hint = "Let the other states be read, or declare it and adopt it first: kplan apply"
     said += ". This plan does not adopt it, so nothing here would know of it any more."

@@ -10,6 +10,11 @@ from kplan.cli.run import run
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewPartitions, NewTopic, TopicRef
 from kplan.model.errors import UnreachableError
+from kplan.state.lock import lock_state_file
+from kplan.state.lock_holder import current_holder
+from kplan.workflow import open_project
+from kplan.workflow.ports import Project
+from kplan.workflow.workspaces import OtherOwners
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 from tests.unit.cli.state.test_workspace_race import (
     DEFAULT,
@@ -18,6 +23,7 @@ from tests.unit.cli.state.test_workspace_race import (
     Z,
     apply_and_be_killed,
     before_creation,
+    begin_in_both,
     kill,
     owned_names,
 )
@@ -226,3 +232,32 @@ def test_a_creation_that_never_arrived_is_made_again(desk: MemoryCommand) -> Non
     desk.capture.readouterr()
     assert run(("apply", "-auto-approve"), {}) == 0
     assert owned_names(DEFAULT) == set(desk.cluster.topics()) == {"y"}
+
+
+def test_where_both_are_killed_and_both_destroy_at_once_none_forgets_it(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each sees the lock of the other one, so none can leave it to the other one."""
+    desk.write(Y)
+    desk.run("workspace", "new", "w2")
+    begin_in_both(desk, monkeypatch)
+    read = open_project.read_other_owners
+
+    def read_and_destroy_in_default(project: Project) -> OtherOwners:
+        monkeypatch.setattr(open_project, "read_other_owners", read)
+        with lock_state_file(DEFAULT, current_holder("destroy"), 0, lambda _: None):
+            found = read(project)
+        assert run(("destroy", "-auto-approve"), {"KPLAN_WORKSPACE": "default"}) == 1
+        return found
+
+    monkeypatch.setattr(open_project, "read_other_owners", read_and_destroy_in_default)
+    told = desk.run_failing("destroy", "-auto-approve")
+    for name in ("default", "w2"):
+        assert f'an unfinished apply has sent it at kafka_topic.y in the workspace "{name}"' in told
+    assert told.count("and a run holds the lock there.") == told.count("[KP253]") == 2
+    assert "hint: Run it again when that run has ended; kplan lock status shows it there." in told
+    desk.run("destroy", "-auto-approve")
+    assert set(desk.cluster.topics()) == {"y"}
+    desk.run("workspace", "select", "default")
+    desk.run("destroy", "-auto-approve")
+    assert not desk.cluster.topics()
