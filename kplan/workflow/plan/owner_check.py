@@ -27,13 +27,14 @@ def check_other_workspaces(
     adopted = list(_adopted(plan, project.state, snapshots))
     keys = {change.key for change, _ in adopted}
     forgotten = [each for key, each in project.doubtful.items() if key not in keys]
+    # Those of a saved plan are of the states as they were when it was made.
+    rest = tuple(each for each in plan.diagnostics if each.code not in _CODES)
     if not (adopted or forgotten):
-        return plan
+        return replace(plan, diagnostics=rest)
     is_asked = adopted or any(each.code == UNREAD_ELSEWHERE for each in forgotten)
     found = project.read_other_owners() if is_asked else OtherOwners()
-    kept = (each for each in plan.diagnostics if each.code not in _CODES)  # of a saved plan
     owned = _owned_elsewhere(adopted, found, project.clusters.ids)
-    problems = [*kept, *found.unread, *owned, *forgotten]
+    problems = [*rest, *found.unread, *owned, *forgotten]
     return replace(plan, diagnostics=sort_diagnostics(problems))
 
 

@@ -24,6 +24,7 @@ from tests.unit.cli.state.test_workspace_race import (
     apply_and_be_killed,
     before_creation,
     begin_in_both,
+    everything,
     kill,
     owned_names,
 )
@@ -261,3 +262,17 @@ def test_where_both_are_killed_and_both_destroy_at_once_none_forgets_it(
     desk.run("workspace", "select", "default")
     desk.run("destroy", "-auto-approve")
     assert not desk.cluster.topics()
+
+
+def test_a_saved_plan_does_not_warn_of_a_state_that_can_be_read_by_now(desk: MemoryCommand) -> None:
+    desk.write(Y + Z)
+    desk.run("workspace", "new", "w2")
+    before_creation(desk, create_and_be_killed(desk.cluster))
+    apply_and_be_killed()
+    DEFAULT.parent.mkdir(exist_ok=True)
+    DEFAULT.write_text("{")
+    assert "[KP251]" in everything(desk, "plan", "-out=p")
+    DEFAULT.unlink()
+    told = everything(desk, "apply", "p")
+    assert "KP251" not in told
+    assert "cannot be read" not in told
