@@ -1,7 +1,8 @@
-"""Objects that existed already when they were to be created, and may be of another workspace.
+"""Objects that existed before this apply made them its own, and may be of another workspace.
 
 Two workspaces that create the same object at the same moment both plan it as new. The one whose
-request came second finds it as declared. What the other one sent is in its journal by then.
+request came second finds it as declared. What the other one sent is in its journal by then. Two
+that adopt the same object at the same moment both plan that as well, and own it by their states.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,10 @@ from kplan.cluster.errors import CLIENT_STALE, client_refusal
 from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change, ObjectKey
+from kplan.model.state import State
 from kplan.workflow.open_project import OpenProject
+from kplan.workflow.plan.owner_check import adopted_objects
+from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.workspaces import OtherOwners
 
 
@@ -67,6 +71,27 @@ class AdoptionWatcher:
         if verified := [each for each in told if each.is_verified]:
             self._watcher.on_verified(verified)
         return settled
+
+
+def refuse_adoptions(result: PlanResult, state: State, project: OpenProject) -> tuple[Outcome, ...]:
+    """Fail what another workspace has come to own since the plan was to adopt it.
+
+    The other one has written its state, or has it in its journal.
+    """
+    held = {each.key: each.uid for each in state.owned.values()}
+    adopted = adopted_objects(result.plan, result.state, result.snapshots)
+    changes = [change for change, _ in adopted if change.key in held]
+    if not changes:
+        return ()
+    owners, ids = project.read_other_owners(), project.clusters.ids
+    refused: list[Outcome] = []
+    for change in changes:
+        owner = owners.find(change.key, ids.get(change.provider, ""), held[change.key])
+        if owner is not None:
+            said = f"It would be adopted, and since the plan {owner.sentence}."
+            why = client_refusal(CLIENT_STALE, said, owner.hint)
+            refused.append(Outcome(change, OutcomeStatus.FAILED, why))
+    return tuple(refused)
 
 
 def _refuse_owned(outcome: Outcome, owners: OtherOwners, cluster_ids: Mapping[str, str]) -> Outcome:

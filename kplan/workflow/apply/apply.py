@@ -14,7 +14,7 @@ from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.plan_file import journal_plan_metadata
-from kplan.workflow.apply.adoption import AdoptionWatcher
+from kplan.workflow.apply.adoption import AdoptionWatcher, refuse_adoptions
 from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.moves.progress import describe_moves
 from kplan.workflow.moves.throttle import kinds_with_limits, remove_stale_throttles
@@ -189,13 +189,36 @@ def execute_plan(
             ports.progress.note("Outputs are not updated because not every change was made.")
         state = checkpoints.next_state(outcomes, outputs)
         state = replace(state, applied_plans=_applied_plans(result, ports))
-        write(state)
+        state, outcomes = _write_end((state, outcomes), found, result, (write, handlers.watcher))
     for note in refusal_notes(outcomes, found.clusters.descriptions):
         ports.progress.note(note)
     done = ApplyResult(result, outcomes, state, is_approved=True)
     if not done.is_resumable:
         project.store.discard_journal()
     return done
+
+
+def _write_end(
+    end: tuple[State, tuple[Outcome, ...]],
+    found: OpenProject,
+    result: PlanResult,
+    outside: tuple[Callable[[State], None], Watcher],
+) -> tuple[State, tuple[Outcome, ...]]:
+    """Write the state, and then release what another workspace has adopted as well.
+
+    In this order, so that of two that end at once at least one sees the other.
+    """
+    (state, outcomes), (write, watcher) = end, outside
+    write(state)
+    refused = {each.change.key: each for each in refuse_adoptions(result, state, found)}
+    if not refused:
+        return state, outcomes
+    watcher.on_outcomes(tuple(refused.values()))
+    rest = (each for each in outcomes if each.change.key not in refused)
+    owned = {at: each for at, each in state.owned.items() if each.key not in refused}
+    state = replace(state, serial=state.serial + 1, owned=owned)
+    write(state)
+    return state, (*rest, *refused.values())
 
 
 def _open_journal(

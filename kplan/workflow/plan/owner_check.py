@@ -24,7 +24,7 @@ def check_other_workspaces(
 
     Those states are read only where the plan adopts something, or would forget what it should.
     """
-    adopted = list(_adopted(plan, project.state, snapshots))
+    adopted = list(adopted_objects(plan, project.state, snapshots))
     keys = {change.key for change, _ in adopted}
     forgotten = [each for key, each in project.doubtful.items() if key not in keys]
     # Those of a saved plan are of the states as they were when it was made.
@@ -38,7 +38,7 @@ def check_other_workspaces(
     return replace(plan, diagnostics=sort_diagnostics(problems))
 
 
-def _adopted(
+def adopted_objects(
     plan: Plan, state: State, snapshots: Mapping[str, Snapshot]
 ) -> Iterator[tuple[Change, str]]:
     """List what the state comes to own that exists, each with its uid."""

@@ -1,0 +1,85 @@
+"""Two workspaces that adopt the same object at the same moment: at most one of them owns it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.request import NewTopic
+from kplan.model.state import State
+from kplan.state.file_store import FileStore
+from kplan.workflow import open_project
+from kplan.workflow.ports import Project
+from kplan.workflow.workspaces import OtherOwners
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+from tests.unit.cli.state.test_workspace_race import (
+    DEFAULT,
+    W2,
+    Y,
+    apply_in_default,
+    everything,
+    owned_names,
+)
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> MemoryCommand:
+    """Two workspaces declare `y`, which exists, and the second one is selected."""
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    found.cluster.connect_as().create_topics([NewTopic("y", 1, 1)])
+    found.write(Y)
+    found.run("workspace", "new", "w2")
+    return found
+
+
+def run_after_planning(monkeypatch: pytest.MonkeyPatch, callback: Callable[[], None]) -> None:
+    """Run this after the plan has looked for other owners."""
+    read = open_project.read_other_owners
+
+    def read_and_call(project: Project) -> OtherOwners:
+        monkeypatch.setattr(open_project, "read_other_owners", read)
+        found = read(project)
+        callback()
+        return found
+
+    monkeypatch.setattr(open_project, "read_other_owners", read_and_call)
+
+
+@pytest.mark.parametrize(
+    "text", [Y, Y.replace("= 1\n}", '= 1\n  config = { "retention.ms" = "1000" }\n}')]
+)
+def test_what_another_workspace_adopts_since_the_plan_is_not_adopted(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    desk.write(text)
+    run_after_planning(monkeypatch, apply_in_default)
+    told = everything(desk, "apply", "-auto-approve", code=1)
+    assert "kafka_topic.y: failed" in told
+    assert (
+        "It would be adopted, and since the plan it is owned at kafka_topic.y in the workspace "
+        '"default" (state/kplan.json).'
+    ) in told
+    assert "release it there first: KPLAN_WORKSPACE=default kplan state rm kafka_topic.y" in told
+    assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
+    desk.run("destroy", "-auto-approve")
+    assert set(desk.cluster.topics()) == {"y"}
+
+
+def test_of_two_that_adopt_and_end_at_the_same_moment_not_both_own_it(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one has planned before, and ends right after this one has written its state."""
+    apply_in_default()
+    ended = DEFAULT.read_bytes()
+    DEFAULT.unlink()
+    write = FileStore.write
+
+    def write_and_end_in_default(store: FileStore, state: State) -> None:
+        write(store, state)
+        DEFAULT.write_bytes(ended)
+
+    monkeypatch.setattr(FileStore, "write", write_and_end_in_default)
+    assert "kafka_topic.y: failed" in everything(desk, "apply", "-auto-approve", code=1)
+    assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
