@@ -75,18 +75,18 @@ def _unplanned_creations(project: OpenProject, options: PlanOptions) -> Iterator
         and is_any_targeted(each.addresses, options.targets)
         and (options.only is None or each.key in options.only)
     }
-    for change in _sent_creations(project):
+    for change in _sent_unowned(project):
         if change.key not in planned and not _is_other_cluster(project, change.provider):
             yield change
 
 
-def _sent_creations(project: OpenProject) -> Iterator[Change]:
-    """List the creations that only the journal knows of: sent, without an answer, not owned."""
+def _sent_unowned(project: OpenProject) -> Iterator[Change]:
+    """List what only the journal knows of: sent, without an answer, not in the state."""
     journal = project.journal
     unsettled = frozenset() if journal is None else journal.unsettled_keys
     unowned = unsettled - {each.key for each in project.state.owned.values()}
     for change in journal.changes if journal else ():
-        if change.key in unowned and change.action in {Action.CREATE, Action.REPLACE}:
+        if change.key in unowned and change.after is not None:
             yield change
 
 
@@ -117,19 +117,26 @@ def settle_journal(
         for key, snapshot in snapshots.items()
         if not _is_other_cluster(project, key)
     }
-    creations = {
-        each.key: _find_live(each, seen.get(each.provider))
-        for each in _sent_creations(project)
-        if not _is_absent(each, seen.get(each.provider))
+    unsettled = journal.unsettled_keys
+    outcomes = {
+        each.key: _visible_outcome(each, project.state, seen.get(each.provider))
+        for each in journal.changes
+        if each.key in unsettled
     }
-    owners = project.read_other_owners() if any(creations.values()) else OtherOwners()
+    unowned = {
+        each.key: _find_live(each, seen.get(each.provider))
+        for each in _sent_unowned(project)
+        if outcomes[each.key]
+        # What was to be adopted with a change was there before; it is the next plan's if not done.
+        or (each.action is not Action.UPDATE and not _is_absent(each, seen.get(each.provider)))
+    }
+    owners = project.read_other_owners() if any(unowned.values()) else OtherOwners()
     own: list[tuple[Change, Outcome]] = []
     doubtful: dict[ObjectKey, Diagnostic] = {}
-    unsettled = journal.unsettled_keys
     for change in (each for each in journal.changes if each.key in unsettled):
-        outcome = _visible_outcome(change, project.state, seen.get(change.provider))
-        if change.key in creations:
-            live = creations[change.key]
+        outcome = outcomes[change.key]
+        if change.key in unowned:
+            live = unowned[change.key]
             if live is None:
                 doubtful[change.key] = _unseen(change, project, snapshots)
                 continue

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
 from kplan.model.state import State
 from kplan.state.file_store import FileStore
@@ -16,10 +17,14 @@ from tests.unit.cli.state.test_workspace_race import (
     DEFAULT,
     W2,
     Y,
+    apply_and_be_killed,
     apply_in_default,
     everything,
+    kill,
     owned_names,
 )
+
+Y_CHANGED = Y.replace("= 1\n}", '= 1\n  config             = { "retention.ms" = "1000" }\n}')
 
 
 @pytest.fixture
@@ -47,9 +52,7 @@ def run_after_planning(monkeypatch: pytest.MonkeyPatch, callback: Callable[[], N
     monkeypatch.setattr(open_project, "read_other_owners", read_and_call)
 
 
-@pytest.mark.parametrize(
-    "text", [Y, Y.replace("= 1\n}", '= 1\n  config = { "retention.ms" = "1000" }\n}')]
-)
+@pytest.mark.parametrize("text", [Y, Y_CHANGED])
 def test_what_another_workspace_adopts_since_the_plan_is_not_adopted(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
@@ -83,3 +86,23 @@ def test_of_two_that_adopt_and_end_at_the_same_moment_not_both_own_it(
     monkeypatch.setattr(FileStore, "write", write_and_end_in_default)
     assert "kafka_topic.y: failed" in everything(desk, "apply", "-auto-approve", code=1)
     assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
+
+
+def test_what_another_workspace_adopts_before_this_one_is_killed_is_not_owned(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write(Y_CHANGED)
+    run_after_planning(monkeypatch, apply_in_default)
+    alter = MemoryCluster.alter_topic_configs
+    with monkeypatch.context() as patch:
+
+        def alter_and_kill(*args: object, validate_only: bool = False) -> object:
+            answer = alter(*args, validate_only=validate_only)
+            return answer if validate_only or not owned_names(DEFAULT) else kill()
+
+        patch.setattr(MemoryCluster, "alter_topic_configs", alter_and_kill)
+        apply_and_be_killed()
+    desk.capture.readouterr()
+    assert 'it is owned at kafka_topic.y in the workspace "default"' in desk.run_failing("plan")
+    desk.run("destroy", "-auto-approve")
+    assert set(desk.cluster.topics()) == owned_names(DEFAULT) == {"y"}
