@@ -11,7 +11,7 @@ from kplan.model.state import State
 from kplan.state.file_store import FileStore
 from kplan.workflow import open_project
 from kplan.workflow.ports import Project
-from kplan.workflow.workspaces import OtherOwners
+from kplan.workflow.workspaces import OtherOwners, read_other_owners
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 from tests.unit.cli.state.test_workspace_race import (
     DEFAULT,
@@ -41,7 +41,7 @@ def desk(
 
 def run_after_planning(monkeypatch: pytest.MonkeyPatch, callback: Callable[[], None]) -> None:
     """Run this after the plan has looked for other owners."""
-    read = open_project.read_other_owners
+    read = read_other_owners
 
     def read_and_call(project: Project) -> OtherOwners:
         monkeypatch.setattr(open_project, "read_other_owners", read)
@@ -93,12 +93,14 @@ def test_what_another_workspace_adopts_before_this_one_is_killed_is_not_owned(
 ) -> None:
     desk.write(Y_CHANGED)
     run_after_planning(monkeypatch, apply_in_default)
-    alter = MemoryCluster.alter_topic_configs
+    alter: Callable[..., object] = MemoryCluster.alter_topic_configs
     with monkeypatch.context() as patch:
 
         def alter_and_kill(*args: object, validate_only: bool = False) -> object:
             answer = alter(*args, validate_only=validate_only)
-            return answer if validate_only or not owned_names(DEFAULT) else kill()
+            if not validate_only and owned_names(DEFAULT):
+                kill()
+            return answer
 
         patch.setattr(MemoryCluster, "alter_topic_configs", alter_and_kill)
         apply_and_be_killed()

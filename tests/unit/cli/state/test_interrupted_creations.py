@@ -14,7 +14,7 @@ from kplan.state.lock import lock_state_file
 from kplan.state.lock_holder import current_holder
 from kplan.workflow import open_project
 from kplan.workflow.ports import Project
-from kplan.workflow.workspaces import OtherOwners
+from kplan.workflow.workspaces import OtherOwners, read_other_owners
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 from tests.unit.cli.state.test_workspace_race import (
     DEFAULT,
@@ -146,7 +146,7 @@ def test_a_creation_is_not_looked_up_on_another_cluster(
 def test_a_creation_that_cannot_be_read_is_not_forgotten(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create = MemoryCluster.create_acls
+    create: Callable[..., object] = MemoryCluster.create_acls
 
     def create_and_kill(*args: object) -> None:
         create(*args)
@@ -208,7 +208,7 @@ def test_a_user_that_was_perhaps_created_is_adopted_or_not_forgotten(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its password cannot be read, so nothing shows whether it is the one that was sent."""
-    alter = MemoryCluster.alter_scram_users
+    alter: Callable[..., object] = MemoryCluster.alter_scram_users
 
     def alter_and_kill(*args: object) -> None:
         alter(*args)
@@ -242,7 +242,7 @@ def test_where_both_are_killed_and_both_destroy_at_once_none_forgets_it(
     desk.write(Y)
     desk.run("workspace", "new", "w2")
     begin_in_both(desk, monkeypatch)
-    read = open_project.read_other_owners
+    read = read_other_owners
 
     def read_and_destroy_in_default(project: Project) -> OtherOwners:
         monkeypatch.setattr(open_project, "read_other_owners", read)
