@@ -66,7 +66,7 @@ def test_a_pattern_that_fits_nothing_keeps_no_other_log_of_its_cluster_from_bein
     (tmp_path / "b1" / "x.log").write_text(line("orders"))
     (tmp_path / "b3.log").write_text(line("stock"))
     found = ingested(spark, tmp_path, '["b1/*.log*", "b2/*.log*", "b3.log", "b4.log"]')
-    assert found.lineage["requests"] == "2"
+    assert found.lineage["logged_requests"] == "2"
     assert [each.partition("there is no log ")[2].rpartition("/")[2] for each in found.notes] == [
         "*.log*.",
         "b4.log.",

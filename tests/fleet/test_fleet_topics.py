@@ -226,7 +226,7 @@ def test_the_first_ingest_of_an_empty_topic_says_that_nothing_is_there_yet(
 ) -> None:
     topic.write({0: [], 1: []})
     found = topic.ingest()
-    assert (found.notes, found.lineage["requests"]) == ((), "0")
+    assert (found.notes, found.lineage["logged_requests"]) == ((), "0")
     assert found.remarks == (
         "There is nothing in the logs yet: a later ingest reads what comes into them.",
     )
