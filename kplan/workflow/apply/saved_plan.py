@@ -227,7 +227,7 @@ def _rebase_plan(
     options, ports = given
     project, planned = replace(project, state=state), _same_options(saved.plan, options)
     snapshots = read_settled_snapshots(project, planned, ports)
-    project = settle_journal(project, snapshots, is_destroy=planned.is_destroy)
+    project = settle_journal(project, snapshots, planned)
     state = project.state
     stale = find_stale_changes(saved.plan, state, snapshots, KINDS)
     if stale and on_stale is not StaleAction.SKIP:

@@ -155,7 +155,7 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         check_policy_principal(project.configuration, options.policies)
     ports.progress.stage("Reading the cluster")
     snapshots = read_settled_snapshots(project, options, ports)
-    project = settle_journal(project, snapshots, is_destroy=options.is_destroy)
+    project = settle_journal(project, snapshots, options)
     ports.progress.stage("Planning")
     project, made = _build_with_data(project, options, ports, snapshots)
     made = replace(

@@ -1,6 +1,6 @@
 """Read the clusters until pending changes are visible; settle those of an interrupted apply."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -20,6 +20,7 @@ from kplan.workflow.ports import PlanOptions, Ports
 from kplan.workflow.workspaces import UNREAD_ELSEWHERE, OtherOwner, OtherOwners
 
 UNKNOWN_CREATION = "KP253"
+_EVERYTHING = PlanOptions()
 _PAUSE_S = 0.5
 _OLD = timedelta(minutes=5)
 """What was applied before is visible by now, or was changed since; clocks differ by less."""
@@ -99,7 +100,7 @@ def _is_absent(change: Change, snapshot: Snapshot | None) -> bool:
 
 
 def settle_journal(
-    project: OpenProject, snapshots: Mapping[str, Snapshot], *, is_destroy: bool = False
+    project: OpenProject, snapshots: Mapping[str, Snapshot], options: PlanOptions = _EVERYTHING
 ) -> OpenProject:
     """Own the unanswered changes of an interrupted apply that the cluster shows done.
 
@@ -111,7 +112,7 @@ def settle_journal(
     journal = project.journal
     if journal is None:
         return project
-    ids, kept = project.clusters.ids, () if is_destroy else _declared_keys(project)
+    ids, kept = project.clusters.ids, () if options.is_destroy else _declared_keys(project)
     seen = {
         key: fill_snapshot_from_state(KINDS, snapshot, project.state.for_provider(key))
         for key, snapshot in snapshots.items()
@@ -149,7 +150,16 @@ def settle_journal(
         if outcome is not None:
             own.append((change, outcome))
     settled = replace(project.state, owned=owned_after(project.state.owned, own))
-    return replace(project, state=settled, doubtful=doubtful)
+    return replace(project, state=settled, doubtful=_planned_doubts(doubtful, kept, options))
+
+
+def _planned_doubts(
+    doubtful: Mapping[ObjectKey, Diagnostic], declared: Container[ObjectKey], options: PlanOptions
+) -> Mapping[ObjectKey, Diagnostic]:
+    """Leave out what is declared and left to a person, whose plan of everything adopts it."""
+    if options.only is None:
+        return doubtful
+    return {key: each for key, each in doubtful.items() if key not in declared}
 
 
 def _declared_keys(project: OpenProject) -> frozenset[ObjectKey]:
@@ -168,6 +178,8 @@ def _unadopted(
     """Refuse to drop the only record of what an interrupted apply has perhaps made."""
     code, said = UNKNOWN_CREATION, "and it exists; whether as it was sent is unknown"
     hint = "Declare it and adopt it first: kplan apply"
+    if change.key in _declared_keys(project):
+        hint = "Adopt it first, with a plan of everything: kplan apply"
     if owner is not None:
         said = f"and it exists; {owner.sentence}, and a run holds the lock there"
         hint = "Run it again when that run has ended; kplan lock status shows it there."

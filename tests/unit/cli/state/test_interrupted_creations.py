@@ -204,10 +204,8 @@ def test_a_creation_that_was_changed_since_is_adopted_or_not_forgotten(
     assert not desk.cluster.topics()
 
 
-def test_a_user_that_was_perhaps_created_is_adopted_or_not_forgotten(
-    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its password cannot be read, so nothing shows whether it is the one that was sent."""
+def begin_user(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kill an apply that has just created a user."""
     alter: Callable[..., object] = MemoryCluster.alter_scram_users
 
     def alter_and_kill(*args: object) -> None:
@@ -219,6 +217,26 @@ def test_a_user_that_was_perhaps_created_is_adopted_or_not_forgotten(
         desk.write(PROVIDER + USER)
         apply_and_be_killed()
     desk.capture.readouterr()
+
+
+def test_a_service_goes_on_beside_a_user_that_a_person_is_to_adopt(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_user(desk, monkeypatch)
+    desk.write(PROVIDER + USER + Z)
+    told = desk.run_failing("apply", "-auto-approve", "-target=kafka_topic.z")
+    assert "hint: Adopt it first, with a plan of everything: kplan apply" in told
+    desk.run("reconcile", "-once", code=2)
+    assert owned_names(DEFAULT) == {"z"}
+    desk.run("apply", "-auto-approve")
+    assert owned_names(DEFAULT) == {"z", "u|SCRAM-SHA-256"}
+
+
+def test_a_user_that_was_perhaps_created_is_adopted_or_not_forgotten(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its password cannot be read, so nothing shows whether it is the one that was sent."""
+    begin_user(desk, monkeypatch)
     told = desk.run_failing("destroy", "-auto-approve")
     assert "sent kafka_user_scram_credential.u (u|SCRAM-SHA-256), and it exists; whether as" in told
     desk.run("apply", "-auto-approve")
