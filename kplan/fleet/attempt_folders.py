@@ -5,6 +5,7 @@ Connect has no Java to ask: it works on folders of its own machine.
 """
 
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,7 +28,10 @@ class Folders(Protocol):
         ...
 
     def changed_at(self, name: str) -> float:
-        """Return when something in a folder was written last, in seconds of the epoch."""
+        """Return when something in a folder was written last, in seconds of the epoch.
+
+        Where something goes while it is looked at that is now.
+        """
         ...
 
     def remove(self, name: str) -> None:
@@ -58,7 +62,10 @@ class _LocalFolders:
         return sorted(each.name for each in self._root.glob(f"{parent}/*") if each.is_dir())
 
     def changed_at(self, name: str) -> float:
-        return (self._root / name).stat().st_mtime
+        try:
+            return (self._root / name).stat().st_mtime
+        except FileNotFoundError:
+            return time.time()
 
     def remove(self, name: str) -> None:
         if (folder := self._root / name).exists():
@@ -80,10 +87,17 @@ class _HadoopFolders:
 
     def changed_at(self, name: str) -> float:
         """Ask its files: folders of object stores have no time of their own."""
-        found, files = [], self._system.listFiles(self._path(name), _WITH_ALL)
-        while files.hasNext():
-            found.append(files.next().getModificationTime())
-        own = self._system.getFileStatus(self._path(name))
+        from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
+
+        try:
+            found, files = [], self._system.listFiles(self._path(name), _WITH_ALL)
+            while files.hasNext():
+                found.append(files.next().getModificationTime())
+            own = self._system.getFileStatus(self._path(name))
+        except Py4JJavaError as failure:
+            if "FileNotFoundException" not in str(failure):
+                raise
+            return time.time()  # Spark moves what it writes, and removes what it has moved
         return float(max(found or [own.getModificationTime()])) / 1_000
 
     def remove(self, name: str) -> None:

@@ -461,6 +461,20 @@ def test_old_lines_go_from_logs_that_go_on_and_are_not_read_again(
         assert store.malformed_lines().count() == 0
 
 
+def test_what_is_read_while_old_lines_go_is_kept(spark: "SparkSession", tmp_path: Path) -> None:
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log"
+    log.write_text(line("orders", day=1))
+    assert ingest(store, log) == []
+    old = store.logs.old_rows(datetime(2026, 11, 2, tzinfo=UTC))
+    with log.open("a") as more:
+        more.write(line("stock", day=3))
+    assert ingest(store, log) == []
+    assert store.logs.compact(old) == 0
+    assert requests(store) == {"stock": 1}
+    assert store.logs.compact() == 2
+    assert requests(store) == {"stock": 1}
+
+
 def test_a_log_of_malformed_lines_is_warned_of_or_an_error_that_names_the_nearest_layout(
     spark: "SparkSession", tmp_path: Path
 ) -> None:

@@ -221,6 +221,19 @@ def test_lines_in_a_topic_have_the_time_zone_of_their_cluster_where_they_name_no
     assert times == {"2026-11-01 09:00:00.123000"}
 
 
+def test_partitions_whose_old_records_went_count_once(topic: AuditTopic) -> None:
+    """What stays known of a partition without records has no rows of another one."""
+    topic.write({0: [line("gone", day=1)], 1: [line("stock", day=3)]})
+    topic.ingest()
+    for _ in range(2):
+        logs = topic.store.logs
+        logs.compact(logs.old_rows(datetime(2026, 11, 2, tzinfo=UTC)))
+        assert requests(topic.store) == {"stock": 1}
+    topic.write({0: [*topic.records[0], line("late", day=4)], 1: topic.records[1]})
+    topic.ingest()
+    assert requests(topic.store) == {"late": 1, "stock": 1}
+
+
 def test_the_first_ingest_of_an_empty_topic_says_that_nothing_is_there_yet(
     topic: AuditTopic,
 ) -> None:

@@ -146,6 +146,7 @@ _PAGES: Mapping[str, TablePage] = {
             "lines": "Number of lines.",
             "is_open": "Whether it is a last line without its end; counts until there is more.",
             "head_length": "Number of bytes that `head` is of.",
+            "until": "Of a log that was removed: before when (`at`) its parts are gone.",
             "head": "Checksum of the first bytes.",
             "tail": "Checksum of the bytes before the end.",
             "attempt": "Id of the attempt whose rows in `requests` count.",

@@ -11,6 +11,7 @@ import heapq
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -37,9 +38,9 @@ class LogPart:
 
     `part` numbers the rows of its attempt that are of it. `end` is UNKNOWN_END where it cannot be
     read on from there; `start` is NO_ROWS where the log is only known, and nothing counts that was
-    kept of its `file` before. A last line without its end `is_open`, and counts until there is
-    more. `head` and `tail` are checksums of the first `head_length` bytes and of those before the
-    end. `damage` says why not all of a file could be read, "" where it could; None is that a
+    kept of its `file` before `until`. A last line without its end `is_open`, and counts until there
+    is more. `head` and `tail` are checksums of the first `head_length` bytes and of those before
+    the end. `damage` says why not all of a file could be read, "" where it could; None is that a
     version of kplan read it that did not keep this.
     """
 
@@ -59,6 +60,7 @@ class LogPart:
     at: str = ""
     format: int = LOG_FORMAT
     damage: str | None = ""
+    until: str = ""
 
     @property
     def is_topic(self) -> bool:
@@ -119,15 +121,13 @@ def log_id(source: str, first: str | None) -> str:
 def live_logs(parts: Iterable[LogPart]) -> list[Log]:
     """List the logs, each with the parts of it that count."""
     parts = list(parts)
-    removed: dict[tuple[str, str], str] = {}
-    for each in parts:
-        if each.start == NO_ROWS:
-            place = each.cluster, each.file
-            removed[place] = max(removed.get(place, ""), each.at)
+    removals = [replace(each, until=each.until or each.at) for each in parts if _is_removal(each)]
+    removed = {(each.cluster, each.file): each for each in sorted(removals, key=_until)}
     every = [
         each
         for each in parts
-        if each.start != NO_ROWS and each.at >= removed.get((each.cluster, each.file), "")
+        if not _is_removal(each)
+        and each.at >= _until(removed.get((each.cluster, each.file), _NEVER_REMOVED))
     ]
     latest: dict[tuple[str, str], LogPart] = {}
     for each in sorted(every, key=_age):
@@ -135,7 +135,7 @@ def live_logs(parts: Iterable[LogPart]) -> list[Log]:
     ordered = sorted(every, key=lambda each: (each.cluster, each.file))
     found = []
     for (cluster, file), own in groupby(ordered, key=lambda each: (each.cluster, each.file)):
-        log = _live_log(list(own))
+        log = _live_log(list(own), removed.get((cluster, file)))
         # Without a request a log had the name of its file; now there is more in that.
         newest = latest[cluster, log.last.source]
         is_other = newest.file != file and newest.start == 0 and _age(newest) > _age(log.last)
@@ -243,11 +243,23 @@ def merge_log(log: Log, part: int) -> LogPart:
     return replace(log.last, part=part, start=start, lines=log.lines)
 
 
+def remove_log(log: Log, parts: Iterable[LogPart]) -> LogPart:
+    """Return what says that a log was removed: those of its parts that are given, and no others.
+
+    Those that are kept meanwhile are later.
+    """
+    place = log.last.cluster, log.last.file
+    last = max(each.at for each in parts if (each.cluster, each.file) == place)
+    at = datetime.fromisoformat(last) if last else datetime.min.replace(tzinfo=UTC)
+    until = (at + timedelta(microseconds=1)).isoformat(timespec="microseconds")
+    return replace(log.last, start=NO_ROWS, lines=0, until=until)
+
+
 def removed_logs(parts: Sequence[LogPart]) -> list[LogPart]:
     """List what says of logs that they were removed, as long as there is something of them."""
     files = {(each.cluster, each.file) for each in parts if each.start != NO_ROWS}
     return [
-        each
+        replace(each, until=each.until or each.at)
         for each in parts
         if each.start == NO_ROWS and each.file and (each.cluster, each.file) in files
     ]
@@ -257,15 +269,32 @@ def _age(part: LogPart) -> tuple[str, str, int]:
     return part.at, part.attempt, part.part
 
 
-def _live_log(own: Sequence[LogPart]) -> Log:
-    """Choose, among what was kept of one log, what is longest; of equals the latest."""
+_NEVER_REMOVED = LogPart("", "")
+
+
+def _is_removal(part: LogPart) -> bool:
+    return part.start == NO_ROWS
+
+
+def _until(removal: LogPart) -> str:
+    return removal.until
+
+
+def _live_log(own: Sequence[LogPart], removal: LogPart | None) -> Log:
+    """Choose, among what was kept of one log, what is longest; of equals the latest.
+
+    What was read on from where a file ended that was removed meanwhile follows its removal.
+    """
     own = sorted(own, key=_age)
     closed = [each for each in own if not each.is_open]
     if own[0].is_topic:
-        begins = [_longest_chain(closed[::-1])]
+        # Of what kplan up to 0.3 kept of a topic it is not known where it ends.
+        begins = [_longest_chain(closed[::-1]) or closed[-1:]]
     else:
         firsts = [each for each in closed if each.start == 0]
         begins = [_longest_chain(closed, each) for each in firsts]
+        rest = [] if removal is None else _longest_chain(closed, replace(removal, start=0))
+        begins += [rest] if len(rest) > 1 else []
     chains = [_whole_log(each, own) for each in begins]
     found = max(chains, key=lambda each: (each.lines, _age(each.parts[0])), default=None)
     return found or Log((), own[-1])
@@ -319,7 +348,7 @@ def _longest_chain(parts: Iterable[LogPart], first: LogPart | None = None) -> li
             heapq.heappush(ends, each.end)
         if known is None or covered > known.covered:
             best[each.end] = _Chain(covered, each, before)
-    found: _Chain | None = max(best.values(), key=lambda each: (each.covered, each.last.end))
+    found = max(best.values(), key=lambda each: (each.covered, each.last.end), default=None)
     chain: list[LogPart] = []
     while found is not None:
         chain.append(found.last)

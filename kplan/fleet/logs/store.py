@@ -31,6 +31,7 @@ from kplan.fleet.logs.part import (
     live_logs,
     log_id,
     merge_log,
+    remove_log,
     removed_logs,
     topic_ends,
 )
@@ -99,12 +100,13 @@ class Added(NamedTuple):
 class OldRows(NamedTuple):
     """What of the logs is older than `limit`: all rows of `whole` logs, and some of `others`.
 
-    Logs are named by cluster and file.
+    Logs are named by cluster and file; `parts` are those that were looked at.
     """
 
     limit: datetime
     whole: frozenset[tuple[str, str]] = frozenset()
     others: frozenset[tuple[str, str]] = frozenset()
+    parts: Sequence[LogPart] = ()
 
     @property
     def logs(self) -> int:
@@ -257,6 +259,7 @@ class LogStore:
             )
             for log in logs
             for part in log.parts
+            if part.lines  # others, as of what was removed, have no rows
         ]
         live = F.broadcast(create_dataframe(self._spark, places, _LIVE_SCHEMA))
         names = [*_names(AUDIT_SCHEMA), "at"]
@@ -293,15 +296,16 @@ class LogStore:
         """Find what is older than a limit, in whole days of a log; raises FleetError as `parts`."""
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-        if not self._live_logs():
+        parts = self.parts()
+        if not (logs := live_logs(parts)):
             return OldRows(limit)
-        rows = _dated(self._live_rows(self._live_logs())).groupBy("cluster", "file")
+        rows = _dated(self._live_rows(logs)).groupBy("cluster", "file")
         times = rows.agg(F.min("last_at").alias("first"), F.max("last_at").alias("last"))
         is_whole = (F.col("last") < F.lit(limit)).alias("is_whole")
         old = times.where(F.col("first") < F.lit(limit)).select("cluster", "file", is_whole)
         found = {(row["cluster"], row["file"]): row["is_whole"] for row in old.collect()}
         whole = frozenset(place for place, is_whole in found.items() if is_whole)
-        return OldRows(limit, whole, frozenset(found) - whole)
+        return OldRows(limit, whole, frozenset(found) - whole, parts)
 
     def compact(self, old: OldRows | None = None) -> int:
         """Put the rows of each log together, without those that are old.
@@ -314,7 +318,7 @@ class LogStore:
         """
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-        parts = self.parts()
+        parts = old.parts if old else self.parts()  # others may be kept meanwhile, and stay
         logs = [closed_log(each) for each in live_logs(parts) if each.parts]
         attempts = {part.attempt for log in logs for part in log.parts}  # others are merged
         whole = old.whole if old else frozenset()
@@ -356,9 +360,10 @@ def _known_logs(
 ) -> list[LogPart]:
     """Say what stays known of logs without rows: how they were, and that they were removed."""
     kept = {(each.cluster, each.file) for each in merged}
-    gone = [each.last for each in logs if (each.last.cluster, each.last.file) not in kept]
-    removed = [replace(each, start=NO_ROWS, lines=0) for each in gone]
+    lost = [each for each in logs if (each.last.cluster, each.last.file) not in kept]
+    removed, gone = [remove_log(each, parts) for each in lost], [each.last for each in lost]
     ends = [replace(each, start=each.end, lines=0) for each in gone if each.is_topic]
+    ends = [replace(each, part=at) for at, each in enumerate(ends, len(merged))]
     known = latest_parts(parts)
     for part in (*merged, *gone):
         known.pop((part.cluster, part.source), None)

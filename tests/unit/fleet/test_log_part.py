@@ -19,6 +19,7 @@ from kplan.fleet.logs.part import (
     log_id,
     merge_log,
     new_logs,
+    remove_log,
     removed_logs,
     topic_ends,
     unread_offsets,
@@ -222,10 +223,34 @@ def test_what_was_removed_stays_so_until_it_is_read_again() -> None:
     old = part("1", 0, 10)
     gone = replace(old, start=NO_ROWS, attempt="2", at="2")
     assert live_logs([old, gone]) == []
-    assert removed_logs([old, gone]) == [gone]
+    assert removed_logs([old, gone]) == [replace(gone, until="2")]
     assert removed_logs([gone]) == []
     assert counted(old, gone, part("3", 0, 20)) == ["3"]
     assert known_stamps([old, gone]) == {("eu", "file:/x.log"): gone.stamp}
+
+
+def test_what_is_kept_while_a_log_is_removed_stays() -> None:
+    """Of a file that grew, and of a partition: the one that removes has not seen it."""
+    first, second, third = (f"2026-11-0{day}T10:00:00.000000+00:00" for day in (1, 2, 3))
+    for old, new in (
+        (part(first, 0, 10), part(second, 0, 20)),
+        (part(first, 0, 10), part(second, 10, 20)),
+        (topic(first, 0, 10), topic(second, 10, 20)),
+    ):
+        (log,) = live_logs([old])
+        gone = replace(remove_log(log, [old]), attempt=third, at=third)
+        assert live_logs([old, gone]) == []
+        (found,) = live_logs([old, new, gone])
+        assert [each.attempt for each in found.parts if each.lines] == [second]
+        (again,) = removed_logs([old, new, gone])
+        (found,) = live_logs([old, new, replace(again, at="2026-11-09")])
+        assert [each.attempt for each in found.parts if each.lines] == [second]
+        assert live_logs([old, replace(again, at="2026-11-09")]) == []
+
+
+def test_records_of_which_an_old_version_kept_no_end_count() -> None:
+    old = replace(topic("", 0, 1), source="kafka://audit/0@7", end=UNKNOWN_END)
+    assert counted(old) == [""]
 
 
 def test_a_compressed_log_of_unknown_damage_is_read_again_unless_it_was_removed() -> None:
