@@ -1,13 +1,13 @@
 """Read the clusters until pending changes are visible; settle those of an interrupted apply."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kplan.kinds import KINDS
 from kplan.kinds.base import fill_snapshot_from_state
 from kplan.model.codes import SUMMARIES
-from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.model.outcome import FOUND, Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, ObjectKey
 from kplan.model.resource import connection_name
@@ -112,7 +112,8 @@ def settle_journal(
     journal = project.journal
     if journal is None:
         return project
-    ids, kept = project.clusters.ids, () if options.is_destroy else _declared_keys(project)
+    declared = {each.key: each.declared_at for each in project.configuration.resources}
+    ids, kept = project.clusters.ids, () if options.is_destroy else declared
     seen = {
         key: fill_snapshot_from_state(KINDS, snapshot, project.state.for_provider(key))
         for key, snapshot in snapshots.items()
@@ -145,25 +146,29 @@ def settle_journal(
             if owner is not None and not owner.is_at_work:
                 continue
             if owner is not None or owners.unread or outcome is None:
-                doubtful[change.key] = _unadopted(change, project, owners, owner)
+                is_declared = change.key in declared
+                doubtful[change.key] = _unadopted(change, owners, owner, is_declared=is_declared)
                 continue
         if outcome is not None:
             own.append((change, outcome))
     settled = replace(project.state, owned=owned_after(project.state.owned, own))
-    return replace(project, state=settled, doubtful=_planned_doubts(doubtful, kept, options))
+    return replace(project, state=settled, doubtful=_planned_doubts(doubtful, declared, options))
 
 
 def _planned_doubts(
-    doubtful: Mapping[ObjectKey, Diagnostic], declared: Container[ObjectKey], options: PlanOptions
+    doubtful: Mapping[ObjectKey, Diagnostic],
+    declared: Mapping[ObjectKey, SourceRange | None],
+    options: PlanOptions,
 ) -> Mapping[ObjectKey, Diagnostic]:
-    """Leave out what is declared and left to a person, whose plan of everything adopts it."""
-    if options.only is None:
-        return doubtful
-    return {key: each for key, each in doubtful.items() if key not in declared}
+    """Give each its place; leave out what is left to a person, whose plan of everything adopts it.
 
-
-def _declared_keys(project: OpenProject) -> frozenset[ObjectKey]:
-    return frozenset(each.key for each in project.configuration.resources)
+    In: where the declared objects are.
+    """
+    return {
+        key: replace(each, subject=declared.get(key))
+        for key, each in doubtful.items()
+        if options.only is None or key not in declared
+    }
 
 
 def _is_other_cluster(project: OpenProject, provider: str) -> bool:
@@ -173,12 +178,12 @@ def _is_other_cluster(project: OpenProject, provider: str) -> bool:
 
 
 def _unadopted(
-    change: Change, project: OpenProject, owners: OtherOwners, owner: OtherOwner | None
+    change: Change, owners: OtherOwners, owner: OtherOwner | None, *, is_declared: bool
 ) -> Diagnostic:
     """Refuse to drop the only record of what an interrupted apply has perhaps made."""
     code, said = UNKNOWN_CREATION, "and it exists; whether as it was sent is unknown"
     hint = "Declare it and adopt it first: kplan apply"
-    if change.key in _declared_keys(project):
+    if is_declared:
         hint = "Adopt it first, with a plan of everything: kplan apply"
     if owner is not None:
         said = f"and it exists; {owner.sentence}, and a run holds the lock there"
@@ -187,7 +192,7 @@ def _unadopted(
         code, said = UNREAD_ELSEWHERE, "and it exists"
         hint = "Let the other states be read, or declare it and adopt it first: kplan apply"
     said += ". This plan does not adopt it, so nothing here would know of it any more."
-    return _doubt(code, change, project, said, hint)
+    return _doubt(code, change, said, hint)
 
 
 def _unseen(change: Change, project: OpenProject, snapshots: Mapping[str, Snapshot]) -> Diagnostic:
@@ -201,11 +206,10 @@ def _unseen(change: Change, project: OpenProject, snapshots: Mapping[str, Snapsh
     else:
         why = snapshot.unread.get(change.kind, "The cluster does not show it").rstrip(".")
     said = f"and whether it exists is unknown: {why}. Nothing would know of it any more."
-    return _doubt(UNKNOWN_CREATION, change, project, said, hint)
+    return _doubt(UNKNOWN_CREATION, change, said, hint)
 
 
-def _doubt(code: str, change: Change, project: OpenProject, said: str, hint: str) -> Diagnostic:
-    places = {each.key: each.declared_at for each in project.configuration.resources}
+def _doubt(code: str, change: Change, said: str, hint: str) -> Diagnostic:
     return Diagnostic(
         code,
         Severity.ERROR,
@@ -213,7 +217,6 @@ def _doubt(code: str, change: Change, project: OpenProject, said: str, hint: str
         f"An interrupted apply sent {change.address} ({change.identity}), {said}",
         hint,
         change.address,
-        places.get(change.key),
     )
 
 
