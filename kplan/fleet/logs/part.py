@@ -122,12 +122,13 @@ def live_logs(parts: Iterable[LogPart]) -> list[Log]:
     """List the logs, each with the parts of it that count."""
     parts = list(parts)
     removals = [replace(each, until=each.until or each.at) for each in parts if _is_removal(each)]
-    removed = {(each.cluster, each.file): each for each in sorted(removals, key=_until)}
+    removals.sort(key=lambda each: each.until)
+    removed = {(each.cluster, each.file): each for each in removals}
     every = [
         each
         for each in parts
         if not _is_removal(each)
-        and each.at >= _until(removed.get((each.cluster, each.file), _NEVER_REMOVED))
+        and ((gone := removed.get((each.cluster, each.file))) is None or each.at >= gone.until)
     ]
     latest: dict[tuple[str, str], LogPart] = {}
     for each in sorted(every, key=_age):
@@ -155,7 +156,7 @@ def known_stamps(parts: Iterable[LogPart]) -> dict[tuple[str, str], str]:
         place: each.stamp
         for place, each in latest_parts(parts).items()
         if each.damage is not None
-        or each.start == NO_ROWS
+        or _is_removal(each)
         or not _COMPRESSED_SUFFIX.search(each.source)
     }
 
@@ -257,11 +258,11 @@ def remove_log(log: Log, parts: Iterable[LogPart]) -> LogPart:
 
 def removed_logs(parts: Sequence[LogPart]) -> list[LogPart]:
     """List what says of logs that they were removed, as long as there is something of them."""
-    files = {(each.cluster, each.file) for each in parts if each.start != NO_ROWS}
+    files = {(each.cluster, each.file) for each in parts if not _is_removal(each)}
     return [
         replace(each, until=each.until or each.at)
         for each in parts
-        if each.start == NO_ROWS and each.file and (each.cluster, each.file) in files
+        if _is_removal(each) and each.file and (each.cluster, each.file) in files
     ]
 
 
@@ -269,15 +270,8 @@ def _age(part: LogPart) -> tuple[str, str, int]:
     return part.at, part.attempt, part.part
 
 
-_NEVER_REMOVED = LogPart("", "")
-
-
 def _is_removal(part: LogPart) -> bool:
     return part.start == NO_ROWS
-
-
-def _until(removal: LogPart) -> str:
-    return removal.until
 
 
 def _live_log(own: Sequence[LogPart], removal: LogPart | None) -> Log:
