@@ -79,6 +79,21 @@ def begin(desk: MemoryCommand) -> None:
     desk.capture.readouterr()
 
 
+def begin_with(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, call: str, text: str) -> None:
+    """Create what is declared by a call of the cluster, and be killed before there is an answer."""
+    create: Callable[..., object] = getattr(MemoryCluster, call)
+
+    def create_and_kill(*args: object) -> None:
+        create(*args)
+        kill()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryCluster, call, create_and_kill)
+        desk.write(PROVIDER + text)
+        apply_and_be_killed()
+    desk.capture.readouterr()
+
+
 @pytest.fixture
 def west(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> dict[str, MemoryCluster]:
     """Create `y` on kafka.west and be killed; the cluster behind that connection can be changed."""
@@ -146,17 +161,7 @@ def test_a_creation_is_not_looked_up_on_another_cluster(
 def test_a_creation_that_cannot_be_read_is_not_forgotten(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create: Callable[..., object] = MemoryCluster.create_acls
-
-    def create_and_kill(*args: object) -> None:
-        create(*args)
-        kill()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(MemoryCluster, "create_acls", create_and_kill)
-        desk.write(PROVIDER + ACL)
-        apply_and_be_killed()
-    desk.capture.readouterr()
+    begin_with(desk, monkeypatch, "create_acls", ACL)
     desk.write(PROVIDER + Z)
     desk.cluster.deny_operation("DESCRIBE", "CLUSTER")
     told = desk.run_failing("apply", "-auto-approve")
@@ -204,25 +209,10 @@ def test_a_creation_that_was_changed_since_is_adopted_or_not_forgotten(
     assert not desk.cluster.topics()
 
 
-def begin_user(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kill an apply that has just created a user."""
-    alter: Callable[..., object] = MemoryCluster.alter_scram_users
-
-    def alter_and_kill(*args: object) -> None:
-        alter(*args)
-        kill()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(MemoryCluster, "alter_scram_users", alter_and_kill)
-        desk.write(PROVIDER + USER)
-        apply_and_be_killed()
-    desk.capture.readouterr()
-
-
 def test_a_service_goes_on_beside_a_user_that_a_person_is_to_adopt(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin_user(desk, monkeypatch)
+    begin_with(desk, monkeypatch, "alter_scram_users", USER)
     desk.write(PROVIDER + USER + Z)
     told = desk.run_failing("apply", "-auto-approve", "-target=kafka_topic.z")
     assert "hint: Adopt it first, with a plan of everything: kplan apply" in told
@@ -236,7 +226,7 @@ def test_a_user_that_was_perhaps_created_is_adopted_or_not_forgotten(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its password cannot be read, so nothing shows whether it is the one that was sent."""
-    begin_user(desk, monkeypatch)
+    begin_with(desk, monkeypatch, "alter_scram_users", USER)
     told = desk.run_failing("destroy", "-auto-approve")
     assert "sent kafka_user_scram_credential.u (u|SCRAM-SHA-256), and it exists; whether as" in told
     desk.run("apply", "-auto-approve")
