@@ -15,7 +15,7 @@ from kplan.fleet.spark.errors import drop_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 MAX_INLINE_ROWS = 1_000
 """Rows that may be values of a plan; all of them go to every task."""
@@ -169,6 +169,13 @@ def kept_rows() -> "Iterator[list[DataFrame]]":
     finally:
         for each in kept:
             drop_rows(each)
+
+
+def utc_text(time: "Column") -> "Column":
+    """Write a time as ISO 8601 in UTC, without fractions of a second."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    return F.date_format(time, "yyyy-MM-dd'T'HH:mm:ss'Z'")
 
 
 def inline_few(rows: "DataFrame") -> "DataFrame":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from kplan.cluster.request import AclBinding
 from kplan.fleet.access import acl_rows, authorizer_rules
 from kplan.fleet.compat import map_groups
-from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.dataframe import arrow_table, utc_text
 from kplan.fleet.insight.trends import merge_smaller
 from kplan.fleet.snapshot import CLUSTER, HIDDEN, KINDS_READ, LEADERLESS, UNDER_REPLICATED, USE
 from kplan.model.table import NO_OWNER
@@ -263,12 +263,11 @@ def denied_requests(used: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    last = F.date_format(F.max("last_at"), "yyyy-MM-dd'T'HH:mm:ss'Z'")
     keys = ("cluster", "principal", "operation", "resource_type", "resource_name")
     return (
         used.where("not is_allowed")
         .groupBy(*keys)
-        .agg(F.sum("count").alias("count"), last.alias("last_at"))
+        .agg(F.sum("count").alias("count"), utc_text(F.max("last_at")).alias("last_at"))
         .orderBy(F.desc("count"), *keys)
     )
 

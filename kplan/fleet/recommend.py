@@ -12,7 +12,7 @@ from kplan.fleet.access import (
     matching_acls,
     request_sums,
 )
-from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.dataframe import arrow_table, utc_text
 from kplan.fleet.logs.requests import need_acls
 from kplan.fleet.replay import is_any_topic
 from kplan.fleet.snapshot import Row, object_row
@@ -340,7 +340,7 @@ def _acl_uses(
 def _time_text(at: "Column") -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.coalesce(F.date_format(at, "yyyy-MM-dd'T'HH:mm:ss'Z'"), F.lit(""))
+    return F.coalesce(utc_text(at), F.lit(""))
 
 
 def _removal_rows(unused: Any) -> Any:  # noqa: ANN401 - batches of Arrow

@@ -10,7 +10,7 @@ from kplan.fleet.access import (
     decisions,
     requests_on_acls,
 )
-from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.dataframe import create_dataframe, utc_text
 from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.snapshot import OBJECT_SCHEMA, object_row
 from kplan.kinds.acl import Acl, AclKind
@@ -58,11 +58,15 @@ def replay_requests(
         decisions(concerned, acls, authorizer_rules(objects), ("was", "will_be")), acls
     )
     effect = F.when(F.col("was"), F.lit("denied")).otherwise(F.lit("allowed"))
-    at = F.date_format("last_at", "yyyy-MM-dd'T'HH:mm:ss'Z'")
     is_other = F.col("was") != F.col("will_be")
     return (
         weighed.where(is_other & (F.col("is_allowed") | ~F.col("was")) if is_proof else is_other)
-        .select(effect.alias("effect"), *REQUEST_COLUMNS, "count", at.alias("last_at"))
+        .select(
+            effect.alias("effect"),
+            *REQUEST_COLUMNS,
+            "count",
+            utc_text(F.col("last_at")).alias("last_at"),
+        )
         .orderBy(F.desc("effect"), F.desc("count"), *REQUEST_COLUMNS)
     )
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.fleet.logs.audit_topic import OffsetRange, read_records, record_lines
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
+from kplan.fleet.logs.outcome import Added
 from kplan.fleet.logs.part import LogPart, TopicEnd, cluster_ends, new_logs, topic_part
-from kplan.fleet.logs.store import Added
 from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.store import Store
 from kplan.model.dataclass import dataclass

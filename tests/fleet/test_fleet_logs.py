@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shutil
 import zlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -14,17 +15,12 @@ import pytest
 from kplan.config.fleet_file import load_fleet
 from kplan.config.inputs import Inputs
 from kplan.fleet.compat import is_on_connect
+from kplan.fleet.logs.counts import LOG_KEYS, LogCount, count_rows, malformed_files
 from kplan.fleet.logs.file_names import LogPatterns, list_log_files
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.part import READER_VERSION, live_logs, log_id
-from kplan.fleet.logs.requests import (
-    AUDIT_SCHEMA,
-    line_sums,
-    malformed_files,
-    sum_by_log,
-    usage_since,
-)
+from kplan.fleet.logs.requests import AUDIT_SCHEMA, line_sums, usage_since
 from kplan.fleet.store import Store
 from kplan.model.errors import FleetError
 from kplan.workflow.fleet.ingest import WARNED_SHARE, ingest_files, log_patterns, report_malformed
@@ -54,6 +50,11 @@ def requests(store: Store) -> Counter[str]:
     for row in rows:
         found[row["resource_name"]] += row["count"]
     return found
+
+
+def stored_counts(store: Store) -> list[LogCount]:
+    """Count what is kept of logs by their rows, which take longer to read than their parts."""
+    return sorted(LogCount(*row) for row in count_rows(store.logs.rows(), LOG_KEYS).collect())
 
 
 def pack(log: Path) -> None:
@@ -103,10 +104,10 @@ def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
     assert ingest(store, every, "Europe/Berlin") == []
     assert len(store.logs.parts()) == len(before) + 3, "nothing was read again"
     assert requests(store) == {"orders": 1, "stock": 1, "bills": 2}
-    first = min(row["first_at"] for row in store.usage().collect())
-    assert str(first) == "2026-11-01 01:30:00"
-    kept = [(each["line"], each["count"]) for each in store.malformed_lines().collect()]
-    assert kept == [(STRAY.strip(), 1)]
+    assert min(each.first_at for each in store.logs.counts()) == "2026-11-01T01:30:00Z"
+    (kept,) = store.malformed_lines().collect()
+    assert (kept["line"], kept["count"]) == (STRAY.strip(), 1)
+    assert sorted(store.logs.counts()) == stored_counts(store)
 
 
 def daily_counts(store: Store) -> dict[str, int]:
@@ -450,6 +451,7 @@ def test_old_lines_go_from_logs_that_go_on_and_are_not_read_again(
         more.write(line("stock", day=4))
     assert ingest(store, tmp_path / "*.log") == []
     assert requests(store) == {"orders": 2, "stock": 1}
+    assert sorted(each for each in store.logs.counts() if each.lines) == stored_counts(store)
     assert parts_of(store)[-1] == ("x.log", 3 * len(line("orders")), 1)
     assert store.malformed_lines().count() == 1
 
@@ -485,7 +487,7 @@ def test_a_log_of_malformed_lines_is_warned_of_or_an_error_that_names_the_neares
         (tmp_path / f"{name}.log").write_text(text)
     ingest(store, tmp_path / "*.log")
     every = {(each.cluster, each.file) for each in store.logs.parts()}
-    found = malformed_files(sum_by_log(store.logs.rows()), every, WARNED_SHARE)
+    found = malformed_files(store.logs.counts(), every, WARNED_SHARE)
     names = [(each.source.rpartition("/")[2], each.malformed, each.lines) for each in found]
     assert names == [("most.log", 2, 3), ("few.log", 1, 50)]
 
@@ -496,6 +498,30 @@ def test_a_log_of_malformed_lines_is_warned_of_or_an_error_that_names_the_neares
     (warning,) = warnings
     assert "1 of 50 lines (2%)" in warning
     assert STRAY.strip() in warning
+
+
+def test_the_rows_of_earlier_ingests_are_not_read_to_count_logs(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """But those of versions that did not count them are, until they are put together."""
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log"
+    log.write_text(STRAY + line("orders"))
+    assert ingest(store, log) == []
+    (first,) = (tmp_path / "tables/logs").glob("*/*.json")
+    told = json.loads(first.read_text())
+    names = {"requests", "malformed", "first_at", "last_at"}
+    first.write_text(json.dumps({k: v for k, v in told.items() if k not in names}))
+    (first.parent / f".{first.name}.crc").unlink(missing_ok=True)
+    with log.open("a") as more:
+        more.write(line("stock", day=2))
+    assert ingest(store, log) == []
+    (found,) = store.logs.counts()
+    assert (found.requests, found.malformed) == (2, 1)
+    assert (found.first_at, found.last_at) == ("2026-11-01T10:00:00Z", "2026-11-02T10:00:00Z")
+
+    store.logs.compact()
+    shutil.rmtree(tmp_path / "tables/requests")
+    assert store.logs.counts() == [found]
 
 
 def test_a_log_that_grew_by_a_line_of_an_earlier_time_is_the_same_log(

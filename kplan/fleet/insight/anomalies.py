@@ -9,6 +9,7 @@ from dataclasses import fields
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from kplan.fleet.dataframe import utc_text
 from kplan.fleet.snapshot import CLUSTER
 from kplan.model.dataclass import dataclass
 from kplan.model.fleet import AnomalyRow, AnomalyRules
@@ -31,7 +32,6 @@ _SUBJECT = ("cluster", "kind", "principal", "subject")
 _CLUSTER, _PRINCIPAL, _HOST, _OPERATION = "cluster", "principal", "host", "operation"
 _COUNTS = ("requests", "denied")
 _RATES = ("allowed", "denied")
-_TIME = "yyyy-MM-dd'T'HH:mm:ss'Z'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +181,8 @@ def anomaly_table(
         "subject",
         F.date_format("found.day", "yyyy-MM-dd").alias("day"),
         *counts.values(),
-        F.date_format("first_at", _TIME).alias("first_at"),
-        F.date_format("last_at", _TIME).alias("last_at"),
+        utc_text(F.col("first_at")).alias("first_at"),
+        utc_text(F.col("last_at")).alias("last_at"),
         F.round("found.baseline", 3).alias("baseline"),
         F.round("found.threshold", 3).alias("threshold"),
         "found.because",

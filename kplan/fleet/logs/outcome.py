@@ -3,42 +3,91 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.compat import names_unreadable_files
+from kplan.fleet.dataframe import utc_text
 from kplan.fleet.logs.content import CUT, FAILED
+from kplan.fleet.logs.counts import LineCount
 from kplan.fleet.logs.files import NewLines
+from kplan.fleet.logs.layout import utc_time
 from kplan.fleet.logs.part import LogPart, escape_pattern, log_id
 from kplan.fleet.spark.errors import is_failed_task, unreadable_file
+from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+class UnreadableLog(FleetError):  # noqa: N818 - what it is of
+    """A log cannot be read by Spark: it is cut, or packed otherwise than its name says."""
+
+    def __init__(self, source: str, text: str) -> None:
+        super().__init__(f"A log cannot be read. {text}")
+        self.source = source
+
+
+class Added(NamedTuple):
+    """What was kept of logs: their parts that were read.
+
+    `reasons` tells, by `CLUSTER: SOURCE`, what could not be read, or not to its end.
+    """
+
+    parts: Sequence[LogPart] = ()
+    reasons: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def lines(self) -> int:
+        """Count the lines."""
+        return sum(each.lines for each in self.parts)
+
+    @property
+    def malformed(self) -> int:
+        """Count the lines that are none of the authorizer's."""
+        return sum(each.malformed for each in self.parts)
+
+    @property
+    def counts(self) -> list[LineCount]:
+        """Count the lines of each part."""
+        return [
+            LineCount(each.cluster, each.source, each.lines, each.malformed) for each in self.parts
+        ]
 
 
 class PartStart(NamedTuple):
     """What a part begins with: its first request with its time, None where it has none.
 
-    `lines` counts all of it, `malformed` those of them that are none of the authorizer's.
+    `lines` counts all of it, `malformed` those of them that are none of the authorizer's. The times
+    of its requests are as those of a `LogPart`.
     """
 
     part: int
     first: str | None
     lines: int
     malformed: int
+    first_at: str
+    last_at: str
     reason: str | None
 
 
-def part_starts(parsed: "DataFrame") -> list[PartStart]:
-    """Return of each part what it begins with and how long it is; in: what `parse_lines` gives."""
+def part_starts(parsed: "DataFrame", zone: "Column | None") -> list[PartStart]:
+    """Return of each part what it begins with and how long it is; in: as for `line_sums`."""
     from pyspark.sql import functions as F  # noqa: N812
 
+    is_whole = F.col("is_whole")
     first = F.concat_ws("\n", F.col("first_at").cast("string"), "text")
+    times = (
+        how(F.when(is_whole, F.col(name) if zone is None else utc_time(name, zone)))
+        for how, name in ((F.min, "first_at"), (F.max, "last_at"))
+    )
     rows = (
         parsed.groupBy("part")
         .agg(
-            F.min(F.when(F.col("is_whole"), first)),
+            F.min(F.when(is_whole, first)),
             F.sum("count"),
-            F.sum(F.when(F.col("is_whole"), 0).otherwise(F.col("count"))),
+            F.sum(F.when(is_whole, 0).otherwise(F.col("count"))),
+            *(F.coalesce(utc_text(each), F.lit("")) for each in times),
             F.min(F.when(F.col("part") < 0, F.col("text"))),
         )
         .collect()
@@ -76,10 +125,24 @@ def _with_open_line(
     file = part.file or log_id(part.source, min(firsts, default=None))
     if firsts and not part.file and file not in new.known:
         file = new.names.get(part.part, file)
-    whole = replace(part, file=file, lines=closed.lines if closed else 0)
-    yield whole
+    whole = replace(part, file=file)
+    yield _with_counts(whole, closed)
     if last is not None:
-        yield replace(whole, part=part.part + 1, start=whole.end, lines=last.lines, is_open=True)
+        open_line = replace(whole, part=part.part + 1, start=whole.end, is_open=True)
+        yield _with_counts(open_line, last)
+
+
+def _with_counts(part: LogPart, start: PartStart | None) -> LogPart:
+    if start is None:
+        return replace(part, lines=0, requests=0, malformed=0)
+    return replace(
+        part,
+        lines=start.lines,
+        requests=start.lines - start.malformed,
+        malformed=start.malformed,
+        first_at=start.first_at,
+        last_at=start.last_at,
+    )
 
 
 def unreadable_source(spark: "SparkSession", failure: Exception, parts: Sequence[LogPart]) -> str:

@@ -30,6 +30,7 @@ LOG_FORMAT = 1
 _COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
 _LOG_NAME = re.compile(r".*?[.]log(?=[.-][^/]*$|$)", re.DOTALL)
 NO_ROWS = -1
+UNKNOWN_COUNT = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ class LogPart:
     kept of its `file` before `until`. A last line without its end `is_open`, and counts until there
     is more. `head` and `tail` are checksums of the first `head_length` bytes and of those before
     the end. `damage` says why not all of a file could be read, "" where it could; None is that a
-    version of kplan read it that did not keep this.
+    version of kplan read it that did not keep this. `requests` and `malformed` are how many of its
+    lines are kept as such, UNKNOWN_COUNT of an earlier version; the times of these requests are
+    ISO 8601 in UTC.
     """
 
     cluster: str
@@ -61,6 +64,15 @@ class LogPart:
     format: int = LOG_FORMAT
     damage: str | None = ""
     until: str = ""
+    requests: int = UNKNOWN_COUNT
+    malformed: int = UNKNOWN_COUNT
+    first_at: str = ""
+    last_at: str = ""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it is known how many requests and malformed lines are kept of it."""
+        return UNKNOWN_COUNT not in (self.requests, self.malformed)
 
     @property
     def is_topic(self) -> bool:

@@ -1,8 +1,7 @@
 """What authorizer logs say: the requests in them, and what these use."""
 
-from collections.abc import Collection
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kplan.fleet.access import (
     REQUEST_COLUMNS,
@@ -13,7 +12,7 @@ from kplan.fleet.access import (
     name_bits,
     request_sums,
 )
-from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.dataframe import utc_text
 from kplan.fleet.inventory import topic_use
 from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.logs.layout import utc_time
@@ -29,11 +28,10 @@ _USAGE_SCHEMA = (
     "resource_type string, resource_name string, is_allowed boolean, request string, count long, "
     "first_at timestamp, last_at timestamp"
 )
-MALFORMED_LOGS = 20
-"""Logs with malformed lines that one answer names."""
 AUDIT_SCHEMA = f"{_USAGE_SCHEMA}, line string, file string, stamp string"
 """Rows of logs. `line` counts lines that are not the authorizer's."""
 _SUM_SCHEMA = _USAGE_SCHEMA.removeprefix("cluster string, source string, ")
+MALFORMED_COLUMNS = ("cluster", "source", "line", "count")
 REQUEST_SCHEMA = f"part int, cluster string, {_SUM_SCHEMA}, line string"
 """Rows of logs as they are stored."""
 _PARSED = {"text", "is_whole", "is_utc", "count", "first_at", "last_at"}
@@ -88,8 +86,8 @@ def usage_since(used: "DataFrame", since: datetime) -> "DataFrame":
 
 
 def malformed_lines(data_frame: "DataFrame") -> "DataFrame":
-    """Return the lines that are none of the authorizer's: cluster, source, line, count."""
-    return data_frame.where("line is not null").select("cluster", "source", "line", "count")
+    """Return the lines that are none of the authorizer's: MALFORMED_COLUMNS."""
+    return data_frame.where("line is not null").select(*MALFORMED_COLUMNS)
 
 
 def last_usage(used: "DataFrame") -> "DataFrame":
@@ -118,7 +116,7 @@ def last_usage(used: "DataFrame") -> "DataFrame":
             *place,
             F.concat_ws(", ", *bit_names(F.col("bits"), bits), "other").alias("operations"),
             "count",
-            F.date_format("last_at", "yyyy-MM-dd'T'HH:mm:ss'Z'").alias("last_at"),
+            utc_text(F.col("last_at")).alias("last_at"),
         )
         .orderBy(*place, "operations")
     )
@@ -207,86 +205,6 @@ def removal_candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFra
     return objects.join(unused, place, "left_semi").orderBy(*place)
 
 
-def sum_by_log(rows: "DataFrame") -> "DataFrame":
-    """Add up the rows of each log, malformed lines apart: what is counted of logs needs no more.
-
-    Out: cluster, source, file, is_malformed, count, first_at, last_at.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    is_malformed = F.col("line").isNotNull().alias("is_malformed")
-    return rows.groupBy("cluster", "source", "file", is_malformed).agg(*request_sums())
-
-
-def request_counts(used: "DataFrame") -> "DataFrame":
-    """Count the requests of each log: cluster, source, requests, first_at, last_at."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return (
-        used.groupBy("cluster", "source")
-        .agg(F.sum("count").alias("requests"), *_time_range())
-        .orderBy("cluster", "source")
-    )
-
-
-def malformed_counts(lines_: "DataFrame") -> "DataFrame":
-    """Count the lines that are none of the authorizer's: cluster, source, lines."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    found = lines_.groupBy("cluster", "source").agg(F.sum("count").alias("lines"))
-    return found.orderBy("cluster", "source")
-
-
-class LineCount(NamedTuple):
-    """How many lines were read of a log, and how many of them are none of the authorizer's."""
-
-    cluster: str
-    source: str
-    lines: int
-    malformed: int
-
-    @property
-    def share(self) -> float:
-        """Return the part of the lines that is malformed."""
-        return self.malformed / self.lines if self.lines else 0.0
-
-
-def malformed_files(
-    sums: "DataFrame", files: Collection[tuple[str, str]], share: float
-) -> list[LineCount]:
-    """List the log files with more than this share of malformed lines, the worst first.
-
-    In: what `sum_by_log` gives, and the files that are judged, by cluster and `file`.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    if not files:
-        return []
-    place = ("cluster", "source")
-    judged = create_dataframe(sums.sparkSession, sorted(files), "cluster string, file string")
-    malformed = F.when(F.col("is_malformed"), F.col("count")).otherwise(F.lit(0))
-    counts = (
-        sums.join(F.broadcast(judged), ["cluster", "file"], "left_semi")
-        .groupBy(*place)
-        .agg(F.sum("count").alias("lines"), F.sum(malformed).alias("malformed"))
-        .where(F.col("malformed") > F.col("lines") * share)
-        .orderBy(F.desc(F.col("malformed") / F.col("lines")), *place)
-        .limit(MALFORMED_LOGS)
-        .collect()
-    )
-    return [LineCount(*row) for row in counts]
-
-
-def line_examples(malformed: "DataFrame", log: LineCount) -> tuple[str, ...]:
-    """Return some of the malformed lines of a log, which may be a topic."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    source = F.col("source")
-    is_own = (source == log.source) | source.startswith(f"{log.source}/")
-    own = malformed.where((F.col("cluster") == log.cluster) & is_own)
-    return tuple(row["line"] for row in own.select("line").limit(3).collect())
-
-
 def log_sums(used: "DataFrame") -> "DataFrame":
     """Add up the requests of each log: cluster, source, count, first_at, last_at, since.
 
@@ -302,9 +220,11 @@ def log_lineage(sums: "DataFrame") -> dict[str, str]:
     """Say, for the lineage of figures, of which logs they were made; in: rows of `log_sums`."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    logs = F.countDistinct("cluster", "source").alias("logs")
     row = sums.agg(
-        logs, F.coalesce(F.sum("count"), F.lit(0)).alias("requests"), *_time_range()
+        F.countDistinct("cluster", "source").alias("logs"),
+        F.coalesce(F.sum("count"), F.lit(0)).alias("requests"),
+        utc_text(F.min("first_at")).alias("first_at"),
+        utc_text(F.max("last_at")).alias("last_at"),
     ).first()
     found = row.asDict() if row else {}
     return {
@@ -318,16 +238,6 @@ def log_lineage(sums: "DataFrame") -> dict[str, str]:
 def clusters_with_log(sums: "DataFrame") -> frozenset[str]:
     """Name the clusters whose log includes allowed requests; in: what `log_sums` gives."""
     return frozenset(row["cluster"] for row in _log_coverage(sums).select("cluster").collect())
-
-
-def _time_range() -> "tuple[Column, Column]":
-    from pyspark.sql import functions as F  # noqa: N812
-
-    form = "yyyy-MM-dd'T'HH:mm:ss'Z'"
-    return (
-        F.date_format(F.min("first_at"), form).alias("first_at"),
-        F.date_format(F.max("last_at"), form).alias("last_at"),
-    )
 
 
 def _log_coverage(sums: "DataFrame") -> "DataFrame":

@@ -9,15 +9,27 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.access import request_sums
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
+from kplan.fleet.logs.counts import (
+    LOG_KEYS,
+    LogCount,
+    count_log,
+    count_parts,
+    count_rows,
+)
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.layout import parse_lines
-from kplan.fleet.logs.outcome import part_starts, read_parts, unreadable_source
+from kplan.fleet.logs.outcome import (
+    Added,
+    UnreadableLog,
+    part_starts,
+    read_parts,
+    unreadable_source,
+)
 from kplan.fleet.logs.part import (
     LOG_FORMAT,
     LOG_SCHEMA,
@@ -38,7 +50,6 @@ from kplan.fleet.logs.part import (
 from kplan.fleet.logs.requests import (
     AUDIT_SCHEMA,
     REQUEST_SCHEMA,
-    LineCount,
     line_sums,
     malformed_lines,
     usage,
@@ -66,35 +77,6 @@ _SUM_KEYS = (
     *("cluster", "principal", "host", "operation", "resource_type", "resource_name"),
     *("is_allowed", "request", "line"),
 )
-
-
-class UnreadableLog(FleetError):  # noqa: N818 - what it is of
-    """A log cannot be read by Spark: it is cut, or packed otherwise than its name says."""
-
-    def __init__(self, source: str, text: str) -> None:
-        super().__init__(f"A log cannot be read. {text}")
-        self.source = source
-
-
-class Added(NamedTuple):
-    """What was kept of logs: their parts that were read, and how many lines these have.
-
-    `reasons` tells, by `CLUSTER: SOURCE`, what could not be read, or not to its end.
-    """
-
-    parts: Sequence[LogPart] = ()
-    counts: Sequence[LineCount] = ()
-    reasons: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    def lines(self) -> int:
-        """Count the lines."""
-        return sum(each.lines for each in self.parts)
-
-    @property
-    def malformed(self) -> int:
-        """Count the lines that are none of the authorizer's."""
-        return sum(each.malformed for each in self.counts)
 
 
 class OldRows(NamedTuple):
@@ -141,6 +123,18 @@ class LogStore:
         """
         logs = current_logs(self._live_logs())
         return {(each[0], logs[each]) for each in files if each in logs}
+
+    def counts(self) -> list[LogCount]:
+        """Count the requests and malformed lines of each log; raises FleetError as `parts`.
+
+        Rows are read only of logs that an earlier version of kplan kept.
+        """
+        logs = self._live_logs()
+        found = [count for each in logs if (count := count_log(each)) is not None]
+        if uncounted := [each for each in logs if count_log(each) is None]:
+            counted = count_rows(self._live_rows(uncounted), LOG_KEYS)
+            found += [LogCount(*row) for row in counted.collect()]
+        return found
 
     def _live_logs(self) -> Sequence[Log]:
         if self._live is None:
@@ -189,7 +183,7 @@ class LogStore:
         rows = line_sums(held.join(F.broadcast(known.drop("zone")), "part"), zone)
         try:
             self._tables.add_requests(rows.drop("zone"), attempt)
-            starts = part_starts(held)
+            starts = part_starts(held, zone)
             kept, reasons = read_parts(new, starts)
             self._commit(kept, attempt)
         except Exception as failure:
@@ -200,13 +194,7 @@ class LogStore:
             ) from failure
         finally:
             drop_rows(held)
-        named = {each.part: each for each in kept}
-        counts = [
-            LineCount(own.cluster, own.source, each.lines, each.malformed)
-            for each in starts
-            if (own := named.get(each.part))
-        ]
-        return Added(kept, counts, reasons)
+        return Added(kept, reasons)
 
     def _commit(self, parts: Sequence[LogPart], attempt: str) -> None:
         at = _now()
@@ -339,6 +327,8 @@ class LogStore:
             # Of some days only these pages are read: `usage_since` asks for the last time.
             by_day = sums.select(*_names(REQUEST_SCHEMA)).sortWithinPartitions("last_at")
             self._tables.add_requests(by_day, attempt)
+            counts = count_rows(self._tables.requests([attempt], REQUEST_SCHEMA), ["part"])
+            merged = count_parts(merged, counts.collect())
         self._commit([*merged, *_known_logs(parts, logs, merged)], attempt)
         return len(attempts) if are_many else 0
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet.logs.audit_topic import OffsetRange, follow_records
-from kplan.fleet.logs.store import Added
+from kplan.fleet.logs.outcome import Added
 from kplan.fleet.spark.joined import has_spark
 from kplan.fleet.spark.session import SparkSettings, open_session
 from kplan.fleet.store import Store

@@ -5,20 +5,30 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
-from kplan.fleet import dataframe, figures
+from kplan.fleet import figures
+from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.logs import requests
+from kplan.fleet.logs.counts import (
+    MALFORMED_LOGS,
+    LineCount,
+    count_lineage,
+    line_examples,
+    malformed_files,
+    malformed_table,
+    request_table,
+)
 from kplan.fleet.logs.file_names import LogPatterns, NamedFile, list_log_files
 from kplan.fleet.logs.files import NewLines, find_new_lines, read_new_lines
 from kplan.fleet.logs.layout import nearest_layout
+from kplan.fleet.logs.outcome import Added, UnreadableLog
 from kplan.fleet.logs.part import LogPart, latest_parts
-from kplan.fleet.logs.store import Added, UnreadableLog
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import open_session
 from kplan.fleet.store import Store
 from kplan.model.errors import FleetError, KplanError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
-from kplan.model.table import Figures
+from kplan.model.table import Figures, FigureTable
 from kplan.model.version import VERSION
 from kplan.report.documents.notation import count_text, shorten
 from kplan.workflow.fleet.fleet import (
@@ -53,35 +63,39 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         more = KAFKA_CONNECTOR.settings(engine.conf, options.inputs.environ)
         engine = replace(engine, conf={**engine.conf, **more})
     ports.progress.stage("Starting Spark")
-    with (
-        open_session(engine, ports.progress, options.command) as spark,
-        dataframe.kept_rows() as kept,
-    ):
+    with open_session(engine, ports.progress, options.command) as spark:
         store = open_store(spark, fleet)
         found = _ingest_all(store, spark, (fleet, logging), ports)
-        none = dataframe.create_dataframe(spark, [], requests.AUDIT_SCHEMA)
-        has_lines = store.logs.lines > 0
-        rows = filter_clusters(options, store.logs.rows() if has_lines else none)
-        sums = requests.sum_by_log(rows).cache()
-        kept.append(sums)
+        names = options.cluster_names
+        counts = [each for each in store.logs.counts() if not names or each.cluster in names]
+        lineage = {**count_lineage(counts), "answered_by": VERSION, "store": store.name}
+        rows = _stored_rows(store, spark, options)
         malformed = requests.malformed_lines(rows).orderBy("cluster", "source", "line")
-        few = dataframe.inline_few(sums)
-        counted, uncounted = few.where("not is_malformed"), few.where("is_malformed")
-        lineage = {**requests.log_lineage(counted), "answered_by": VERSION, "store": store.name}
         files = store.logs.current(found.files)
-        judged = [*requests.malformed_files(few, files, WARNED_SHARE), *found.topics]
+        judged = [*malformed_files(counts, files, WARNED_SHARE), *found.topics]
         notes = [*found.notes, *report_malformed(judged, malformed, ports.progress.note)]
         if options.output:
             figures.write_table(requests.usage(rows), options.output, lineage)
             figures.write_table(malformed, options.output, lineage, "malformed")
-        values = {
-            "requests": requests.request_counts(counted),
-            "malformed_lines": requests.malformed_counts(uncounted),
-            "malformed": malformed,
-        }
-        tables = figures.collect_tables(values, options.limit)
-        remarks = () if has_lines else (NO_LINES,)
+        lines = (
+            figures.collect_table("malformed", malformed, options.limit)
+            if any(each.malformed for each in counts)
+            else FigureTable("malformed", requests.MALFORMED_COLUMNS, ())
+        )
+        tables = (
+            request_table(counts, options.limit),
+            malformed_table(counts, options.limit),
+            lines,
+        )
+        remarks = () if store.logs.lines else (NO_LINES,)
         return Figures("Authorizer logs", tables, lineage, tuple(notes), remarks=remarks)
+
+
+def _stored_rows(store: Store, spark: "SparkSession", options: FleetOptions) -> "DataFrame":
+    """Return the rows of the selected clusters, none where no line is stored."""
+    if not store.logs.lines:
+        return create_dataframe(spark, [], requests.AUDIT_SCHEMA)
+    return filter_clusters(options, store.logs.rows())
 
 
 def logging_clusters(fleet: FleetConfiguration, options: FleetOptions) -> tuple[FleetCluster, ...]:
@@ -97,13 +111,13 @@ def logging_clusters(fleet: FleetConfiguration, options: FleetOptions) -> tuple[
 
 
 def report_malformed(
-    logs: Iterable[requests.LineCount], malformed: "DataFrame", warn: Callable[[str], None]
+    logs: Iterable[LineCount], malformed: "DataFrame", warn: Callable[[str], None]
 ) -> list[str]:
     """Warn of logs with malformed lines; returns those of which most lines are malformed."""
     errors = []
     found = sorted((each for each in logs if each.share > WARNED_SHARE), key=_worst_first)
-    for each in found[: requests.MALFORMED_LOGS]:
-        examples = requests.line_examples(malformed, each)
+    for each in found[:MALFORMED_LOGS]:
+        examples = line_examples(malformed, each)
         lines = "".join(f"\n    {shorten(line, EXAMPLE_LENGTH)}" for line in examples)
         text = (
             f"{each.cluster}: {each.malformed:,} of {each.lines:,} lines ({each.share:.0%}) of "
@@ -118,7 +132,7 @@ def report_malformed(
     return errors
 
 
-def _worst_first(log: requests.LineCount) -> tuple[float, str, str]:
+def _worst_first(log: LineCount) -> tuple[float, str, str]:
     return -log.share, log.cluster, log.source
 
 
@@ -130,7 +144,7 @@ class _Ingested(NamedTuple):
 
     notes: Sequence[str]
     files: Collection[tuple[str, str]]
-    topics: Sequence[requests.LineCount]
+    topics: Sequence[LineCount]
 
 
 def _ingest_all(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet.logs import audit_topic
+from kplan.fleet.logs.counts import LineCount
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.part import (
@@ -19,7 +20,6 @@ from kplan.fleet.logs.part import (
     topic_part,
     unread_offsets,
 )
-from kplan.fleet.logs.requests import LineCount
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError

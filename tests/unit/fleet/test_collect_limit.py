@@ -26,6 +26,8 @@ KNOWN = {
     "store.attempts": "a row for each attempt at a run",
     "server._warm_up": "one row",
     "logs.store.old_rows": "a row for each log",
+    "logs.store.counts": "the same",
+    "logs.store.compact": "a row for each part that is written",
     "iceberg_tables.__init__": "a row for each namespace at the top of a catalog",
     "iceberg_tables.remove_attempts": "a row for each attempt",
     "iceberg_tables._call": "one row",
