@@ -53,7 +53,7 @@ class LineCount(NamedTuple):
 
 def count_rows(rows: "DataFrame", keys: Sequence[str]) -> "DataFrame":
     """Count what rows of logs hold: the keys, then what a `LogCount` has of it."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     is_request, count = F.col("line").isNull(), F.col("count")
     times = (

@@ -129,9 +129,9 @@ class LogStore:
 
         Rows are read only of logs that an earlier version of kplan kept.
         """
-        logs = self._live_logs()
-        found = [count for each in logs if (count := count_log(each)) is not None]
-        if uncounted := [each for each in logs if count_log(each) is None]:
+        counts = [(each, count_log(each)) for each in self._live_logs()]
+        found = [count for _, count in counts if count is not None]
+        if uncounted := [each for each, count in counts if count is None]:
             counted = count_rows(self._live_rows(uncounted), LOG_KEYS)
             found += [LogCount(*row) for row in counted.collect()]
         return found
