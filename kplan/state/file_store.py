@@ -19,7 +19,7 @@ from kplan.state.journal import (
     journal_path,
     read_journal,
 )
-from kplan.state.journal_writer import JournalWriter, open_journal
+from kplan.state.journal_writer import JournalWriter, open_journal, replace_journal
 from kplan.state.lock import LockStatus
 from kplan.state.lock_holder import LockHolder
 
@@ -105,6 +105,10 @@ class FileStore:
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal beside the file, as long as the lock is ours."""
         return open_journal(self.path, plan, nonce, holder, variables)
+
+    def replace_journal(self, journal: Journal) -> None:
+        """Replace the journal beside the file."""
+        replace_journal(self.path, journal)
 
     def discard_journal(self) -> None:
         """Remove the journal beside the file."""

@@ -2,7 +2,8 @@
 
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import field, replace
 from functools import cache
 from itertools import islice
@@ -122,6 +123,26 @@ class Journal:
         """What was never tried."""
         return tuple(each for each in self.changes if each.key not in self.sent_keys)
 
+    def without(self, keys: Container[ObjectKey]) -> "Journal":
+        """Return the journal of the same apply without some of its changes."""
+        outcomes = [each for each in self.outcomes if each.change.key not in keys]
+        counts = {
+            serial: sum(each.change.key not in keys for each in self.outcomes[:count])
+            for serial, count in self.outcome_counts.items()
+        }
+        return replace(
+            self,
+            changes=tuple(each for each in self.changes if each.key not in keys),
+            sent_keys=frozenset(each for each in self.sent_keys if each not in keys),
+            outcomes=tuple(outcomes),
+            outcome_counts=counts,
+        )
+
+    def before_write(self, serial: int) -> "Journal":
+        """Return the journal for when the state is to be written with all of its outcomes."""
+        counts = {**self.outcome_counts, serial: len(self.outcomes)}
+        return replace(self, outcome_counts=counts)
+
 
 def read_journal(path: Path) -> Journal | None:
     """Read the journal beside the state at `path`; None where no apply was interrupted.
@@ -200,6 +221,14 @@ def replay_unlocked(
         return replay_journal(read_state(), journal)
 
 
+def unanswered_creations(journal: Journal | None, state: State) -> Iterator[Change]:
+    """List what only the journal knows of: sent, without an answer, not in the state."""
+    if journal is None:
+        return
+    unowned = journal.unsettled_keys - {each.key for each in state.owned.values()}
+    yield from (each for each in journal.changes if each.key in unowned and each.after is not None)
+
+
 def discard_journal(path: Path) -> None:
     """Remove the journal beside the state at `path`: all it says is in the state.
 
@@ -218,6 +247,25 @@ def discard_journal(path: Path) -> None:
 def journal_path(path: Path) -> Path:
     """Return the journal of the state at `path`."""
     return real_path(path).with_suffix(".journal")
+
+
+def encode_journal(journal: Journal) -> bytes:
+    """Write down all that is known of an apply."""
+    writes: defaultdict[int, list[int]] = defaultdict(list)
+    for serial, count in journal.outcome_counts.items():
+        writes[count].append(serial)
+    numbers = {each.key: number for number, each in enumerate(journal.changes)}
+    lines = [header_line(journal.header, len(numbers)), *map(change_line, journal.changes)]
+    if journal.sent_keys:
+        lines.append({"sent": sorted(numbers[each] for each in journal.sent_keys)})
+    lines += ({"writes": serial} for serial in writes[0])
+    for count, each in enumerate(journal.outcomes, start=1):
+        lines.append(outcome_line(numbers[each.change.key], each))
+        lines += ({"writes": serial} for serial in writes[count])
+    if journal.is_ended:
+        lines.append({"end": True})
+    chain = ChecksumChain()
+    return b"".join([chain.encode_line(each) for each in lines])
 
 
 def header_line(head: JournalHeader, changes: int) -> dict[str, object]:

@@ -18,9 +18,11 @@ from kplan.state.atomic_file import make_private_folder, write_atomically
 from kplan.state.journal import (
     NO_VARIABLES,
     ChecksumChain,
+    Journal,
     JournalHeader,
     PlanVariables,
     change_line,
+    encode_journal,
     header_line,
     journal_path,
     outcome_line,
@@ -224,6 +226,20 @@ def open_journal(
         yield first.open_writer(_FileSink(descriptor, check))
     finally:
         os.close(descriptor)
+
+
+def replace_journal(path: Path, journal: Journal) -> None:
+    """Put another journal in the place of the one beside the state at `path`, at once.
+
+    Raises:
+        StateError: it cannot be written.
+
+    """
+    file = journal_path(path)
+    try:
+        write_atomically(file, encode_journal(journal))
+    except OSError as failure:
+        raise StateError(f"The journal {file} cannot be written: {failure.strerror}.") from failure
 
 
 def _journal_header(plan: Plan, nonce: str, variables: PlanVariables) -> JournalHeader:

@@ -18,7 +18,7 @@ from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Batch, Change, ObjectKey, Plan, Step
 from kplan.model.version import VERSION
 from kplan.state.atomic_file import real_path, write_atomically
-from kplan.state.journal import NO_VARIABLES, Journal, PlanVariables
+from kplan.state.journal import NO_VARIABLES, PlanVariables
 from kplan.state.json_document import compact_json, encode_fields, from_plain, to_plain
 from kplan.state.ssh_signature import find_signer
 
@@ -192,23 +192,6 @@ def plan_metadata(
         secret_variables=variables.secrets,
         state_file=state_file,
         state_name=state_name,
-    )
-
-
-def journal_plan_metadata(journal: Journal) -> PlanMetadata | None:
-    """Describe the saved plan that the apply of a journal was about; None where it was not one."""
-    head = journal.header
-    if not head.nonce:
-        return None
-    return PlanMetadata(
-        lineage=head.lineage,
-        serial=head.from_serial,
-        cluster_id=head.cluster_id,
-        created_at="",
-        expires_at="",
-        nonce=head.nonce,
-        checksum=head.plan,
-        kplan_version=head.kplan_version,
     )
 
 

@@ -27,7 +27,13 @@ from kplan.state.codec import (
     state_header,
 )
 from kplan.state.file import check_successor, save_emergency_copy
-from kplan.state.journal import NO_VARIABLES, Journal, PlanVariables, decode_journal
+from kplan.state.journal import (
+    NO_VARIABLES,
+    Journal,
+    PlanVariables,
+    decode_journal,
+    encode_journal,
+)
 from kplan.state.journal_writer import JournalWriter, interrupted_apply_error, journal_start
 from kplan.state.lock import LockStatus
 from kplan.state.lock_holder import LockHolder, utc_now
@@ -257,6 +263,11 @@ class RecordStore:
 
         self._update(step)
         yield first.open_writer(RecordSink(self._update, len(changes)))
+
+    def replace_journal(self, journal: Journal) -> None:
+        """Replace the records of the journal."""
+        records = journal_records(encode_journal(journal))
+        self._update(lambda view: {**journal_tombstones(view), **records})
 
     def discard_journal(self) -> None:
         """Remove the journal."""

@@ -97,6 +97,10 @@ class StateStore(Protocol):
         """
         ...
 
+    def replace_journal(self, journal: Journal) -> None:
+        """Put another journal in the place of the one of an interrupted apply, at once."""
+        ...
+
     def discard_journal(self) -> None:
         """Remove the journal: all it says is in the state."""
         ...

@@ -240,6 +240,26 @@ def test_a_journal_tells_the_next_run_what_was_sent_and_what_became_of_it(
     assert again().read() == state()
 
 
+def test_a_journal_is_replaced_at_once(store: StateStore, again: Open) -> None:
+    a, b = creation("a"), creation("b")
+    many_more = tuple(creation(f"topic-{number:04}") for number in range(3000))
+    made = plan(a, b, *many_more)
+    store.write(state())
+    with store.open_journal(made) as journal:
+        journal.on_send(made.batches[0], [a, b])
+        journal.on_outcomes([applied(a)])
+        journal.on_state_write(42)
+    found = again().read_journal()
+    assert found is not None
+    rest = found.without({b.key, *(each.key for each in many_more)}).before_write(43)
+    writer = again()
+    writer.replace_journal(rest)
+    assert again().read_journal() == rest
+    assert (rest.changes, rest.sent_keys) == ((a,), frozenset({a.key}))
+    assert rest.outcome_counts == {42: 1, 43: 1}
+    assert again().read() == state()
+
+
 def test_a_state_is_taken_over_byte_by_byte(store: StateStore, again: Open) -> None:
     document = encode_state(many(300, 7), "0.9")
     store.write_document(document)

@@ -147,23 +147,33 @@ def rm(
     """Forget resources and leave their objects on the cluster.
 
     A module is forgotten with all its resources. If they are still declared, the next plan imports
-    them again.
+    them again. What an interrupted apply sent without an answer can be forgotten as well, for
+    example if its cluster is gone: no state owns it then, if it was created.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.state.state import forget_objects, list_owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.forget import forget_objects, preview_forgotten  # noqa: PLC0415
 
     project, wanted = wiring.build_project(session, states, inputs), tuple(addresses)
     with show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "state rm", states, progress)
-        forgotten = (
-            list_owned_objects(project, wanted)
+        gone = (
+            preview_forgotten(project, wanted)
             if dry_run
             else forget_objects(project, wanted, ports)
         )
     prefix = "Would forget" if dry_run else "Forgot"
-    session.terminal.write_stdout(
-        "\n".join(f"{prefix} {each.address} ({each.identity})." for each in forgotten)
+    lines = [f"{prefix} {each.address} ({each.identity})." for each in gone.owned]
+    lines += (
+        f"{prefix} {each.address} ({each.identity}), which an interrupted apply sent without an "
+        "answer. If it was created, it stays, and this state does not own it."
+        for each in gone.creations
     )
+    session.terminal.write_stdout("\n".join(lines))
+    if gone.left_count:
+        session.terminal.write_stderr(
+            f"Note: {gone.left_count:,} other changes of that apply have no answer, and stay "
+            "recorded.\nTo find out what came of them: kplan apply"
+        )
     return ExitCode.DONE
 
 

@@ -12,8 +12,8 @@ from kplan.model.errors import InProgress, StateError
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
+from kplan.state.journal import Journal
 from kplan.state.journal_writer import JournalWriter
-from kplan.state.plan_file import journal_plan_metadata
 from kplan.workflow.apply.adoption import AdoptionWatcher, refuse_adoptions
 from kplan.workflow.apply.kept_state import check_state_is_kept
 from kplan.workflow.moves.progress import describe_moves
@@ -188,7 +188,7 @@ def execute_plan(
         elif any(each.action is not Action.NO_OP for each in result.plan.outputs):
             ports.progress.note("Outputs are not updated because not every change was made.")
         state = checkpoints.next_state(outcomes, outputs)
-        state = replace(state, applied_plans=_applied_plans(result, ports))
+        state = _add_plan(state, result, ports)
         state, outcomes = _write_end((state, outcomes), found, result, (write, handlers.watcher))
     for note in refusal_notes(outcomes, found.clusters.descriptions):
         ports.progress.note(note)
@@ -251,27 +251,41 @@ def absorb_journal(
         return result
     remove_stale_throttles(found.journal, found.clusters, ports)
     state = replace(result.state, serial=result.state.serial + 1)
-    begun = journal_plan_metadata(found.journal)
-    if begun is None or begun.nonce not in {each.nonce for each in state.applied_plans}:
-        planned = replace(result.plan, checksum=found.journal.header.plan)
-        plans = _applied_plans(replace(result, meta=begun, plan=planned), ports)
-        state = replace(state, applied_plans=plans)
+    state = add_interrupted_plan(state, found.journal, ports, result.plan.policy_principal)
     project.store.write(state)
     project.store.discard_journal()
     based_on = replace(result.plan.based_on, lineage=state.lineage, serial=state.serial)
     return replace(result, plan=replace(result.plan, based_on=based_on), state=state)
 
 
-def _applied_plans(result: PlanResult, ports: Ports) -> tuple[AppliedPlan, ...]:
-    """Remember every saved plan, so that it is applied once, and who applied last."""
+def _add_plan(state: State, result: PlanResult, ports: Ports) -> State:
+    nonce, checksum = "", result.plan.checksum
+    if result.meta is not None:
+        nonce, checksum = result.meta.nonce, result.meta.checksum
+    return _add_applied_plan(state, (nonce, checksum, result.plan.policy_principal), ports)
+
+
+def add_interrupted_plan(
+    state: State, journal: Journal, ports: Ports, policy_principal: str = ""
+) -> State:
+    """Remember the plan of an interrupted apply, whose journal is about to be removed."""
+    begun, known = journal.header, {each.nonce for each in state.applied_plans}
+    if begun.nonce and begun.nonce in known:
+        return state
+    return _add_applied_plan(state, (begun.nonce, begun.plan, policy_principal), ports)
+
+
+def _add_applied_plan(state: State, plan: tuple[str, str, str], ports: Ports) -> State:
+    """Remember every saved plan, so that it is applied once, and who applied last.
+
+    In: nonce and checksum of the plan, and the principal that policies evaluated it for.
+    """
+    nonce, checksum, policy_principal = plan
     by = "" if ports.holder is None else ports.holder.ci or ports.holder.person
     at = ports.now().isoformat(timespec="seconds")
-    nonce = result.meta.nonce if result.meta else ""
-    checksum = result.meta.checksum if result.meta else result.plan.checksum
-    saved = [each for each in result.state.applied_plans if each.nonce]
-    return (*saved, AppliedPlan(nonce, checksum, at, by, result.plan.policy_principal))[
-        -_MAX_APPLIED_PLANS:
-    ]
+    saved = [each for each in state.applied_plans if each.nonce]
+    plans = (*saved, AppliedPlan(nonce, checksum, at, by, policy_principal))
+    return replace(state, applied_plans=plans[-_MAX_APPLIED_PLANS:])
 
 
 def _sent_change_count(plan: Plan, provider: str | None = None) -> int:

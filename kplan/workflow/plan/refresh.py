@@ -1,5 +1,6 @@
 """Read the clusters until pending changes are visible; settle those of an interrupted apply."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,7 +14,7 @@ from kplan.model.plan import Action, Change, ObjectKey
 from kplan.model.resource import connection_name
 from kplan.model.state import LiveObject, OwnedObject, Snapshot, State, owned_after
 from kplan.plan.request import is_any_targeted, is_targeted
-from kplan.state.journal import Journal
+from kplan.state.journal import Journal, unanswered_creations
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.ports import PlanOptions, Ports
@@ -76,18 +77,8 @@ def _unplanned_creations(project: OpenProject, options: PlanOptions) -> Iterator
         and is_any_targeted(each.addresses, options.targets)
         and (options.only is None or each.key in options.only)
     }
-    for change in _sent_unowned(project):
+    for change in unanswered_creations(project.journal, project.state):
         if change.key not in planned and not _is_other_cluster(project, change.provider):
-            yield change
-
-
-def _sent_unowned(project: OpenProject) -> Iterator[Change]:
-    """List what only the journal knows of: sent, without an answer, not in the state."""
-    journal = project.journal
-    unsettled = frozenset() if journal is None else journal.unsettled_keys
-    unowned = unsettled - {each.key for each in project.state.owned.values()}
-    for change in journal.changes if journal else ():
-        if change.key in unowned and change.after is not None:
             yield change
 
 
@@ -127,7 +118,7 @@ def settle_journal(
     }
     unowned = {
         each.key: _find_live(each, seen.get(each.provider))
-        for each in _sent_unowned(project)
+        for each in unanswered_creations(project.journal, project.state)
         if outcomes[each.key]
         # What was to be adopted with a change was there before; it is the next plan's if not done.
         or (each.action is not Action.UPDATE and not _is_absent(each, seen.get(each.provider)))
@@ -182,9 +173,10 @@ def _unadopted(
 ) -> Diagnostic:
     """Refuse to drop the only record of what an interrupted apply has perhaps made."""
     code, said = UNKNOWN_CREATION, "and it exists; whether as it was sent is unknown"
-    hint = "Declare it and adopt it first: kplan apply"
+    forget = f"To forget it instead: {_forget_command(change)}"
+    hint = f"Declare it and adopt it first: kplan apply. {forget}"
     if is_declared:
-        hint = "Adopt it first, with a plan of everything: kplan apply"
+        hint = f"Adopt it first, with a plan of everything: kplan apply. {forget}"
     if owner is not None:
         said = f"and it exists; {owner.sentence}, and a run holds the lock there"
         hint = "Run it again when that run has ended; kplan lock status shows it there."
@@ -206,7 +198,12 @@ def _unseen(change: Change, project: OpenProject, snapshots: Mapping[str, Snapsh
     else:
         why = snapshot.unread.get(change.kind, "The cluster does not show it").rstrip(".")
     said = f"and whether it exists is unknown: {why}. Nothing would know of it any more."
+    hint += f" If it is gone for good, forget it: {_forget_command(change)}"
     return _doubt(UNKNOWN_CREATION, change, said, hint)
+
+
+def _forget_command(change: Change) -> str:
+    return f"kplan state rm {shlex.quote(str(change.address))}"
 
 
 def _doubt(code: str, change: Change, said: str, hint: str) -> Diagnostic:

@@ -44,7 +44,7 @@ def list_owned_objects(
     state = read_stored_state(project) or State("")
     if not addresses:
         return tuple(state.owned.values())
-    return _find_objects(state, addresses)
+    return find_objects(state, addresses)
 
 
 def show_objects(project: Project, address: str) -> tuple[OwnedObject, ...]:
@@ -77,22 +77,6 @@ def at_every_address(owned: Iterable[OwnedObject], within: str = "") -> tuple[Ow
     return tuple(sorted(found, key=lambda each: each.address.sort_key))
 
 
-def forget_objects(
-    project: Project, addresses: tuple[str, ...], ports: Ports
-) -> tuple[OwnedObject, ...]:
-    """Forget objects by address, block or module; they stay on the cluster.
-
-    An object that other addresses declare as well stays owned at those.
-    """
-    with open_state(project, ports) as state:
-        gone = _find_objects(state, addresses)
-        names = {each.address for each in gone}
-        left = (each.without(names) for each in state.owned.values())
-        kept = owned_by_address(each for each in left if each is not None)
-        project.store.write(replace(state, serial=state.serial + 1, owned=kept))
-    return gone
-
-
 def owned_by_address(owned: Iterable[OwnedObject]) -> dict[Address, OwnedObject]:
     """Return owned objects by address, in order."""
     ordered = sorted(owned, key=lambda each: each.address.sort_key)
@@ -117,7 +101,7 @@ def nothing_owned(address: Address) -> UsageError:
     return UsageError(f"The state owns nothing at {address}.", LIST_HINT)
 
 
-def _find_objects(state: State, texts: tuple[str, ...]) -> tuple[OwnedObject, ...]:
+def find_objects(state: State, texts: tuple[str, ...]) -> tuple[OwnedObject, ...]:
     """Find the objects that addresses name, each once: resources, blocks or modules."""
     found: dict[Address, OwnedObject] = {}
     for wanted in map(parse_address, texts):

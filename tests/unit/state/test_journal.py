@@ -23,12 +23,14 @@ from kplan.state.file import new_state, read_state, write_state
 from kplan.state.journal import (
     ChecksumChain,
     Journal,
+    decode_journal,
     discard_journal,
+    encode_journal,
     journal_path,
     read_journal,
     replay_journal,
 )
-from kplan.state.journal_writer import JournalWriter, open_journal
+from kplan.state.journal_writer import JournalWriter, open_journal, replace_journal
 from tests.unit.state.state_builders import LINEAGE, applied, creation, owned, plan, state
 from tests.unit.state.state_faults import files_limited_to, small_disk
 from tests.unit.state.state_processes import PROCESSES, apply_for_ever
@@ -102,6 +104,29 @@ def test_a_journal_tells_what_was_sent_and_what_became_of_it(tmp_path: Path) -> 
         "5c2e-91ab", LINEAGE, 41, "cluster-1",
     )  # fmt: skip
     assert journal_path(path).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_journal_that_is_written_anew_tells_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    write_example(path)
+    found = read(path)
+    assert decode_journal(encode_journal(found), "it", "") == found
+    checkpoints = replace(found, outcome_counts={40: 0, 41: 2, 42: 3}, is_ended=False)
+    assert decode_journal(encode_journal(checkpoints), "it", "") == checkpoints
+
+
+def test_a_journal_is_left_without_some_changes(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    write_example(path)
+    found = replace(read(path), outcome_counts={40: 1, 41: 2, 42: 3})
+    rest = found.without({B.key, creation("d").key})
+    assert rest.changes == (A, C)
+    assert rest.sent_keys == {A.key, C.key}
+    assert rest.outcomes == (applied(A), UNKNOWN)
+    assert rest.outcome_counts == {40: 1, 41: 1, 42: 2}
+    assert rest.unsettled_keys == {C.key}
+    replace_journal(path, rest)
+    assert read(path) == rest
 
 
 def test_a_second_apply_does_not_write_over_the_journal_of_an_interrupted_one(

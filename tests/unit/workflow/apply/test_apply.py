@@ -18,8 +18,9 @@ from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import PlanResult, make_plan, save_plan
 from kplan.workflow.ports import PlanOptions
+from kplan.workflow.state.forget import forget_objects
 from kplan.workflow.state.move import move_objects
-from kplan.workflow.state.state import forget_objects, list_owned_objects
+from kplan.workflow.state.state import list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 NEXT = MAIN_TF.replace('"Read"', '"Write"').replace("86400000", "3600000")

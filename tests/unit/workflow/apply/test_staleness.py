@@ -18,7 +18,8 @@ from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
-from kplan.workflow.state.state import forget_objects, list_owned_objects
+from kplan.workflow.state.forget import forget_objects
+from kplan.workflow.state.state import list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 NEXT = MAIN_TF.replace("86400000", "3600000").replace('"Read"', '"Write"')

@@ -15,7 +15,7 @@ from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.plan.drift import DriftResult, detect_drift
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import PlanOptions
-from kplan.workflow.state.state import forget_objects
+from kplan.workflow.state.forget import forget_objects
 from tests.project_harness import MAIN_TF, Killed, ProjectHarness, SilentProgress
 
 NEW = 'resource "kafka_topic" "new" {\n  name = "new"\n  partitions = 1\n}\n'

@@ -22,12 +22,9 @@ from kplan.workflow.apply.apply import ApplyHandlers
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import save_plan
 from kplan.workflow.ports import PlanOptions
+from kplan.workflow.state.forget import forget_objects
 from kplan.workflow.state.move import move_objects
-from kplan.workflow.state.state import (
-    at_every_address,
-    forget_objects,
-    list_owned_objects,
-)
+from kplan.workflow.state.state import at_every_address, list_owned_objects
 from tests.project_harness import ProjectHarness
 
 INNER = """

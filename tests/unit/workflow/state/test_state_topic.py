@@ -16,10 +16,10 @@ from kplan.workflow.apply.apply import ApplyHandlers
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import PlanOptions, Ports, Project
+from kplan.workflow.state.forget import forget_objects
 from kplan.workflow.state.move import move_objects
 from kplan.workflow.state.rebuild import rebuild_state
 from kplan.workflow.state.state import (
-    forget_objects,
     list_owned_objects,
     migrate_state,
     pull_state,
@@ -128,7 +128,7 @@ def test_an_apply_killed_at_any_request_is_resumed_to_the_goal(site: RemoteSite,
     site.cluster.clear_faults()
     assert site.project.store.has_journal()
     with pytest.raises(StateError, match="interrupted"):
-        forget_objects(site.project, ("kafka_acl.read",), site.ports)
+        move_objects(site.project, "kafka_acl.read", "kafka_acl.other", site.ports)
     resume_apply(
         site.project, PlanOptions(), site.ports, ApplyHandlers(lambda _: False, site.watcher)
     )
