@@ -160,7 +160,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP250": "Object is owned by another workspace",
     "KP251": "Other workspaces could not be read",
     "KP252": "The plan cannot be applied in a CI job",
-    "KP253": "What an interrupted apply created is unknown",
+    "KP253": "What an apply created is unknown",
     # connections
     "KP301": "Unknown connection setting",
     "KP302": "Invalid connection setting",

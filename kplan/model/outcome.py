@@ -57,6 +57,11 @@ class Outcome:
         return is_applied and self.change.action is Action.CREATE and self.note == AS_DECLARED
 
     @property
+    def is_unknown_creation(self) -> bool:
+        """Whether it was to be created, and nobody knows whether it was."""
+        return self.status is OutcomeStatus.UNKNOWN and self.change.action is Action.CREATE
+
+    @property
     def may_be_of_others(self) -> bool:
         """Whether it was to be created and is there, and no answer says that it was created."""
         is_applied = self.status is OutcomeStatus.APPLIED

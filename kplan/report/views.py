@@ -195,10 +195,19 @@ def replacement_text(
 
 
 def verification_text(
-    state: State, statuses: Mapping[Address, ObjectStatus], look: TextStyle, *, has_journal: bool
+    state: State,
+    statuses: Mapping[Address, ObjectStatus],
+    look: TextStyle,
+    *,
+    has_journal: bool,
+    is_finished: bool = False,
 ) -> str:
-    """Show which owned objects are not as last applied; `has_journal`: one apply did not end."""
-    return render_text(verification_document(state, statuses, has_journal=has_journal), look)
+    """Show which owned objects are not as last applied; `has_journal`: one apply did not end.
+
+    If it `is_finished` it did, and lacks answers.
+    """
+    shown = verification_document(state, statuses, has_journal=has_journal, is_finished=is_finished)
+    return render_text(shown, look)
 
 
 def verification_json(

@@ -1,12 +1,12 @@
 """A state in a file, with its lock, journal and backups beside it: the default."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from kplan.model.dataclass import dataclass
-from kplan.model.plan import Plan
+from kplan.model.plan import Change, Plan
 from kplan.model.state import OwnedModules, State, StateVersion
 from kplan.model.workspace import base_path, is_workspace_name, workspace_path
 from kplan.state import file, history, lock
@@ -102,9 +102,10 @@ class FileStore:
         nonce: str = "",
         holder: LockHolder | None = None,
         variables: PlanVariables = NO_VARIABLES,
+        unanswered: Sequence[Change] = (),
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal beside the file, as long as the lock is ours."""
-        return open_journal(self.path, plan, nonce, holder, variables)
+        return open_journal(self.path, plan, nonce, holder, variables, unanswered)
 
     def replace_journal(self, journal: Journal) -> None:
         """Replace the journal beside the file."""

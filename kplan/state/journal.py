@@ -94,6 +94,7 @@ class JournalHeader:
 
 
 _UNSETTLED = frozenset({OutcomeStatus.UNKNOWN, OutcomeStatus.IN_PROGRESS})
+_UNFINISHED = frozenset({OutcomeStatus.SKIPPED, OutcomeStatus.IN_PROGRESS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,11 @@ class Journal:
         """Items that were sent and whose outcome only the cluster knows."""
         known = {each.change.key for each in self.outcomes if each.status not in _UNSETTLED}
         return self.sent_keys - known
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its apply came to its end by itself, and only lacks answers."""
+        return self.is_ended and all(each.status not in _UNFINISHED for each in self.outcomes)
 
     @property
     def unsent_changes(self) -> tuple[Change, ...]:

@@ -6,13 +6,14 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import InProgress, StateError
 from kplan.model.outcome import Outcome, Visibility
-from kplan.model.plan import Batch, Change, ObjectKey, Plan
+from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan
 from kplan.model.version import VERSION
 from kplan.state.atomic_file import make_private_folder, write_atomically
 from kplan.state.journal import (
@@ -123,19 +124,25 @@ class JournalStart:
 
 
 def journal_start(
-    plan: Plan, nonce: str = "", variables: PlanVariables = NO_VARIABLES
+    plan: Plan,
+    nonce: str = "",
+    variables: PlanVariables = NO_VARIABLES,
+    unanswered: Sequence[Change] = (),
 ) -> JournalStart:
     """Write down every change of the plan's batches, for a journal to begin with.
 
-    `nonce` is that of a saved plan.
+    `nonce` is that of a saved plan. What is `unanswered` was sent as a creation by another apply.
     """
     changes = {each.key: each for batch in plan.batches for each in batch.changes}
+    for each in unanswered:
+        changes[each.key] = replace(changes.get(each.key, each), action=Action.CREATE)
+    numbers = {key: number for number, key in enumerate(changes)}
     chain = ChecksumChain()
     lines = [chain.encode_line(header_line(_journal_header(plan, nonce, variables), len(changes)))]
     lines += [chain.encode_line(change_line(each)) for each in changes.values()]
-    return JournalStart(
-        b"".join(lines), chain, {each: number for number, each in enumerate(changes)}
-    )
+    if unanswered:
+        lines.append(chain.encode_line({"sent": [numbers[each.key] for each in unanswered]}))
+    return JournalStart(b"".join(lines), chain, numbers)
 
 
 def interrupted_apply_error(where: str) -> StateError:
@@ -191,12 +198,13 @@ def open_journal(
     nonce: str = "",
     holder: LockHolder | None = None,
     variables: PlanVariables = NO_VARIABLES,
+    unanswered: Sequence[Change] = (),
 ) -> Iterator[JournalWriter]:
     """Keep a journal of the plan beside the state at `path`; the file stays when this ends.
 
     It begins with every change of the plan's batches, written as a whole or not at all. The caller
     holds the lock, as `holder` if there is one, and calls `discard_journal` when all of it is in
-    the state.
+    the state. With `unanswered` creations it takes the place of the journal that has them.
 
     Raises:
         StateLockedError: the lock was taken away from `holder`; so does the writer, before a
@@ -211,9 +219,9 @@ def open_journal(
 
     check()
     file = journal_path(path)
-    if file.exists():
+    if file.exists() and not unanswered:
         raise interrupted_apply_error(str(file))
-    first = journal_start(plan, nonce, variables)
+    first = journal_start(plan, nonce, variables, unanswered)
     try:
         make_private_folder(file.parent)
         write_atomically(file, first.lines)

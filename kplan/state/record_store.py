@@ -1,7 +1,7 @@
 """A state, its lock and its journal kept as records of a Kafka topic."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from kplan.model.errors import (
     StateCorruptError,
     StateError,
 )
-from kplan.model.plan import Plan
+from kplan.model.plan import Change, Plan
 from kplan.model.state import OwnedModules, State, StateVersion
 from kplan.model.version import VERSION
 from kplan.model.workspace import base_key, workspace_key, workspaces_of_keys
@@ -251,15 +251,16 @@ class RecordStore:
         nonce: str = "",
         holder: LockHolder | None = None,  # noqa: ARG002 - every record is written under the lock
         variables: PlanVariables = NO_VARIABLES,
+        unanswered: Sequence[Change] = (),
     ) -> Iterator[JournalWriter]:
         """Keep a journal."""
-        first = journal_start(plan, nonce, variables)
+        first = journal_start(plan, nonce, variables, unanswered)
         changes = journal_records(first.lines)
 
         def step(view: RecordView) -> RecordChanges:
-            if has_journal(view):
+            if has_journal(view) and not unanswered:
                 raise interrupted_apply_error(f"in {self.location}")
-            return changes
+            return {**journal_tombstones(view), **changes}
 
         self._update(step)
         yield first.open_writer(RecordSink(self._update, len(changes)))

@@ -1,10 +1,10 @@
 """The store of a state, as the use cases see it: state, lock, journal, earlier versions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from kplan.model.plan import Plan
+from kplan.model.plan import Change, Plan
 from kplan.model.state import OwnedModules, State, StateVersion
 from kplan.state.journal import NO_VARIABLES, Journal, PlanVariables
 from kplan.state.journal_writer import JournalWriter
@@ -90,10 +90,12 @@ class StateStore(Protocol):
         nonce: str = "",
         holder: LockHolder | None = None,
         variables: PlanVariables = NO_VARIABLES,
+        unanswered: Sequence[Change] = (),
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal of the plan, with a nonce for a saved one; it remains when this ends.
 
-        Nothing is written any more once `holder` has lost the lock. Raises StateLockedError.
+        Nothing is written any more once `holder` has lost the lock. With `unanswered` creations of
+        an earlier apply it takes the place of the journal that has them. Raises StateLockedError.
         """
         ...
 

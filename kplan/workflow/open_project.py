@@ -252,17 +252,29 @@ def _read_stored(project: Project, read: Callable[[StateStore], T | None]) -> T 
 
 
 def check_no_journal(project: Project) -> None:
-    """Check that no apply was interrupted: its results are not in the state yet.
+    """Check that no apply was interrupted or lacks answers: its results are not in the state yet.
 
     Raises:
-        StateError: one was.
+        StateError: one was, or does.
 
     """
-    if project.store.has_journal():
+    check_no_journal_in(project.store)
+
+
+def check_no_journal_in(store: StateStore) -> None:
+    """Check that a store has no journal; raises as `check_no_journal`."""
+    if not store.has_journal():
+        return
+    journal, place = store.read_journal(), store.location
+    if journal is not None and journal.is_finished:
         raise StateError(
-            "An apply was interrupted, and what it did is not in the state yet.",
-            "Finish it first: kplan apply -resume",
+            f"An apply ended without all answers, and what it did is not in the state {place} yet.",
+            "Find it out first: kplan apply",
         )
+    raise StateError(
+        f"An apply was interrupted, and what it did is not in the state {place} yet.",
+        "Finish it first: kplan apply -resume",
+    )
 
 
 @contextmanager
@@ -279,7 +291,12 @@ def lock_state(project: Project, ports: Ports) -> Iterator[None]:
 
 
 def interruption_note(journal: Journal, unsettled: int) -> str:
-    """Say how far an interrupted apply came."""
+    """Say how far an interrupted apply came, or one that ended without all answers."""
+    if journal.is_finished:
+        return (
+            f"An earlier apply got no answer for {count_text(unsettled, 'change')}; being looked "
+            f"up: {unsettled}."
+        )
     return (
         f"An apply of {count_text(len(journal.changes), 'change')} was interrupted; "
         f"known: {len(journal.outcomes)}, being looked up: {unsettled}, "

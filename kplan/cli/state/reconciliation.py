@@ -31,6 +31,7 @@ def verification_text(
         verification_result.statuses,
         look,
         has_journal=verification_result.has_journal,
+        is_finished=verification_result.is_finished,
     )
 
 

@@ -57,9 +57,13 @@ def list_(
     owned = tuple(each for each in owned if id_ in {"", str(each.identity)})
     session.terminal.write_stdout(state_list_text(owned))
     if (journal := project.store.read_journal()) is not None:
+        count = f"An apply of {len(journal.changes):,} changes"
         session.terminal.write_stderr(
-            f"Note: An apply of {len(journal.changes):,} changes was interrupted; what it has done "
-            "is not in this list yet.\nTo finish it: kplan apply -resume"
+            f"Note: {count} ended without all answers; what it did without one is not in this "
+            "list yet.\nTo find it out: kplan apply"
+            if journal.is_finished
+            else f"Note: {count} was interrupted; what it has done is not in this list yet.\n"
+            "To finish it: kplan apply -resume"
         )
     return ExitCode.DONE
 
@@ -147,7 +151,7 @@ def rm(
     """Forget resources and leave their objects on the cluster.
 
     A module is forgotten with all its resources. If they are still declared, the next plan imports
-    them again. What an interrupted apply sent without an answer can be forgotten as well, for
+    them again. What an apply sent without an answer can be forgotten as well, for
     example if its cluster is gone: no state owns it then, if it was created.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
@@ -164,8 +168,8 @@ def rm(
     prefix = "Would forget" if dry_run else "Forgot"
     lines = [f"{prefix} {each.address} ({each.identity})." for each in gone.owned]
     lines += (
-        f"{prefix} {each.address} ({each.identity}), which an interrupted apply sent without an "
-        "answer. If it was created, it stays, and this state does not own it."
+        f"{prefix} {each.address} ({each.identity}), which an apply sent without an answer. "
+        "If it was created, it stays, and this state does not own it."
         for each in gone.creations
     )
     session.terminal.write_stdout("\n".join(lines))

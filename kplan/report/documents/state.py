@@ -232,7 +232,11 @@ def replacement_document(state: State, state_diff: StateDiff, *, is_done: bool) 
 
 
 def verification_document(
-    state: State, statuses: Mapping[Address, ObjectStatus], *, has_journal: bool
+    state: State,
+    statuses: Mapping[Address, ObjectStatus],
+    *,
+    has_journal: bool,
+    is_finished: bool = False,
 ) -> Document:
     """Show the objects that differ from the last applied values, with counts."""
     blocks: list[Block] = []
@@ -254,11 +258,10 @@ def verification_document(
             )
         )
     if has_journal:
-        blocks.append(
-            Paragraph(
-                "Note: an apply was interrupted. Finish it with: kplan apply -resume", Tone.WARNING
-            )
-        )
+        said = "Note: an apply was interrupted. Finish it with: kplan apply -resume"
+        if is_finished:
+            said = "Note: an apply ended without all answers. Find out what it did: kplan apply"
+        blocks.append(Paragraph(said, Tone.WARNING))
     counts: Counter[ObjectStatus] = Counter(others.values())
     detail = "".join(f", {counts[each]:,} {each.value}" for each in ObjectStatus if counts[each])
     good = len(statuses) - len(others)

@@ -1,6 +1,6 @@
 """Use case: apply an approved plan: journal, checkpoints of the state, outcomes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from kplan.model.errors import InProgress, StateError
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
-from kplan.state.journal import Journal
+from kplan.state.journal import Journal, unanswered_creations
 from kplan.state.journal_writer import JournalWriter
 from kplan.workflow.apply.adoption import AdoptionWatcher, refuse_adoptions
 from kplan.workflow.apply.kept_state import check_state_is_kept
@@ -20,6 +20,7 @@ from kplan.workflow.moves.progress import describe_moves
 from kplan.workflow.moves.throttle import kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.deferred_data import late_outputs
+from kplan.workflow.plan.owner_check import adopted_objects
 from kplan.workflow.plan.plan import (
     PlanResult,
     output_values,
@@ -158,8 +159,8 @@ def execute_plan(
     """Carry an approved plan out; the state is written at the end, and now and then before."""
     ports, handlers = outside
     project.store.check_free_space(_sent_change_count(result.plan))
-    result = absorb_journal(project, found, result, ports)
-    with _open_journal(project, result, ports) as journal:
+    result, unanswered = _absorb_journal(project, found, result, ports)
+    with _open_journal(project, result, ports, unanswered) as journal:
 
         def write(state: State) -> None:
             journal.on_state_write(state.serial)
@@ -193,9 +194,16 @@ def execute_plan(
     for note in refusal_notes(outcomes, found.clusters.descriptions):
         ports.progress.note(note)
     done = ApplyResult(result, outcomes, state, is_approved=True)
-    if not done.is_resumable:
+    if not (done.is_resumable or _lacks_owner(done, unanswered)):
         project.store.discard_journal()
     return done
+
+
+def _lacks_owner(done: ApplyResult, unanswered: Iterable[Change]) -> bool:
+    """Whether an object may exist that only the journal knows of."""
+    creations = {each.key for each in unanswered}
+    creations |= {each.change.key for each in done.outcomes if each.is_unknown_creation}
+    return not creations <= {each.key for each in done.state.owned.values()}
 
 
 def _write_end(
@@ -222,11 +230,11 @@ def _write_end(
 
 
 def _open_journal(
-    project: Project, result: PlanResult, ports: Ports
+    project: Project, result: PlanResult, ports: Ports, unanswered: Sequence[Change]
 ) -> AbstractContextManager[JournalWriter]:
     nonce = result.meta.nonce if result.meta else ""
     variables = plan_variables(result.configuration)
-    return project.store.open_journal(result.plan, nonce, ports.holder, variables)
+    return project.store.open_journal(result.plan, nonce, ports.holder, variables, unanswered)
 
 
 def apply_context(
@@ -243,19 +251,38 @@ def apply_context(
 def absorb_journal(
     project: Project, found: OpenProject, result: PlanResult, ports: Ports
 ) -> PlanResult:
+    """Record the results of an interrupted apply where nothing is sent after it."""
+    return _absorb_journal(project, found, result, ports)[0]
+
+
+def _absorb_journal(
+    project: Project, found: OpenProject, result: PlanResult, ports: Ports
+) -> tuple[PlanResult, tuple[Change, ...]]:
     """Record the results of an interrupted apply, so that its journal can be removed.
 
     The plan that it was carrying out counts as applied: a saved one is not begun a second time.
+    The creations that the plan is to adopt are returned: the journal knows of them until it has.
     """
-    if found.journal is None:
-        return result
-    remove_stale_throttles(found.journal, found.clusters, ports)
+    journal = found.journal
+    if journal is None:
+        return result, ()
+    remove_stale_throttles(journal, found.clusters, ports)
     state = replace(result.state, serial=result.state.serial + 1)
-    state = add_interrupted_plan(state, found.journal, ports, result.plan.policy_principal)
+    state = add_interrupted_plan(state, journal, ports, result.plan.policy_principal)
+    if (stored := project.store.read_journal()) is not None:
+        project.store.replace_journal(stored.before_write(state.serial))
     project.store.write(state)
-    project.store.discard_journal()
+    adopted = {each.key for each, _ in adopted_objects(result.plan, state, result.snapshots)}
+    sent = unanswered_creations(journal, state)
+    if unanswered := tuple(each for each in sent if each.key in adopted):
+        done = {each.key for each in journal.changes} - {each.key for each in unanswered}
+        rest = journal.without(done).before_write(state.serial)
+        project.store.replace_journal(replace(rest, is_ended=True))
+    else:
+        project.store.discard_journal()
     based_on = replace(result.plan.based_on, lineage=state.lineage, serial=state.serial)
-    return replace(result, plan=replace(result.plan, based_on=based_on), state=state)
+    result = replace(result, plan=replace(result.plan, based_on=based_on), state=state)
+    return result, unanswered
 
 
 def _add_plan(state: State, result: PlanResult, ports: Ports) -> State:

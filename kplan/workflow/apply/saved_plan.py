@@ -185,7 +185,9 @@ def _check_not_applied(saved: SavedPlan, state: State) -> None:
 
 def _check_applicable(saved: SavedPlan, project: OpenProject, options: PlanOptions) -> None:
     """Check conditions that no way of handling stale plans can fix."""
-    if project.journal is not None and project.journal.header.nonce == saved.metadata.nonce:
+    begun = project.journal
+    is_begun = begun is not None and begun.header.nonce == saved.metadata.nonce
+    if begun is not None and is_begun and not begun.is_finished:
         raise StalePlanError(
             "An apply of this plan was started and interrupted.",
             "Do the rest of it: kplan apply -resume",

@@ -119,11 +119,15 @@ class PlanResult:
     state_name: str = ""
 
 
+_RESUME = "To finish it: kplan apply -resume"
+
+
 def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResult:
     """Compare configuration, state and cluster; changes nothing anywhere."""
     with open_project(project, ports, defers=True) as found:
         if found.journal is not None:
-            ports.progress.note("To finish it: kplan apply -resume")
+            way = "To record it: kplan apply" if found.journal.is_finished else _RESUME
+            ports.progress.note(way)
         made = plan_open_project(found, options, ports)
     # KPLAN_STATE says nothing where a state block names another place.
     is_used = project.is_state_named and project.store.location == project.file_store.location

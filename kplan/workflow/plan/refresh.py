@@ -23,6 +23,8 @@ from kplan.workflow.workspaces import UNREAD_ELSEWHERE, OtherOwner, OtherOwners
 UNKNOWN_CREATION = "KP253"
 _EVERYTHING = PlanOptions()
 _PAUSE_S = 0.5
+_Doubt = tuple[str, str, str]
+"""The code, what is unknown, and the way out."""
 _OLD = timedelta(minutes=5)
 """What was applied before is visible by now, or was changed since; clocks differ by less."""
 
@@ -131,14 +133,14 @@ def settle_journal(
         if change.key in unowned:
             live = unowned[change.key]
             if live is None:
-                doubtful[change.key] = _unseen(change, project, snapshots)
+                doubtful[change.key] = _doubt(journal, change, _unseen(change, project, snapshots))
                 continue
             owner = owners.find(change.key, ids.get(change.provider, ""), live.uid, kept)
             if owner is not None and not owner.is_at_work:
                 continue
             if owner is not None or owners.unread or outcome is None:
-                is_declared = change.key in declared
-                doubtful[change.key] = _unadopted(change, owners, owner, is_declared=is_declared)
+                why = _unadopted(change, owners, owner, is_declared=change.key in declared)
+                doubtful[change.key] = _doubt(journal, change, why)
                 continue
         if outcome is not None:
             own.append((change, outcome))
@@ -170,7 +172,7 @@ def _is_other_cluster(project: OpenProject, provider: str) -> bool:
 
 def _unadopted(
     change: Change, owners: OtherOwners, owner: OtherOwner | None, *, is_declared: bool
-) -> Diagnostic:
+) -> _Doubt:
     """Refuse to drop the only record of what an interrupted apply has perhaps made."""
     code, said = UNKNOWN_CREATION, "and it exists; whether as it was sent is unknown"
     forget = f"To forget it instead: {_forget_command(change)}"
@@ -184,10 +186,10 @@ def _unadopted(
         code, said = UNREAD_ELSEWHERE, "and it exists"
         hint = "Let the other states be read, or declare it and adopt it first: kplan apply"
     said += ". This plan does not adopt it, so nothing here would know of it any more."
-    return _doubt(code, change, said, hint)
+    return code, said, hint
 
 
-def _unseen(change: Change, project: OpenProject, snapshots: Mapping[str, Snapshot]) -> Diagnostic:
+def _unseen(change: Change, project: OpenProject, snapshots: Mapping[str, Snapshot]) -> _Doubt:
     """Refuse to drop the only record of what cannot be looked up."""
     name, hint = connection_name(change.provider), "Plan again when it can be read."
     snapshot = snapshots.get(change.provider)
@@ -199,19 +201,23 @@ def _unseen(change: Change, project: OpenProject, snapshots: Mapping[str, Snapsh
         why = snapshot.unread.get(change.kind, "The cluster does not show it").rstrip(".")
     said = f"and whether it exists is unknown: {why}. Nothing would know of it any more."
     hint += f" If it is gone for good, forget it: {_forget_command(change)}"
-    return _doubt(UNKNOWN_CREATION, change, said, hint)
+    return UNKNOWN_CREATION, said, hint
 
 
 def _forget_command(change: Change) -> str:
     return f"kplan state rm {shlex.quote(str(change.address))}"
 
 
-def _doubt(code: str, change: Change, said: str, hint: str) -> Diagnostic:
+def _doubt(journal: Journal, change: Change, doubt: _Doubt) -> Diagnostic:
+    (code, said, hint), name = doubt, f"{change.address} ({change.identity})"
+    sent = f"An interrupted apply sent {name}"
+    if journal.is_finished:
+        sent = f"An apply sent {name} and got no answer"
     return Diagnostic(
         code,
         Severity.ERROR,
         SUMMARIES[code],
-        f"An interrupted apply sent {change.address} ({change.identity}), {said}",
+        f"{sent}, {said}",
         hint,
         change.address,
     )

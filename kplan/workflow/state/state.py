@@ -24,6 +24,7 @@ from kplan.workflow.apply.kept_state import check_move_is_kept
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import (
     check_no_journal,
+    check_no_journal_in,
     lock_state,
     open_project,
     read_or_create_state,
@@ -285,8 +286,8 @@ def migrate_state(
         source.hold_lock(ports.holder, ports.lock_timeout_s, note_waiting),
         target.hold_lock(ports.holder, ports.lock_timeout_s, note_waiting),
     ):
-        _check_no_journal(source)
-        _check_no_journal(target)
+        check_no_journal_in(source)
+        check_no_journal_in(target)
         document = target.read_document() if source.read_move_note() == target.location else None
         if document is None:
             document = source.read_document()
@@ -297,21 +298,17 @@ def migrate_state(
     return MigrationResult(decode_state(document), source.location, target.location)
 
 
-def _check_no_journal(store: StateStore) -> None:
-    if store.has_journal():
-        raise StateError(
-            f"An apply was interrupted, and left its journal at {store.location}.",
-            "Finish it first: kplan apply -resume",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """The state and the status of its objects. `has_journal`: an apply was interrupted."""
+    """The state and the status of its objects. `has_journal`: an apply was interrupted.
+
+    One that came to its end by itself and only lacks answers `is_finished`.
+    """
 
     state: State
     statuses: Mapping[Address, ObjectStatus]
     has_journal: bool
+    is_finished: bool = False
 
 
 def verify_state(project: Project, ports: Ports) -> VerificationResult:
@@ -332,7 +329,9 @@ def verify_state(project: Project, ports: Ports) -> VerificationResult:
         for address, status in _object_statuses(found.state.for_provider(provider), snapshot)
     }
     ordered = {address: statuses[address] for address in found.state.owned}
-    return VerificationResult(found.state, ordered, found.journal is not None)
+    journal = found.journal
+    is_finished = journal is not None and journal.is_finished
+    return VerificationResult(found.state, ordered, journal is not None, is_finished)
 
 
 def _object_statuses(state: State, snapshot: Snapshot) -> Iterator[tuple[Address, ObjectStatus]]:

@@ -34,7 +34,7 @@ from tests.unit.cli.state.test_workspace_race import (
 
 X = Z.replace('"z"', '"x"')
 FORGOT = (
-    "Forgot kafka_topic.y (y), which an interrupted apply sent without an answer. If it was "
+    "Forgot kafka_topic.y (y), which an apply sent without an answer. If it was "
     "created, it stays, and this state does not own it."
 )
 
@@ -122,7 +122,7 @@ def test_a_module_is_forgotten_with_what_it_has_sent_and_what_it_owns(
     apply_and_be_killed()
     desk.capture.readouterr()
     told = everything(desk, "state", "rm", "module.m")
-    assert "Forgot module.m.kafka_topic.y (y), which an interrupted apply sent" in told
+    assert "Forgot module.m.kafka_topic.y (y), which an apply sent without" in told
     assert "Forgot module.m.kafka_topic.x (x)" in told
     assert not JOURNAL.exists()
     assert owned_names(DEFAULT) == set()
