@@ -14,6 +14,7 @@ from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change, ObjectKey
 from kplan.model.state import State
+from kplan.state.journal import unanswered_creations
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.plan.owner_check import adopted_objects
 from kplan.workflow.plan.plan import PlanResult
@@ -84,9 +85,11 @@ def refuse_adoptions(result: PlanResult, state: State, project: OpenProject) -> 
     if not changes:
         return ()
     owners, ids = project.read_other_owners(), project.clusters.ids
+    # Of two interrupted applies that have sent it this one is finished first.
+    sent = {each.key for each in unanswered_creations(project.journal, result.state)}
     refused: list[Outcome] = []
     for change in changes:
-        owner = owners.find(change.key, ids.get(change.provider, ""), held[change.key])
+        owner = owners.find(change.key, ids.get(change.provider, ""), held[change.key], sent)
         if owner is not None:
             said = f"It would be adopted, and since the plan {owner.sentence}."
             why = client_refusal(CLIENT_STALE, said, owner.hint)

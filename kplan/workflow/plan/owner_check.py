@@ -6,6 +6,7 @@ from dataclasses import replace
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.state import Snapshot, State
+from kplan.state.journal import unanswered_creations
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.workspaces import (
     OWNED_ELSEWHERE,
@@ -33,7 +34,7 @@ def check_other_workspaces(
         return replace(plan, diagnostics=rest)
     is_asked = adopted or any(each.code == UNREAD_ELSEWHERE for each in forgotten)
     found = project.read_other_owners() if is_asked else OtherOwners()
-    owned = _owned_elsewhere(adopted, found, project.clusters.ids)
+    owned = _owned_elsewhere(adopted, found, project)
     problems = [*rest, *found.unread, *owned, *forgotten]
     return replace(plan, diagnostics=sort_diagnostics(problems))
 
@@ -54,10 +55,13 @@ def adopted_objects(
 
 
 def _owned_elsewhere(
-    adopted: list[tuple[Change, str]], owners: OtherOwners, cluster_ids: Mapping[str, str]
+    adopted: list[tuple[Change, str]], owners: OtherOwners, project: OpenProject
 ) -> Iterator[Diagnostic]:
+    """Refuse what others own, or have sent, unless an interrupted apply has sent it here too."""
+    ids = project.clusters.ids
+    sent = {each.key for each in unanswered_creations(project.journal, project.state)}
     for change, uid in adopted:
-        owner = owners.find(change.key, cluster_ids.get(change.provider, ""), uid)
+        owner = owners.find(change.key, ids.get(change.provider, ""), uid, sent)
         if owner is not None:
             problem = owned_elsewhere(change.address, change.identity, owner)
             yield replace(problem, subject=change.declared_at)

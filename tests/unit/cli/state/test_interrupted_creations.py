@@ -9,6 +9,7 @@ from kplan.cli import wiring
 from kplan.cli.run import run
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewPartitions, NewTopic, TopicRef
+from kplan.cluster.settings import ScramAlteration
 from kplan.model.errors import UnreachableError
 from kplan.state.lock import lock_state_file
 from kplan.state.lock_holder import current_holder
@@ -19,6 +20,7 @@ from tests.unit.cli.memory_command import MemoryCommand, memory_command
 from tests.unit.cli.state.test_workspace_race import (
     DEFAULT,
     PROVIDER,
+    W2,
     Y,
     Z,
     apply_and_be_killed,
@@ -232,6 +234,53 @@ def test_a_user_that_was_perhaps_created_is_adopted_or_not_forgotten(
     desk.run("apply", "-auto-approve")
     desk.run("destroy", "-auto-approve")
     assert not desk.cluster.scram_users()
+
+
+def begin_user_in_both(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have two workspaces create the user, each killed before there is an answer."""
+    begin_with(desk, monkeypatch, "alter_scram_users", USER)
+    kept = JOURNAL.read_bytes()
+    JOURNAL.unlink()
+    (user,) = desk.cluster.scram_users()
+    desk.cluster.connect_as().alter_scram_users([ScramAlteration(user)])
+    desk.run("workspace", "new", "w2")
+    begin_with(desk, monkeypatch, "alter_scram_users", USER)
+    JOURNAL.write_bytes(kept)
+
+
+@pytest.mark.parametrize("args", [("apply", "-auto-approve"), ("apply", "-resume")])
+@pytest.mark.parametrize(("first", "second"), [("default", "w2"), ("w2", "default")])
+def test_of_two_that_are_killed_the_first_that_is_finished_owns_a_user(
+    desk: MemoryCommand,
+    monkeypatch: pytest.MonkeyPatch,
+    args: tuple[str, ...],
+    first: str,
+    second: str,
+) -> None:
+    """None of them can see whether the password is the one that was sent."""
+    begin_user_in_both(desk, monkeypatch)
+    for name in (first, second):  # none of them is in the way of a plan of the other
+        desk.run("workspace", "select", name)
+        desk.run("plan")
+    desk.run("workspace", "select", first)
+    desk.run(*args)
+    desk.run("workspace", "select", second)
+    owned = f'it is owned at kafka_user_scram_credential.u in the workspace "{first}"'
+    assert owned in desk.run_failing(*args)
+    names = {"default": owned_names(DEFAULT), "w2": owned_names(W2)}
+    assert names == {first: {"u|SCRAM-SHA-256"}, second: set()}
+
+
+def test_none_of_two_that_are_killed_owns_a_user_while_the_other_one_is_at_work(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_user_in_both(desk, monkeypatch)
+    with lock_state_file(DEFAULT, current_holder("apply"), 0, lambda _: None):
+        told = desk.run_failing("apply", "-auto-approve")
+    assert "an unfinished apply has sent it at kafka_user_scram_credential.u" in told
+    assert owned_names(W2) == set()
+    desk.run("apply", "-auto-approve")
+    assert owned_names(W2) == {"u|SCRAM-SHA-256"}
 
 
 def test_a_creation_that_never_arrived_is_made_again(desk: MemoryCommand) -> None:
