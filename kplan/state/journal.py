@@ -144,6 +144,19 @@ class Journal:
             outcome_counts=counts,
         )
 
+    def with_connections(self, names: Mapping[str, str]) -> "Journal":
+        """Return it with other names of connections, by their former names."""
+        if not names:
+            return self
+
+        def rename(change: Change) -> Change:
+            return replace(change, provider=names.get(change.provider, change.provider))
+
+        sent = {(kind, of, names.get(at, at)) for kind, of, at in self.sent_keys}
+        outcomes = (replace(each, change=rename(each.change)) for each in self.outcomes)
+        changes = tuple(map(rename, self.changes))
+        return replace(self, changes=changes, sent_keys=frozenset(sent), outcomes=tuple(outcomes))
+
     def before_write(self, serial: int) -> "Journal":
         """Return the journal for when the state is to be written with all of its outcomes."""
         counts = {**self.outcome_counts, serial: len(self.outcomes)}

@@ -117,11 +117,12 @@ def connect_clusters(
     state: State,
     ports: Ports,
     also: frozenset[str] = frozenset(),
+    sent: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[Clusters, State]]:
     """Open a connection for each key that resources use or that owns something.
 
-    What is owned follows its cluster when the connection to it gets another name. Where some of
-    several clusters cannot be had, the others still can.
+    What is owned follows its cluster when the connection to it gets another name, and so does what
+    an interrupted apply has `sent`. Where some of several clusters cannot be had, the others can.
 
     Raises:
         AuthError, UnreachableError: no cluster can be had.
@@ -131,9 +132,12 @@ def connect_clusters(
 
     """
     with ExitStack() as stack:
-        first = _first_keys(configuration, state) | (also & _declared_keys(configuration))
+        declared = _declared_keys(configuration)
+        # Any of them may be the new name of a connection that is not declared any more.
+        asked = (also | sent) & declared if sent <= declared else declared
+        first = _first_keys(configuration, state) | asked
         clusters = _open_connections(first, Clusters(), configuration, (ports, stack))
-        state = _follow_clusters(state, clusters, configuration, ports)
+        state = _follow_clusters(state, clusters, sent, (configuration, ports))
         more = {each.provider for each in state.owned.values()} - {*clusters.keys}
         clusters = _open_connections(more, clusters, configuration, (ports, stack))
         if not clusters.connections:
@@ -206,21 +210,34 @@ def _query_all(
 
 
 def _follow_clusters(
-    state: State, clusters: Clusters, configuration: Configuration, ports: Ports
+    state: State,
+    clusters: Clusters,
+    sent: frozenset[str],
+    outside: tuple[Configuration, Ports],
 ) -> State:
     """Let owned objects go along with their cluster where the connection to it was renamed."""
-    by_id = {each: key for key, each in clusters.ids.items()}
-    names: dict[str, str] = {}
-    for key in sorted({each.provider for each in state.owned.values()}):
-        known = state.cluster_id_of(key)
-        if clusters.ids.get(key) == known or known not in by_id:
+    configuration, ports = outside
+    owned = {each.provider for each in state.owned.values()}
+    names = renamed_connections(state, clusters, owned | sent)
+    for key in sorted(owned | sent):
+        if key in names:
+            ports.progress.note(
+                f"What was on {connection_name(key)} is on {connection_name(names[key])} now"
+            )
+        elif key in owned:
             _check_declared(state, key, clusters, configuration)
-            continue
-        names[key] = by_id[known]
-        ports.progress.note(
-            f"What was on {connection_name(key)} is on {connection_name(by_id[known])} now"
-        )
     return _rename_connections(state, names) if names else state
+
+
+def renamed_connections(state: State, clusters: Clusters, keys: Iterable[str]) -> dict[str, str]:
+    """Return the new names of connections to clusters that a state knows by another one."""
+    by_id = {each: key for key, each in clusters.ids.items()}
+    known = {key: state.cluster_id_of(key) for key in keys}
+    return {
+        key: by_id[cluster_id]
+        for key, cluster_id in known.items()
+        if clusters.ids.get(key) != cluster_id and cluster_id in by_id
+    }
 
 
 def _check_declared(

@@ -27,7 +27,7 @@ from kplan.state.lock import liveness_text
 from kplan.state.lock_holder import LockHolder
 from kplan.state.store import StateStore
 from kplan.workflow.access import acl_order_diagnostics
-from kplan.workflow.clusters import Clusters, connect_clusters
+from kplan.workflow.clusters import Clusters, connect_clusters, renamed_connections
 from kplan.workflow.platform import platform_argument_diagnostics
 from kplan.workflow.ports import Ports, Project
 from kplan.workflow.workspaces import OtherOwners, read_other_owners
@@ -83,7 +83,8 @@ class OpenProject:
     but not yet written. `load_all_data` loads the configuration with every data source read, where
     some have been left for later. `read_other_owners` says what other workspaces own. `doubtful`
     are creations of the journal that may exist, and are not known to be owned here or elsewhere:
-    each with what is to be said of it unless the plan adopts it.
+    each with what is to be said of it unless the plan adopts it. `connection_names` are new names
+    of connections, by those of the stored journal.
     """
 
     configuration: Configuration
@@ -93,6 +94,7 @@ class OpenProject:
     load_all_data: Callable[[], Configuration] | None = None
     read_other_owners: Callable[[], OtherOwners] = OtherOwners
     doubtful: Mapping[ObjectKey, Diagnostic] = field(default_factory=dict)
+    connection_names: Mapping[str, str] = field(default_factory=dict)
 
 
 @contextmanager
@@ -133,11 +135,18 @@ def open_project(
                 state, unsettled = replay_journal(state, journal)
                 ports.progress.note(interruption_note(journal, len(unsettled)))
         ports.progress.stage("Connecting")
-        also |= {provider for _, _, provider in unsettled}  # to look there what came of it
-        with connect_clusters(configuration, state, ports, also) as (clusters, state):
+        sent = frozenset(provider for _, _, provider in unsettled)  # to look what came of it
+        with connect_clusters(configuration, state, ports, also, sent) as (clusters, followed):
+            names: Mapping[str, str] = {}
+            if journal is not None:
+                keys = {each.provider for each in journal.changes}
+                names = renamed_connections(state, clusters, keys)
+                journal = journal.with_connections(names)
             later = partial(load_with_data, project, ports)
             others = partial(read_other_owners, project)
-            yield OpenProject(configuration, state, clusters, journal, later, others)
+            yield OpenProject(
+                configuration, followed, clusters, journal, later, others, connection_names=names
+            )
 
 
 def load_with_data(

@@ -180,6 +180,7 @@ def _running_apply(
     """Find out whether the apply of a journal runs or was interrupted, and tell which."""
     if journal is None:
         return _RunningApply()
+    journal = journal.with_connections(opened.connection_names)
     if journal == opened.journal and not project.store.lock_status().is_held:
         ports.progress.note(interruption_note(journal, len(journal.unsettled_keys)))
         return _RunningApply()

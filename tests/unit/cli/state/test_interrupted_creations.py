@@ -11,6 +11,8 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewPartitions, NewTopic, TopicRef
 from kplan.cluster.settings import ScramAlteration
 from kplan.model.errors import UnreachableError
+from kplan.state.file import read_state
+from kplan.state.file_store import FileStore
 from kplan.state.lock import lock_state_file
 from kplan.state.lock_holder import current_holder
 from kplan.workflow import open_project
@@ -333,3 +335,49 @@ def test_a_saved_plan_does_not_warn_of_a_state_that_can_be_read_by_now(desk: Mem
     told = everything(desk, "apply", "p")
     assert "KP251" not in told
     assert "cannot be read" not in told
+
+
+NORTH = WEST.replace("west", "north")
+Y_IN_NORTH = Y_IN_WEST.replace("west", "north")
+
+
+@pytest.mark.parametrize("more", ["", Z.replace("name  ", "provider = kafka.west\n  name  ")])
+@pytest.mark.parametrize("args", [("apply", "-auto-approve"), ("apply", "-resume")])
+def test_a_creation_follows_its_cluster_to_a_connection_of_another_name(
+    desk: MemoryCommand, west: dict[str, MemoryCluster], args: tuple[str, ...], more: str
+) -> None:
+    west["north"] = west.pop("west")
+    desk.write(PROVIDER + NORTH + Y_IN_NORTH + more.replace("west", "north"))
+    assert "An apply has not ended" not in everything(desk, "drift")
+    told = everything(desk, *args)
+    assert "What was on kafka.west is on kafka.north now" in told
+    found = read_state(DEFAULT)
+    assert found is not None
+    assert [each.provider for each in found.owned.values() if each.identity == "y"] == ["north"]
+    assert not JOURNAL.exists()
+
+
+def test_a_creation_follows_its_cluster_to_a_connection_that_nothing_uses(
+    desk: MemoryCommand, west: dict[str, MemoryCluster]
+) -> None:
+    west["north"] = west.pop("west")
+    desk.write(PROVIDER + NORTH + Z)
+    assert "kafka_topic.y will be destroyed" in everything(desk, "apply", "-auto-approve")
+    assert not west["north"].topics()
+    assert not JOURNAL.exists()
+
+
+def test_a_kill_while_a_creation_follows_its_cluster_does_not_forget_it(
+    desk: MemoryCommand, west: dict[str, MemoryCluster], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    west["north"] = west.pop("west")
+    desk.write(PROVIDER + NORTH + Y_IN_NORTH)
+    for call in ("write", "discard_journal"):
+        with monkeypatch.context() as patch:
+            patch.setattr(FileStore, call, lambda *_: kill())
+            apply_and_be_killed()
+    desk.capture.readouterr()
+    desk.run("apply", "-auto-approve")
+    assert owned_names(DEFAULT) == {"y"}
+    desk.run("destroy", "-auto-approve")
+    assert not west["north"].topics()
