@@ -16,6 +16,7 @@ from kplan.kinds.topic_rules import Topic
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
+from kplan.model.plan import ObjectKey
 from kplan.model.resource import Identity, Resource
 from kplan.model.state import LiveObject, OwnedObject, Snapshot, State
 from kplan.plan.desired import hidden_problem
@@ -24,7 +25,7 @@ from kplan.workflow.clusters import read_clusters
 from kplan.workflow.open_project import OpenProject, check_no_journal, load_checked, open_project
 from kplan.workflow.ports import Ports, Project
 from kplan.workflow.snapshot import read_snapshot
-from kplan.workflow.workspaces import OtherOwners, note_unread
+from kplan.workflow.workspaces import OtherOwner, OtherOwners, note_unread
 
 
 def kind_of_address(address: Address) -> ResourceKind:
@@ -60,6 +61,34 @@ def merge_owned(
     return dict(sorted(found.items(), key=lambda item: item[0].sort_key))
 
 
+def own_objects(
+    project: Project, found: OpenProject, owned: Sequence[OwnedObject]
+) -> tuple[State, Mapping[ObjectKey, OtherOwner]]:
+    """Write that objects are owned, and then release what another workspace has come to own.
+
+    In this order, so that of two that end at once at least one sees the other. Returns the state as
+    it is then, and who owns what was released.
+    """
+    before, ids = found.state, found.clusters.ids
+    state = replace(
+        found.clusters.record_ids(before),
+        serial=before.serial + 1,
+        owned=merge_owned(before.owned, owned),
+    )
+    project.store.write(state)
+    others = found.read_other_owners()
+    taken = {
+        each.key: owner
+        for each in owned
+        if (owner := others.find(each.key, ids.get(each.provider, ""), each.uid)) is not None
+    }
+    if taken:
+        kept = {at: each for at, each in state.owned.items() if each.key not in taken}
+        state = replace(state, serial=state.serial + 1, owned=kept)
+        project.store.write(state)
+    return state, taken
+
+
 def import_object(project: Project, address: str, identity: str, ports: Ports) -> OwnedObject:
     """Own a live object at an address of the configuration; nothing on the cluster changes.
 
@@ -76,14 +105,9 @@ def import_object(project: Project, address: str, identity: str, ports: Ports) -
         _check_not_owned(found, resource, identity)
         owned = _read_live_object(found, resource, Identity(identity))
         _check_not_owned_elsewhere(found, owned, ports)
-        state = found.state
-        project.store.write(
-            replace(
-                found.clusters.record_ids(state),
-                serial=state.serial + 1,
-                owned=merge_owned(state.owned, [owned]),
-            ),
-        )
+        _, taken = own_objects(project, found, [owned])
+        for owner in taken.values():
+            raise _owned_elsewhere_error(owned, owner)
     return owned
 
 
@@ -112,7 +136,11 @@ def _check_not_owned_elsewhere(project: OpenProject, owned: OwnedObject, ports: 
     note_unread(others, ports)
     owner = others.find(owned.key, project.clusters.ids[owned.provider], owned.uid)
     if owner is not None:
-        raise UsageError(f"{owned.identity}: {owner.sentence}.", owner.hint)
+        raise _owned_elsewhere_error(owned, owner)
+
+
+def _owned_elsewhere_error(owned: OwnedObject, owner: OtherOwner) -> UsageError:
+    return UsageError(f"{owned.identity}: {owner.sentence}.", owner.hint)
 
 
 def _read_live_object(project: OpenProject, resource: Resource, identity: Identity) -> OwnedObject:
@@ -198,9 +226,21 @@ def import_all(
         ports.progress.stage("Reading the cluster")
         snapshot, chosen, left_out, unread = _select_objects(found, selection, ports)
         text = _render_selected(found.configuration, snapshot, chosen, file.name)
-        owned = _adopt_selected(project, file, text, (snapshot, chosen)) if text else ()
-        if owned:
-            project.store.write(_state_with_owned(found, owned))
+        owned = _adopt_selected(project, file, text, (snapshot, chosen))
+        state, taken = own_objects(project, found, owned) if owned else (found.state, {})
+        if taken:  # declare the others only, whose addresses may be other ones without it
+            left_out += (
+                UnimportedObject(kind, identity, owner.sentence)
+                for (kind, identity, _), owner in taken.items()
+            )
+            chosen = {
+                kind: [each for each in identities if (kind, each, "") not in taken]
+                for kind, identities in chosen.items()
+            }
+            text = _render_selected(found.configuration, snapshot, chosen, file.name)
+            owned = _adopt_selected(project, file, text, (snapshot, chosen))
+            held = merge_owned(found.state.owned, owned)
+            project.store.write(replace(state, serial=state.serial + 1, owned=held))
         return ImportAllResult(text, owned, tuple(left_out), unread)
 
 
@@ -342,6 +382,9 @@ def _adopt_selected(
     project: Project, file: Path, text: str, seen: tuple[Snapshot, SelectedObjects]
 ) -> tuple[OwnedObject, ...]:
     """Write the file, load it like any later run, and own its objects."""
+    if not text:
+        file.write_bytes(b"")
+        return ()
     snapshot, chosen = seen
     file.write_text(text, encoding="utf-8")
     try:
@@ -354,13 +397,4 @@ def _adopt_selected(
         adopt_object(each, snapshot.readings[each.address.kind].objects[each.identity])
         for each in configuration.resources
         if not each.provider and (each.address.kind, each.identity) in wanted
-    )
-
-
-def _state_with_owned(project: OpenProject, owned: Sequence[OwnedObject]) -> State:
-    state = project.state
-    return replace(
-        project.clusters.record_ids(state),
-        serial=state.serial + 1,
-        owned=merge_owned(state.owned, owned),
     )

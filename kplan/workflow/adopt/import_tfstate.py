@@ -17,7 +17,7 @@ from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Lifecycle, Resource
 from kplan.model.state import OwnedObject, Snapshot
-from kplan.workflow.adopt.import_ import adopt_object, merge_owned
+from kplan.workflow.adopt.import_ import adopt_object, own_objects
 from kplan.workflow.clusters import read_clusters
 from kplan.workflow.open_project import OpenProject, check_no_journal, open_project
 from kplan.workflow.ports import Ports, Project
@@ -179,17 +179,15 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
 
         sorted_out = list(_adopt_or_reject(found_claims, found, snapshots, read_owners))
         owned = tuple(each for each in sorted_out if isinstance(each, OwnedObject))
-        if owned:
-            state = found.state
-            project.store.write(
-                replace(
-                    found.clusters.record_ids(state),
-                    serial=state.serial + 1,
-                    owned=merge_owned(state.owned, owned),
-                ),
-            )
-    left_out = tuple(each for each in sorted_out if isinstance(each, UnsupportedEntry))
-    return TfstateImportResult(owned, (*others, *left_out))
+        taken = own_objects(project, found, owned)[1] if owned else {}
+    left_out = [each for each in sorted_out if isinstance(each, UnsupportedEntry)]
+    left_out += (
+        UnsupportedEntry(str(each.address), taken[each.key].sentence)
+        for each in owned
+        if each.key in taken
+    )
+    kept = tuple(each for each in owned if each.key not in taken)
+    return TfstateImportResult(kept, (*others, *left_out))
 
 
 def _adopt_or_reject(

@@ -113,6 +113,7 @@ class TeeWatcher:
 
 
 _MAX_APPLIED_PLANS = 100
+_OUTPUTS_KEPT = "Outputs are not updated because not every change was made."
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +188,11 @@ def execute_plan(
                 **late_outputs(found, result.configuration, result.plan, ports),
             }
         elif any(each.action is not Action.NO_OP for each in result.plan.outputs):
-            ports.progress.note("Outputs are not updated because not every change was made.")
+            ports.progress.note(_OUTPUTS_KEPT)
         state = checkpoints.next_state(outcomes, outputs)
         state = _add_plan(state, result, ports)
-        state, outcomes = _write_end((state, outcomes), found, result, (write, handlers.watcher))
+        told = (write, handlers.watcher, ports)
+        state, outcomes = _write_end((state, outcomes), found, result, told)
     for note in refusal_notes(outcomes, found.clusters.descriptions):
         ports.progress.note(note)
     done = ApplyResult(result, outcomes, state, is_approved=True)
@@ -210,13 +212,13 @@ def _write_end(
     end: tuple[State, tuple[Outcome, ...]],
     found: OpenProject,
     result: PlanResult,
-    outside: tuple[Callable[[State], None], Watcher],
+    outside: tuple[Callable[[State], None], Watcher, Ports],
 ) -> tuple[State, tuple[Outcome, ...]]:
     """Write the state, and then release what another workspace has adopted as well.
 
     In this order, so that of two that end at once at least one sees the other.
     """
-    (state, outcomes), (write, watcher) = end, outside
+    (state, outcomes), (write, watcher, ports) = end, outside
     write(state)
     refused = {each.change.key: each for each in refuse_adoptions(result, state, found)}
     if not refused:
@@ -224,7 +226,10 @@ def _write_end(
     watcher.on_outcomes(tuple(refused.values()))
     rest = (each for each in outcomes if each.change.key not in refused)
     owned = {at: each for at, each in state.owned.items() if each.key not in refused}
-    state = replace(state, serial=state.serial + 1, owned=owned)
+    outputs = result.state.outputs
+    if state.outputs != outputs:
+        ports.progress.note(_OUTPUTS_KEPT)
+    state = replace(state, serial=state.serial + 1, owned=owned, outputs=outputs)
     write(state)
     return state, (*rest, *refused.values())
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kplan.config.load import Configuration
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError, StateCorruptError
 from kplan.model.state import OwnedObject, Snapshot, State
 from kplan.plan.drift import unmanaged_counts
@@ -76,12 +77,21 @@ def rebuild_state(
             snapshots = read_clusters(clusters, desired_identities(configuration, state))
         state = clusters.record_ids(state)
         proposal = replace(_build_proposal(configuration, state, snapshots), read_error=fault)
-        _check_not_owned_elsewhere(project, (configuration, clusters), proposal.adopted, ports)
+        opened, adopted = (configuration, clusters), proposal.adopted
+        _check_not_owned_elsewhere(project, opened, adopted, ports)
         if not approve(proposal):
             return False
-        project.store.write(replace(proposal.state, serial=project.store.newest_serial() + 1))
+        made = replace(proposal.state, serial=project.store.newest_serial() + 1)
+        project.store.write(made)
         if before is None:
             project.store.discard_journal()  # of the state that is lost
+        # By now, so that of two that end at once at least one sees the other.
+        others = read_other_owners(project) if adopted else OtherOwners()
+        if problems := _owned_elsewhere(others, opened, adopted):
+            taken = {each.address for each in problems}
+            owned = {at: each for at, each in made.owned.items() if at not in taken}
+            project.store.write(replace(made, serial=made.serial + 1, owned=owned))
+            raise ConfigError(problems, configuration.sources)
         return True
 
 
@@ -99,17 +109,24 @@ def _check_not_owned_elsewhere(
     """
     others = read_other_owners(project) if adopted else OtherOwners()
     note_unread(others, ports)
+    if problems := _owned_elsewhere(others, opened, adopted):
+        raise ConfigError(problems, opened[0].sources)
+
+
+def _owned_elsewhere(
+    others: OtherOwners,
+    opened: tuple[Configuration, Clusters],
+    adopted: Sequence[OwnedObject],
+) -> list[Diagnostic]:
     configuration, clusters = opened
     places = {each.address: each.declared_at for each in configuration.resources}
-    problems = [
+    return [
         replace(
             owned_elsewhere(each.address, each.identity, owner), subject=places.get(each.address)
         )
         for each in adopted
         if (owner := others.find(each.key, clusters.ids[each.provider], each.uid)) is not None
     ]
-    if problems:
-        raise ConfigError(problems, configuration.sources)
 
 
 def _read_prior_state(project: Project) -> tuple[State | None, str]:
