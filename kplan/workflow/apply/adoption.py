@@ -2,10 +2,11 @@
 
 Two workspaces that create the same object at the same moment both plan it as new. The one whose
 request came second finds it as declared. What the other one sent is in its journal by then. Two
-that adopt the same object at the same moment both plan that as well, and own it by their states.
+that adopt the same object at the same moment both plan that as well, and own it by their states, as
+do two that create the same ACL, quota or user: Kafka tells both that it is done.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.apply.limits import Watcher
@@ -74,27 +75,45 @@ class AdoptionWatcher:
         return settled
 
 
-def refuse_adoptions(result: PlanResult, state: State, project: OpenProject) -> tuple[Outcome, ...]:
-    """Fail what another workspace has come to own since the plan was to adopt it.
+_ANSWERED_KIND = "kafka_topic"
+"""Of nothing else does Kafka say that it existed already when it was to be created."""
+
+
+def refuse_adoptions(
+    result: PlanResult, state: State, outcomes: Sequence[Outcome], project: OpenProject
+) -> tuple[Outcome, ...]:
+    """Fail what another workspace has come to own since the plan was to adopt or to create it.
 
     The other one has written its state, or has it in its journal.
     """
     held = {each.key: each.uid for each in state.owned.values()}
     adopted = adopted_objects(result.plan, result.state, result.snapshots)
-    changes = [change for change, _ in adopted if change.key in held]
-    if not changes:
+    said = {change.key: (change, "It would be adopted") for change, _ in adopted}
+    said |= {each.key: (each, "It was created") for each in _created(result.state, outcomes)}
+    said = {key: each for key, each in said.items() if key in held}
+    if not said:
         return ()
     owners, ids = project.read_other_owners(), project.clusters.ids
     # Of two interrupted applies that have sent it this one is finished first.
     sent = {each.key for each in unanswered_creations(project.journal, result.state)}
     refused: list[Outcome] = []
-    for change in changes:
-        owner = owners.find(change.key, ids.get(change.provider, ""), held[change.key], sent)
+    for key, (change, what) in said.items():
+        owner = owners.find(key, ids.get(change.provider, ""), held[key], sent)
         if owner is not None:
-            said = f"It would be adopted, and since the plan {owner.sentence}."
-            why = client_refusal(CLIENT_STALE, said, owner.hint)
+            detail = f"{what}, and since the plan {owner.sentence}."
+            why = client_refusal(CLIENT_STALE, detail, owner.hint)
             refused.append(Outcome(change, OutcomeStatus.FAILED, why))
     return tuple(refused)
+
+
+def _created(before: State, outcomes: Sequence[Outcome]) -> Iterator[Change]:
+    """List what came to be owned by a request that would not have failed if it had existed."""
+    owned = {each.key for each in before.owned.values()}
+    for each in outcomes:
+        change, is_applied = each.change, each.status is OutcomeStatus.APPLIED
+        is_silent = change.kind != _ANSWERED_KIND
+        if is_applied and is_silent and change.after is not None and change.key not in owned:
+            yield change
 
 
 def _refuse_owned(outcome: Outcome, owners: OtherOwners, cluster_ids: Mapping[str, str]) -> Outcome:

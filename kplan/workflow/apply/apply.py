@@ -220,7 +220,7 @@ def _write_end(
     """
     (state, outcomes), (write, watcher, ports) = end, outside
     write(state)
-    refused = {each.change.key: each for each in refuse_adoptions(result, state, found)}
+    refused = {each.change.key: each for each in refuse_adoptions(result, state, outcomes, found)}
     if not refused:
         return state, outcomes
     watcher.on_outcomes(tuple(refused.values()))

@@ -1,0 +1,107 @@
+"""Two workspaces create the same ACL, quota or user, which Kafka tells both is done."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kplan.cli import wiring
+from kplan.cli.run import run
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.model.state import State
+from kplan.state.file_store import FileStore
+from kplan.workflow import workspaces
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+from tests.unit.cli.state.test_interrupted_creations import ACL, USER
+from tests.unit.cli.state.test_workspace_race import (
+    DEFAULT,
+    PROVIDER,
+    W2,
+    apply_in_default,
+    everything,
+    owned_names,
+)
+
+QUOTA = """
+resource "kafka_quota" "q" {
+  entity_name = "app"
+  entity_type = "client-id"
+  config      = { "consumer_byte_rate" = "1000" }
+}
+"""
+KINDS = [
+    ("create_acls", ACL, "kafka_acl.a"),
+    ("alter_quotas", QUOTA, "kafka_quota.q"),
+    ("alter_scram_users", USER, "kafka_user_scram_credential.u"),
+]
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> MemoryCommand:
+    """Sit down where the second of two workspaces is selected."""
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    found.write(PROVIDER)
+    found.run("workspace", "new", "w2")
+    return found
+
+
+@pytest.mark.parametrize(("call", "text", "address"), KINDS)
+def test_of_two_that_create_it_one_owns_it_if_the_other_ends_meanwhile(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, call: str, text: str, address: str
+) -> None:
+    desk.write(PROVIDER + text)
+    create: Callable[..., object] = getattr(MemoryCluster, call)
+    said: list[str] = []
+
+    def create_in_both(*args: object, **given: object) -> object:
+        if given.get("validate_only"):
+            return create(*args, **given)
+        monkeypatch.setattr(MemoryCluster, call, create)
+        assert run(("apply", "-auto-approve"), {"KPLAN_WORKSPACE": "default"}) == 1
+        said.append(" ".join(desk.capture.readouterr().err.replace("│", " ").split()))
+        return create(*args, **given)
+
+    monkeypatch.setattr(MemoryCluster, call, create_in_both)
+    desk.run("apply", "-auto-approve")
+    assert (
+        f"It was created, and since the plan an unfinished apply has sent it at {address} in the "
+        'workspace "w2"'
+    ) in said[0]
+    assert (owned_names(DEFAULT), len(owned_names(W2))) == (set(), 1)
+    desk.run("destroy", "-auto-approve")
+
+
+@pytest.mark.parametrize(("text", "address"), [each[1:] for each in KINDS])
+def test_of_two_that_create_it_and_end_at_the_same_moment_not_both_own_it(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, text: str, address: str
+) -> None:
+    """The other one has planned before, and ends right after this one has written its state."""
+    desk.write(PROVIDER + text)
+    apply_in_default()
+    ended = DEFAULT.read_bytes()
+    DEFAULT.unlink()
+    before = MemoryCluster()
+    monkeypatch.setattr(wiring, "_connect", lambda *_: before)
+    write = FileStore.write
+
+    def write_and_end_in_default(store: FileStore, state: State) -> None:
+        write(store, state)
+        DEFAULT.write_bytes(ended)
+
+    monkeypatch.setattr(FileStore, "write", write_and_end_in_default)
+    told = everything(desk, "apply", "-auto-approve", code=1)
+    assert f"It was created, and since the plan it is owned at {address} in the workspace" in told
+    assert f"{address}: failed" in told
+    assert (len(owned_names(DEFAULT)), owned_names(W2)) == (1, set())
+
+
+def test_one_workspace_alone_reads_no_other_state(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = memory_command(tmp_path, capsys, monkeypatch)
+    desk.write(PROVIDER + ACL + QUOTA + USER)
+    monkeypatch.setattr(workspaces, "_read_states", None)
+    desk.run("apply", "-auto-approve")
+    assert len(owned_names(DEFAULT)) == 3
