@@ -122,7 +122,8 @@ class Journal:
     @property
     def is_finished(self) -> bool:
         """Whether its apply came to its end by itself, and only lacks answers."""
-        return self.is_ended and all(each.status not in _UNFINISHED for each in self.outcomes)
+        is_done = self.is_ended and all(each.status not in _UNFINISHED for each in self.outcomes)
+        return is_done and bool(self.unsettled_keys)
 
     @property
     def unsent_changes(self) -> tuple[Change, ...]:

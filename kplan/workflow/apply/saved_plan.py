@@ -186,8 +186,9 @@ def _check_not_applied(saved: SavedPlan, state: State) -> None:
 def _check_applicable(saved: SavedPlan, project: OpenProject, options: PlanOptions) -> None:
     """Check conditions that no way of handling stale plans can fix."""
     begun = project.journal
-    is_begun = begun is not None and begun.header.nonce == saved.metadata.nonce
-    if begun is not None and is_begun and not begun.is_finished:
+    if begun is not None and begun.is_finished:
+        _check_not_applied(saved, project.state)
+    if begun is not None and begun.header.nonce == saved.metadata.nonce:
         raise StalePlanError(
             "An apply of this plan was started and interrupted.",
             "Do the rest of it: kplan apply -resume",

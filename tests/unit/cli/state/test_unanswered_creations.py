@@ -133,6 +133,27 @@ def test_a_saved_plan_that_got_no_answer_was_applied_already(desk: MemoryCommand
     assert "The plan was applied already" in desk.run_failing("apply", "p")
 
 
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_an_apply_that_was_killed_at_its_end_was_interrupted(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
+) -> None:
+    """Its state is not written, so the plan does not count as applied."""
+    desk.write(Y)
+    desk.run("plan", "-out=p")
+    with monkeypatch.context() as patch:
+        patch.setattr(FileStore, "write", lambda *_: kill())
+        with pytest.raises(Killed):
+            _ = lose_answers(desk, "p") if is_lost else run(("apply", "p"), {})
+    desk.capture.readouterr()
+    desk.cluster.clear_faults()
+    told = desk.run_failing("apply", "p")
+    assert "An apply of this plan was started and interrupted." in told
+    if not is_lost:
+        assert "An apply of 1 change was interrupted; known: 1, being looked up: 0" in told
+    desk.run("apply", "-resume")
+    assert owned_names(DEFAULT) == {"y"}
+
+
 @pytest.mark.parametrize("more", ["", Z])
 def test_a_creation_that_a_policy_does_not_let_be_adopted_is_not_forgotten(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, more: str
