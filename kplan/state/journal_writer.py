@@ -4,7 +4,7 @@ import contextlib
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import InProgress, StateError
-from kplan.model.outcome import Outcome, Visibility
+from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan
 from kplan.model.version import VERSION
 from kplan.state.atomic_file import make_private_folder, write_atomically
@@ -53,9 +53,14 @@ class JournalWriter:
     """Writes to an open journal. It can be used from several threads, and as an apply's watcher."""
 
     def __init__(
-        self, sink: JournalSink, chain: ChecksumChain, numbers: Mapping[ObjectKey, int]
+        self,
+        sink: JournalSink,
+        chain: ChecksumChain,
+        numbers: Mapping[ObjectKey, int],
+        unanswered: Container[ObjectKey] = (),
     ) -> None:
         self._sink = sink
+        self._unanswered = unanswered
         self._chain = chain
         self._numbers = numbers
         self._sent: defaultdict[str, set[int]] = defaultdict(set)
@@ -82,8 +87,15 @@ class JournalWriter:
             known.update(news)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Record the outcome of changes; it is durable before the next request is sent."""
-        items = [outcome_line(self._numbers[each.change.key], each) for each in outcomes]
+        """Record the outcome of changes; it is durable before the next request is sent.
+
+        What an earlier apply has created without an answer has none before it is adopted.
+        """
+        items = [
+            outcome_line(self._numbers[each.change.key], each)
+            for each in outcomes
+            if each.status is OutcomeStatus.APPLIED or each.change.key not in self._unanswered
+        ]
         with self._mutex:
             self._sink.add(b"".join([self._chain.encode_line(each) for each in items]))
 
@@ -117,10 +129,11 @@ class JournalStart:
     lines: bytes
     chain: ChecksumChain
     numbers: Mapping[ObjectKey, int]
+    unanswered: frozenset[ObjectKey] = frozenset()
 
     def open_writer(self, sink: JournalSink) -> JournalWriter:
         """Continue in a sink that has the first lines."""
-        return JournalWriter(sink, self.chain, self.numbers)
+        return JournalWriter(sink, self.chain, self.numbers, self.unanswered)
 
 
 def journal_start(
@@ -142,7 +155,8 @@ def journal_start(
     lines += [chain.encode_line(change_line(each)) for each in changes.values()]
     if unanswered:
         lines.append(chain.encode_line({"sent": [numbers[each.key] for each in unanswered]}))
-    return JournalStart(b"".join(lines), chain, numbers)
+    keys = frozenset(each.key for each in unanswered)
+    return JournalStart(b"".join(lines), chain, numbers, keys)
 
 
 def interrupted_apply_error(where: str) -> StateError:

@@ -279,7 +279,9 @@ def _absorb_journal(
     project.store.write(state)
     adopted = {each.key for each, _ in adopted_objects(result.plan, state, result.snapshots)}
     sent = unanswered_creations(journal, state)
-    if unanswered := tuple(each for each in sent if each.key in adopted):
+    # What was to be adopted with a change was there before.
+    made = (each for each in sent if each.action is not Action.UPDATE)
+    if unanswered := tuple(each for each in made if each.key in adopted):
         done = {each.key for each in journal.changes} - {each.key for each in unanswered}
         rest = journal.without(done).before_write(state.serial)
         project.store.replace_journal(replace(rest, is_ended=True))

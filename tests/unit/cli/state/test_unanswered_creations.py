@@ -1,11 +1,14 @@
 """What an apply may have created is not forgotten where it ends by itself without an answer."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kplan.cli import wiring
 from kplan.cli.run import run
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.state.file import read_state
 from kplan.state.file_store import FileStore
 from tests.apply_harness import FakeClock
@@ -17,6 +20,7 @@ from tests.unit.cli.state.test_workspace_race import (
     PROVIDER,
     Y,
     Z,
+    apply_and_be_killed,
     before_creation,
     everything,
     kill,
@@ -170,6 +174,41 @@ def test_a_creation_that_a_policy_does_not_let_be_adopted_is_not_forgotten(
     desk.write(PROVIDER + USER + more)
     desk.run("apply", "-auto-approve")
     assert "u|SCRAM-SHA-256" in owned_names(DEFAULT)
+    assert not JOURNAL.exists()
+
+
+def test_a_creation_that_the_cluster_does_not_let_be_adopted_is_not_forgotten(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_with(desk, monkeypatch, "alter_scram_users", USER)
+    desk.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="alter_scram_users")
+    told = everything(desk, "apply", "-auto-approve", code=1)
+    assert "kafka_user_scram_credential.u: failed" in told
+    desk.cluster.clear_faults()
+    desk.write(PROVIDER)
+    assert "[KP253]" in desk.run_failing("apply", "-auto-approve")
+
+
+def test_what_was_only_to_be_adopted_and_changed_is_not_taken_for_a_creation(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there before, and is nobody's whose adoption a policy refuses."""
+    desk.cluster.connect_as().create_topics([NewTopic("y", 1, 1)])
+    changed = Y.replace("= 1\n}", '= 1\n  config             = { "retention.ms" = "1000" }\n}')
+    alter: Callable[..., object] = MemoryCluster.alter_topic_configs
+
+    def alter_or_kill(*args: object, validate_only: bool = False) -> object:
+        if not validate_only:
+            kill()
+        return alter(*args, validate_only=validate_only)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryCluster, "alter_topic_configs", alter_or_kill)
+        desk.write(changed)
+        apply_and_be_killed()
+    desk.capture.readouterr()
+    desk.write(changed + NO_USERS.replace("user_scram_credential", "topic"))
+    assert "no users" in everything(desk, "apply", "-auto-approve", code=1)
     assert not JOURNAL.exists()
 
 
