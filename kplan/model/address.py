@@ -12,6 +12,7 @@ _ADDRESS = re.compile(
     rf"(?P<modules>(?:module\.{_NAME}(?:{_KEY})?\.)*)(?P<kind>{_NAME})\.(?P<name>{_NAME})(?P<key>{_KEY})?"
 )
 _MODULE = re.compile(rf"module\.({_NAME}(?:{_KEY})?)\.")
+_DEPOSED = "deposed "
 _encode_json = json.JSONEncoder(
     ensure_ascii=False
 ).encode  # `dumps` would make an encoder every time
@@ -45,6 +46,21 @@ class Address:
         """Order of display: by module, kind and name; numeric keys as numbers."""
         number, text = (self.key, "") if isinstance(self.key, int) else (-1, self.key or "")
         return (self.module, self.kind, self.name, number, text)
+
+    def depose(self, number: int) -> Self:
+        """Return an address for an object whose own one another object has taken.
+
+        No block declares it, so that the object is planned to be deleted, or moved to where it is
+        declared.
+        """
+        return type(self)(self.kind, self.name, f"{_DEPOSED}{number}", self.module)
+
+    @property
+    def is_deposed(self) -> bool:
+        """Whether the object has lost its own address to another one."""
+        key = self.key
+        is_marked = isinstance(key, str) and key.startswith(_DEPOSED)
+        return is_marked and str(key).removeprefix(_DEPOSED).isdecimal()
 
     @classmethod
     def parse(cls, text: str) -> Self:

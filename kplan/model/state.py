@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
+from itertools import count
 from typing import Self
 
 from kplan.model.address import Address
@@ -181,37 +182,55 @@ def owned_after(
     """Return the owned objects after all changes have been applied, in order of address.
 
     A change that needed no request comes without an outcome; whether its object is seen everywhere
-    is as it was.
+    is as it was. No object is lost: one that is still owned at an address that another one takes is
+    deposed, which is to say owned at an address that no block declares.
     """
     pairs = tuple(settled)
-    kept = dict(owned)
-    for change, _ in pairs:
-        _remove_entry(kept, change)
-    for change, outcome in pairs:
-        if change.after is not None:
-            place = _final_address(kept, change)
-            held = owned.get(change.previous or change.address)
-            kept[place] = _owned_object(place, change, outcome, held)
-    return dict(sorted(kept.items(), key=lambda item: item[0].sort_key))
+    by_key = {each.key: each for each in owned.values()}
+    kept = _unreleased(owned, [change for change, _ in pairs])
+    coming = [pair for pair in pairs if pair[0].after is not None]
+    taken = {change.address for change, _ in coming}
+    found: dict[Address, OwnedObject] = {}
+    for change, outcome in coming:
+        place = _final_address(kept, taken, change)
+        _add_object(found, owned, _owned_object(place, change, outcome, by_key.get(change.key)))
+    for each in kept.values():
+        _add_object(found, owned, each)
+    return dict(sorted(found.items(), key=lambda item: item[0].sort_key))
 
 
-def _remove_entry(owned: dict[Address, OwnedObject], change: Change) -> None:
-    """Let go of the entry that the change replaces, moves or deletes."""
-    old = change.previous or change.address
-    held = owned.get(old)
-    if held is None:
-        return
-    is_replaced = change.action is Action.REPLACE
-    if is_replaced or held.key == change.key:
-        del owned[old]
+def _unreleased(
+    owned: Mapping[Address, OwnedObject], changes: Collection[Change]
+) -> dict[Address, OwnedObject]:
+    """Leave out what the changes write anew, move, replace or delete."""
+    keys = {each.key for each in changes}
+    replaced = {
+        each.previous or each.address for each in changes if each.action is Action.REPLACE
+    }
+    return {at: each for at, each in owned.items() if each.key not in keys and at not in replaced}
 
 
-def _final_address(owned: dict[Address, OwnedObject], change: Change) -> Address:
-    """Keep the old address while the new one still has an object that was not released."""
-    holder = owned.get(change.address)
-    if holder is not None and holder.key != change.key and change.previous is not None:
-        return change.previous
-    return change.address
+def _final_address(
+    kept: Mapping[Address, OwnedObject], taken: Collection[Address], change: Change
+) -> Address:
+    """Keep the old address while the new one still has an object that was not released.
+
+    Only where nothing else takes the old one.
+    """
+    old = change.previous
+    stays = old is not None and change.address in kept and old not in kept and old not in taken
+    return old if old is not None and stays else change.address
+
+
+def _add_object(
+    found: dict[Address, OwnedObject], owned: Mapping[Address, OwnedObject], added: OwnedObject
+) -> None:
+    """Own an object at its address, or where that is taken at one of its own."""
+    numbers = count(1)
+    place = added.address
+    while place in found or (place != added.address and place in owned):
+        place = added.address.depose(next(numbers))
+    found[place] = added if place == added.address else replace(added, address=place)
 
 
 def _owned_object(

@@ -94,6 +94,8 @@ def _note_block(change: Change, blocks: DeclaredBlocks) -> Change:
     found = blocks.get(block_name(change.address))
     if found is None or change.reason is not Reason.NOT_DECLARED:
         return change
+    if change.address.is_deposed:  # it has lost its instance to another object
+        return change
     is_alike = type(found[0].key) is type(change.address.key)
     return replace(change, reason=Reason.INSTANCE_GONE if is_alike else Reason.WRONG_REPETITION)
 
