@@ -127,9 +127,10 @@ class Ownership:
     """The owned and the declared objects of one kind.
 
     `renamed` holds the addresses whose owned object lives on under a name that no one declares any
-    more, while the address now declares an object that kplan does not own. `blocked_moves` found
-    another object at their end. `imports` are those at addresses that own nothing yet.
-    `adds_first` and `replaced` are those of the request.
+    more, while the address now declares an object that kplan does not own. Where that exists it is
+    someone else's: it is adopted, and the old one deleted. `blocked_moves` found another object at
+    their end. `imports` are those at addresses that own nothing yet. `adds_first` and `replaced`
+    are those of the request.
     """
 
     by_address: dict[Address, OwnedObject]
@@ -185,6 +186,7 @@ def build_ownership(request: PlanRequest, kind: ResourceKind, reading: KindSnaps
         and before.identity not in declared
         and before.identity in reading.objects
         and resource.identity not in by_identity
+        and not (kind.is_replaceable and resource.identity in reading.objects)
     }
     imports = {
         each.address: each

@@ -58,20 +58,23 @@ def _staleness(
         return None
     if snapshot is None or kind.name in snapshot.unread:
         return Staleness.UNREAD
-    before = snapshot.live_object(kind.name, _planned_identity(kind, change))
+    planned = _planned_identity(kind, change)
+    before = snapshot.live_object(kind.name, planned)
     after = None if change.after is None else snapshot.live_object(kind.name, change.identity)
     if before is not None and change.uid and before.uid != change.uid:
         return Staleness.RECREATED
     if after is not None and _is_equal(kind, after.value, change.after):
         return None
-    if change.action is Action.CREATE:
-        return None if before is None else Staleness.CREATED
+    is_new = change.action is Action.CREATE or change.identity != planned
+    if is_new and after is not None:
+        return Staleness.CREATED
     if before is None:
-        return None if change.action is Action.DELETE else Staleness.DELETED
+        is_absent = change.action in {Action.CREATE, Action.DELETE}
+        return None if is_absent else Staleness.DELETED
     live, _ = kind.align(before.value, change.after or change.before)
     # A file holds no secrets, and the cluster may show some.
-    planned = to_reviewed_document(change.before)
-    return None if to_reviewed_document(live) == planned else Staleness.CHANGED
+    reviewed = to_reviewed_document(change.before)
+    return None if to_reviewed_document(live) == reviewed else Staleness.CHANGED
 
 
 def _planned_identity(kind: ResourceKind, change: Change) -> Identity:
