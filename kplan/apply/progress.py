@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 
 from kplan.kinds.acl import Acl
-from kplan.kinds.base import redact_refusal
+from kplan.kinds.base import forget_secrets, redact_refusal
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import InProgress, Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
@@ -184,13 +184,11 @@ def state_after(
     """Fold outcomes into the state: only applied changes alter ownership.
 
     Objects whose outcome is unknown, failed or skipped keep the entry they had; the next plan
-    compares them with the cluster.
+    compares them with the cluster, and sets secrets that may be others by now.
     """
-    done = {
-        outcome.change.key: outcome
-        for outcome in outcomes
-        if outcome.status is OutcomeStatus.APPLIED
-    }
+    found = tuple(outcomes)
+    done = {each.change.key: each for each in found if each.status is OutcomeStatus.APPLIED}
+    doubtful = (each.change for each in found if each.may_be_done)
     settled = [
         (change, done.get(change.key))
         for change in plan.changes
@@ -201,6 +199,6 @@ def state_after(
         serial=state.serial + 1,
         cluster_id=plan.based_on.cluster_id or state.cluster_id,
         clusters={**state.clusters, **plan.based_on.clusters},
-        owned=owned_after(state.owned, settled),
+        owned=forget_secrets(owned_after(state.owned, settled), doubtful),
         outputs=dict(sorted(outputs.items())),
     )

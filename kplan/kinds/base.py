@@ -10,12 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
-from kplan.kinds.schema import to_document
+from kplan.kinds.schema import forget_marks, to_document
+from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
 from kplan.model.resource import Identity, Path
-from kplan.model.state import KindSnapshot, LiveObject, Snapshot, State
+from kplan.model.state import KindSnapshot, LiveObject, OwnedObject, Snapshot, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +265,22 @@ def _is_same(one: str, other: str) -> bool:
 
 def _stretch(secret: str, salt: str, length: int) -> str:
     return hashlib.pbkdf2_hmac("sha256", secret.encode(), salt.encode(), _ROUNDS)[:length].hex()
+
+
+def forget_secrets(
+    owned: Mapping[Address, OwnedObject], doubtful: Iterable[Change]
+) -> dict[Address, OwnedObject]:
+    """Return owned objects without the marks of secrets that these changes have perhaps set.
+
+    Kafka returns no secret, so that whether it is as declared is unknown: it is set again.
+    """
+    sent = {each.key: each.after for each in doubtful if each.after is not None}
+    return {
+        at: replace(each, value=forget_marks(each.value, sent[each.key]))
+        if each.key in sent
+        else each
+        for at, each in owned.items()
+    }
 
 
 def redact_refusal(refused: Refusal, change: Change) -> Refusal:

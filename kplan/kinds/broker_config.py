@@ -33,7 +33,7 @@ from kplan.kinds.base import (
     secret_mark,
 )
 from kplan.kinds.named_config import NamedConfigKind
-from kplan.kinds.schema import Attribute, InternalField
+from kplan.kinds.schema import SECRET_MARK, Attribute, InternalField
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
@@ -71,9 +71,7 @@ class BrokerConfig:
             "Sensitive configs; their values are never shown.", "map(string)", is_sensitive=True
         ),
     ] = field(default_factory=dict, repr=False)
-    marks: Annotated[ConfigMap, InternalField(is_reviewed=False)] = field(
-        default_factory=dict, repr=False
-    )
+    marks: Annotated[ConfigMap, SECRET_MARK] = field(default_factory=dict, repr=False)
     owned_keys: Annotated[tuple[str, ...], InternalField()] = ()
 
 

@@ -18,7 +18,7 @@ from kplan.cluster.errors import CLIENT_INVALID, CLIENT_SECRET_DIFFERS, client_r
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
 from kplan.kinds.base import Problem, ResolvedAttributes, is_marked, merge_config, secret_mark
-from kplan.kinds.schema import Attribute, InternalField
+from kplan.kinds.schema import SECRET_MARK, Attribute
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal, UnreadableError
 from kplan.model.plan import Action, Change, Step
@@ -61,9 +61,7 @@ class KafkaConnector:
     state: Annotated[str, Attribute("What it is to be. Default: running.", choices=STATES)] = (
         RUNNING
     )
-    marks: Annotated[ConfigMap, InternalField(is_reviewed=False)] = field(
-        default_factory=dict, repr=False
-    )
+    marks: Annotated[ConfigMap, SECRET_MARK] = field(default_factory=dict, repr=False)
 
 
 class ConnectorKind:

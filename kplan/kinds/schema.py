@@ -1,7 +1,7 @@
 """How a kind declares its attributes: the dataclass is the schema."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from functools import cache
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
@@ -39,6 +39,11 @@ class InternalField:
     """
 
     is_reviewed: bool = True
+    is_mark: bool = False
+
+
+SECRET_MARK = InternalField(is_reviewed=False, is_mark=True)
+"""For the mark of one secret, or those of several by key; an empty one is that of no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,21 @@ def _internal_names(key: Hashable) -> tuple[str, ...]:
 @cache
 def _unreviewed_names(key: Hashable) -> frozenset[str]:
     return frozenset(name for name, each in _internal_fields(key).items() if not each.is_reviewed)
+
+
+def forget_marks(held: object, sent: object) -> object:
+    """Return a value without the marks of secrets that were perhaps set to those of another."""
+    blank: dict[str, object] = {}
+    for name, each in _internal_fields(cast("Hashable", type(held))).items():
+        before, after = (getattr(value, name) for value in (held, sent))
+        if not each.is_mark or before == after:
+            continue
+        blank[name] = ""
+        if isinstance(before, Mapping):
+            blank[name] = {
+                key: mark if after.get(key) == mark else "" for key, mark in before.items()
+            }
+    return replace(cast("Any", held), **blank) if blank else held
 
 
 def _annotation(hint: object) -> Attribute | InternalField:

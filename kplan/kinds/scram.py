@@ -9,7 +9,7 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
 from kplan.cluster.settings import ScramAlteration, ScramUser
 from kplan.kinds.base import Problem, ResolvedAttributes, is_marked, secret_mark, setting_steps
-from kplan.kinds.schema import Attribute, InternalField
+from kplan.kinds.schema import SECRET_MARK, Attribute
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal
 from kplan.model.plan import Action, Change, Step
@@ -50,7 +50,7 @@ class ScramCredential:
     password_wo_version: Annotated[
         str | None, Attribute("Change the version to set password_wo again.")
     ] = None
-    password_mark: Annotated[str, InternalField(is_reviewed=False)] = field(default="", repr=False)
+    password_mark: Annotated[str, SECRET_MARK] = field(default="", repr=False)
 
     @property
     def unset_secret(self) -> Path:

@@ -51,6 +51,16 @@ class Outcome:
     pending_reason: str = ""
 
     @property
+    def may_be_done(self) -> bool:
+        """Whether it is not known that nothing of it was done.
+
+        What was refused in the end may have been done by an earlier send without an answer.
+        """
+        is_settled = self.status is OutcomeStatus.APPLIED
+        is_sent = self.attempts > 1
+        return not is_settled and (is_sent or self.status is OutcomeStatus.UNKNOWN)
+
+    @property
     def is_adopted(self) -> bool:
         """Whether the object was there already when it was to be created."""
         is_applied = self.status is OutcomeStatus.APPLIED

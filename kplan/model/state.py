@@ -204,9 +204,7 @@ def _unreleased(
 ) -> dict[Address, OwnedObject]:
     """Leave out what the changes write anew, move, replace or delete."""
     keys = {each.key for each in changes}
-    replaced = {
-        each.previous or each.address for each in changes if each.action is Action.REPLACE
-    }
+    replaced = {each.previous or each.address for each in changes if each.action is Action.REPLACE}
     return {at: each for at, each in owned.items() if each.key not in keys and at not in replaced}
 
 

@@ -1,12 +1,12 @@
 """Read the clusters until pending changes are visible; settle those of an interrupted apply."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from kplan.kinds import KINDS
-from kplan.kinds.base import fill_snapshot_from_state
+from kplan.kinds.base import fill_snapshot_from_state, forget_secrets
 from kplan.model.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.model.outcome import FOUND, Outcome, OutcomeStatus
@@ -101,6 +101,7 @@ def settle_journal(
     cannot be known, or the object is not seen to be as it was sent, it is doubtful: the plan
     adopts it, with the warning that belongs to that, or is refused. What is not declared any more
     is left to another interrupted apply that sent it too, unless a run there may leave it to this.
+    Secrets that were perhaps set are set again.
     """
     journal = project.journal
     if journal is None:
@@ -144,8 +145,17 @@ def settle_journal(
                 continue
         if outcome is not None:
             own.append((change, outcome))
-    settled = replace(project.state, owned=owned_after(project.state.owned, own))
+    unknown = _unknown_changes(journal, {key for key, each in outcomes.items() if each})
+    owned = forget_secrets(owned_after(project.state.owned, own), unknown)
+    settled = replace(project.state, owned=owned)
     return replace(project, state=settled, doubtful=_planned_doubts(doubtful, declared, options))
+
+
+def _unknown_changes(journal: Journal, done: Collection[ObjectKey]) -> Iterator[Change]:
+    """List those of which it is not known whether they were carried out."""
+    doubts = {each.change.key for each in journal.outcomes if each.may_be_done}
+    doubts |= journal.unsettled_keys
+    return (each for each in journal.changes if each.key in doubts and each.key not in done)
 
 
 def _planned_doubts(
