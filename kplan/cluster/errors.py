@@ -315,7 +315,7 @@ ERRORS = {row.name: row for row in _TABLE}
 
 _BY_CODE = {row.code: row for row in _TABLE}
 
-_SIZE_LIMIT_WORDS = ("excessively large", "larger than the max", "too many", "10000", "10,000")
+_SIZE_LIMIT_WORDS = ("excessively large", "acls in a single delete operation")  # the controller's
 
 
 def refusal(

@@ -8,6 +8,7 @@ from kplan.cluster.errors import (
     Handling,
     client_refusal,
     handling,
+    is_policy_violation,
     is_size_limit,
     refusal,
 )
@@ -73,6 +74,21 @@ def test_a_limit_of_size_is_told_apart_from_a_policy(
 def test_only_words_about_size_speak_of_a_limit() -> None:
     assert is_size_limit(refusal(44, "EXCESSIVELY LARGE"))
     assert not is_size_limit(refusal(44, "too small"))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "too many partitions: 60, at most 50 are allowed",
+        "retention.ms is larger than the maximum of 10000",
+        "Topics have at most 10,000 partitions here.",
+    ],
+)
+def test_a_policy_that_speaks_of_numbers_is_no_limit_of_a_request(message: str) -> None:
+    """Taken for one, it was told as no policy, and blocked the whole plan."""
+    refused = refusal(44, message)
+    assert is_policy_violation(refused)
+    assert handling(refused) is Handling.REJECTED
 
 
 @pytest.mark.parametrize("name", ["a", "A.b_c-9", "x" * 249, "...", "__consumer_offsets"])
