@@ -2,27 +2,23 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 from kplan.cluster.errors import (
     CLIENT_DISCONNECTED,
-    CLIENT_INVALID,
     CLIENT_SECRET_DIFFERS,
     client_refusal,
 )
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigSource, ItemResult
 from kplan.cluster.settings import (
-    BROKER_CONFIG_BOUNDS,
     BROKER_CONFIG_TYPES,
     ConfigDetail,
     ConfigResource,
     ConfigResourceAlteration,
     ConfigScope,
-    known_configs,
 )
-from kplan.cluster.topic import ConfigDefinition, ConfigType, canonical_config, value_fault
+from kplan.cluster.topic import ConfigType, canonical_config
 from kplan.kinds.base import (
     HIDDEN_VALUE,
     Problem,
@@ -31,6 +27,13 @@ from kplan.kinds.base import (
     is_marked,
     merge_config,
     secret_mark,
+)
+from kplan.kinds.broker_config_key import (
+    KnownKeys,
+    declared_value_fault,
+    find_refusal,
+    is_secret_key,
+    is_throttle_key,
 )
 from kplan.kinds.named_config import NamedConfigKind
 from kplan.kinds.schema import SECRET_MARK, Attribute, InternalField
@@ -108,7 +111,7 @@ class BrokerConfigKind(NamedConfigKind):
                     ("config", key),
                 )
         for key, text in sorted(value.config.items()):
-            if fault := _value_fault(key, text):
+            if fault := declared_value_fault(key, text):
                 yield Problem("KP226", f'{key} is "{text}": {fault}.', path=("config", key))
         for key in sorted(value.config):
             if is_secret_key(key) or key in value.sensitive_config:
@@ -182,7 +185,7 @@ class BrokerConfigKind(NamedConfigKind):
             fault = (
                 keys
                 if isinstance(keys, Refusal)
-                else _find_refusal(self.alteration(step, change), keys)
+                else find_refusal(self.alteration(step, change), keys, _marked_keys(change))
             )
             if fault is not None:
                 refusals[change.identity] = fault
@@ -261,9 +264,8 @@ class BrokerConfigKind(NamedConfigKind):
         marked, forgotten = config_changes(has.marks, after.marks)
         secrets = {key: after.sensitive_config.get(key, "") for key in marked}
         resource = self.config_resource(self.identify(after))
-        return ConfigResourceAlteration(
-            resource, {**changed, **secrets}, _sort_keys({*gone, *forgotten})
-        )
+        new = {**changed, **secrets}  # a key may come to be a secret, or none any more
+        return ConfigResourceAlteration(resource, new, _sort_keys({*gone, *forgotten} - {*new}))
 
     def has_secrets(self, step: Step, change: Change) -> bool:
         """Compare the secrets that are sent with their marks."""
@@ -285,8 +287,7 @@ class BrokerConfigKind(NamedConfigKind):
         live = reading.objects.get(self.identity_of(spec.resource))
         value: BrokerConfig | None = live.value if live else None  # type: ignore[assignment]
         held = {**value.config, **dict.fromkeys(value.marks, HIDDEN_VALUE)} if value else {}
-        after: BrokerConfig | None = change.after  # type: ignore[assignment]
-        secret = after.marks if after else {}
+        secret = _marked_keys(change)
         wanted = {key: HIDDEN_VALUE if key in secret else each for key, each in spec.set.items()}
         return wanted.items() <= held.items() and not held.keys() & set(spec.delete)
 
@@ -296,28 +297,9 @@ class BrokerConfigKind(NamedConfigKind):
         }
 
 
-def _value_fault(key: str, text: str) -> str:
-    """Say why no broker takes the value of a key that is known here, "" of others."""
-    if key in (known := known_configs(ConfigScope.BROKER)):
-        return value_fault(known[key].definition, text)
-    least, most = BROKER_CONFIG_BOUNDS.get(key, (None, None))
-    try:
-        number = float(text)
-    except ValueError:
-        return "it is not a number" if key in BROKER_CONFIG_BOUNDS else ""
-    if least is not None and number < least:
-        return f"the value must be at least {least:g}"
-    return f"the value must be at most {most:g}" if most is not None and number > most else ""
-
-
-def is_throttle_key(key: str) -> bool:
-    """Whether a key limits the traffic of a reassignment, which sets and removes it."""
-    return ".throttled." in key or key.endswith(".throttled")
-
-
-def is_secret_key(key: str) -> bool:
-    """Whether Kafka hides the value of a key, judged by its name."""
-    return key.endswith((".password", ".secret", "sasl.jaas.config", "ssl.keystore.key"))
+def _marked_keys(change: Change) -> Collection[str]:
+    after: BrokerConfig | None = change.after  # type: ignore[assignment] # a change of this kind
+    return after.marks.keys() if after else ()
 
 
 def _select_keys(live: BrokerConfig, keys: Collection[str]) -> BrokerConfig:
@@ -333,9 +315,6 @@ def _sort_keys(keys: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(keys))
 
 
-KnownKeys = Mapping[str, ConfigDetail]
-
-
 def _read_known_keys(
     cluster: Cluster, resources: Collection[ConfigResource]
 ) -> Mapping[ConfigResource, KnownKeys | Refusal]:
@@ -348,30 +327,6 @@ def _read_known_keys(
     answers = cluster.configs(list({*asked.values()}))
     silent = client_refusal(CLIENT_DISCONNECTED, "The broker did not return its configs.")
     return {each: answers.get(whom, silent) for each, whom in asked.items()}
-
-
-def _find_refusal(spec: ConfigResourceAlteration, keys: KnownKeys) -> Refusal | None:
-    """Report values that a broker would refuse, or accept silently and ignore."""
-    for key, value in sorted(spec.set.items()):
-        if key.startswith("listener.name."):  # brokers do not tell those of one listener, or as
-            continue  # read-only once they are set, which they are not (KIP-226)
-        if key not in keys:
-            return client_refusal(CLIENT_INVALID, _unknown_key_message(key, keys))
-        found = keys[key]
-        if found.is_read_only:
-            way = "set it in the broker's server.properties and restart the broker"
-            return client_refusal(CLIENT_INVALID, f"{key} is read-only: {way}.")
-        if found.type is None or found.entry.is_sensitive:
-            continue
-        if fault := value_fault(ConfigDefinition(key, found.type, ""), value):
-            return client_refusal(CLIENT_INVALID, f"{key}: {fault} ({found.type}).")
-    return None
-
-
-def _unknown_key_message(key: str, keys: KnownKeys) -> str:
-    close = get_close_matches(key, keys, 1)
-    meant = f" Did you mean {close[0]}?" if close else ""
-    return f"No config of a broker is called {key}; it would be stored and never used.{meant}"
 
 
 BROKER_CONFIG = BrokerConfigKind(

@@ -16,6 +16,8 @@ from tests.values import address
 
 EVERY, ONE = ConfigResource(ConfigScope.BROKER, ""), ConfigResource(ConfigScope.BROKER, "1")
 GROUP = ConfigResource(ConfigScope.GROUP, "g")
+TRUSTED = "listener.name.tls.ssl.truststore.certificates"
+CHAIN = "ssl.keystore.certificate.chain"
 TIMEOUT, PASSWORD = "consumer.session.timeout.ms", "ssl.keystore.password"
 
 
@@ -221,6 +223,43 @@ def test_a_broker_tells_which_keys_and_values_it_has(
     assert words in refused.message
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"config": {"listener.name.tls.ssl.keystore.password": "hunter2"}},
+            "is a secret: declare it in sensitive_config",
+        ),
+        (
+            {"sensitive_config": {"listener.name.tls.max.connections": "5"}},
+            "is no secret to Kafka, which shows it: declare it in config",
+        ),
+    ],
+)
+def test_a_key_of_a_listener_is_a_secret_where_the_plain_key_is_one(
+    given: dict[str, dict[str, str]], words: str
+) -> None:
+    """Else what is live would be in the other map, and every later plan a change."""
+    create = change(None, broker(broker_id=1, **given), Action.CREATE)
+    (refused,) = BROKER_CONFIG.validate(
+        MemoryCluster(), BROKER_CONFIG.steps(create)[0], [create]
+    ).values()
+    assert isinstance(refused, Refusal)
+    assert words in refused.message
+    assert "hunter2" not in refused.message
+
+
+@pytest.mark.parametrize("declared", ["config", "sensitive_config"])
+def test_no_key_is_both_set_and_removed(declared: str) -> None:
+    """A key that comes to be a secret, or to be none: Kafka refuses the request."""
+    both = {"config": broker({"a": "1"}), "sensitive_config": broker(sensitive_config={"a": "1"})}
+    after = both.pop(declared)
+    (before,) = both.values()
+    update = change(before, after, Action.UPDATE)
+    sent = BROKER_CONFIG.alteration(BROKER_CONFIG.steps(update)[0], update)
+    assert (dict(sent.set), sent.delete) == ({"a": "1"}, ())
+
+
 def test_what_a_broker_takes_is_asked_of_it() -> None:
     cluster = cluster_with(one={"log.cleaner.threads": "2"})
     keys = {"log.cleaner.threads": "3", "listener.name.sasl.ssl.keystore.type": "PEM"}
@@ -255,6 +294,8 @@ def test_only_the_broker_itself_serves_its_config() -> None:
             ("config", "leader.replication.throttled.rate"),
         ),
         (BrokerConfig(1, {PASSWORD: "hunter2"}), ("config", PASSWORD)),
+        (BrokerConfig(1, {TRUSTED: "PEM"}), ("config", TRUSTED)),
+        (BrokerConfig(1, {CHAIN: "PEM"}), ("config", CHAIN)),
         (BrokerConfig(1, {"a": "1"}, {"a": "2"}), ("config", "a")),
     ],
 )
