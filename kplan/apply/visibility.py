@@ -1,6 +1,6 @@
 """Wait until every broker serves the applied changes (design law 10)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from queue import Empty, SimpleQueue
@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from kplan.apply.limits import ApplyContext
 from kplan.apply.progress import ApplyProgress, ChangeProgress
+from kplan.kinds.base import NodeKind
 from kplan.kinds.service_status import SERVICES, pending_reasons
 from kplan.model.errors import ClusterError
 from kplan.model.outcome import BrokerBacklog, OutcomeStatus, Visibility
@@ -91,6 +92,7 @@ def wait_until_visible(progress: ApplyProgress, context: ApplyContext, deadline:
 class VisibilityWait:
     """The wait for the brokers to serve what was applied.
 
+    Each is asked for all but what is of another node alone: N brokers are not asked N times.
     `waiting` holds the lines that each broker is still asked for; the broker is -1 where none
     answers. `silent` says of a broker why it could not be asked.
     """
@@ -100,6 +102,9 @@ class VisibilityWait:
     ) -> None:
         self.waiting: dict[int, list[ChangeProgress]] = {}
         self._applied = list(applied)
+        self._of_nodes = list(_lines_of_nodes(applied, context))
+        single = {id(line) for line, _ in self._of_nodes}
+        self._of_all = [line for line in applied if id(line) not in single]
         self._context = context
         self._until = until
         self._served: set[int] = set()
@@ -120,11 +125,15 @@ class VisibilityWait:
             {0: partial(_read_brokers, self._context)}, self._context, self._until
         )
         brokers, self._fenced = found.get(0, (_NO_BROKER, self._fenced))
+        single = {id(line) for line, _ in self._of_nodes}
         self.waiting = {
-            each: self.waiting.get(each, self._applied)
+            each: [line for line in self.waiting.get(each, self._of_all) if id(line) not in single]
             for each in brokers
             if each not in self._served
         }
+        for line, node in self._of_nodes:  # one that is not there is asked for by any other
+            self.waiting.setdefault(node if node in brokers else brokers[0], []).append(line)
+        self._drop_served()
         self._next_look = self._context.clock.now() + _BROKERS_S
 
     def ask_brokers(self) -> None:
@@ -136,9 +145,15 @@ class VisibilityWait:
             for broker, lines in self.waiting.items()
         }
         self.waiting |= ask_concurrently(asked, self._context, self._until)
+        late = {id(line) for lines in self.waiting.values() for line in lines}
+        self._of_nodes = [each for each in self._of_nodes if id(each[0]) in late]
+        self._drop_served()
+        self._report()
+
+    def _drop_served(self) -> None:
+        """Ask no broker again that serves all it was asked for."""
         self._served |= {broker for broker, left in self.waiting.items() if not left}
         self.waiting = {broker: left for broker, left in self.waiting.items() if left}
-        self._report()
 
     def _report(self) -> None:
         late = {id(line) for lines in self.waiting.values() for line in lines}
@@ -167,6 +182,17 @@ class VisibilityWait:
             reasons = pending_reasons(self._context.cluster, kind, changes)
             for line in members:
                 line.pending_reason = reasons[line.change.identity]
+
+
+def _lines_of_nodes(
+    lines: Iterable[ChangeProgress], context: ApplyContext
+) -> Iterator[tuple[ChangeProgress, int]]:
+    """List the changes that concern one node alone, with the node: no other is asked for them."""
+    for name, members in _group_by_kind(lines):
+        kind = context.kind(name)
+        if isinstance(kind, NodeKind):
+            nodes = ((line, kind.node_of(line.change)) for line in members)
+            yield from ((line, node) for line, node in nodes if node is not None)
 
 
 def _pause_s(waited_s: float) -> float:

@@ -154,6 +154,15 @@ class ResourceKind(Protocol):
 
 
 @runtime_checkable
+class NodeKind(ResourceKind, Protocol):
+    """A kind whose objects are of one node each, which alone knows them."""
+
+    def node_of(self, change: Change) -> int | None:
+        """Return the node whose object a change alters; None where it is not one."""
+        ...
+
+
+@runtime_checkable
 class SecretKind(ResourceKind, Protocol):
     """A kind with secrets: a plan from a file, and a journal, hold only their marks."""
 

@@ -221,6 +221,12 @@ class BrokerConfigKind(NamedConfigKind):
             if all(self._is_visible(step, each, KindSnapshot(objects)) for step in self.steps(each))
         }
 
+    def node_of(self, change: Change) -> int | None:
+        """Return the broker that the configs are of; those for all are of none."""
+        names = self._identities(change)
+        name = names.pop()
+        return None if names or name == DEFAULT_BROKER else int(name)
+
     def identity_of(self, resource: ConfigResource) -> Identity:
         """Name the object that a resource of Kafka's is."""
         return Identity(resource.name or DEFAULT_BROKER)

@@ -152,6 +152,12 @@ class LoggerKind:
             if all(self.is_done(step, each, reading) for step in self.steps(each))
         }
 
+    def node_of(self, change: Change) -> int | None:
+        """Return the node that has the logger."""
+        values: tuple[Logger | None, ...] = (change.before, change.after)  # type: ignore[assignment]
+        nodes = {each.node_id for each in values if each is not None}
+        return nodes.pop() if len(nodes) == 1 else None
+
 
 def _node(identity: Identity) -> str:
     return identity.partition("|")[0]

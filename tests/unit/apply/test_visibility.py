@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -13,9 +13,14 @@ from kplan.apply.limits import ApplyContext, Limits
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import ClusterDescription, TopicDescription, TopicRef
 from kplan.kinds import KINDS
+from kplan.kinds.broker_config import BROKER_CONFIG, BrokerConfig
+from kplan.kinds.logger import Logger, LoggerKind
+from kplan.model.address import Address
+from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import Refusal, StateError, UnreachableError
-from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Plan
+from kplan.model.resource import Identity, Resource
 from tests.apply_harness import ApplyHarness, RecordingWatcher
 from tests.values import resource, state, topic
 
@@ -178,3 +183,61 @@ def test_a_broker_that_dies_during_the_wait_is_not_waited_for() -> None:
     outcome = on.apply(plan)["a"]
     assert (outcome.status, outcome.is_verified) == (OutcomeStatus.APPLIED, True)
     assert on.clock.time < 10
+
+
+NODES = 6
+HERE = SourceRange("main.tf", 1, 1, 1, 9)
+
+
+def declare(kind: str, identity: Identity, value: object) -> Resource:
+    """Declare it at an address of its own."""
+    return Resource(Address(kind, "a", identity), identity, value, HERE)
+
+
+def harness_of_nodes() -> tuple[ApplyHarness, list[Resource]]:
+    """Declare a config and a logger of each broker, and a config of all."""
+    harness = ApplyHarness(MemoryCluster(brokers=NODES), state())
+    configs = [BrokerConfig(None, {"background.threads": "9"})]
+    configs += [BrokerConfig(node, {"log.cleaner.threads": "2"}) for node in range(1, NODES + 1)]
+    loggers = [Logger(node, "kafka.request.logger", "TRACE") for node in range(1, NODES + 1)]
+    made = [
+        *(declare(BROKER_CONFIG.name, BROKER_CONFIG.identify(each), each) for each in configs),
+        *(declare(LoggerKind.name, LoggerKind().identify(each), each) for each in loggers),
+    ]
+    return harness, made
+
+
+def asked_configs(cluster: MemoryCluster) -> int:
+    """Count the entries that brokers were asked for."""
+    return sum(len(call.items) for call in cluster.calls if call.method == "configs")
+
+
+def test_what_is_of_one_node_is_asked_of_that_node_alone() -> None:
+    """With N brokers N entries for each kind, and those for all of each: not N times N."""
+    harness, resources = harness_of_nodes()
+    plan = harness.plan(resources)
+    before = asked_configs(harness.cluster)
+    outcomes = harness.apply(plan)
+    assert all(each.is_verified for each in outcomes.values())
+    assert asked_configs(harness.cluster) - before == 3 * NODES
+
+
+@dataclass(slots=True)
+class StoppingWatcher(RecordingWatcher):
+    """Stops a broker when it is about to be asked."""
+
+    cluster: MemoryCluster = field(default_factory=MemoryCluster)
+
+    def on_visibility(self, visibility: Visibility) -> None:  # noqa: ARG002 - of a protocol
+        """Stop it."""
+        self.cluster.stop_brokers(4)
+
+
+def test_what_is_of_a_node_that_went_down_is_pending() -> None:
+    """No other node serves it, and no other node's answer makes up for that."""
+    harness, resources = harness_of_nodes()
+    plan = harness.plan(resources)
+    harness.watcher = StoppingWatcher(cluster=harness.cluster)
+    outcomes = harness.apply(plan)
+    late = {str(key) for key, each in outcomes.items() if not each.is_verified}
+    assert late == {"4", "4|kafka.request.logger"}
