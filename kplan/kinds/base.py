@@ -1,6 +1,7 @@
 """The ResourceKind protocol, and helpers that several kinds share."""
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -172,6 +173,14 @@ class SecretKind(ResourceKind, Protocol):
 
 
 Config = Mapping[str, str]
+
+
+def is_node_id(text: str) -> bool:
+    """Whether it is the id of a node as Kafka writes it; of others there is no object."""
+    return _NODE_ID.fullmatch(text) is not None
+
+
+_NODE_ID = re.compile("0|[1-9][0-9]{0,9}")
 
 
 def merge_config(

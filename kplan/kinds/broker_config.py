@@ -25,6 +25,7 @@ from kplan.kinds.base import (
     ResolvedAttributes,
     config_changes,
     is_marked,
+    is_node_id,
     merge_config,
     secret_mark,
 )
@@ -125,7 +126,8 @@ class BrokerConfigKind(NamedConfigKind):
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
         """Read the configs of all live brokers, of the requested ones, and those for all."""
         live = {Identity(str(each.id)) for each in cluster.describe().brokers}
-        found = self.read_objects(cluster, {*wanted, *live, Identity(DEFAULT_BROKER)}, None)
+        named = {each for each in wanted if is_node_id(each)}
+        found = self.read_objects(cluster, {*named, *live, Identity(DEFAULT_BROKER)}, None)
         return replace(
             found, hidden={name: found.hidden[name] for name in found.hidden if name in wanted}
         )

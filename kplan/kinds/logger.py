@@ -13,7 +13,7 @@ from kplan.cluster.settings import (
     ConfigResourceAlteration,
     ConfigScope,
 )
-from kplan.kinds.base import Problem, ResolvedAttributes, setting_steps
+from kplan.kinds.base import Problem, ResolvedAttributes, is_node_id, setting_steps
 from kplan.kinds.schema import Attribute
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal
@@ -80,6 +80,7 @@ class LoggerKind:
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
         """Read the requested loggers; every node has a few hundred."""
+        wanted = [each for each in wanted if is_node_id(_node(each))]
         nodes = sorted({_node(each) for each in wanted})
         answers = cluster.configs([_resource(node) for node in nodes]) if nodes else {}
         objects: dict[Identity, LiveObject] = {}

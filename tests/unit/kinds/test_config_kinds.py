@@ -7,11 +7,13 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.kinds.broker_config import BROKER_CONFIG, BrokerConfig
+from kplan.kinds.logger import LoggerKind
 from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG, ClientMetrics, GroupConfig
 from kplan.kinds.schema import to_stored_document
 from kplan.model.codes import SUMMARIES
 from kplan.model.errors import Refusal, UnreadableError, UnsupportedError
 from kplan.model.plan import Action, Change
+from kplan.model.resource import Identity
 from tests.values import address
 
 EVERY, ONE = ConfigResource(ConfigScope.BROKER, ""), ConfigResource(ConfigScope.BROKER, "1")
@@ -148,6 +150,20 @@ def test_a_broker_that_is_down_is_hidden_and_not_empty() -> None:
         "1": "CLIENT_DISCONNECTED",
         "9": "CLIENT_DISCONNECTED",
     }
+
+
+@pytest.mark.parametrize("name", ["abc", "-1", "01", "1 ", "", "1²"])
+def test_what_is_no_id_of_a_broker_names_no_object(name: str) -> None:
+    """As in kplan import: no node can be asked about it."""
+    cluster = cluster_with(one={"log.cleaner.threads": "2"})
+    found = BROKER_CONFIG.read(cluster, [Identity(name)])
+    assert found.objects.keys() == {"1"}
+    assert found.hidden == {}
+    reading = LoggerKind().read(cluster, [Identity(f"{name}|root"), Identity(name)])
+    assert (reading.objects, reading.hidden) == ({}, {})
+    calls = [call for call in cluster.calls if call.method == "configs"]
+    asked = {item.name for call in calls for item in call.items if isinstance(item, ConfigResource)}
+    assert asked == {"", "1", "2", "3"}
 
 
 def test_keys_of_others_are_left_as_they_are() -> None:

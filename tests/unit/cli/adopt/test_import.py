@@ -107,3 +107,13 @@ def test_what_says_too_much_or_too_little_is_refused(
     desk: MemoryCommand, typed: list[str], told: str
 ) -> None:
     assert told in desk.run_failing("import", *typed)
+
+
+def test_a_name_that_is_no_id_of_a_broker_is_an_error_of_usage(desk: MemoryCommand) -> None:
+    (desk.folder / "broker.tf").write_text(
+        'resource "kafka_broker_config" "b" {\n  broker_id = 1\n'
+        '  config = { "log.cleaner.threads" = "2" }\n}\n'
+    )
+    told = " ".join(desk.run_failing("import", "kafka_broker_config.b", "abc").split())
+    assert 'The cluster has no broker config "abc".' in told
+    assert "kplan import kafka_broker_config.b 1" in told
