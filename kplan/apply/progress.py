@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 
+from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
-from kplan.kinds.base import forget_secrets, redact_refusal
+from kplan.kinds.base import fold_steps, forget_secrets, redact_refusal
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import InProgress, Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
@@ -19,6 +20,7 @@ ChangeKey = tuple[str, Identity]
 class ChangeProgress:
     """One change: the steps still to send, and the outcome of those sent.
 
+    `steps` names all of them in order.
     `tries` counts the sends of the step that is being executed, and `attempts` those of the step
     that took the most. What is `is_under_way` was begun, and is only inspected until it is done.
     What was sent without an answer `may_be_done`.
@@ -40,6 +42,7 @@ class ChangeProgress:
     pending_reason: str = ""
     is_under_way: bool = False
     may_be_done: bool = False
+    steps: tuple[str, ...] = ()
 
     @property
     def has_steps_left(self) -> bool:
@@ -71,6 +74,7 @@ class ChangeProgress:
             self.uid,
             self.pending_brokers,
             self.pending_reason,
+            () if status is OutcomeStatus.APPLIED else self.steps[: self.steps_done],
         )
 
 
@@ -88,6 +92,7 @@ class ApplyProgress:
             for change in batch.changes:
                 line = progress.changes.setdefault(change_key(change), ChangeProgress(change, 0))
                 line.steps_left += 1
+                line.steps += (batch.step.name,)
         return progress
 
     def get(self, change: Change) -> ChangeProgress:
@@ -183,8 +188,9 @@ def state_after(
 ) -> State:
     """Fold outcomes into the state: only applied changes alter ownership.
 
-    Objects whose outcome is unknown, failed or skipped keep the entry they had; the next plan
-    compares them with the cluster, and sets secrets that may be others by now.
+    Objects whose outcome is unknown, failed or skipped keep the entry they had, with what the steps
+    have changed that were executed; the next plan compares them with the cluster, and sets secrets
+    that may be others by now.
     """
     found = tuple(outcomes)
     done = {each.change.key: each for each in found if each.status is OutcomeStatus.APPLIED}
@@ -199,6 +205,6 @@ def state_after(
         serial=state.serial + 1,
         cluster_id=plan.based_on.cluster_id or state.cluster_id,
         clusters={**state.clusters, **plan.based_on.clusters},
-        owned=forget_secrets(owned_after(state.owned, settled), doubtful),
+        owned=forget_secrets(fold_steps(KINDS, owned_after(state.owned, settled), found), doubtful),
         outputs=dict(sorted(outputs.items())),
     )

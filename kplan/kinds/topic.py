@@ -20,6 +20,7 @@ from kplan.kinds.topic_deletion import delete_topics
 from kplan.kinds.topic_layout import (
     align_topic,
     check_unknown_layout,
+    grown_topic,
     layout_problems,
     new_partitions,
     replica_moves,
@@ -159,6 +160,11 @@ class TopicKind:
                 return (ALTER_CONFIG,) * alters + (GROW,) * grows + (REASSIGN,) * moves_
             case _:
                 return ()
+
+    def value_after(self, held: Topic, after: Topic, steps: Collection[str]) -> Topic:
+        """Take over configs that were altered, and partitions that were created."""
+        found = replace(held, config=after.config) if ALTER_CONFIG.name in steps else held
+        return grown_topic(found, after) if GROW.name in steps else found
 
     def record_count(self, step: Step, change: Change) -> int:
         """Count as the controller does: topic, partitions and configs (KAFKA-14996)."""

@@ -124,6 +124,21 @@ def new_partitions(before: Topic, after: Topic) -> NewPartitions:
     return NewPartitions(after.name, after.partition_count or 0, new)
 
 
+def grown_topic(held: Topic, after: Topic) -> Topic:
+    """Return the topic with the partitions of another, where those that it had have not moved."""
+    spec = new_partitions(replace(held, partitions=held.partition_count), after)
+    rows = held.replica_assignment
+    if rows is not None:  # without an assignment brokers have placed the new ones
+        rows = None if spec.assignment is None else (*rows, *spec.assignment)
+    return replace(
+        held,
+        partitions=spec.total,
+        replication_factor=held.replica_count,
+        replica_assignment=rows,
+        is_generated=held.is_generated and rows is not None,
+    )
+
+
 def with_reassignments(
     live: Mapping[Identity, LiveObject], found: Mapping[TopicPartition, Reassignment]
 ) -> Mapping[Identity, LiveObject]:

@@ -36,7 +36,8 @@ class Outcome:
     `note` says how a success came about when that is worth a word ("already absent"); `is_verified`
     that every broker was seen to serve the new state, and `pending_brokers` which live ones were
     not; `pending_reason` says why a change of another service than the brokers, which was waited
-    for, is not in effect. `uid` is the topic id after the change.
+    for, is not in effect. `uid` is the topic id after the change. `done_steps` names the steps that
+    were executed of a change that was not applied as a whole.
     """
 
     change: Change
@@ -49,6 +50,7 @@ class Outcome:
     uid: str = ""
     pending_brokers: tuple[int, ...] = ()
     pending_reason: str = ""
+    done_steps: tuple[str, ...] = ()
 
     @property
     def may_be_done(self) -> bool:

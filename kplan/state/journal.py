@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from kplan.kinds import KINDS
+from kplan.kinds.base import fold_steps
 from kplan.kinds.schema import to_stored_document
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
@@ -223,7 +225,7 @@ def replay_journal(state: State, journal: Journal) -> tuple[State, frozenset[Obj
         state,
         cluster_id=head.cluster_id or state.cluster_id,
         clusters={**state.clusters, **head.clusters},
-        owned=owned_after(state.owned, done),
+        owned=fold_steps(KINDS, owned_after(state.owned, done), news),
     )
     return folded, journal.unsettled_keys
 
@@ -331,6 +333,7 @@ def outcome_line(number: int, outcome: Outcome) -> dict[str, object]:
         "note": outcome.note,
         "verified": outcome.is_verified,
         "uid": outcome.uid,
+        **({"steps": list(outcome.done_steps)} if outcome.done_steps else {}),
     }
 
 
@@ -383,4 +386,5 @@ def _parse_outcome(change: Change, found: Mapping[str, Any]) -> Outcome:
         found["note"],
         found["verified"],
         found["uid"],
+        done_steps=tuple(found.get("steps", ())),
     )
