@@ -53,23 +53,38 @@ def progress() -> SilentProgress:
     return SilentProgress()
 
 
-@pytest.fixture
-def ask(tmp_path: Path, spark: "SparkSession", progress: SilentProgress) -> Iterator[Ask]:
-    """Ask a fleet that had a run, and read the log of its cluster `alpha`."""
-    folder, days = tmp_path / "fleet", iter(range(99))
+def clock(first_day: int) -> Callable[[], datetime]:
+    """Count the days of commands, each one a day after the one before."""
+    days = iter(range(first_day, 99))
+    return lambda: datetime(2026, 11, 5, tzinfo=UTC) + timedelta(days=next(days))
+
+
+def ports_of(progress: SilentProgress, now: Callable[[], datetime]) -> FleetPorts:
+    return FleetPorts(lambda _: (MemoryCluster, ()), lambda *_: None, lambda _: {}, progress, now)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, spark: "SparkSession") -> Path:
+    """Make the fleet once that each test begins with: stored logs have the place of their file."""
+    found = tmp_path_factory.mktemp("clusters")
+    folder, ports = found / "fleet", ports_of(SilentProgress(), clock(0))
     shutil.copytree(EXAMPLE, folder)
     (folder / "fleet.hcl").write_text(LOGGED.replace("NAME", "alpha") + REST)
-    ports = FleetPorts(
-        lambda _: (MemoryCluster, ()),
-        lambda *_: None,
-        lambda _: {},
-        progress,
-        lambda: datetime(2026, 11, 5, tzinfo=UTC) + timedelta(days=next(days)),
-    )
     with commands_at_work(folder, spark):
         fleet.take_snapshot(FleetOptions(folder, Inputs(), run="r1"), ports)
         ingest.ingest_logs(FleetOptions(folder, Inputs()), ports)
+    folder.rename(found / "begun")
+    return found
+
+
+@pytest.fixture
+def ask(place: Path, spark: "SparkSession", progress: SilentProgress) -> Iterator[Ask]:
+    """Ask a fleet that had a run, and read the log of its cluster `alpha`."""
+    folder, ports = place / "fleet", ports_of(progress, clock(2))
+    shutil.copytree(place / "begun", folder)
+    with commands_at_work(folder, spark):
         yield lambda work: work(FleetOptions(folder, Inputs()), ports)
+    shutil.rmtree(folder)
 
 
 def costs(ask: Ask) -> Figures:
