@@ -258,13 +258,22 @@ LOG_VERBS: dict[str, Asked] = {
 """Verbs of several tables, each of the stored logs."""
 
 
+def executions_after(spark: "SparkSession", last: int) -> Iterator[Any]:
+    """Give the queries after one, the newest first: Spark keeps a thousand of other tests."""
+    found = spark._jsparkSession.sharedState().statusStore().executionsList()
+    for at in reversed(range(found.size())):
+        execution = found.apply(at)
+        if execution.executionId() <= last:
+            return
+        yield execution
+
+
 def log_rows_read(spark: "SparkSession", since: int) -> int:
     """Count the rows that scans of the stored logs gave, in the executions after one."""
     store = spark._jsparkSession.sharedState().statusStore()
     return sum(
         int(found.get().replace(",", "").split()[0])
-        for execution in each(store.executionsList())
-        if execution.executionId() > since
+        for execution in executions_after(spark, since)
         for node in each(store.planGraph(execution.executionId()).allNodes())
         if node.name().startswith("Scan parquet") and "/requests/" in node.desc()
         for metric in each(node.metrics())
@@ -278,8 +287,7 @@ def log_rows_read(spark: "SparkSession", since: int) -> int:
 def last_execution(spark: "SparkSession") -> int:
     """Return the number of the last query, when all that Spark has to tell of it is told."""
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    found = spark._jsparkSession.sharedState().statusStore().executionsList()
-    return max((execution.executionId() for execution in each(found)), default=-1)
+    return next((found.executionId() for found in executions_after(spark, -1)), -1)
 
 
 def test_tables_of_one_answer_read_the_logs_once_and_say_what_they_said(
