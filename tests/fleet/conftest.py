@@ -25,13 +25,16 @@ from tests.fleet.standalone_cluster import ON_LOOPBACK, standalone
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-LIVE, FILES = "::test_three_real_clusters", "::test_files_are_read"
-COMMANDS = (LIVE, "test_fleet_command.py", "test_fleet_stream_kill.py", "test_fleet_explain.py")
-ALONE = (FILES, "test_fleet_standalone.py", "test_fleet_interrupt.py", "test_fleet_submit.py")
-"""Tests that start a Spark of their own."""
-SERVER, SESSION = "server", "session"
-EARLY = (SERVER, FILES, SESSION, *ALONE)
+LIVE = "::test_three_real_clusters"
+EXPLAIN = "::test_a_connect_server_shows_plans"
+COMMANDS = (LIVE, "test_fleet_command.py", "test_fleet_stream_kill.py", EXPLAIN)
+SECURED = "test_fleet_credentials.py"
+"""It asks a cluster that commands have asked."""
+SERVER = "server"
+EARLY = (SERVER, "test_fleet_example.py", "test_fleet_logs.py", "test_fleet_bounded.py")
 """The longest; the second keeps what Java has loaded, so that those after it start sooner."""
+LATE = ("test_fleet_interrupt.py", "test_fleet_standalone.py", "test_fleet_submit.py")
+"""Short ones, each with a Spark of its own: they fill what time a process has left."""
 TABLES = DELTA if has_delta() else PARQUET
 
 
@@ -47,28 +50,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def spark_of(test: str) -> str:
-    """Name the Spark that serves a test, by its node id."""
-    if any(each in test for each in COMMANDS):
+def work_of(test: str) -> str:
+    """Name what a test is done together with, by its node id: what one server serves, or a file."""
+    if any(each in test for each in (*COMMANDS, SECURED)):
         return SERVER
-    return next((each for each in ALONE if each in test), SESSION)
+    return test.partition("::")[0].rpartition("/")[2]
 
 
-class BySpark(LoadFileScheduling):  # type: ignore[misc]
-    """What one Spark serves is done by one process: no other has to start it, too."""
+class ByWork(LoadFileScheduling):  # type: ignore[misc]
+    """What the server serves is done by one process: no other has to start it, too.
+
+    Files of jobs go to whichever process has time. Each opens a session of its own for them, which
+    takes less than what one process would have to do alone in the end.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        return spark_of(nodeid)
+        return work_of(nodeid)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BySpark:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByWork:
     """Spread tests over processes."""
-    return BySpark(config, log)
+    return ByWork(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest: the last one to begin decides when two processes are done."""
-    items.sort(key=lambda each: (EARLY.index(spark_of(each.nodeid)), LIVE not in each.nodeid))
+    order = {name: at - len(EARLY) for at, name in enumerate(EARLY)}
+    order |= {name: at + 1 for at, name in enumerate(LATE)}
+    items.sort(key=lambda each: (order.get(work_of(each.nodeid), 0), LIVE not in each.nodeid))
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,8 @@ cluster "eu" {{
 
 @pytest.fixture(scope="module")
 def secured(sandbox_of: StartSandbox) -> Sandbox:
-    return sandbox_of(SandboxSpec(security=Security.SASL))
+    """Start a node with SASL, or take that of the commands, which logs more."""
+    return sandbox_of(SandboxSpec(security=Security.SASL, logs_allowed=True))
 
 
 def test_it_is_in_no_event_log_table_or_output(secured: Sandbox, tmp_path: Path) -> None:
