@@ -136,7 +136,19 @@ def for_commands(request: pytest.FixtureRequest) -> SparkTarget:
 def spark(at_work: SparkTarget) -> Iterator["SparkSession"]:
     """Open one session for all tests of this process."""
     with open_session(at_work.engine) as found:
+        if at_work.name == LOCAL:
+            remember_classes(found)
         yield found
+
+
+def remember_classes(spark: "SparkSession") -> None:
+    """Have PySpark ask Java once for classes that it names without their package.
+
+    Java looks for such a name in all packages that PySpark imports, in some hundred jars each.
+    """
+    java = spark._jvm
+    for name in ("functions", "PythonUtils", "PythonSQLUtils"):
+        setattr(java, name, getattr(java, name))
 
 
 @pytest.fixture
