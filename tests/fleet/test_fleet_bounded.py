@@ -28,6 +28,7 @@ from kplan.fleet.spark.session import enable_codegen
 from kplan.fleet.tables import RUN_SCHEMA
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
+from kplan.model.errors import FleetError
 from kplan.model.plan import Action, Change
 from kplan.model.table import Figures
 from kplan.workflow.fleet import (
@@ -337,10 +338,18 @@ def test_spark_drops_what_it_keeps_for_an_answer_that_fails(
     if at_work.name == CONNECT:
         pytest.skip("Connect does not show the plans of Spark")
     spark.catalog.clearCache()  # of the tests before
+    cache = spark._jsparkSession.sharedState().cacheManager()
+    with monkeypatch.context() as broken:
+        broken.setattr("kplan.fleet.logs.store.part_starts", None)
+        with pytest.raises(FleetError):
+            ingest.ingest_logs(options, ports)
+    assert cache.isEmpty()
+    ingest.ingest_logs(options, ports)
+    fleet.take_snapshot(options, ports)
     monkeypatch.setattr("kplan.fleet.figures.collect_tables", None)
     with pytest.raises(TypeError):
-        ingest.ingest_logs(options, ports)
-    assert spark._jsparkSession.sharedState().cacheManager().isEmpty()
+        VERBS["usage"](options, ports)
+    assert cache.isEmpty()
 
 
 def test_the_search_sees_what_has_no_bound(at_work: SparkTarget, spark: "SparkSession") -> None:
