@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from math import inf
 from queue import SimpleQueue
 
 from kplan.apply.batch import send_batch
@@ -16,7 +15,7 @@ from kplan.apply.progress import ApplyProgress
 from kplan.apply.visibility import wait_until_visible
 from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
-from kplan.model.plan import Batch, Change, Plan
+from kplan.model.plan import Action, Batch, Change, Plan
 
 
 class ApplyEnded(BaseException):
@@ -121,7 +120,7 @@ def _next_work(waiting: deque[Callable[[], None]]) -> Callable[[], None] | None:
 
 
 BatchChain = tuple[Batch, ...]
-"""Batches that go one after the other: the delete of ACLs, and the add that replaces them."""
+"""Batches that go one after the other: a delete, and the create of what replaces it."""
 
 
 def concurrent_chains(batches: Sequence[Batch]) -> Iterator[tuple[BatchChain, ...]]:
@@ -136,7 +135,7 @@ def concurrent_chains(batches: Sequence[Batch]) -> Iterator[tuple[BatchChain, ..
 def _batch_chains(batches: Sequence[Batch]) -> Iterator[BatchChain]:
     chain: BatchChain = ()
     for batch in batches:
-        if chain and not _has_same_changes(chain[-1], batch):
+        if chain and not _is_replaced_by(chain[-1], batch):
             yield chain
             chain = ()
         chain += (batch,)
@@ -144,9 +143,17 @@ def _batch_chains(batches: Sequence[Batch]) -> Iterator[BatchChain]:
         yield chain
 
 
-def _has_same_changes(before: Batch, batch: Batch) -> bool:
-    """Whether both are about the same objects."""
-    return before.kind == batch.kind and before.changes == batch.changes
+def _is_replaced_by(before: Batch, batch: Batch) -> bool:
+    """Whether both are steps of the same replacements.
+
+    Between them the object is missing, or one exists that no state owns. Any other change may stop
+    between its steps: the object is there, and the next plan has the rest.
+    """
+    return (
+        before.kind == batch.kind
+        and before.changes == batch.changes
+        and all(each.action is Action.REPLACE for each in batch.changes)
+    )
 
 
 def _chain_steps(chain: BatchChain) -> tuple[object, ...]:
@@ -181,8 +188,9 @@ def _send_chain(
 ) -> None:
     """Send the batches of a chain, each with the changes that the previous one applied.
 
-    A chain that was begun is finished, whatever asks to stop: an ACL that was deleted for another
-    one is not left missing.
+    A replacement that was begun is finished, whatever asks to stop: an ACL that was deleted for
+    another one is not left missing. What is postponed for good ends it after the time of a whole
+    apply.
     """
     todo = chain[0].changes
     for batch in chain:
@@ -193,4 +201,5 @@ def _send_chain(
             for each, left in zip(todo, before, strict=True)
             if progress.get(each).steps_left < left
         )
-        context, deadline = replace(context, is_stopped=never_stop), inf
+        context = replace(context, is_stopped=never_stop)
+        deadline = max(deadline, context.clock.now() + context.limits.total_s)

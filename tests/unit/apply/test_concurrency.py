@@ -49,6 +49,16 @@ def acls(count: int, **given: str) -> list[Resource]:
     ]
 
 
+class HastyClock(FakeClock):
+    """Time that ends."""
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass, for some hours."""
+        FakeClock.sleep(self, seconds)
+        if self.time > 10_000:
+            raise TimeoutError
+
+
 Creation = Callable[[Sequence[NewTopic]], dict[str, ItemResult]]
 
 
@@ -278,3 +288,44 @@ def test_a_request_refused_whole_is_halved_while_others_are_under_way() -> None:
     assert [name.partition("|")[0] for name, each in outcomes.items() if each.refusal] == [
         "User:05"
     ]
+
+
+@pytest.mark.parametrize("error", ["REASSIGNMENT_IN_PROGRESS", "THROTTLING_QUOTA_EXCEEDED"])
+def test_growth_that_is_refused_for_good_ends_with_the_time_also_after_a_config(error: str) -> None:
+    on = bench(1)
+    on.pace = Limits(in_flight=1, total_s=60)
+    on.apply(on.plan(topics(1)))
+    on.cluster.refuse(error, call="create_partitions", times=None)
+    on.clock = HastyClock()
+    (found,) = on.apply(on.plan(topics(1, partitions=6, config={"retention.ms": "5"}))).values()
+    assert found.status is OutcomeStatus.FAILED
+    assert found.refusal is not None
+    assert found.refusal.error == error
+    assert on.clock.time < 70
+
+
+def test_a_move_that_was_begun_after_a_config_is_left_to_the_cluster_when_asked_to_stop() -> None:
+    on = ApplyHarness(MemoryCluster(brokers=3), state(), pace=Limits(in_flight=1))
+    on.apply(on.plan(topics(1)))
+    on.watcher.sent.clear()
+    on.stop_after = 2
+    on.cluster.slow_reassignments(200)
+    grown = topics(1, replication_factor=3, config={"retention.ms": "5"})
+    (found,) = on.apply(on.plan(grown)).values()
+    assert [name for name, _ in on.watcher.sent] == ["alter_topic_configs", "reassign"]
+    assert found.status is OutcomeStatus.IN_PROGRESS
+    assert on.cluster.reassignments()
+
+
+def test_a_replacement_that_is_postponed_for_good_ends_as_well() -> None:
+    """The topic is deleted: more time is given to it, but not for ever."""
+    on = bench(1, clock=HastyClock())
+    on.pace = Limits(in_flight=1, total_s=60)
+    on.apply(on.plan(topics(1)))
+    at = "kafka_topic.t00"
+    plan = on.plan(topics(1, partitions=1), replaced={at: ""}, acknowledged=frozenset({at}))
+    assert [each.step.name for each in plan.batches] == ["delete_topics", "create_topics"]
+    on.cluster.refuse("THROTTLING_QUOTA_EXCEEDED", call="create_topics", times=None)
+    (found,) = on.apply(plan).values()
+    assert (found.status, found.note[:8]) == (OutcomeStatus.FAILED, "deleted,")
+    assert on.clock.time < 130
