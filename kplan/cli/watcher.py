@@ -15,6 +15,7 @@ from kplan.kinds.throttle import (
     kept_rate_text,
     rate_removal_command,
 )
+from kplan.kinds.topic import REASSIGN
 from kplan.model.errors import InProgress
 from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Batch, Change
@@ -69,7 +70,8 @@ class ApplyWatcher:
         self._advance(sent)
         is_large = self._is_large or len(sent) > MAX_CHANGE_LINES
         for each in sent:
-            if each.status is not OutcomeStatus.APPLIED or not is_large:
+            is_noted = bool(each.note) and self._step == REASSIGN.name  # a throttle that stays
+            if each.status is not OutcomeStatus.APPLIED or is_noted or not is_large:
                 self._progress.note(outcome_line(each, self._look))
 
     def _advance(self, outcomes: Sequence[Outcome]) -> None:

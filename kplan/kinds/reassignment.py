@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from kplan.cluster.errors import (
     CLIENT_CANCELLED,
@@ -20,28 +20,28 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kinds.reassignment_snapshot import ReassignmentSnapshot
 from kplan.kinds.throttle import (
     THROTTLE_RATES,
-    add_own_pairs,
     broker_rates,
     broker_resource,
     brokers_with_own_rates,
-    own_pair,
+    merge_lists,
     own_rates,
     read_throttles,
-    remove_throttles,
     running_brokers,
     throttled_brokers,
     topic_throttles,
     without_own_rates,
 )
+from kplan.kinds.throttle_removal import ThrottleRemoval, needs_own_rates, remove_throttles
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.kinds.transfer import CopyMeter
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal, UnreachableError, UnreadableError
 from kplan.model.resource import Identity
 
-_FOLLOWERS, _LEADERS = THROTTLED_REPLICAS
+_FOLLOWERS = THROTTLED_REPLICAS[0]
 _MAX_MISSED_READS = 120
-"""Looks in a row that no one answers, before a move is given up; it goes on in the cluster."""
+"""Looks in a row that no one answers, before a move is given up; it goes on in the cluster. So many
+times in a row the removal of a throttle may be refused for the moment, before it is left."""
 
 
 _MAX_VANISHED_READS = 6
@@ -106,6 +106,7 @@ class Reassigner:
     limited_brokers: set[int] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
     missed_reads: int = 0
+    missed_removals: int = 0
     meter: CopyMeter = field(default_factory=CopyMeter)
 
     def advance(
@@ -148,12 +149,22 @@ class Reassigner:
         done = [
             each for each in going if all(self._is_settled(each, key, seen) for key in each.keys)
         ]
-        is_last = len(done) == len(going) and not _has_other_reassignments(seen, sound)
-        lost = {*refused, *(name for name in results if seen.topics.get(name) is not None)}
+        results |= refused
+        lost = {name for name in results if seen.topics.get(name) is not None}
         busy = {name for name, _ in cluster.reassignments()} if lost else set()
+        others = {name for name, _ in seen.reassignments} - {each.topic for each in sound}
+        is_last = len(done) == len(going) and not lost & busy
+        needs = needs_own_rates(cluster, others) if is_last and (done or lost) else True
+        free = [each.topic for each in done] + sorted(lost - busy)
         declared = {each.topic: each.throttles for each in wanted}
-        self._finish(cluster, done, lost - busy, declared, is_last=is_last and not busy)
-        return results | refused | self._progress(cluster, going, done, seen)
+        removal = self._remove_throttles(cluster, free, declared, seen, needs=needs)
+        throttled = self._wait_for_removal(removal, free)
+        if over := [key for each in done if each.topic not in throttled for key in each.keys]:
+            cluster.elect_leaders(over, ElectionType.PREFERRED)
+        results |= self._progress(cluster, going, done, throttled, seen)
+        settled = [name for name in free if name not in throttled or Identity(name) in lost]
+        is_tried_again = len(settled) < len(free)
+        return removal.note(cluster, results, settled, has_rates=not is_tried_again)
 
     def _is_settled(
         self, wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot
@@ -258,7 +269,9 @@ class Reassigner:
     ) -> dict[Identity, ItemResult]:
         """Let replicas that move, and the leaders they copy from, take so much and no more."""
         moving = {key for _, key in chosen} | seen.reassignments.keys()
-        pairs = {each.topic: _throttled_pairs(each, moving, seen) for each, _ in chosen}
+        pairs = {
+            each.topic: seen.throttled_pairs(each.topic, each.targets, moving) for each, _ in chosen
+        }
         pairs = {name: found for name, found in pairs.items() if found[_FOLLOWERS]}
         if not pairs or not self.limits.bytes_per_s:
             return {}
@@ -268,39 +281,53 @@ class Reassigner:
             if isinstance(held, Refusal):  # what is there would be lost
                 found[name] = held
             else:
-                merged.append(ConfigAlteration(name, _merge_lists(held, pairs[name])))
+                merged.append(ConfigAlteration(name, merge_lists(held, pairs[name])))
         found |= cluster.alter_topic_configs(merged) if merged else {}
         fault = self._limit(cluster, throttled_brokers(pairs))
         found = {name: fault or found.get(name) for name in pairs}
         return {Identity(name): each for name, each in found.items() if each is not None}
 
-    def _finish(
+    def _remove_throttles(
         self,
         cluster: Cluster,
-        done: Sequence[TopicTargets],
-        refused: Collection[Identity],
+        topics: Sequence[str],
         declared: Mapping[str, Mapping[str, str]],
+        seen: ReassignmentSnapshot,
         *,
-        is_last: bool,
-    ) -> None:
-        """Take throttles away where nothing moves, and let the first replicas lead."""
-        topics = [each.topic for each in done] + [str(name) for name in refused]
-        if topics:
-            free = brokers_with_own_rates(cluster, self.limited_brokers) if is_last else set()
-            if free and (begun := cluster.reassignments()):  # of a run that began meanwhile
-                free &= self.limited_brokers - _brokers_of(begun)
-            remove_throttles(cluster, topics, free, declared)
-            if is_last:
-                self.limited_brokers -= running_brokers(cluster, self.limited_brokers)
-        if done:
-            keys = [key for each in done for key in each.keys]
-            cluster.elect_leaders(keys, ElectionType.PREFERRED)
+        needs: bool | None,
+    ) -> ThrottleRemoval:
+        """Take throttles away where nothing moves; rates stay where other moves may need them."""
+        if not topics:
+            return ThrottleRemoval()
+        own = brokers_with_own_rates(cluster, self.limited_brokers) if needs is not True else set()
+        if needs is None:
+            return replace(remove_throttles(cluster, topics, (), declared), doubtful=frozenset(own))
+        begun = seen.new_brokers(cluster.reassignments()) if own else set()
+        free = own & self.limited_brokers - begun if begun else own
+        held = dict.fromkeys(own & begun, in_progress_refusal("Other replicas began to move."))
+        removal = remove_throttles(cluster, () if held else topics, free, declared)
+        if needs is False:
+            running = running_brokers(cluster, self.limited_brokers)
+            self.limited_brokers -= running - removal.kept_rates.keys()
+        return replace(removal, kept_rates={**removal.kept_rates, **held})
+
+    def _wait_for_removal(
+        self, removal: ThrottleRemoval, topics: Sequence[str]
+    ) -> Mapping[str, Refusal]:
+        """Return the topics with a throttle whose removal is tried again at the next look."""
+        self.missed_removals = self.missed_removals + 1 if removal.is_passing else 0
+        if not removal.is_passing or self.missed_removals > _MAX_MISSED_READS:
+            return {}
+        if removal.kept_rates:
+            return dict.fromkeys(topics, next(iter(removal.kept_rates.values())))
+        return removal.kept_lists
 
     def _progress(
         self,
         cluster: Cluster,
         going: Sequence[TopicTargets],
         done: Sequence[TopicTargets],
+        throttled: Mapping[str, Refusal],
         seen: ReassignmentSnapshot,
     ) -> dict[Identity, ItemResult]:
         total = sum(len(each.targets) for each in going)
@@ -321,9 +348,11 @@ class Reassigner:
         down = (adding | self.limited_brokers) - {each.id for each in answer.brokers}
         return {
             Identity(each.topic): None
-            if each in done
+            if each in done and each.topic not in throttled
             else in_progress_refusal(
-                f"{left[each.topic]:,} of {len(each.targets):,} partitions are to move still.",
+                f"{left[each.topic]:,} of {len(each.targets):,} partitions are to move still."
+                if each not in done
+                else f"Its throttle is to be removed still ({throttled[each.topic]}).",
                 (sum(left.values()), total),
                 (down & adding, down & self.limited_brokers),
                 self.limits.poll_ms,
@@ -360,37 +389,3 @@ def _is_waiting(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSna
     if key in seen.reassignments:
         return seen.reassignments[key].target != wanted.targets[key[1]]
     return not _is_in_place(wanted, key, seen)
-
-
-def _has_other_reassignments(seen: ReassignmentSnapshot, wanted: Sequence[TopicTargets]) -> bool:
-    """Whether another client moves replicas, which may need the throttle rates."""
-    ours = {key for each in wanted for key in each.keys}
-    return any(key not in ours for key in seen.reassignments)
-
-
-def _brokers_of(moves: Mapping[TopicPartition, Reassignment]) -> set[int]:
-    return {broker for each in moves.values() for broker in (*each.origin, *each.target)}
-
-
-def _throttled_pairs(
-    wanted: TopicTargets,
-    moving: Collection[TopicPartition],
-    seen: ReassignmentSnapshot,
-) -> dict[str, str]:
-    """List the pairs PARTITION:BROKER to throttle: who copies, and whom it may be copied from.
-
-    Partitions that wait for their turn are left out: a config has room for some thousands of pairs.
-    """
-    copying: list[str] = []
-    copied: list[str] = []
-    for key in wanted.keys:
-        move = seen.move_to(key, wanted.targets[key[1]])
-        if key in moving:
-            copying += [own_pair(key[1], each) for each in move.adding]
-            copied += [own_pair(key[1], each) for each in move.origin if move.adding]
-    return {_FOLLOWERS: ",".join(copying), _LEADERS: ",".join(copied)}
-
-
-def _merge_lists(held: Mapping[str, str], pairs: Mapping[str, str]) -> dict[str, str]:
-    """Add throttled replicas to the lists of a topic, which others may have set."""
-    return {key: add_own_pairs(held.get(key, ""), text) for key, text in pairs.items()}

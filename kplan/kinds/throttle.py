@@ -6,11 +6,10 @@ what is written so is changed or removed, by whichever run, after whichever kill
 """
 
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.request import PLAINTEXT, ConfigAlteration, ConfigSource
-from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
+from kplan.cluster.request import PLAINTEXT, ConfigSource
+from kplan.cluster.settings import ConfigResource, ConfigScope
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.errors import Refusal
 
@@ -59,63 +58,9 @@ def _split_pairs(text: str) -> list[str]:
     return [each for part in text.split(",") if (each := part.strip())]
 
 
-def remove_throttles(
-    cluster: Cluster,
-    topics: Collection[str],
-    brokers: Collection[int] = (),
-    declared: Mapping[str, ThrottledReplicas] = MappingProxyType({}),
-) -> None:
-    """Remove the throttles of a reassignment; those that are `declared` for topics are restored.
-
-    Rates go first: while a list stands, the next run looks for what is left.
-    """
-    if brokers:
-        cluster.alter_configs(
-            [
-                ConfigResourceAlteration(broker_resource(each), {}, THROTTLE_RATES)
-                for each in sorted(brokers)
-            ]
-        )
-    held = topic_throttles(cluster, topics) if topics else {}
-    if held:
-        cluster.alter_topic_configs(
-            [
-                _throttle_alteration(name, lists, declared.get(name, {}))
-                for name, lists in sorted(held.items())
-            ]
-        )
-
-
-def _throttle_alteration(
-    topic: str, held: ThrottledReplicas, declared: ThrottledReplicas
-) -> ConfigAlteration:
-    others = {key: rest for key, text in held.items() if (rest := foreign_pairs(text))}
-    kept = {**others, **declared}
-    return ConfigAlteration(
-        topic, kept, tuple(key for key in THROTTLED_REPLICAS if key not in kept)
-    )
-
-
-def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tuple[str, ...]:
-    """Remove throttles of an interrupted reassignment from topics; return the topics that had some.
-
-    Brokers lose the rates of kplan when nothing moves on the whole cluster any more. While a topic
-    still moves, it keeps its throttle: whoever finishes the move takes it away.
-
-    Raises:
-        ClusterError: the cluster does not answer, or refuses to show what moves.
-
-    """
-    found = topic_throttles(cluster, topics) if topics else {}
-    throttled = {name for name, lists in found.items() if throttled_brokers({name: lists})}
-    if not throttled:
-        return ()
-    brokers = brokers_with_own_rates(cluster)
-    moving = cluster.reassignments()  # last: a run that began meanwhile needs its rates
-    brokers = set() if moving else brokers
-    free = sorted(throttled - {name for name, _ in moving})
-    remove_throttles(cluster, free, brokers)
-    return tuple(free)
+def merge_lists(held: ThrottledReplicas, pairs: ThrottledReplicas) -> dict[str, str]:
+    """Add throttled replicas to the lists of a topic, which others may have set."""
+    return {key: add_own_pairs(held.get(key, ""), text) for key, text in pairs.items()}
 
 
 def topic_throttles(cluster: Cluster, topics: Collection[str]) -> Mapping[str, ThrottledReplicas]:
@@ -174,8 +119,13 @@ def without_own_rates(found: Mapping[int, Mapping[str, str]]) -> Mapping[int, Ma
 
 def broker_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, Mapping[str, str]]:
     """Return the rates that brokers have of their own, without brokers that have none."""
+    return {broker: rates for broker, rates in shown_rates(cluster, brokers).items() if rates}
+
+
+def shown_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, Mapping[str, str]]:
+    """Return the rates that brokers have of their own; unreadable brokers are left out."""
     found = cluster.configs([broker_resource(each) for each in sorted(brokers)]) if brokers else {}
-    rates = {
+    return {
         int(resource.name): {
             key: details[key].entry.value or ""
             for key in THROTTLE_RATES
@@ -184,7 +134,6 @@ def broker_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, Map
         for resource, details in found.items()
         if not isinstance(details, Refusal)
     }
-    return {broker: values for broker, values in rates.items() if values}
 
 
 def rate_removal_command(broker: int, security_protocol: str) -> str:

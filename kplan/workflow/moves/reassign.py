@@ -13,7 +13,6 @@ from kplan.cluster.usage import TopicPartition
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.reassignment import ReassignmentLimits
-from kplan.kinds.throttle import remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
 from kplan.model.address import Address
@@ -33,7 +32,7 @@ from kplan.workflow.moves.assignment_file import read_assignment
 from kplan.workflow.moves.brokers import Reassignments, ReassignmentSource
 from kplan.workflow.moves.progress import describe_moves, moved_partitions
 from kplan.workflow.moves.target_check import check_move_targets
-from kplan.workflow.moves.throttle import kinds_with_limits
+from kplan.workflow.moves.throttle import kinds_with_limits, remove_leftovers
 from kplan.workflow.moves.transfer import add_moves
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.policy.policy import PolicyInput, apply_policies, report_refused
@@ -101,12 +100,12 @@ def reassign_replicas(
         plan, configuration = _plan_with_policies(found, connection, source.targets, wanted, ports)
         if not (plan.changes or wanted.is_preview):
             topics = {name for name, _ in source.targets}
-            remove_leftover_throttles(connection.cluster, topics | source.throttled)
+            remove_leftovers(connection, topics | source.throttled, ports)
         proposal = ReassignResult(plan, configuration, figures=source.figures)
         if plan.has_errors or not plan.batches or not approve(proposal):
             return proposal
         outcomes = _move_replicas(connection.cluster, plan, wanted.limits, ports, watcher)
-        remove_leftover_throttles(connection.cluster, source.throttled)  # of a run that was killed
+        remove_leftovers(connection, source.throttled, ports)  # of a run that was killed
         counts = moved_partitions(connection.cluster, [each.change for each in outcomes]).values()
         sums = sum(done for done, _ in counts), sum(total for _, total in counts)
         return replace(proposal, outcomes=outcomes, is_approved=True, moved=sums)

@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import partial
 
 from kplan.cluster.errors import Handling, handling
 from kplan.cluster.port import Cluster
@@ -20,11 +22,15 @@ from kplan.kinds.throttle import (
     foreign_rates,
     kept_rate_text,
     rate_removal_command,
-    remove_leftover_throttles,
-    remove_throttles,
     running_brokers,
     throttled_brokers,
     topic_throttles,
+)
+from kplan.kinds.throttle_removal import (
+    ThrottleRemoval,
+    remove_leftover_throttles,
+    remove_throttles,
+    repeat_removal,
 )
 from kplan.kinds.transfer import bytes_left
 from kplan.model.errors import Refusal
@@ -180,9 +186,12 @@ def cancel_moves(
     free: set[int] = set()
     if not (moving or partitions) and (free := brokers_with_own_rates(cluster)):
         topics = set(cluster.topics())  # of a run that was killed, whose moves have ended
-    lifted = remove_leftover_throttles(cluster, topics) if topics else ()
-    free = set() if free and cluster.reassignments() else free
-    remove_throttles(cluster, (), free)
+    lifted = remove_leftover_throttles(cluster, topics, pause) if topics else ThrottleRemoval()
+    left = free - lifted.brokers - lifted.kept_rates.keys()
+    if left and not cluster.reassignments():
+        removal = repeat_removal(partial(remove_throttles, cluster, (), left), pause)
+        kept_rates = {**lifted.kept_rates, **removal.kept_rates}
+        lifted = replace(lifted.after(removal), kept_rates=kept_rates)
     if moving:
         pause(_SECOND_LOOK_S)
     again = cluster.reassignments(moving) if moving else {}
@@ -197,16 +206,17 @@ def cancel_moves(
         for name, number in (key,)
     )
     notes = [] if rows else ["No replicas are being moved."]
-    notes += [f"Removed the throttles of: {', '.join(lifted)}."] if lifted else []
-    notes += (
-        [f"Removed the throttle rates of brokers: {_format_ids(sorted(free))}."] if free else []
-    )
+    notes += [f"Removed the throttles of: {', '.join(lifted.topics)}."] if lifted.topics else []
+    if gone := sorted(free & lifted.brokers):
+        notes.append(f"Removed the throttle rates of brokers: {_format_ids(gone)}.")
+    notes += lifted.kept_texts(cluster.describe().security_protocol)
     notes += _kept_rates(cluster, throttled)
     notes += _foreign_rates(cluster, throttled)
     notes += ["Another client started the moves again; stop it first."] if again else []
     columns = ("topic", "partition", "back_to", "outcome")
     table = FigureTable("partitions", columns, rows)
-    failed = frozenset({FAILED}) if any(row[3] != "cancelled" for row in rows) else frozenset()
+    is_failed = lifted.is_refused or any(row[3] != "cancelled" for row in rows)
+    failed = frozenset({FAILED}) if is_failed else frozenset()
     return Figures("Cancelled", (table,), notes=tuple(notes), findings=failed)
 
 

@@ -1,6 +1,6 @@
 """The throttles of moves of replicas: those of kplan, and what others set."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
@@ -10,9 +10,9 @@ from kplan.kinds.throttle import (
     foreign_rates,
     list_removal_command,
     rate_removal_command,
-    remove_leftover_throttles,
     topic_throttles,
 )
+from kplan.kinds.throttle_removal import remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import added_replicas, held_replicas
 from kplan.kinds.topic_rules import Topic
@@ -105,9 +105,20 @@ def remove_stale_throttles(journal: Journal, clusters: Clusters, ports: Ports) -
     for provider in sorted({each.provider for each in movers} & clusters.connections.keys()):
         names = {str(each.identity) for each in movers if each.provider == provider}
         try:
-            done = remove_leftover_throttles(clusters.connections[provider].cluster, names)
+            remove_leftovers(clusters.connections[provider], names, ports)
         except ClusterError as failure:
             ports.progress.note(f"Throttles of the interrupted move may be left: {failure.detail}")
-        else:
-            if done:
-                ports.progress.note(f"Took throttles of a former move away: {', '.join(done)}")
+
+
+def remove_leftovers(connection: Connection, topics: Collection[str], ports: Ports) -> None:
+    """Take away the throttles that a former move left on topics; say what is gone and what stays.
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to show what moves.
+
+    """
+    removal = remove_leftover_throttles(connection.cluster, topics, ports.clock.sleep)
+    if removal.topics:
+        ports.progress.note(f"Took throttles of a former move away: {', '.join(removal.topics)}")
+    for text in removal.kept_texts(connection.description.security_protocol):
+        ports.progress.note(text)

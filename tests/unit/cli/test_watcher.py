@@ -3,12 +3,14 @@
 import io
 import json
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.cli.watcher import MAX_CHANGE_LINES, ApplyWatcher, SandboxWatcher, StreamWatcher
 from kplan.cluster.errors import in_progress_refusal
 from kplan.kinds.throttle import awaited_broker_text, kept_rate_text
+from kplan.kinds.topic import REASSIGN
 from kplan.model.address import Address
 from kplan.model.errors import Refusal
 from kplan.model.outcome import BrokerBacklog, Outcome, OutcomeStatus, Visibility
@@ -95,6 +97,16 @@ def test_an_outcome_that_was_held_back_is_no_progress_of_the_next_cluster() -> N
         for each in (*west.changes, *east.changes):
             watcher.on_outcomes([Outcome(each, OutcomeStatus.APPLIED)])
         assert told.done == 2
+
+
+def test_the_throttle_that_a_move_leaves_is_told_however_many_topics_move() -> None:
+    told = Told()
+    watcher = ApplyWatcher(told, Signals(), PLAIN_STYLE)
+    sent = replace(batch(MAX_CHANGE_LINES + 1), step=REASSIGN)
+    watcher.on_send(sent, sent.changes)
+    done = [Outcome(each, OutcomeStatus.APPLIED) for each in sent.changes]
+    watcher.on_outcomes([replace(done[0], note="Broker 1 keeps rates."), *done[1:]])
+    assert [each for each in told.lines if "Broker 1 keeps rates." in each] == told.lines[1:]
 
 
 def test_brokers_of_a_second_cluster_are_waited_for_in_a_stage_of_its_own() -> None:

@@ -25,7 +25,8 @@ from kplan.cluster.settings import (
 from kplan.cluster.topology import TargetReplicas
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.reassignment import Reassigner, ReassignmentLimits, TopicTargets
-from kplan.kinds.throttle import THROTTLE_RATES, own_rates, remove_leftover_throttles
+from kplan.kinds.throttle import THROTTLE_RATES, own_rates
+from kplan.kinds.throttle_removal import remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS, Topic
@@ -424,10 +425,10 @@ def test_what_a_killed_move_left_behind_is_taken_away_once_nothing_moves() -> No
     set_rates(held, own_rates(9), 1, 2)
     held.slow_reassignments(2)
     held.reassign({("orders", 0): (1, 3)})
-    assert remove_leftover_throttles(held, ["orders"]) == ()
+    assert remove_leftover_throttles(held, ["orders"]).topics == ()
     assert len(throttles(held)) == 6
     held.reassignments()
-    assert remove_leftover_throttles(held, ["orders"]) == ("orders",)
+    assert remove_leftover_throttles(held, ["orders"]).topics == ("orders",)
     assert throttles(held) == []
 
 

@@ -18,9 +18,9 @@ from kplan.kinds.throttle import (
     foreign_rates,
     own_pair,
     own_rates,
-    remove_leftover_throttles,
     topic_throttles,
 )
+from kplan.kinds.throttle_removal import remove_leftover_throttles
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.errors import InProgress, Refusal
 from kplan.model.resource import Identity
@@ -116,10 +116,10 @@ def test_leftovers_are_those_that_kplan_wrote() -> None:
     set_rates(held, 1, own_rates(9))
     set_rates(held, 3, dict.fromkeys(THROTTLE_RATES, "9"))
     set_rates(held, 4, own_rates(8))  # of a topic whose move had ended before the kill
-    assert remove_leftover_throttles(held, ["orders"]) == ("orders",)
+    assert remove_leftover_throttles(held, ["orders"]).topics == ("orders",)
     assert lists(held) == {LEADERS: "0:4", FOLLOWERS: "0:3"}
     assert rates(held) == {3: dict.fromkeys(THROTTLE_RATES, "9")}
-    assert remove_leftover_throttles(held, ["orders"]) == ()
+    assert remove_leftover_throttles(held, ["orders"]).topics == ()
 
 
 def test_rates_of_a_broker_that_is_down_at_the_end_go_with_the_next_move() -> None:

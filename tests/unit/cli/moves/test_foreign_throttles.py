@@ -87,6 +87,20 @@ def test_a_cancellation_names_the_rates_that_it_leaves(desk: MemoryCommand) -> N
     assert "Broker 1 has" not in told
 
 
+def test_a_resumed_apply_names_the_throttle_that_it_could_not_take_away(
+    desk: MemoryCommand,
+) -> None:
+    interrupt(desk, is_over=True)
+    before = left(desk)
+    desk.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="alter_configs", times=None)
+    assert run(["apply", "-resume"], {}) == 0
+    told = " ".join("".join(desk.capture.readouterr()).split())
+    assert "Took throttles of a former move away" not in told
+    assert "Broker 1 keeps the throttle rates of the moves, as their removal was refused" in told
+    assert "--entity-name 1 --delete-config" in told
+    assert left(desk) == before
+
+
 def test_a_list_that_kplan_did_not_set_is_named_by_the_plan_and_stays(desk: MemoryCommand) -> None:
     desk.cluster.alter_topic_configs([ConfigAlteration("a", {LEADERS: "0:2"})])
     set_rates(desk, 2, {FOLLOWER_RATE: "5000000"})
