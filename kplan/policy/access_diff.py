@@ -8,7 +8,13 @@ from typing import NamedTuple
 from kplan.cluster.request import AclBinding
 from kplan.model.dataclass import dataclass
 from kplan.model.impact import AccessChange, AccessEffect
-from kplan.policy.access_query import NamePatterns, Region, RegionCounter, SortedNames
+from kplan.policy.access_query import (
+    NamePatterns,
+    PatternCover,
+    Region,
+    RegionCounter,
+    SortedNames,
+)
 from kplan.policy.authorizer import (
     OPERATIONS,
     WILDCARD_HOST,
@@ -64,7 +70,11 @@ def compare_access(
 
 @dataclass(slots=True)
 class _Comparison:
-    """One type of resource; `by_principal` has the ACLs of each stage."""
+    """One type of resource; `by_principal` has the ACLs of each stage.
+
+    `everyones` are the patterns that part names for every principal, and `shared` those of them
+    where something changes for all.
+    """
 
     resource_type: str
     rules: AuthorizerRules
@@ -73,8 +83,11 @@ class _Comparison:
     changed: Mapping[str, Bindings]
     classes: Sequence[tuple[Coverage | None, SortedNames]]
     uncovering: frozenset[tuple[str, bool]]
+    everyones: NamePatterns
+    shared: PatternCover
     has_list: bool
     _merged: dict["_ShiftKey", "_ShiftTotals"] = field(default_factory=dict)
+    _everyone_effects: dict["_EffectKey", AccessEffect | None] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -92,14 +105,19 @@ class _Comparison:
             uncovering = frozenset(
                 each for each in patterns if _changes_coverage(each, acls, sort, classes)
             )
+        by_principal = tuple(_by_principal(side) for side in sides)
+        everyones = [each for side in by_principal for each in side.get(WILDCARD_PRINCIPAL, ())]
+        shared = {_pattern(each) for each in changed if each.principal == WILDCARD_PRINCIPAL}
         return cls(
             sort,
             rules,
             acls,
-            tuple(_by_principal(side) for side in sides),
+            by_principal,
             _by_principal(changed),
             classes,
             uncovering,
+            NamePatterns.from_pairs(uncovering.union(map(_pattern, everyones))),
+            PatternCover.from_pairs(shared | uncovering),
             has_list=names is not None,
         )
 
@@ -129,17 +147,19 @@ class _Comparison:
         return sorted({WILDCARD_PRINCIPAL}.union(*self.by_principal))
 
     def _compare(self, principal: str) -> None:
-        whose = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
-        own = [each for side in self.by_principal for who in whose for each in side.get(who, ())]
-        changed = {_pattern(each) for who in whose for each in self.changed.get(who, ())}
-        changed |= self.uncovering
-        patterns = NamePatterns.from_pairs({*map(_pattern, own), *changed})
+        """Compare a principal in the regions of its changes and, where it has ACLs, of shared ones.
+
+        Elsewhere it may do what everyone may, which is told once.
+        """
+        own = {_pattern(each) for side in self.by_principal for each in side.get(principal, ())}
+        changed = {_pattern(each) for each in self.changed.get(principal, ())}
+        if principal == WILDCARD_PRINCIPAL:
+            own, changed = own | self.uncovering, changed | self.uncovering
+        patterns = NamePatterns.from_pairs(own.union(self.everyones.below(own)))
         found = [(covered, RegionCounter(names, patterns)) for covered, names in self.classes]
-        regions = {
-            region
-            for name, is_prefix in changed
-            for region in patterns.regions(name, is_prefix=is_prefix)
-        }
+        regions = set(patterns.regions_of(changed))
+        if self.shared.has_any:
+            regions.update(each for each in patterns.regions_of(own) if self.shared.covers(each))
         for region in sorted(regions):
             self._compare_region(principal, region, found)
 
@@ -159,12 +179,6 @@ class _Comparison:
                 else None
             )
             self._add_shift(principal, region, covered, 0, ())
-
-    def _is_covered(self, region: Region) -> Coverage:
-        before, between, after = (
-            bool(list(_region_acls(acls, self.resource_type, region))) for acls in self.stages
-        )
-        return before, between, after
 
     def _add_shift(
         self,
@@ -199,7 +213,7 @@ class _Comparison:
                 if effect is None or (host != WILDCARD_HOST and effect is general):
                     continue
                 if principal != WILDCARD_PRINCIPAL and effect is self._everyone_effect(
-                    held, covered, host, operation
+                    held, region, covered, host, operation
                 ):
                     continue
                 found[effect, host].append(operation)
@@ -208,12 +222,17 @@ class _Comparison:
     def _everyone_effect(
         self,
         held: Sequence[Sequence[Mapping[str, Bindings]]],
+        region: Region,
         covered: Coverage | None,
         host: str,
         operation: str,
     ) -> AccessEffect | None:
-        theirs = [_acls_of_principals(side, (WILDCARD_PRINCIPAL,)) for side in held]
-        return _effect(self._allowed_by_stage(theirs, covered, host, operation))
+        key = region, covered, host, operation
+        if key not in self._everyone_effects:
+            theirs = [_acls_of_principals(side, (WILDCARD_PRINCIPAL,)) for side in held]
+            found = _effect(self._allowed_by_stage(theirs, covered, host, operation))
+            self._everyone_effects[key] = found
+        return self._everyone_effects[key]
 
     def _allowed_by_stage(
         self, sides: Sequence[Bindings], covered: Coverage | None, host: str, operation: str
@@ -224,6 +243,10 @@ class _Comparison:
             for at, side in enumerate(sides)
         )
         return before, between, after
+
+
+_EffectKey = tuple[Region, Coverage | None, str, str]
+"""Region, how it is covered, host and operation."""
 
 
 class _ShiftKey(NamedTuple):

@@ -58,6 +58,50 @@ class SortedNames:
         return at < len(self.sorted) and self.sorted[at] == name
 
 
+NamePair = tuple[str, bool]
+"""The name of a pattern, and whether it is a prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternCover:
+    """The names that any of some patterns fits, found by look-ups whatever their number."""
+
+    literals: frozenset[str]
+    prefixes: frozenset[str]
+    lengths: tuple[int, ...]
+
+    @classmethod
+    def from_pairs(cls, patterns: Iterable[NamePair]) -> "PatternCover":
+        """Take `(name, is_prefix)` pairs; "*" fits all names."""
+        found = [
+            ("", True) if each == (WILDCARD_RESOURCE, False) else each for each in set(patterns)
+        ]
+        prefixes = frozenset(name for name, is_prefix in found if is_prefix)
+        literals = frozenset(name for name, is_prefix in found if not is_prefix)
+        return cls(literals, prefixes, tuple(sorted({len(each) for each in prefixes})))
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there is a pattern at all."""
+        return bool(self.literals or self.prefixes)
+
+    def has_prefix_of(self, name: str) -> bool:
+        """Whether one of the prefixes is one of the name, or the name itself."""
+        return any(name[:size] in self.prefixes for size in self.lengths if size <= len(name))
+
+    def widest(self) -> Iterator[NamePair]:
+        """Return the patterns without those whose names another one fits as well."""
+        for each in self.prefixes:
+            if not any(each[:size] in self.prefixes for size in self.lengths if size < len(each)):
+                yield each, True
+        yield from ((each, False) for each in self.literals if not self.has_prefix_of(each))
+
+    def covers(self, region: Region) -> bool:
+        """Whether a pattern fits all names of a region."""
+        is_literal = not region.is_prefix and region.name in self.literals
+        return is_literal or self.has_prefix_of(region.name)
+
+
 @dataclass(slots=True)
 class NamePatterns:
     """Literal names and prefixes that partition all names; "*" and "" cover all of them."""
@@ -88,6 +132,18 @@ class NamePatterns:
                 yield Region(each, is_prefix=True)
         for each in self.literals.with_prefix(prefix):
             yield Region(each)
+
+    def regions_of(self, patterns: Iterable[NamePair]) -> Iterator[Region]:
+        """Return the regions that any of the patterns is made of, each once."""
+        for name, is_prefix in PatternCover.from_pairs(patterns).widest():
+            yield from self.regions(name, is_prefix=is_prefix)
+
+    def below(self, patterns: Iterable[NamePair]) -> Iterator[NamePair]:
+        """Return the patterns whose names one of the given prefixes has."""
+        for prefix, is_prefix in PatternCover.from_pairs(patterns).widest():
+            if is_prefix:
+                yield from ((each, True) for each in self.prefixes.with_prefix(prefix))
+                yield from ((each, False) for each in self.literals.with_prefix(prefix))
 
     def nested_prefixes(self, prefix: str) -> Iterator[str]:
         """Return the prefixes right below a prefix: their names are not in its region."""

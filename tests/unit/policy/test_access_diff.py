@@ -2,14 +2,16 @@
 
 import random
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from kplan.cluster.request import AclBinding
 from kplan.model.impact import AccessChange, AccessEffect
-from kplan.policy.access_diff import AclStages, compare_access
+from kplan.policy.access_diff import AclStages, Coverage, _Comparison, _pattern, compare_access
+from kplan.policy.access_query import NamePatterns, Region, RegionCounter
 from kplan.policy.authorizer import (
     OPERATIONS,
     WILDCARD_HOST,
@@ -168,3 +170,66 @@ def _expected(stages: AclStages, rules: AuthorizerRules, names: Collection[str])
         if got is not None and not is_general and not is_everyones:
             found[got, who, host, operation] += 1
     return found
+
+
+class EveryPair(_Comparison):
+    """The rule in its plainest form: each principal in each region that any change touches."""
+
+    def _compare(self, principal: str) -> None:
+        whose = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
+        own = [each for side in self.by_principal for who in whose for each in side.get(who, ())]
+        changed = {_pattern(each) for who in whose for each in self.changed.get(who, ())}
+        changed |= self.uncovering
+        patterns = NamePatterns.from_pairs({*map(_pattern, own), *changed})
+        found = [(covered, RegionCounter(names, patterns)) for covered, names in self.classes]
+        regions = {
+            region
+            for name, is_prefix in changed
+            for region in patterns.regions(name, is_prefix=is_prefix)
+        }
+        for region in sorted(regions):
+            self._compare_region(principal, region, found)
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_regions_without_an_acl_of_a_principal_change_nothing_that_is_told(seed: int) -> None:
+    dice = random.Random(seed)
+    pool = [_random(dice) for _ in range(dice.randint(2, 20))]
+    pool += [
+        replace(each, resource_name=dice.choice(("", "*", "*a", "abc")), pattern_type="PREFIXED")
+        for each in dice.sample(pool, 2)
+    ]
+    stages = AclStages(*(frozenset(each for each in pool if dice.random() < 0.6) for _ in range(3)))
+    rules = AuthorizerRules(
+        frozenset({"User:bob"}) if dice.random() < 0.2 else frozenset(), dice.random() < 0.4
+    )
+    known = [*NAMES, "*a", "*ab"]
+    names = None if dice.random() < 0.2 else dice.sample(known, dice.randint(0, len(known)))
+    asked = (stages, "TOPIC", rules, names)
+    assert list(_Comparison.of(*asked).shifts()) == list(EveryPair.of(*asked).shifts())
+
+
+def test_what_changes_for_everyone_is_compared_where_a_principal_has_an_acl(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not for each principal in each region: a plan of a thousand ACLs would take a minute."""
+    size, visit = 60, _Comparison._compare_region
+    visits: list[tuple[str, Region]] = []
+
+    def count(
+        self: _Comparison,
+        principal: str,
+        region: Region,
+        found: Sequence[tuple[Coverage | None, RegionCounter]],
+    ) -> None:
+        visits.append((principal, region))
+        visit(self, principal, region, found)
+
+    monkeypatch.setattr(_Comparison, "_compare_region", count)
+    denies = [
+        binding("READ", f"t{number}", principal=WILDCARD_PRINCIPAL, permission="DENY")
+        for number in range(size)
+    ]
+    allows = [binding("READ", f"t{number}", principal=f"User:{number}") for number in range(size)]
+    assert shifts([*denies, *allows], allows)
+    assert len(visits) == 2 * size
