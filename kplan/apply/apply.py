@@ -13,6 +13,7 @@ from kplan.apply.batch import send_batch
 from kplan.apply.limits import ApplyContext, Watcher, never_stop
 from kplan.apply.progress import ApplyProgress
 from kplan.apply.visibility import wait_until_visible
+from kplan.kinds.acl import Acl
 from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, Plan
@@ -126,7 +127,8 @@ BatchChain = tuple[Batch, ...]
 def concurrent_chains(batches: Sequence[Batch]) -> Iterator[tuple[BatchChain, ...]]:
     """Cut batches, in their order, into waves of chains that take the same steps.
 
-    A wave begins when the one before it is settled; its chains touch different objects.
+    A wave begins when the one before it is settled; its chains touch different objects. ACLs that
+    deny and ACLs that allow are sent in the order of the plan, not at a time.
     """
     for _, wave in groupby(_batch_chains(batches), key=_chain_steps):
         yield tuple(wave)
@@ -157,7 +159,14 @@ def _is_replaced_by(before: Batch, batch: Batch) -> bool:
 
 
 def _chain_steps(chain: BatchChain) -> tuple[object, ...]:
-    return chain[0].kind, tuple(batch.step for batch in chain)
+    permissions = _permissions(chain[0]) if len(chain) == 1 else frozenset[str]()
+    return chain[0].kind, tuple(batch.step for batch in chain), permissions
+
+
+def _permissions(batch: Batch) -> frozenset[str]:
+    """Return the permission types of the ACLs of a batch: Allow, Deny, both or none."""
+    values = (each.after or each.before for each in batch.changes)
+    return frozenset(each.acl_permission_type for each in values if isinstance(each, Acl))
 
 
 def apply_plan(plan: Plan, context: ApplyContext) -> tuple[Outcome, ...]:

@@ -12,6 +12,27 @@ Subject = tuple[str, str, str, str]
 """Who an ACL is for and on what: principal, resource type, pattern type, resource name."""
 
 
+def sending_groups(changes: Sequence[Change]) -> tuple[tuple[Change, ...], ...]:
+    """Part changes of one step into groups that are sent together, in order.
+
+    Of ACLs that are only added or only deleted each is a group of its own: an apply may end
+    between two requests, so Denies are added first, and deleted last.
+    """
+    groups = related_replacements(changes)
+    if not any(isinstance(each.after or each.before, Acl) for each in changes):
+        return groups
+    if any(each.action is Action.REPLACE for each in changes):
+        return groups
+    single = [each for group in groups for each in group]
+    return tuple((each,) for each in sorted(single, key=_permission_rank))
+
+
+def _permission_rank(change: Change) -> int:
+    acl = change.after or change.before
+    is_deny = isinstance(acl, Acl) and acl.acl_permission_type == "Deny"
+    return int(is_deny is (change.action is Action.DELETE))
+
+
 def related_replacements(changes: Sequence[Change]) -> tuple[tuple[Change, ...], ...]:
     """Part changes into groups that share no principal and resource, in order of their first.
 

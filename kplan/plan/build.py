@@ -11,7 +11,7 @@ from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.plan import Action, Batch, Change, OutputChange, Plan, PlanBasis, Reason, Step
 from kplan.model.resource import cluster_label
 from kplan.model.state import KindSnapshot, OutputValue, OwnedObject, Snapshot
-from kplan.plan.acl_order import check_acl_order, related_replacements
+from kplan.plan.acl_order import check_acl_order, sending_groups
 from kplan.plan.deletion import check_deletes, plan_deletes
 from kplan.plan.desired import (
     Findings,
@@ -42,7 +42,7 @@ def build_batches(
     The two steps of a replacement follow each other chunk by chunk, so that as little time as
     possible passes between the delete of an ACL and the add that replaces it (design law 4).
     Replacements that share a principal and resource stay in one chunk, where it has room: every
-    delete of them goes before every add (KIP-4).
+    delete of them goes before every add (KIP-4). Denies are added before Allows, and go after them.
     """
     by_name = {kind.name: kind for kind in kinds}
     groups: dict[tuple[str, tuple[Step, ...]], list[Change]] = defaultdict(list)
@@ -57,7 +57,7 @@ def build_batches(
     return tuple(
         Batch(name, step, chunk)
         for (name, steps), members in ordered
-        for chunk in split_changes(by_name[name], steps, related_replacements(members), max_records)
+        for chunk in split_changes(by_name[name], steps, sending_groups(members), max_records)
         for step in steps
     )
 

@@ -132,6 +132,21 @@ def waves_of(on: ApplyHarness) -> Iterator[tuple[tuple[Batch, ...], ...]]:
     return concurrent_chains(on.plan(acls(12), max_records=36).batches)
 
 
+def test_no_request_that_allows_is_under_way_beside_one_that_denies() -> None:
+    """Denies come first: whoever they are for is not let in, in whatever order answers come."""
+    on = bench(4)
+    denies = [
+        resource(f"kafka_acl.d{number}", acl("User:eve", f"t{number}", acl_permission_type="Deny"))
+        for number in range(5)
+    ]
+    plan = on.plan([*acls(5), *denies], max_records=18)
+    waves = [
+        [[str(each.identity).split("|")[3] for each in batch.changes] for (batch,) in wave]
+        for wave in concurrent_chains(plan.batches)
+    ]
+    assert waves == [[["Deny"] * 2] * 2, [["Deny", "Allow"]], [["Allow"] * 2] * 2]
+
+
 def test_a_stop_between_delete_and_add_does_not_leave_an_acl_missing() -> None:
     on = bench(1)
     on.apply(on.plan(acls(4)))

@@ -1,12 +1,30 @@
 """Every delete of a principal's ACLs on a resource goes before every add there (KIP-4)."""
 
-from itertools import pairwise
+from collections import Counter
+from itertools import groupby, pairwise
 
 from kplan.kinds.acl import Acl
 from kplan.model.plan import Plan
 from tests.values import acl, make_plan, owned, resource, snapshot, state
 
 MANY = 1_200
+
+
+def denied_and_allowed(count: int) -> list[Acl]:
+    """Deny eve what everyone may do, on so many topics."""
+    denies = [acl("User:eve", f"t{each}", acl_permission_type="Deny") for each in range(count)]
+    return [*denies, *(acl("User:*", f"t{each}") for each in range(count))]
+
+
+def sent_permissions(plan: Plan) -> list[dict[str, int]]:
+    """Count the permission types of each request, in the order in which they stand there."""
+    values = [[each.after or each.before for each in batch.changes] for batch in plan.batches]
+    found = [
+        [each.acl_permission_type for each in acls if isinstance(each, Acl)] for acls in values
+    ]
+    for names in found:
+        assert len(list(groupby(names))) == len(set(names))  # each type in one piece
+    return [dict(Counter(names)) for names in found]
 
 
 def replaced(pairs: list[tuple[Acl, Acl]]) -> Plan:
@@ -74,3 +92,35 @@ def test_more_than_a_request_has_room_for_is_split_and_named() -> None:
     assert order_faults(plan) == {("User:app", "orders")}
     assert [each.code for each in plan.diagnostics] == ["KP248"]
     assert "User:app has more ACLs on Topic orders" in plan.diagnostics[0].detail
+
+
+def test_denies_are_added_before_the_allows_that_they_limit() -> None:
+    """A stop between two requests opens nothing."""
+    declared = denied_and_allowed(MANY)
+    plan = make_plan(
+        [resource(f'kafka_acl.a["{at}"]', value) for at, value in enumerate(declared)],
+        state(),
+        snapshot(),
+    )
+    assert [[*each.items()] for each in sent_permissions(plan)] == [
+        [("Deny", 1_000)],
+        [("Deny", 200), ("Allow", 800)],
+        [("Allow", 400)],
+    ]
+
+
+def test_allows_are_deleted_before_the_denies_that_limit_them() -> None:
+    held = denied_and_allowed(MANY)
+    plan = make_plan(
+        [],
+        state(*(owned(f'kafka_acl.a["{at}"]', each, "") for at, each in enumerate(held))),
+        snapshot(acls=held),
+        is_destroy=True,
+    )
+    assert [[*each.items()] for each in sent_permissions(plan)] == [
+        [("Allow", 500)],
+        [("Allow", 500)],
+        [("Allow", 200), ("Deny", 300)],
+        [("Deny", 500)],
+        [("Deny", 400)],
+    ]
