@@ -270,18 +270,15 @@ def _with_existing(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
 
 
 def _days_watched() -> "Column":
-    """Count the days of the log on which the ACL is known to have existed.
+    """Count the days of the log after the day of the run since which the ACL is known.
 
-    That is after the day of the first run that has it, or from its first request on.
+    Requests that it fits do not make it older: what allowed them then may have been another ACL.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    def since(day: "Column") -> "Column":
-        place = F.greatest(F.date_diff(day, "first_day"), F.lit(0)) + 1
-        found = F.replace(F.substr("days", place), F.lit("0"), F.lit(""))
-        return F.when(day.isNull(), F.lit(0)).otherwise(F.length(found))
-
-    return F.greatest(since(F.date_add("day", 1)), since(F.to_date("first_at"))).cast("long")
+    place = F.greatest(F.date_diff(F.date_add("day", 1), "first_day"), F.lit(0)) + 1
+    found = F.replace(F.substr("days", place), F.lit("0"), F.lit(""))
+    return F.when(F.col("day").isNull(), F.lit(0)).otherwise(F.length(found)).cast("long")
 
 
 def _is_narrowest(request: RecommendRequest) -> "Column":

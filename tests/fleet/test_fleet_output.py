@@ -39,7 +39,9 @@ def options(
     folder = tmp_path_factory.mktemp("output") / "fleet"
     shutil.copytree(EXAMPLE, folder)
     asked = FleetOptions(folder, Inputs())
+    before = replace(PORTS, now=lambda: NOW - timedelta(days=4))  # the ACLs are older than the log
     with commands_at_work(folder, spark):
+        fleet.take_snapshot(replace(asked, run="before"), before)
         fleet.take_snapshot(replace(asked, run="first"), PORTS)
         ingest.ingest_logs(asked, PORTS)
         yield asked

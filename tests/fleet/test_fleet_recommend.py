@@ -196,6 +196,19 @@ def test_recommendations_have_evidence_and_leave_young_acls_alone(
     assert str(KIND.identify(young)) in confident
 
 
+def test_requests_from_before_an_acl_do_not_make_it_older(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """Issue 19, 4.1: another ACL, which there may still be, allowed them then."""
+    old, new = acl("orders.eu"), acl("orders.", pattern="Prefixed")
+    found = objects([about("eu"), row(old), row(new)])
+    used = usage(spark, [("eu", "User:a", "h", "READ", "orders.eu")])
+    first = seen(spark, {"eu": [old]}).unionByName(
+        seen(spark, {"eu": [new]}, "2026-11-03T06:00:00+00:00")
+    )
+    assert told(recommend_acls(found, used, first), found) == {}
+
+
 def test_a_super_user_uses_no_acl(spark: "SparkSession", objects: Make) -> None:
     """No ACL allows its requests, so the ones that fit them may go."""
     from pyspark.sql import functions as F  # noqa: N812
