@@ -62,8 +62,8 @@ def acl_usage(
 ) -> "DataFrame":
     """Return what each ACL was used for that may be wider than its use, for `narrow_acls`.
 
-    In: the rows of a run, usage, what `watched_days` gives of them, and `seen`: cluster, identity,
-    day (on which the ACL was first in a run). A Deny is always kept, and so are all ACLs of other
+    In: the rows of a run, usage, what `watched_days` gives of them, and what
+    `reads.first_seen` gives. A Deny is always kept, and so are all ACLs of other
     clusters than those of `watched_days`.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
@@ -230,18 +230,6 @@ def replay_proof(found: "DataFrame", replayed: "DataFrame", used: "DataFrame") -
         )
         .orderBy("cluster")
     )
-
-
-def first_seen(objects: "DataFrame") -> "DataFrame":
-    """Return when each ACL was first in a run: cluster, identity, day.
-
-    In: rows of several runs.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    acls = objects.where(F.col("kind") == _ACL_KIND.name)
-    # Of a text Spark would sort all ACLs of all runs to find the least.
-    return acls.groupBy(*_PLACE).agg(F.min(F.to_date(F.to_timestamp("at"))).alias("day"))
 
 
 def left_out_clusters(objects: "DataFrame") -> "DataFrame":

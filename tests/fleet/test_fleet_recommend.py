@@ -2,18 +2,20 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import date
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kplan.fleet import recommend
-from kplan.fleet.dataframe import inline_few
+from kplan.fleet.dataframe import create_dataframe, inline_few
 from kplan.fleet.logs.requests import log_sums, unused_acls
+from kplan.fleet.reads import first_seen, read_rows
 from kplan.fleet.recommend import (
     RecommendRequest,
     acl_usage,
-    first_seen,
     left_out_clusters,
     narrow_acls,
     new_acl_rows,
@@ -23,6 +25,7 @@ from kplan.fleet.recommend import (
 )
 from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import Row
+from kplan.fleet.store import Run
 from kplan.kinds.acl import Acl
 from kplan.model.plan import Action
 from kplan.policy.authorizer import AccessRequest, AclIndex
@@ -65,14 +68,34 @@ def seen(
     held: Mapping[str, Sequence[Acl]],
     at: str = "2026-10-01T06:00:00+00:00",
 ) -> "DataFrame":
+    runs = [run_at(each) for each in (at, "2026-12-31T23:00:00+00:00")]
+    names = {name: {str(KIND.identify(each)) for each in acls} for name, acls in held.items()}
+    # They are in every run from then on.
+    return since(spark, runs, {name: [found] * len(runs) for name, found in names.items()})
+
+
+def run_at(at: str) -> Run:
+    return Run(at[:10], at[:10], at)
+
+
+def since(
+    spark: "SparkSession",
+    runs: Sequence[Run],
+    held: Mapping[str, Sequence[AbstractSet[str] | None]],
+) -> "DataFrame":
+    """Say since when ACLs are known: what each run has of a cluster, or None if it read none."""
     rows = [
-        (name, KIND.name, str(KIND.identify(each)), run)
-        for name, acls in held.items()
-        for each in acls
-        for run in (at, "2026-12-31T23:00:00+00:00")  # it is in every run from then on
+        (name, KIND.name, identity, run.run)
+        for name, identities in held.items()
+        for run, found in zip(runs, identities, strict=True)
+        for identity in found or ()
     ]
-    schema = "cluster string, kind string, identity string, at string"
-    return first_seen(spark.createDataFrame(rows, schema))
+    read = {
+        name: [run for run, found in zip(runs, identities, strict=True) if found is not None]
+        for name, identities in held.items()
+    }
+    schema = "cluster string, kind string, identity string, run string"
+    return first_seen(create_dataframe(spark, rows, schema), read_rows(spark, read))
 
 
 def replay_of(found: "DataFrame", objects: "DataFrame", used: "DataFrame") -> "DataFrame":
@@ -207,6 +230,23 @@ def test_requests_from_before_an_acl_do_not_make_it_older(
         seen(spark, {"eu": [new]}, "2026-11-03T06:00:00+00:00")
     )
     assert told(recommend_acls(found, used, first), found) == {}
+
+
+def test_an_acl_that_was_added_again_is_as_old_as_since_then(spark: "SparkSession") -> None:
+    """A run that did not read the ACLs of a cluster says nothing of them."""
+    runs = [run_at(f"2026-11-{day:02}T06:00:00+00:00") for day in (1, 3, 5, 7)]
+    held: dict[str, list[AbstractSet[str] | None]] = {
+        "eu": [{"kept", "again"}, {"kept"}, {"kept", "again", "new"}, {"kept", "again", "new"}],
+        "us": [{"kept"}, None, {"kept", "gone"}, {"kept"}],
+    }
+    found = {(row.cluster, row.identity): row.day for row in since(spark, runs, held).collect()}
+    assert found == {
+        ("eu", "kept"): date(2026, 11, 1),
+        ("eu", "again"): date(2026, 11, 5),
+        ("eu", "new"): date(2026, 11, 5),
+        ("us", "kept"): date(2026, 11, 1),
+        ("us", "gone"): None,
+    }
 
 
 def test_a_super_user_uses_no_acl(spark: "SparkSession", objects: Make) -> None:

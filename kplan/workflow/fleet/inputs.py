@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import MAX_INLINE_ROWS, inline_few
 from kplan.fleet.logs.requests import log_lineage, log_sums, usage_since
+from kplan.fleet.reads import ACLS, TOPICS, read_runs
 from kplan.fleet.spark.session import CODEGEN_MIN_ROWS
 from kplan.fleet.store import Run, add_run
 from kplan.model.errors import FleetError
@@ -84,6 +85,27 @@ class ReportInputs:
         """The runs that are whole, oldest first."""
         return self.found.store.runs()
 
+    @cached_property
+    def _reads(self) -> Mapping[tuple[str, str], tuple[Run, ...]]:
+        """The runs up to that of the answer which read a kind of a cluster, oldest first."""
+        found = self.found
+        runs = [each for each in self.runs if each.at <= found.run.at] or [found.run]
+        if found.is_read and runs == [found.run]:
+            rows = add_run(found.objects, found.run)
+        else:
+            rows = filter_clusters(self.options, found.store.objects_of_runs(runs))
+        return {
+            place: tuple(each for each in runs if each.run in names)
+            for place, names in read_runs(rows, (ACLS, TOPICS)).items()
+        }
+
+    def reads(self, kind: str) -> Mapping[str, tuple[Run, ...]]:
+        """Return the runs that read ACLS or TOPICS of each cluster, oldest first.
+
+        A run of some clusters, or one that met one which was down, says nothing of the others.
+        """
+        return {name: runs for (name, of), runs in self._reads.items() if of == kind}
+
     def objects_of_runs(self, runs: Sequence[Run]) -> "DataFrame":
         """Return the rows of several runs, with `run` and `at`."""
         found = self.found
@@ -130,7 +152,7 @@ class ReportInputs:
         found = ReportInputs(
             options, self.ports, self.found, self._owners, keeps_logs=self.keeps_logs
         )
-        found.owned, found.runs = self.owned, self.runs
+        found.owned, found.runs, found._reads = self.owned, self.runs, self._reads
         return found
 
     def _keep_logs(self, rows: "DataFrame") -> "DataFrame":

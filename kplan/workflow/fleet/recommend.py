@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet import recommend
+from kplan.fleet import reads, recommend
 from kplan.fleet.inventory import clusters_without_log
 from kplan.fleet.replay import replay_requests
 from kplan.fleet.spark.jobs import describe_jobs
@@ -118,9 +118,15 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     Raises FleetError where no log was ever ingested.
     """
     request = recommend.RecommendRequest(-(-asked.window // _DAY), asked.by_host)
-    runs = runs_by_age(given.runs, given.found.run, given.ports.now(), asked.window)
-    describe_jobs(given.found.spark, "compare ACLs with usage")
-    seen = recommend.first_seen(given.objects_of_runs(runs))
+    run, now, spark = given.found.run, given.ports.now(), given.found.spark
+    describe_jobs(spark, "compare ACLs with usage")
+    of_clusters = {
+        name: [each for each in runs_by_age(runs, run, now, asked.window) if each in runs]
+        for name, runs in given.reads(reads.ACLS).items()
+    }
+    chosen = {run, *(each for runs in of_clusters.values() for each in runs)}
+    rows = given.objects_of_runs(sorted(chosen, key=lambda each: each.at))
+    seen = reads.first_seen(rows, reads.read_rows(spark, of_clusters))
     days = given.found.compute(recommend.watched_days(given.objects, given.logs))
     used = recommend.acl_usage(given.objects, given.logs, days, seen, request)
     made = recommend.narrow_acls(given.found.compute_few(used), request)
@@ -129,6 +135,8 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
 
 def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta) -> list[Run]:
     """Choose the run itself, the oldest, and the latest before each age, of `runs` by time.
+
+    These are the runs that read the ACLs of one cluster: others say nothing of its ACLs.
 
     The window is such an age: what it lets through would else be known only of a much older run.
     So is a day more, since the day of the run that first has an ACL does not count as watched.

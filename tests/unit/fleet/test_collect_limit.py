@@ -33,6 +33,7 @@ KNOWN = {
     "iceberg_tables._call": "one row",
     "access._changes_by_cluster": "a row for each cluster",
     "plan_replay.compare_plan": "a row for each cluster",
+    "reads.read_runs": "two rows for each cluster",
     "recommend.recommend_privileges": "a row for each cluster",
     "recommend._write_hcl": "a line of the files that are written",
     "replay.replay_summary": "one row",

@@ -1,0 +1,74 @@
+"""Which runs read what of which cluster, and since when ACLs are known from them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.snapshot import CLUSTER, KINDS_READ
+from kplan.fleet.store import Run
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+ACLS, TOPICS = "kafka_acl", "kafka_topic"
+_PLACE = ("cluster", "identity")
+_READ_SCHEMA = "cluster string, run string, at string"
+
+
+def kinds_read() -> "Column":
+    """Return the kinds that a run read in full, of the row of a cluster."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    return F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
+
+
+def read_runs(objects: "DataFrame", kinds: Collection[str]) -> dict[tuple[str, str], set[str]]:
+    """Return the names of the runs that read a kind in full, by cluster and kind.
+
+    In: rows of runs with `run`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    rows = (
+        objects.where(F.col("kind") == CLUSTER)
+        .select("cluster", "run", F.explode(kinds_read()).alias("name"))
+        .where(F.col("name").isin(*kinds))
+        .groupBy("cluster", "name")
+        .agg(F.collect_set("run").alias("runs"))
+        .collect()
+    )
+    return {(row["cluster"], row["name"]): {*row["runs"]} for row in rows}
+
+
+def read_rows(spark: "SparkSession", reads: Mapping[str, Sequence[Run]]) -> "DataFrame":
+    """Return which runs read the ACLs of a cluster: cluster, run, at."""
+    rows = [(name, each.run, each.at) for name, runs in reads.items() for each in runs]
+    return create_dataframe(spark, rows, _READ_SCHEMA)
+
+
+def first_seen(objects: "DataFrame", reads: "DataFrame") -> "DataFrame":
+    """Return the day since which each ACL is in all of the runs: cluster, identity, day.
+
+    That is null where the last run lacks it. In: rows of runs with `run`, and what `read_rows`
+    gives. An ACL has a bit for each run that has it: these Spark adds up without sorting the ACLs
+    of all runs. What is before the last run that lacks it was another ACL, and does not count.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    ordered = F.sort_array(F.collect_set(F.struct("at", "run"))).alias("reads")
+    of_cluster = reads.groupBy("cluster").agg(ordered)
+    numbers = of_cluster.select("cluster", F.posexplode("reads").alias("number", "read")).select(
+        "cluster", "number", F.col("read.run").alias("run")
+    )
+    held = (
+        objects.where(F.col("kind") == ACLS)
+        .select(*_PLACE, "run")
+        .join(F.broadcast(numbers), ["cluster", "run"])
+        .groupBy(*_PLACE)
+        .agg(F.bit_or(F.expr("shiftleft(1L, number)")).alias("held"))
+    )
+    every = F.expr("shiftleft(1L, size(reads)) - 1")
+    lacking = every.bitwiseAND(F.bitwise_not("held"))
+    after = F.when(lacking == 0, F.lit(0)).otherwise(F.length(F.bin(lacking)))
+    day = F.to_date(F.to_timestamp(F.get("reads", after)["at"]))
+    return held.join(F.broadcast(of_cluster), "cluster").select(*_PLACE, day.alias("day"))
