@@ -143,6 +143,25 @@ def test_a_removed_cluster_counts_neither_for_requests_nor_for_storage(ask: Ask)
         assert "alpha" not in column(used, table, "cluster")
 
 
+def test_a_run_of_one_cluster_is_not_the_last_one_of_the_others(ask: Ask) -> None:
+    """`kplan fleet snapshot -cluster=us` after the run of the day."""
+
+    def take(hour: int, *names: str) -> None:
+        at = datetime(2026, 12, 20, hour, tzinfo=UTC)
+        ask(
+            lambda o, p: fleet.take_snapshot(
+                replace(o, cluster_names=names), replace(p, now=lambda: at)
+            )
+        )
+
+    take(6)
+    take(12, "us")
+    found = costs(ask)
+    for table in ("clusters", "coverage"):
+        assert set(column(found, table, "cluster")) == {"alpha", "us"}
+    assert not [each for each in found.notes if "no run of this time has" in each]
+
+
 def test_clusters_that_only_one_run_has_are_changes_since_that_run(ask: Ask) -> None:
     declare(LOGGED.replace("NAME", "beta") + REST)
     ask(fleet.take_snapshot)

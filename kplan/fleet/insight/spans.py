@@ -4,13 +4,12 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from kplan.fleet.snapshot import CLUSTER, KINDS_READ, USE
+from kplan.fleet.reads import TOPICS, kinds_read
+from kplan.fleet.snapshot import CLUSTER, USE
 from kplan.fleet.store import Run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_TOPIC_KIND = "kafka_topic"
 
 
 def run_day(run: Run) -> date:
@@ -44,8 +43,8 @@ def run_spans(objects: "DataFrame") -> "DataFrame":
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    kinds = F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
-    read = objects.where((F.col("kind") == CLUSTER) & F.array_contains(kinds, _TOPIC_KIND)).select(
+    is_read = F.array_contains(kinds_read(), TOPICS)
+    read = objects.where((F.col("kind") == CLUSTER) & is_read).select(
         "cluster", "run", "at", F.to_date(F.to_timestamp("at")).alias("day")
     )
     later = F.lead("day").over(Window.partitionBy("cluster").orderBy("at", "run"))
@@ -67,14 +66,14 @@ def topic_sizes(objects: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     found = F.col("attributes")
-    is_topic = F.col("kind") == _TOPIC_KIND
+    is_topic = F.col("kind") == TOPICS
     partitions, copies = (
         F.max(F.when(is_topic, found[name].cast("long")))
         for name in ("partitions", "replication_factor")
     )
     size = F.max(F.when(F.col("kind") == USE, found["bytes"].cast("long")))
     return (
-        objects.where(F.col("kind").isin(_TOPIC_KIND, USE))
+        objects.where(F.col("kind").isin(TOPICS, USE))
         .groupBy("cluster", "run", F.col("identity").alias("topic"))
         .agg(
             partitions.alias("partitions"),

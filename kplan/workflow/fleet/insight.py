@@ -10,6 +10,7 @@ from kplan.fleet.insight import anomalies, costs, trends
 from kplan.fleet.insight.ownership import Ownership
 from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
 from kplan.fleet.inventory import cluster_names
+from kplan.fleet.reads import TOPICS
 from kplan.fleet.store import Run
 from kplan.model.dataclass import dataclass
 from kplan.model.fleet import AnomalyRow, CostRow, CostRules, TrendRow
@@ -263,9 +264,16 @@ def _owned_objects(
 
 
 def _runs_between(given: ReportInputs, first: date, last: date) -> list[Run]:
-    """Choose runs up to the one that is asked, which is the last one of its day."""
+    """Choose runs up to the one that is asked: the last one of each day, and of each cluster.
+
+    A run of some clusters alone, or one that met one which was down, is not the last of the others.
+    """
     older = [each for each in given.runs if each.at <= given.found.run.at]
-    return last_runs_of_days(older, first, last)
+    chosen = {*last_runs_of_days(older, first, last)}
+    if len(older) > len(chosen):
+        for runs in {*given.reads(TOPICS).values()}:
+            chosen |= {*last_runs_of_days(runs, first, last)}
+    return [each for each in older if each in chosen]
 
 
 def _show(
