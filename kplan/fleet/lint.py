@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from kplan.cluster.topic import KPLAN_PREFIX
 from kplan.fleet.access import acl_rows
 from kplan.fleet.acl_pattern import OWN_NAME, name_within, pattern_reach
-from kplan.fleet.snapshot import HIDDEN
+from kplan.fleet.reads import TOPICS, kinds_read
+from kplan.fleet.snapshot import CLUSTER, HIDDEN
 from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ def acl_findings(objects: "DataFrame") -> "DataFrame":
     """List ACLs that could go without anybody noticing.
 
     Out: cluster, finding, identity, by. `shadowed`: another ACL, named in `by`, covers the same and
-    more. `matches_nothing`: no topic of the cluster fits it. Hash joins only: an ACL looks for
-    wider ones of its principal, and of everyone, under the patterns that these have.
+    more. `matches_nothing`: no topic of the cluster fits it; ACLs to create topics need none, and
+    where topics were not read nothing is said. Hash joins only: an ACL looks for wider ones of its
+    principal, and of everyone, under the patterns that these have.
     """
     acls = acl_rows(objects)
     return (
@@ -66,20 +68,30 @@ def _shadowed_acls(acls: "DataFrame") -> "DataFrame":
 def _acls_without_topic(objects: "DataFrame", acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
-    is_hidden = (F.col("kind") == HIDDEN) & (F.col("attributes")["kind"] == "kafka_topic")
-    topics = objects.where((F.col("kind") == "kafka_topic") | is_hidden).select(
+    is_hidden = (F.col("kind") == HIDDEN) & (F.col("attributes")["kind"] == TOPICS)
+    topics = objects.where((F.col("kind") == TOPICS) | is_hidden).select(
         "cluster", F.col("identity").alias("resource_name")
     )
+    # Of other clusters nothing is known, also not that there is no topic.
+    read = objects.where(
+        (F.col("kind") == CLUSTER) & F.array_contains(kinds_read(), TOPICS)
+    ).select("cluster")
     # Topics of kplan itself, such as that of the state, are never in a snapshot.
     is_of_own = F.col("resource_name").startswith(KPLAN_PREFIX) | (
         (F.col("pattern_type") == "PREFIXED")
         & F.lit(KPLAN_PREFIX).startswith(F.col("resource_name"))
     )
-    on_topics = acls.where(
+    may_be_idle = (
         (F.col("resource_type") == "TOPIC")
         & (F.col("resource_name") != WILDCARD_RESOURCE)
+        & (F.col("operation") != "CREATE")  # is for topics that are not there yet
         & ~is_of_own
-    ).select("cluster", "resource_name", "identity", "pattern_type")
+    )
+    on_topics = (
+        acls.where(may_be_idle)
+        .join(F.broadcast(read), "cluster", "left_semi")
+        .select("cluster", "resource_name", "identity", "pattern_type")
+    )
     is_prefix = F.col("pattern_type") == "PREFIXED"
     prefixes = on_topics.where(is_prefix)
     sizes = prefixes.select("cluster", F.length("resource_name").alias("size")).distinct()

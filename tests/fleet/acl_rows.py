@@ -1,13 +1,15 @@
 """Rows of clusters with topics and ACLs, as a run has them."""
 
-from kplan.fleet.snapshot import Row, object_row
+from kplan.fleet.snapshot import KINDS_READ, Row, object_row
 from kplan.kinds.acl import Acl, AclKind
 
 KIND = AclKind()
 
 
-def about(cluster: str, *, everyone: str = "false") -> Row:
-    found = {"super_users": '["User:root"]', "allow_everyone": everyone}
+def about(
+    cluster: str, *, everyone: str = "false", kinds: str = '["kafka_acl","kafka_topic"]'
+) -> Row:
+    found = {"super_users": '["User:root"]', "allow_everyone": everyone, KINDS_READ: kinds}
     return Row(cluster, "cluster", f"id-{cluster}", attributes=found)
 
 

@@ -59,6 +59,17 @@ def test_acls_on_topics_of_kplan_itself_are_of_use(objects: Make) -> None:
     assert told(objects(rows)) == {("eu", "matches_nothing", name_of(wrong), "")}
 
 
+def test_topics_that_were_not_read_and_topics_to_create_make_no_acl_idle(objects: Make) -> None:
+    """As `kplan lint` has it."""
+    gone, team = acl("gone"), acl("team.", operation="Create", pattern="Prefixed")
+    rows = [
+        *(about("eu", kinds='["kafka_acl"]'), row(gone), row(acl("gon", pattern="Prefixed"))),
+        *(about("us"), row(gone, "us"), row(team, "us"), row(acl("new", operation="Create"), "us")),
+    ]
+    found = {each for each in told(objects(rows)) if each[1] == "matches_nothing"}
+    assert found == {("us", "matches_nothing", name_of(gone), "")}
+
+
 def is_covered(one: Acl, other: Acl) -> bool:
     """Whether another ACL says all that one says, and more."""
     name, wider = one.resource_name, other.resource_name
