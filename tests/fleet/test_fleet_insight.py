@@ -25,6 +25,7 @@ from kplan.fleet.insight.costs import (
     monthly_usage,
     partial_months,
     price_usage,
+    unknown_requests,
 )
 from kplan.fleet.insight.ownership import Ownership
 from kplan.fleet.insight.spans import last_runs_of_days, run_spans
@@ -185,6 +186,29 @@ def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkS
     assert [tuple(each) for each in partial_months(coverage)] == [
         ("2026-10", 31, 1, 12, "2026-10-20", "2026-10-31"),
         ("2026-11", 30, 11, 11, "2026-11-01", "2026-11-11"),
+    ]
+
+
+def test_requests_of_months_before_the_log_are_unknown(spark: "SparkSession") -> None:
+    """A log of denials says nothing of any month."""
+    eu, us = read("eu", ("a.data", 1, 1, 1)), read("us", ("a.data", 1, 1, 1))
+    objects = objects_of(spark, [("2026-10-20", [*eu, *us]), ("2026-11-11", [*eu, *us])])
+    log = Logs("eu", random.Random(1))
+    log.add(date(2026, 11, 3), "User:a", "h", ("READ", "TOPIC"), 7)
+    used = usage_of(
+        spark, [*log.rows, *(row for d in (9, 10) for row in denials("eu", date(2026, d, 20)))]
+    )
+    sums = log_sums(used.selectExpr("*", "'log' AS source"))
+    usage = monthly_usage(objects, ownership_of(spark, []), used, sums)
+    asked = {(row["month"], row["cluster"]): row["requests"] for row in usage.collect()}
+    assert asked["2026-10", "eu"] is None
+    assert asked["2026-11", "eu"] == 7
+    assert asked["2026-11", "us"] is None
+    coverage = month_coverage(month_spans(run_spans(objects)))
+    there = objects_of(spark, [("x", [*eu, *us])])
+    assert [tuple(each) for each in unknown_requests(there, sums, coverage).collect()] == [
+        ("eu", "its log begins on 2026-11-03: requests of the months before are unknown"),
+        ("us", "no authorizer log was ingested"),
     ]
 
 

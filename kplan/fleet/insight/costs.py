@@ -171,14 +171,32 @@ def partial_months(coverage: "DataFrame") -> list[PartialMonth]:
     return [PartialMonth(*row) for row in rows]
 
 
-def unknown_requests(objects: "DataFrame", sums: "DataFrame | None") -> "DataFrame":
-    """List the clusters whose requests are not known: cluster, reason."""
+def unknown_requests(
+    objects: "DataFrame", sums: "DataFrame | None", coverage: "DataFrame"
+) -> "DataFrame":
+    """List the clusters whose requests are not known, or not in all months: cluster, reason.
+
+    In: rows of a run, `log_sums`, and what `month_coverage` gives.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
-    if sums is not None:
-        return clusters_without_log(objects, sums)
-    there = objects.where(F.col("kind") == CLUSTER).select("cluster")
-    return there.withColumn("reason", F.lit("no authorizer log was ingested")).orderBy("cluster")
+    if sums is None:
+        there = objects.where(F.col("kind") == CLUSTER).select("cluster")
+        return there.withColumn("reason", F.lit("no authorizer log was ingested")).orderBy(
+            "cluster"
+        )
+    first = coverage.groupBy("cluster").agg(F.min("month").alias("month"))
+    reason = F.format_string(
+        "its log begins on %s: requests of the months before are unknown",
+        F.date_format("since", "yyyy-MM-dd"),
+    )
+    late = (
+        _log_starts(sums)
+        .join(first, "cluster")
+        .where(F.date_format("since", "yyyy-MM") > F.col("month"))
+        .select("cluster", reason.alias("reason"))
+    )
+    return clusters_without_log(objects, sums).unionByName(late).orderBy("cluster")
 
 
 def price_usage(usage: "DataFrame", rules: CostRules, months: tuple[str, str]) -> "DataFrame":
@@ -239,13 +257,24 @@ def _topic_requests(used: "DataFrame") -> "DataFrame":
 
 
 def _without_unknown_requests(by_topic: "DataFrame", sums: "DataFrame") -> "DataFrame":
-    """Count 0 requests of topics that no log names; null on clusters that log denials at most."""
+    """Count 0 requests of topics that no log names; null in months before the first allowed one.
+
+    That is of all months on clusters that log denials at most.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
-    told = sums.where("since is not null").select("cluster", F.expr("true").alias("is_logged"))
-    logs = F.broadcast(told.distinct())
-    known = F.when(F.col("is_logged"), F.coalesce("requests", F.lit(0)))
-    return by_topic.join(logs, "cluster", "left").withColumn("requests", known).drop("is_logged")
+    logs = F.broadcast(_log_starts(sums))
+    is_logged = F.col("month") >= F.date_format("since", "yyyy-MM")
+    known = F.when(is_logged, F.coalesce("requests", F.lit(0)))
+    return by_topic.join(logs, "cluster", "left").withColumn("requests", known).drop("since")
+
+
+def _log_starts(sums: "DataFrame") -> "DataFrame":
+    """Return when the first allowed request of a cluster is: cluster, since."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = sums.where("since is not null")
+    return told.groupBy("cluster").agg(F.min("since").alias("since"))
 
 
 def _total(names: Iterable[str]) -> "Column":

@@ -84,7 +84,7 @@ def cost_tables(given: ReportInputs, months: int, compute: Compute = _ask_once) 
         "costs": costs.cost_table(priced),
         "clusters": costs.cost_table(priced, ("month", "cluster")),
         "coverage": coverage,
-        "unknown_requests": costs.unknown_requests(given.of_fleet(found.objects), sums),
+        "unknown_requests": costs.unknown_requests(given.of_fleet(found.objects), sums, coverage),
     }
 
     def said() -> tuple[str, ...]:
