@@ -328,6 +328,24 @@ def test_a_short_or_silent_log_is_not_judged_and_wide_denials_are_of_the_cluster
     }
 
 
+def test_after_a_gap_in_the_log_what_is_new_is_told_and_no_rise(spark: "SparkSession") -> None:
+    log = Logs("gap", random.Random(5))
+    asked = ("h", ("READ", "TOPIC"))
+    for age in (*range(50, 60), 1, 0):
+        log.add(LAST_DAY - timedelta(days=age), "User:a", *asked, 3_000)
+    log.add(LAST_DAY - timedelta(days=1), "User:new", *asked, 5)
+    rules = AnomalyRules()
+    watch = Watch.until(LAST_DAY, rules)
+    used = usage_of(spark, log.rows)
+    history, clusters = (f(used, watch, rules) for f in (subject_history, cluster_history))
+    rows = [AnomalyRow(*row) for row in anomaly_table(history, clusters, watch, rules).collect()]
+    assert [(r.finding, r.principal) for r in rows] == [("new_principal", "User:new")]
+    there = objects_of(spark, [("x", read("gap"))])
+    assert [
+        row["reason"] for row in unjudged_clusters(clusters, there, watch, rules).collect()
+    ] == [f"its log has requests on 0 days from {watch.baseline} until {watch.first}; rises need 7"]
+
+
 def test_without_owners_topics_are_grouped_by_prefix(spark: "SparkSession") -> None:
     names = ("shop.orders", "pay-in", "plain", "__transaction_state")
     objects = objects_of(spark, [("2026-11-01", read("eu", *((n, 1, 1, 1) for n in names)))])

@@ -199,8 +199,13 @@ def unjudged_clusters(
     from pyspark.sql import functions as F  # noqa: N812
 
     there = objects.where(F.col("kind") == CLUSTER).select("cluster").distinct()
-    known = clusters.select("cluster", "known_days", "requests")
-    days = F.coalesce("known_days", F.lit(0))
+    known = clusters.select("cluster", "known_days", "baseline_days", "requests")
+    days, least = F.coalesce("known_days", F.lit(0)), _least_days(rules)
+    gap = F.concat(
+        F.lit("its log has requests on "),
+        F.col("baseline_days"),
+        F.lit(f" days from {watch.baseline} until {watch.first}; rises need {least}"),
+    )
     reason = F.when(
         days < rules.min_days,
         F.concat(
@@ -209,6 +214,7 @@ def unjudged_clusters(
             F.lit(f" days before {watch.first}; min_days is {rules.min_days}"),
         ),
     ).when(F.col("requests").isNull(), F.lit(f"its log has no requests since {watch.first}"))
+    reason = reason.when(F.col("baseline_days") < least, gap)
     return (
         there.join(known, "cluster", "left")
         .select("cluster", reason.alias("reason"))
@@ -316,10 +322,12 @@ def _rise(count: str, finding: str, is_asked: "Column", rules: AnomalyRules) -> 
     """Compare the highest day watched with the highest one before.
 
     Not with the mean: weekends and weekly jobs make for wide differences between ordinary days.
+    After a gap in the log there is nothing to compare with.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    days = F.greatest(F.col("counted_days"), F.lit(1))
+    days = F.col("counted_days")
+    is_asked &= (F.col("log_baseline_days") >= _least_days(rules)) & (days > 0)
     least = rules.min_denials if count == "denied" else rules.min_requests
     highest, peak = F.col(f"{count}_highest"), F.col(f"{count}_peak")
     threshold = F.greatest(highest * float(rules.rise_factor), F.lit(float(least)))
@@ -329,7 +337,7 @@ def _rise(count: str, finding: str, is_asked: "Column", rules: AnomalyRules) -> 
         peak["count"],
         days,
         highest,
-        F.col(f"{count}_sum") / days,
+        F.col(f"{count}_sum") / F.nullif(days, F.lit(0)),
         threshold,
     )
     return _finding(
@@ -342,6 +350,11 @@ def _rise(count: str, finding: str, is_asked: "Column", rules: AnomalyRules) -> 
         requests=peak["requests"],
         denied=peak["denied"],
     )
+
+
+def _least_days(rules: AnomalyRules) -> int:
+    """Return on how many days of the baseline a cluster needs requests for rises to be judged."""
+    return min(rules.min_days, rules.baseline_days)
 
 
 def _finding(is_so: "Column", finding: str, because: "Column", **more: "Column") -> "Column":
