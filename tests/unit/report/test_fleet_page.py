@@ -86,6 +86,15 @@ def test_costs_limits_and_anomalies_are_drawn() -> None:
     assert drawn["Anomalies"].bars == (("eu", (1, 1)), ("us", (1, 0)))
 
 
+def test_anomalies_of_a_table_that_is_cut_are_counted_by_rows() -> None:
+    """What counts all rows has one for each sort."""
+    counts = table("anomalies_counts", "cluster finding count", ("eu", "new_host", 1_200),
+                   ("eu", "denials_rise", 3), ("eu", "new_principal", 40))  # fmt: skip
+    shown = replace(table("anomalies", "cluster finding", ("eu", "new_host")), is_truncated=True)
+    found = tallies(fleet_page(Figures("", (shown, counts))))
+    assert [each.bars for each in found if each.title == "Anomalies"] == [(("eu", (1_240, 3)),)]
+
+
 def test_percentages_of_limits_that_are_not_drawn_are_not_summed() -> None:
     rows = (("cluster", f"c{n}", "partitions", "steady", n + 1, 100) for n in range(20))
     trends = table("trends", "scope name figure standing latest limit", *rows)

@@ -148,7 +148,7 @@ def anomaly_tallies(found: TablesByName) -> Iterator[Tally]:
     new, rises = Counter[str](), Counter[str]()
     for row in found.get("anomalies", EMPTY_ROWS):
         counts = new if str(row.get("finding")).startswith("new_") else rises
-        counts[str(row.get("cluster"))] += 1
+        counts[str(row.get("cluster"))] += whole_number(row.get("count", 1))
     columns = (Span("new", Tone.CHANGE), new), (Span("rises", Tone.DANGER), rises)
     yield tally("Anomalies", columns)
 
