@@ -334,12 +334,15 @@ def test_after_a_gap_in_the_log_what_is_new_is_told_and_no_rise(spark: "SparkSes
     for age in (*range(50, 60), 1, 0):
         log.add(LAST_DAY - timedelta(days=age), "User:a", *asked, 3_000)
     log.add(LAST_DAY - timedelta(days=1), "User:new", *asked, 5)
+    log.add(LAST_DAY, "User:new", *asked, 6, is_allowed=False)
     rules = AnomalyRules()
     watch = Watch.until(LAST_DAY, rules)
     used = usage_of(spark, log.rows)
     history, clusters = (f(used, watch, rules) for f in (subject_history, cluster_history))
     rows = [AnomalyRow(*row) for row in anomaly_table(history, clusters, watch, rules).collect()]
-    assert [(r.finding, r.principal) for r in rows] == [("new_principal", "User:new")]
+    assert [(r.finding, r.principal, r.day) for r in rows] == [
+        ("new_principal", "User:new", str(LAST_DAY))  # the day of the most requests
+    ]
     there = objects_of(spark, [("x", read("gap"))])
     assert [
         row["reason"] for row in unjudged_clusters(clusters, there, watch, rules).collect()

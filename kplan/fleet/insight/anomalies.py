@@ -65,9 +65,10 @@ def subject_history(used: "DataFrame", watch: Watch, rules: AnomalyRules) -> "Da
     """Return what every principal, host and operation was before, and is now.
 
     In: the usage of logs. Out: cluster, kind, principal, subject, first_day, and of allowed and
-    denied the highest day watched (`peak`). Requests, denied, first_at and last_at are of the days
-    watched. Of principals (and clusters) known_days (with requests, before the days watched) and
-    baseline_days are there, too, and the sum and highest day in the baseline.
+    denied the highest day watched (`peak`). Requests, denied, first_at, last_at and the day with
+    the most of both (`busiest_day`) are of the days watched. Of principals (and clusters)
+    known_days (with requests, before the days watched) and baseline_days are there, too, and the
+    sum and highest day in the baseline.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -123,7 +124,8 @@ def _add_up_days(daily: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     is_now, is_baseline = F.col("is_now"), F.col("is_baseline")
-    sums: dict[str, Column] = {}
+    busiest = F.max(F.when(is_now, _struct(count=F.col("requests"), day=F.col("day"))))
+    sums: dict[str, Column] = {"busiest_day": busiest["day"]}
     day = {name: F.col(name) for name in ("day", *_COUNTS)}
     for each in _RATES:
         value = F.col(each)
@@ -361,7 +363,7 @@ def _finding(is_so: "Column", finding: str, because: "Column", **more: "Column")
     from pyspark.sql import functions as F  # noqa: N812
 
     unknown: Mapping[str, Column] = {
-        "day": F.coalesce("allowed_peak.day", "denied_peak.day"),
+        "day": F.col("busiest_day"),
         "baseline": F.lit(None),
         "threshold": F.lit(None),
         "requests": F.lit(None),
