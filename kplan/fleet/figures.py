@@ -21,7 +21,16 @@ MAX_ROWS = 1_000
 """Rows of a table without another limit."""
 MAX_QUERIES = 3
 """Answers that are computed together: while Spark plans one, its tasks work on another."""
-OUTPUT_FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", "": "parquet"}
+_CSV = "csv"
+_CSV_OPTIONS: Mapping[str, bool | str] = {
+    "header": True,
+    "escape": '"',  # as RFC 4180 has it
+    "ignoreLeadingWhiteSpace": False,  # names of clients have spaces where these want them
+    "ignoreTrailingWhiteSpace": False,
+}
+_FORMULA = r"^[=+\-@\t\r]"
+_NUMBER = r"^[+-]?[0-9]+([.][0-9]+)?$"
+OUTPUT_FORMATS = {".csv": _CSV, ".json": "json", ".parquet": "parquet", "": "parquet"}
 
 
 def collect_table(name: str, data_frame: "DataFrame", limit: int = MAX_ROWS) -> FigureTable:
@@ -137,8 +146,8 @@ def write_table(
     """Write all rows where Spark writes: Parquet, or CSV or JSON lines by the name's ending.
 
     The result is a folder of part files, as Spark makes them; every row says where it came from. A
-    further table has a name, which goes before the ending: `out.unused_acls.csv`. Nothing is done
-    where the path is "". Raises FleetError and UsageError.
+    further table has a name, which goes before the ending: `out.unused_acls.csv`. In CSV no text
+    is a formula. Nothing is done where the path is "". Raises FleetError and UsageError.
     """
     if not path:
         return
@@ -149,8 +158,10 @@ def write_table(
     place = named if "://" in named else str(Path(named).absolute())
     try:
         rows = _add_lineage(data_frame, lineage)
+        if form == _CSV:
+            rows = _without_formulas(rows)
         describe_jobs(data_frame.sparkSession, f"write {named}")
-        writer = rows.write.mode("overwrite").options(header=True, escape='"')  # as RFC 4180 has it
+        writer = rows.write.mode("overwrite").options(**_CSV_OPTIONS)
         writer.format(form).save(place)
     except Exception as failure:
         raise FleetError(f"{named} could not be written: {failure_reason(failure)}") from failure
@@ -162,6 +173,22 @@ def _add_lineage(data_frame: "DataFrame", lineage: Mapping[str, str]) -> "DataFr
     if taken := sorted(lineage.keys() & {*data_frame.columns}):  # Spark would replace its values
         raise ValueError(f"the table has columns with the names of its lineage: {', '.join(taken)}")
     return data_frame.withColumns({key: F.lit(each) for key, each in lineage.items()})
+
+
+def _without_formulas(rows: "DataFrame") -> "DataFrame":
+    """Put `'` before texts that a spreadsheet would compute: clients choose names (OWASP)."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    texts = [name for name, kind in rows.dtypes if kind == "string"]
+    return rows.withColumns(
+        {
+            name: F.when(
+                F.col(name).rlike(_FORMULA) & ~F.col(name).rlike(_NUMBER),
+                F.concat(F.lit("'"), F.col(name)),
+            ).otherwise(F.col(name))
+            for name in texts
+        }
+    )
 
 
 def _output_format(path: str) -> str:

@@ -1,5 +1,6 @@
 """What `-output` writes: every column of an answer has its own values there."""
 
+import csv
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -12,6 +13,8 @@ from pyarrow.dataset import dataset
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.figures import write_table
 from kplan.model.table import Figures
 from kplan.workflow.fleet import fleet, ingest, insight, recommend
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
+COLUMNS = "n long, less long, name string"
 NOW = datetime(2026, 11, 3, tzinfo=UTC)
 ADVICE = recommend.RecommendOptions(timedelta(days=1))
 VERBS: dict[str, Callable[[FleetOptions, FleetPorts], Figures]] = {
@@ -73,3 +77,19 @@ def test_written_columns_have_the_values_that_are_shown(
     }
     assert shown.keys() == {each.name for each in tmp_path.iterdir()}
     assert {place: read_rows(tmp_path / place, places[place].columns) for place in shown} == shown
+
+
+def test_csv_keeps_names_and_has_no_formulas(spark: "SparkSession", tmp_path: Path) -> None:
+    """Clients choose the names of groups and transactions."""
+    names = (" a ", "=HYPERLINK(1)", "+x", "-x", "@x", "\tx", "-1.5", "a=1", 'say "a"', "'x", "")
+    rows = create_dataframe(spark, [(n, -n, name) for n, name in enumerate(names)], COLUMNS)
+    write_table(rows.coalesce(1), str(tmp_path / "out.csv"), {"run": "=r"})
+    (file,) = (tmp_path / "out.csv").glob("part-*.csv")
+    with file.open(encoding="utf-8", newline="") as opened:
+        head, *found = csv.reader(opened)
+    assert head == ["n", "less", "name", "run"]
+    guarded = {"=HYPERLINK(1)", "+x", "-x", "@x", "\tx"}
+    assert found == [
+        [str(n), str(-n), f"'{name}" if name in guarded else name, "'=r"]
+        for n, name in enumerate(names)
+    ]
