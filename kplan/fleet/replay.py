@@ -119,6 +119,29 @@ def replay_summary(replayed: "DataFrame", used: "DataFrame") -> ReplaySummary:
     )
 
 
+def merge_names(logs: "DataFrame", names: Mapping[str, Sequence[str]]) -> "DataFrame":
+    """Return the requests of clusters under one name each; in: all their names by this one.
+
+    A log that several names of a cluster have read counts once, as the one that has read most.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    used = logs.where(logs["cluster"].isin(*(each for own in names.values() for each in own)))
+    if all(len(own) == 1 for own in names.values()):
+        return used
+    first_name = F.coalesce(
+        *(F.when(F.col("cluster").isin(*own), F.lit(first)) for first, own in names.items())
+    )
+    read_most = (
+        used.groupBy("cluster", "source")
+        .agg(F.sum("count").alias("count"))
+        .groupBy(first_name.alias("name"), "source")
+        .agg(F.max(F.struct("count", "cluster"))["cluster"].alias("cluster"))
+    )
+    counted = used.join(F.broadcast(read_most), ["cluster", "source"])
+    return counted.withColumn("cluster", F.col("name")).drop("name")
+
+
 def is_any_topic() -> "Column":
     """Whether a request asks for Write on any topic: InitProducerId of an idempotent producer.
 

@@ -67,3 +67,23 @@ def test_a_plan_is_told_what_it_would_have_denied(
     assert [each.code for each in blind.diagnostics] == ["KP371"]
     with pytest.raises(UsageError, match="has no cluster id-ap"):
         compare_plan(spark, store, plan, {"": ReplayBasis("id-ap", basis.acls)})
+
+
+def test_a_cluster_with_two_names_is_heard_under_either_and_each_log_counts_once(
+    spark: "SparkSession", objects: Make, tmp_path: Path
+) -> None:
+    store = Store(spark, str(tmp_path), PARQUET)
+    names = ("eu", "eu-old", "eu-silent")
+    rows = [about("eu")._replace(cluster=name) for name in names]
+    store.add_run(objects(rows), "now", datetime(2026, 11, 20, tzinfo=UTC))
+    logs = [tmp_path / name for name in ("a.log", "b.log")]
+    for log in logs:
+        log.write_text(LINE.format(day=16, who="a") + "\n")
+    both, one = tuple(map(str, logs)), (str(logs[0]),)
+    patterns = [LogPatterns("eu", one, ""), LogPatterns("eu-old", both, "")]
+    assert not ingest_files(store, spark, patterns).notes
+    plan = Plan(PlanBasis("", "", 0, "id-eu"), (delete("orders"),), ())
+    told = compare_plan(spark, store, plan, {"": ReplayBasis("id-eu", (acl("orders"),))})
+    assert told.replay is not None
+    assert (told.replay.denied, told.replay.requests) == (2, 2)
+    assert [each.code for each in told.diagnostics] == ["KP370"]

@@ -10,7 +10,7 @@ from kplan.config.declarations.file import FLEET_FILE
 from kplan.config.inputs import Inputs
 from kplan.fleet.dataframe import create_dataframe, kept_rows
 from kplan.fleet.logs.requests import clusters_with_log, log_sums
-from kplan.fleet.replay import acl_changes, replay_requests, replay_summary
+from kplan.fleet.replay import acl_changes, merge_names, replay_requests, replay_summary
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row, object_row
 from kplan.fleet.spark.progress import SessionProgress
 from kplan.fleet.spark.session import SparkSettings, open_session
@@ -103,36 +103,31 @@ def compare_plan(
     known = objects.where(objects["kind"] == CLUSTER).select(*Row._fields).collect()
     clusters = [Row(*each) for each in known]
     placed = {key: _names(clusters, basis, store.root) for key, basis in bases.items()}
-    changes = {
-        name: [each for each in plan.changes if each.provider == key]
-        for key, names in placed.items()
-        for name in names
-    }
-    rows = [
-        row
-        for key, names in placed.items()
-        for each in clusters
-        if each.cluster in names
-        for row in _live_rows(each, bases[key])
-    ]
-    objects = create_dataframe(spark, [tuple(each) for each in rows], OBJECT_SCHEMA)
-    logs = store.usage()
+    changes: dict[str, list[Change]] = {}
+    rows: dict[tuple[str, str, str], Row] = {}
+    for key, (first, *_) in placed.items():
+        own = changes.setdefault(first.cluster, [])
+        own += (each for each in plan.changes if each.provider == key)
+        rows |= {each[:3]: each for each in _live_rows(first, bases[key])}
+    objects = create_dataframe(spark, [tuple(each) for each in rows.values()], OBJECT_SCHEMA)
+    names = {found[0].cluster: [each.cluster for each in found] for found in placed.values()}
     with kept_rows() as kept:
-        used = logs.where(logs["cluster"].isin(*changes)).cache()
+        used = merge_names(store.usage(), names).cache()
         kept.append(used)
         found = replay_requests(used, objects, *acl_changes(spark, changes)).cache()
         kept.append(found)
         return _with_replay(plan, used, found, changes)
 
 
-def _names(clusters: Sequence[Row], basis: ReplayBasis, tables: str) -> list[str]:
-    names = [each.cluster for each in clusters if each.identity == basis.cluster_id]
-    if not names:
+def _names(clusters: Sequence[Row], basis: ReplayBasis, tables: str) -> list[Row]:
+    """Find the rows of a cluster, which may have several names."""
+    found = [each for each in clusters if each.identity == basis.cluster_id]
+    if not found:
         raise UsageError(
             f"The latest run in {tables} has no cluster {basis.cluster_id}.",
             "Add the cluster to fleet.hcl and take a run: kplan fleet snapshot",
         )
-    return names
+    return sorted(found, key=lambda each: each.cluster)
 
 
 def _live_rows(known: Row, basis: ReplayBasis) -> list[Row]:
