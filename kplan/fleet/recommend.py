@@ -40,6 +40,8 @@ NEW_ACL_SCHEMA = (
 CONFIDENCE_DAYS = {"high": 90, "medium": 30}
 """Days of logs from which on the confidence in a recommendation is so."""
 REMOVE, NARROW = "remove", "narrow"
+ADVICE_ORDER = ("cluster", "is_new", "identity")
+"""The order of `advised_acls` in which one cluster comes after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +203,21 @@ def new_acl_rows(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
             F.from_json("new_attributes", "map<string,string>").alias("attributes"),
         )
         .dropDuplicates(["cluster", "identity"])
+    )
+
+
+def advised_acls(table: "DataFrame", new: "DataFrame", objects: "DataFrame") -> "DataFrame":
+    """Return the ACLs that go or are narrower, with their evidence, and those that come.
+
+    In: what `recommendation_table` and `new_acl_rows` give. Out: cluster, is_new, identity, value,
+    requests, first_at, last_at, days_watched, confidence.
+    """
+    held = objects.where(objects["kind"] == _ACL_KIND.name).select(*_PLACE, "value")
+    evidence = table.select(*_PLACE, *_EVIDENCE, "confidence")
+    return (
+        held.join(evidence, [*_PLACE])
+        .selectExpr("*", "false AS is_new")
+        .unionByName(new.selectExpr(*_PLACE, "value", "true AS is_new"), allowMissingColumns=True)
     )
 
 

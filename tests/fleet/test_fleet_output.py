@@ -15,7 +15,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.figures import write_table
-from kplan.model.table import Figures
+from kplan.model.table import Figures, FigureTable
 from kplan.workflow.fleet import fleet, ingest, insight, recommend
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from tests.fleet.spark_target import commands_at_work
@@ -32,7 +32,9 @@ NOW = datetime(2026, 11, 3, tzinfo=UTC)
 ADVICE = recommend.RecommendOptions(timedelta(days=1))
 VERBS: dict[str, Callable[[FleetOptions, FleetPorts], Figures]] = {
     "costs": lambda o, p: insight.read_costs(o, p, 3),
-    "recommend": lambda o, p: recommend.recommend_privileges(o, p, ADVICE),
+    "recommend": lambda o, p: recommend.recommend_privileges(
+        o, p, replace(ADVICE, hcl=o.folder / "hcl")
+    ),
 }
 
 
@@ -77,6 +79,20 @@ def test_written_columns_have_the_values_that_are_shown(
     }
     assert shown.keys() == {each.name for each in tmp_path.iterdir()}
     assert {place: read_rows(tmp_path / place, places[place].columns) for place in shown} == shown
+    if verb == "recommend":
+        check_hcl(first, options.folder / "hcl")
+
+
+def check_hcl(found: FigureTable, folder: Path) -> None:
+    """Look for the evidence of each ACL of the cluster that has a configuration."""
+    advice = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    texts = {each.name: each.read_text() for each in folder.iterdir()}
+    assert {name.partition(".")[0] for name in texts} == {"prod-eu"}
+    for each in advice:
+        evidence = f"{each['identity']}: {each['requests']} request"
+        assert any(evidence in text for text in texts.values()) == (each["cluster"] == "prod-eu")
+    narrow = {each["action"] for each in advice if each["cluster"] == "prod-eu"}
+    assert ("prod-eu.narrow.tf" in texts) == ("narrow" in narrow)
 
 
 def test_csv_keeps_names_and_has_no_formulas(spark: "SparkSession", tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """Use case over many clusters: least privilege from usage, with a replay as its proof."""
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from kplan.report.documents.notation import count_text, hcl_comment
 from kplan.workflow.adopt.block import generate_blocks
 from kplan.workflow.fleet.desired import read_owned
 from kplan.workflow.fleet.fleet import render_figures
+from kplan.workflow.fleet.hcl_files import write_hcl_files
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
@@ -50,6 +51,7 @@ _FOREIGN_HEADER = """\
 # and apply: that changes nothing but makes kplan their owner. Then delete the blocks and plan.
 
 """
+_HEADERS = {"remove": _REMOVE_HEADER, "narrow": _NEW_HEADER, "unmanaged": _FOREIGN_HEADER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,35 +155,40 @@ def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta)
 def _write_hcl(
     found: OpenSnapshot, made: "DataFrame", folder: Path, given: tuple[FleetOptions, FleetPorts]
 ) -> None:
+    """Write the HCL of one cluster after another: of one at a time the ACLs are in memory."""
     options, ports = given
-    clusters = {each.name: each for each in found.fleet.clusters if each.configuration is not None}
+    clusters = {
+        each.name: each
+        for each in options.selected_clusters(found.fleet)
+        if each.configuration is not None
+    }
     if not clusters:
         ports.progress.note("No cluster has a configuration: there is nothing to write HCL for.")
         return
-    folder.mkdir(parents=True, exist_ok=True)
     table = recommend.recommendation_table(made, found.objects)
-    evidence: dict[str, dict[Identity, str]] = defaultdict(dict)
-    for each in table.collect():
-        evidence[each["cluster"]][Identity(each["identity"])] = _evidence_text(each.asDict())
-    goes = made.select("cluster", "identity").distinct()
-    old = found.objects.where(found.objects["kind"] == _ACL_KIND.name)
-    held = _acls_by_cluster(old.join(goes, ["cluster", "identity"], "left_semi"))
-    new = _acls_by_cluster(recommend.new_acl_rows(made, found.objects))
-    for name in sorted(held.keys() & clusters.keys()):
-        state = read_owned(clusters[name], options, ports)
-        texts = render_recommendation(state, held[name], new.get(name, ()), evidence[name])
-        for ending, text in texts.items():
-            file = folder / f"{name}.{ending}.tf"
-            file.write_text(text, encoding="utf-8")
-            ports.progress.note(f"Written: {file}")
+    advice = recommend.advised_acls(
+        table, recommend.new_acl_rows(made, found.objects), found.objects
+    )
+    rows = advice.where(advice["cluster"].isin(*clusters)).orderBy(*recommend.ADVICE_ORDER)
+
+    def texts() -> Iterator[tuple[str, Mapping[str, str]]]:
+        for name, own in groupby(answers, key=lambda each: str(each["cluster"])):
+            yield name, _cluster_hcl(read_owned(clusters[name], options, ports), list(own))
+
+    answers = (each.asDict() for each in rows.toLocalIterator())
+    write_hcl_files(folder, clusters, texts(), _HEADERS, ports.progress.note)
 
 
-def _acls_by_cluster(rows: "DataFrame") -> dict[str, list[Acl]]:
-    found: dict[str, list[Acl]] = {}
-    for row in rows.select("cluster", "value").orderBy("cluster", "identity").toLocalIterator():
-        acl: Acl = from_document(Acl, json.loads(row["value"]))
-        found.setdefault(row["cluster"], []).append(acl)
-    return found
+def _cluster_hcl(state: State, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+    """Write the HCL of one cluster; in: its rows of `advised_acls`."""
+    held, new = (
+        [from_document(Acl, json.loads(each["value"])) for each in rows if each["is_new"] is is_new]
+        for is_new in (False, True)
+    )
+    evidence = {
+        Identity(each["identity"]): _evidence_text(each) for each in rows if not each["is_new"]
+    }
+    return render_recommendation(state, held, new, evidence)
 
 
 def _evidence_text(row: Mapping[str, Any]) -> str:

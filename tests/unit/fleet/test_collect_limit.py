@@ -35,7 +35,6 @@ KNOWN = {
     "plan_replay.compare_plan": "a row for each cluster",
     "reads.read_runs": "two rows for each cluster",
     "recommend.recommend_privileges": "a row for each cluster",
-    "recommend._write_hcl": "a line of the files that are written",
     "replay.replay_summary": "one row",
 }
 """Functions that bring rows over without one of BOUNDS, and what bounds them."""
