@@ -1,7 +1,7 @@
 """Use cases over many clusters: usage, and HCL to remove what is unused."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import groupby
@@ -19,6 +19,7 @@ from kplan.model.table import Figures
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.fleet.desired import read_owned
 from kplan.workflow.fleet.fleet import asks_first_clusters, render_figures, until_cluster
+from kplan.workflow.fleet.hcl_files import write_hcl_files
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
@@ -32,6 +33,7 @@ _UNOWNED_HEADER = """\
 # some, add their blocks and apply: that changes nothing but makes kplan their owner. Then take the
 # blocks out again and plan.
 """
+_HEADERS = {"unused": _OWNED_HEADER, "unmanaged": _UNOWNED_HEADER}
 
 
 def render_removals(state: State, unused: Sequence[Row]) -> Mapping[str, str]:
@@ -140,18 +142,19 @@ def _write_removals(
     given: tuple[FleetOptions, FleetPorts],
 ) -> None:
     options, ports = given
-    clusters = {each.name: each for each in found.fleet.clusters if each.configuration is not None}
+    clusters = {
+        each.name: each
+        for each in options.selected_clusters(found.fleet)
+        if each.configuration is not None
+    }
     if not clusters:
         ports.progress.note("No cluster has a configuration: there is nothing to write HCL for.")
         return
-    folder.mkdir(parents=True, exist_ok=True)
     rows = (Row(*each) for each in candidates.select(*Row._fields).toLocalIterator())
-    for name, own in groupby(rows, key=lambda each: each.cluster):
-        if name not in clusters:
-            continue
-        for ending, text in render_removals(
-            read_owned(clusters[name], options, ports), list(own)
-        ).items():
-            file = folder / f"{name}.{ending}.tf"
-            file.write_text(text, encoding="utf-8")
-            ports.progress.note(f"Written: {file}")
+
+    def texts() -> Iterator[tuple[str, Mapping[str, str]]]:
+        for name, own in groupby(rows, key=lambda each: each.cluster):
+            if name in clusters:
+                yield name, render_removals(read_owned(clusters[name], options, ports), list(own))
+
+    write_hcl_files(folder, clusters, texts(), _HEADERS, ports.progress.note)

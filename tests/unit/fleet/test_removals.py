@@ -5,6 +5,7 @@ from kplan.cluster.request import NewTopic
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.state.file_store import FileStore
 from kplan.workflow.fleet.audit import render_removals
+from kplan.workflow.fleet.hcl_files import write_hcl_files
 from tests.project_harness import ProjectHarness
 
 DECLARED = """
@@ -41,3 +42,27 @@ def test_the_hcl_for_review_is_what_its_head_says(tmp_path: Path) -> None:
         ("delete", "old"),
         ("delete", "foreign"),
     }
+
+
+def test_files_of_an_earlier_answer_go_and_those_of_others_stay(tmp_path: Path) -> None:
+    headers = {"remove": "# Ours.\n# More.\n", "narrow": "# Narrow.\n"}
+    before = {
+        "eu.remove.tf": "# Ours.\nold",
+        "eu.narrow.tf": "# Narrow.\nold",
+        "us.remove.tf": "# Mine.\n",
+        "us.narrow.tf": "# Narrow.\r\nold",
+        "lab.narrow.tf": "# Narrow.\nof a cluster that was not asked for",
+    }
+    for name, text in before.items():
+        (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    notes: list[str] = []
+    made = iter([("eu", {"remove": "# Ours.\nnew"})])
+    write_hcl_files(tmp_path, ("eu", "us"), made, headers, notes.append)
+    after = {each.name: each.read_text(encoding="utf-8") for each in tmp_path.iterdir()}
+    kept = {name: before[name] for name in ("us.remove.tf", "lab.narrow.tf")}
+    assert after == {"eu.remove.tf": "# Ours.\nnew", **kept}
+    assert notes == [
+        f"Written: {tmp_path / 'eu.remove.tf'}",
+        f"Deleted: {tmp_path / 'eu.narrow.tf'}, which an earlier answer wrote",
+        f"Deleted: {tmp_path / 'us.narrow.tf'}, which an earlier answer wrote",
+    ]
