@@ -8,10 +8,12 @@ text and does not count as a line of the authorizer.
 
 import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.kafka_names import kafka_enum_name
+from kplan.fleet.logs.lines import LAST_YEAR
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -23,6 +25,8 @@ OFFSET_SCHEMA = "cluster string, source string, end long"
 """Of the table that says how far topics were read."""
 MAX_RECORDS = 2_000_000
 """Records that one micro-batch of a topic takes."""
+END_MS = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) * 1000
+"""Later times do not count."""
 EVENT_SCHEMA = (
     "message string, log string, short_message string, "
     "`@timestamp` string, timestamp string, time string, timeMillis long, "
@@ -169,17 +173,34 @@ def event_instant(event: "Column") -> "Column":
     instant, stamp = event["instant"], event["timestamp"]
     is_gelf = event["short_message"].isNotNull()
     millis = F.coalesce(
-        event["timeMillis"],
-        instant["epochSecond"] * 1000 + F.floor(instant["nanoOfSecond"] / 1_000_000),
-        event["timestampSeconds"] * 1000 + F.floor(event["timestampNanos"] / 1_000_000),
+        _epoch(event["timeMillis"], 1),
+        _epoch(instant["epochSecond"], 1000, instant["nanoOfSecond"]),
+        _epoch(event["timestampSeconds"], 1000, event["timestampNanos"]),
         F.when(  # Spark 3.5 writes 1.79E9
-            is_gelf & stamp.rlike(r"^\d{1,10}(?:[.]\d{1,20}(?:E9)?)?$"),
-            F.floor(stamp.cast("decimal(19, 9)") * 1000).cast("long"),
+            is_gelf & stamp.rlike(r"^(?:\d{1,10}(?:[.]\d{1,20})?|\d[.]\d{1,20}E9)$"),
+            F.floor(stamp.cast("decimal(29, 9)") * 1000).cast("long"),
         ),
-        F.when(stamp.rlike(r"^\d{1,18}$"), stamp.cast("long")),  # as CloudWatch exports it
+        F.when(stamp.rlike(r"^\d{1,18}$"), _epoch(stamp.cast("long"), 1)),  # of CloudWatch
     )
     texts = (F.try_to_timestamp(event[name]) for name in ("@timestamp", "timestamp", "time"))
     return F.coalesce(F.timestamp_millis(millis), *texts)
+
+
+def _epoch(time: "Column", millis: int, nanos: "Column | None" = None) -> "Column":
+    """Return milliseconds since 1970 of units of so many, NULL where they do not count as a time.
+
+    Such a number is bounded before anything is made of it: what overflows fails the whole query.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = _bounded(time, END_MS // millis) * millis
+    return found if nanos is None else found + F.floor(_bounded(nanos, 10**9) / 1_000_000)
+
+
+def _bounded(number: "Column", end: int) -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.when((number >= 0) & (number < end), number)
 
 
 def cloud_event_line(data: "Column") -> "Column":

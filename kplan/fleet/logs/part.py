@@ -22,10 +22,10 @@ from kplan.model.dataclass import dataclass
 from kplan.model.file_url import escape_glob
 from kplan.model.log_layout import KAFKA_SCHEME
 
-READER_VERSION = 3
+READER_VERSION = 4
 """It goes up when logs that were read before would be read otherwise today."""
-ZONED_READER_VERSION = 4
-"""That of logs with a time zone, which goes up with the other one: 4 adds up by days in UTC."""
+ZONED_READER_VERSION = 5
+"""That of logs with a time zone, which goes up with the other one: since 4 by days in UTC."""
 LOG_FORMAT = 1
 _COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
 _LOG_NAME = re.compile(r".*?[.]log(?=[.-][^/]*$|$)", re.DOTALL)
