@@ -24,6 +24,9 @@ SAID = (
 WHO = ("User:a", "10.0.0.1", "READ", "TOPIC", "orders", True, "FETCH")
 WHAT = ("principal", "host", "operation", "resource_type", "resource_name", "is_allowed", "request")
 AT = "2026-11-01 10:00:00"
+LOGGED = "(kafka.authorizer.logger) [data-plane-kafka-request-handler-3]"
+"""What Strimzi's pattern of log4j 1 has after the message."""
+PATTERN = "ResourcePattern(resourceType=GROUP, name=my group, patternType=LITERAL)"
 MAX = 2**63 - 1
 
 
@@ -33,6 +36,8 @@ def event(**fields: object) -> str:
 
 READ = {
     f"[{AT},000] INFO {SAID} (kafka.authorizer.logger)": AT,
+    f"{AT} INFO {SAID} {LOGGED}": AT,
+    f"{AT} INFO {SAID} (kafka.authorizer.logger:72) [a thread]\x1b[m\r": AT,
     event(timeMillis=MAX, timestamp=f"{AT}Z"): AT,
     event(timeMillis=1793527200000): AT,
 }
@@ -46,7 +51,19 @@ MALFORMED = (
     event(timestampSeconds=MAX, timestampNanos=0),
     json.dumps({"short_message": SAID, "timestamp": "9999999999E9"}),
 )
-LEFT_OUT: tuple[str, ...] = ()
+ON_ACL = "from host = ::1 is Allow based on acl = User:a has Allow permission for operations: Write"
+UNCHECKED = "allowing operation without checking acls."
+LEFT_OUT = tuple(
+    f"[{AT},000] DEBUG {each} (kafka.authorizer.logger)"
+    for each in (
+        f"operation = Write on resource = Topic:LITERAL:test {ON_ACL}",
+        f"operation = Write on resource = Group:LITERAL:my group {ON_ACL}",
+        "No acl found for resource Topic:LITERAL:test, authorized = false",
+        f"No acl found for resource {PATTERN}, authorized = true",
+        f"principal = User:a belongs to super group Group:ops, {UNCHECKED}",
+    )
+)
+"""What brokers with ZooKeeper say beside a decision."""
 
 
 def test_each_line_is_read_right_or_kept_as_malformed_or_left_out(spark: "SparkSession") -> None:

@@ -34,8 +34,9 @@ _MESSAGE = (
     r" with resourceRefCount = \d{1,18}"
 )
 """Java's; what is in (?>...) is looked for once, so that no line takes long."""
-_END = r"(?: based on rule .*|\s*[(\[][\w.$-]+[)\]])?\s*\z"
-"""The rule, or the name of the logger where the pattern has it last."""
+_AFTER = r"(?:[(\[][^()\[\]\x01]+[)\]]|\x1b\[[\d;]*m)"
+_END = rf"(?: based on rule .*|(?:\s*{_AFTER}){{0,4}})\s*\z"
+"""The rule, or what patterns have after the message: the logger, the thread, the end of a color."""
 _ONE = r"(?!(?>.*?(?:\d\d:\d\d:\d\d| based on rule )).*?Principal = )"
 """A request behind a time or in the rule is that of the next line, where the end of one was lost:
 the two do not count as one, with names that are made of both."""
@@ -47,11 +48,13 @@ OLDER_MESSAGE = (
 )
 """Of AclAuthorizer; the request is there since Kafka 2.4."""
 _EXPLANATION = (
-    r"principal = .* is a super user, allowing operation without checking acls"
-    r"|No acl found for resource ResourcePattern\(.*\), authorized = (?:true|false)"
-    r"|operation = \w+ on resource = ResourcePattern\(.*\) from host = \S+ is \w+ based on acl = "
+    r"(?s)^(?:(?>.*?principal = )(?>.*? (?:is a super user|belongs to super group)).{0,300}?"
+    r", allowing operation without checking acls"
+    r"|(?>.*?No acl found for resource ).+, authorized = (?:true|false)"
+    r"|(?>.*?operation = \w+ on resource = ).+ from host = \S+ is \w+ based on acl = )"
 )
-"""What AclAuthorizer (ZooKeeper) logs beside its decisions at the level DEBUG."""
+"""What AclAuthorizer (ZooKeeper) logs beside its decisions at the level DEBUG. A resource is
+`ResourcePattern(...)`, and `Topic:LITERAL:orders` before Kafka 2.4."""
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
 _BEGINS = "Principal = "
 _ANY_LENGTH = 1 << 30

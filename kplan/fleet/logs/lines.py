@@ -33,7 +33,8 @@ _REQUEST = (
     rf" [oO]peration = (?P<operation>{_WORD}) from host = (?P<host>{_WORD})"
     rf" on resource = (?P<type>[^\x01{_SPACE}:]*):(?:LITERAL|PREFIXED):(?P<name>{_TEXT})"
     rf" for request = (?P<request>{_WORD}) with resourceRefCount = \d{{1,18}}"
-    rf"(?: based on rule .*|[{_SPACE}]*[(\[][\w.$-]+[)\]])?[{_SPACE}]*\z"
+    rf"(?: based on rule .*|(?:[{_SPACE}]*(?:[(\[][^()\[\]\x01]+[)\]]|\x1b\[[\d;]*m)){{0,4}})"
+    rf"[{_SPACE}]*\z"
 )
 """RE2's: what `layout.py` has in Java's words, and in other layouts, too."""
 _ENDS = ((0, " operation = "), (5, " for request = "))

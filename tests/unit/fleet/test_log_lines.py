@@ -144,7 +144,7 @@ WORDS = strategies.sampled_from(
             "\r",
         ),
         *("Principal = ", " operation = ", " is ", "10.0.0.1", " is Allowed Operation = ", "Read"),
-        *(" (kafka.authorizer.logger)", "[a]"),
+        *(" (kafka.authorizer.logger)", "[a]", " (a b:72)", "\x1b[m", "\x1b[1;31m", "[", ")"),
     )
 )
 USUAL = (
@@ -194,8 +194,13 @@ def test_a_request_of_the_default_layout_is_taken_apart_and_others_are_not() -> 
     said = "Principal = User:a is Denied operation = READ from host = ::1 on resource = "
     said += "Topic:LITERAL:my topic for request = FETCH with resourceRefCount = 12"
     parts = ["User:a", "Denied", "READ", "::1", "Topic", "my topic", "FETCH"]
-    for end in ("", " based on rule X", "\r", " based on rule X\r", " (kafka.authorizer.logger)"):
+    for end in (
+        *("", " based on rule X", "\r", " based on rule X\r", " (kafka.authorizer.logger)"),
+        " (kafka.authorizer.logger) [data-plane-kafka-request-handler-3]",  # Strimzi's log4j 1
+        *(" (kafka.authorizer.logger:72) [main thread]\x1b[m\r", "\x1b[0;39m"),
+    ):
         (row,) = sums(batch(f"[2026-11-01 10:00:00,123] INFO {said}{end}"))
+        assert java_parts(f"{said}{end}") == parts
         assert (row["is_default"], row["said"].split(MARK)) == (True, parts)
     joined = f"{said} based on rule X\r[2026-11-01 10:00:01,000] INFO {said} based on rule X"
     assert not java_parts(joined), "the end of a line was lost"
