@@ -17,7 +17,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kplan.fleet.logs.audit_topic import OffsetRange
-from kplan.fleet.logs.content import UNKNOWN_END
+from kplan.fleet.logs.content import HEAD_BYTES, UNKNOWN_END
 from kplan.model.dataclass import dataclass
 from kplan.model.file_url import escape_glob
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -142,19 +142,41 @@ def live_logs(parts: Iterable[LogPart]) -> list[Log]:
         if not _is_removal(each)
         and ((gone := removed.get((each.cluster, each.file))) is None or each.at >= gone.until)
     ]
-    latest: dict[tuple[str, str], LogPart] = {}
+    ordered = sorted(_without_older_names(every, parts), key=lambda each: (each.cluster, each.file))
+    return [
+        _live_log(list(own), removed.get(place))
+        for place, own in groupby(ordered, key=lambda each: (each.cluster, each.file))
+    ]
+
+
+def _without_older_names(parts: Iterable[LogPart], every: Iterable[LogPart]) -> list[LogPart]:
+    """Leave out what was kept of a file before it had a request, where it was read again since.
+
+    Such a log has the name of its file. With a request it has another one, and is read from its
+    beginning, also where it was renamed meanwhile: then it begins with the same bytes.
+    """
+    begun: dict[tuple[str, ...], dict[str, tuple[str, str]]] = {}
     for each in sorted(every, key=_age):
-        latest[each.cluster, each.source] = each
-    ordered = sorted(every, key=lambda each: (each.cluster, each.file))
-    found = []
-    for (cluster, file), own in groupby(ordered, key=lambda each: (each.cluster, each.file)):
-        log = _live_log(list(own), removed.get((cluster, file)))
-        # Without a request a log had the name of its file; now there is more in that.
-        newest = latest[cluster, log.last.source]
-        is_other = newest.file != file and newest.start == 0 and _age(newest) > _age(log.last)
-        is_other = is_other and not log.last.is_topic
-        if not (is_other and file == log_id(log.last.source, None)):
-            found.append(log)
+        if each.start == 0 and not each.is_topic:
+            for place in _beginnings(each):
+                begun.setdefault(place, {})[each.file] = each.at, each.attempt
+    return [
+        each
+        for each in parts
+        if each.is_topic
+        or each.file != log_id(each.source, None)
+        or not any(
+            file != each.file and age > (each.at, each.attempt)
+            for place in _beginnings(each)
+            for file, age in begun.get(place, {}).items()
+        )
+    ]
+
+
+def _beginnings(part: LogPart) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = [(part.cluster, part.source)]
+    if part.head_length == HEAD_BYTES:
+        found.append((part.cluster, log_stem(part.source), part.head))
     return found
 
 

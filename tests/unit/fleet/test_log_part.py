@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies
 
 from kplan.fleet.logs.audit_topic import OffsetRange
-from kplan.fleet.logs.content import UNKNOWN_END
+from kplan.fleet.logs.content import HEAD_BYTES, UNKNOWN_END
 from kplan.fleet.logs.part import (
     NO_ROWS,
     LogPart,
@@ -169,6 +169,34 @@ def test_a_log_that_had_no_request_takes_its_own_place_when_it_has_one() -> None
     before = replace(part("1", 0, 10), file=log_id("file:/x.log", None))
     assert counted(before) == ["1"]
     assert counted(before, part("2", 0, 20)) == ["2"]
+    grown = part("2", 0, 20), part("3", 20, 30)
+    assert counted(before, *grown) == ["2", "3"]
+    assert counted(before, *grown, part("4", 30, 40)) == ["2", "3", "4"]
+    merged = replace(merge_log(live_logs([before, *grown])[0], 0), attempt="4", at="4")
+    assert counted(before, *grown, merged, part("5", 30, 40)) == ["4", "5"]
+    gone = replace(grown[1], start=NO_ROWS, attempt="6", at="6")
+    assert live_logs([before, *grown, gone]) == []
+
+
+def test_a_log_that_had_no_request_and_was_renamed_takes_its_own_place_when_it_has_one() -> None:
+    def began(made: LogPart, head: str = "a", head_length: int = HEAD_BYTES) -> LogPart:
+        return replace(made, head_length=head_length, head=head)
+
+    source = "file:/x.log"
+    before = began(replace(part("1", 0, 5000), file=log_id(source, None)))
+    renamed = began(part("2", 0, 6000, source="file:/x.log.1"))
+    grown = part("3", 6000, 7000, source="file:/x.log.1")
+    next_one = began(replace(part("2", 0, 10), file=log_id(source, None)), "b", 10)
+    assert counted(before, renamed, grown) == ["2", "3"]
+    logs = live_logs([before, renamed, grown, next_one])
+    assert [[each.attempt for each in log.parts] for log in logs if log.parts] == [
+        ["2", "3"],
+        ["2"],
+    ]
+    for other in (began(renamed, "b"), began(renamed, "a", 10), replace(renamed, cluster="us")):
+        assert len(live_logs([before, other])) == 2
+    both = began(part("1", 0, 6000, source="file:/y.log.1")), before
+    assert len(live_logs(both)) == 2
 
 
 def test_records_of_a_topic_count_once_and_may_be_gone_before_they_were_read() -> None:
