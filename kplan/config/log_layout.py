@@ -80,7 +80,10 @@ _DATE_TOKEN = re.compile(
     r"'(?P<quoted>[^']*)'|(?P<open>')|(?P<letters>[A-Za-z]+)|(?P<literal>[^A-Za-z']+)"
 )
 _OFFSET = r"(Z|[+-]\d\d(?::?\d\d)?)"
-_ZONE_NAME = r"([A-Z]{2,5}|[A-Z][a-z]+/[A-Z][A-Za-z_/]+)"
+_ZONE_NAME = (
+    r"(?:GMT|UTC|UT)[+-]\d{1,2}(?::?\d\d)?|Etc/GMT[+-]\d{1,2}|[A-Z]{1,5}"
+    r"|[A-Z][a-z]+/[A-Z][A-Za-z_/-]+"
+)
 _FIELDS: Mapping[str, str] = {
     **dict.fromkeys("yu", "year"),
     **dict.fromkeys("Sn", "fraction"),
@@ -209,10 +212,10 @@ class _Translation:
             return r"([A-Z][a-z]{2})[a-z]*\.?"
         if field == "zone" and letter in "zV" and self.zone:
             # that of China is CST, as is that of Chicago
-            return _ZONE_NAME.replace("(", "(?:")
+            return f"(?:{_ZONE_NAME})"
         self.fields.append(field)
         if field == "zone":
-            return _ZONE_NAME if letter in "zV" else _OFFSET
+            return f"({_ZONE_NAME})" if letter in "zV" else _OFFSET
         return rf"(\d{{{length}}})" if length > 1 else r"(\d{1,9})"
 
     def _refuse_conversion(self, conversion: re.Match[str]) -> None:

@@ -34,18 +34,41 @@ def event(**fields: object) -> str:
     return json.dumps({**fields, "message": SAID})
 
 
+ZONED = (
+    *("2026-11-01 13:00:00,000 GMT+03:00", "2026-11-01T13:00:00.000 UTC+03:00", f"{AT} GMT"),
+    *("2026-11-01 13:00:00 UTC+3", "2026-11-01 05:00:00,000GMT-05:00", f"{AT} UTC", f"{AT} Z"),
+    *("2026-11-01 05:00:00 Etc/GMT+5", "2026-11-01 05:00:00 America/Port-au-Prince"),
+    *("2026-11-01 07:00:00 America/Argentina/Buenos_Aires", "2026-11-01 05:00:00,000 EST"),
+    *("2026-11-01 19:00:00,000 JST", "2026-11-01 12:00:00,000 CEST", "2026-11-01 11:00:00.0 CET"),
+)
+STAMPS = (
+    *(1793527200, 1793527200000, "1793527200", "1793527200.000", "20261101100000"),
+    *("2026-11-01T10:00Z", "2026-11-01T12:00:00,000+0200", "2026-11-01 11:00:00 CET", AT),
+)
 READ = {
     f"[{AT},000] INFO {SAID} (kafka.authorizer.logger)": AT,
     f"{AT} INFO {SAID} {LOGGED}": AT,
     f"{AT} INFO {SAID} (kafka.authorizer.logger:72) [a thread]\x1b[m\r": AT,
     event(timeMillis=MAX, timestamp=f"{AT}Z"): AT,
     event(timeMillis=1793527200000): AT,
+    **dict.fromkeys((f"[{at}] INFO {SAID}" for at in ZONED), AT),
+    f"[2026-10-25 02:30:00,000 CET] INFO {SAID}": "2026-10-25 01:30:00",
+    f"[2026-10-25 02:30:00,000 CEST] INFO {SAID}": "2026-10-25 00:30:00",
+    **dict.fromkeys((event(timestamp=at) for at in STAMPS), AT),
+    **dict.fromkeys((event(**{"@timestamp": at}) for at in STAMPS), AT),
+    event(timestamp="20261101100000123"): f"{AT}.123000",
 }
 """What a line says is WHO, at this time in UTC."""
+UNCLEAR = ("BST", "AST", "NST", "IST", "CST", "SST", "ACT", "PST", "XYZ", "AUDIT")
 MALFORMED = (
     *(event(timestamp=each) for each in ("638991234567890123", 63899123456789012)),
     event(timeMillis=MAX),
     event(timeMillis=-1),
+    *(f"[2026-07-01 11:00:00,123 {each}] INFO {SAID}" for each in UNCLEAR),
+    *(f"{each} {SAID}" for each in ("10:00:00.123", "10:00:00", "5093", "509312", "T10:00:00")),
+    *(f"{each} INFO {SAID}" for each in ("2026-11-01", "10:00:00,123")),
+    *(event(time=each) for each in ("10:00:00.123", "2026", "2026-11-01", "1793527200")),
+    *(event(timestamp=each) for each in (5093, 1793527200000000, "10:00:00")),
     event(instant={"epochSecond": MAX, "nanoOfSecond": 1}),
     event(instant={"epochSecond": 1793527200, "nanoOfSecond": MAX}),
     event(timestampSeconds=MAX, timestampNanos=0),

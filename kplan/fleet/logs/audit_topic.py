@@ -8,12 +8,11 @@ text and does not count as a line of the authorizer.
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kplan.fleet.jars import KAFKA_CONNECTOR
 from kplan.fleet.kafka_names import kafka_enum_name
-from kplan.fleet.logs.lines import LAST_YEAR
+from kplan.fleet.logs.times import epoch_millis, number_instant, text_instant
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -25,8 +24,6 @@ OFFSET_SCHEMA = "cluster string, source string, end long"
 """Of the table that says how far topics were read."""
 MAX_RECORDS = 2_000_000
 """Records that one micro-batch of a topic takes."""
-END_MS = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) * 1000
-"""Later times do not count."""
 EVENT_SCHEMA = (
     "message string, log string, short_message string, "
     "`@timestamp` string, timestamp string, time string, timeMillis long, "
@@ -170,37 +167,18 @@ def event_instant(event: "Column") -> "Column":
     """Find the time of an event; texts without a zone are of UTC."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    instant, stamp = event["instant"], event["timestamp"]
-    is_gelf = event["short_message"].isNotNull()
+    instant = event["instant"]
     millis = F.coalesce(
-        _epoch(event["timeMillis"], 1),
-        _epoch(instant["epochSecond"], 1000, instant["nanoOfSecond"]),
-        _epoch(event["timestampSeconds"], 1000, event["timestampNanos"]),
-        F.when(  # Spark 3.5 writes 1.79E9
-            is_gelf & stamp.rlike(r"^(?:\d{1,10}(?:[.]\d{1,20})?|\d[.]\d{1,20}E9)$"),
-            F.floor(stamp.cast("decimal(29, 9)") * 1000).cast("long"),
-        ),
-        F.when(stamp.rlike(r"^\d{1,18}$"), _epoch(stamp.cast("long"), 1)),  # of CloudWatch
+        epoch_millis(event["timeMillis"], 1),
+        epoch_millis(instant["epochSecond"], 1000, instant["nanoOfSecond"]),
+        epoch_millis(event["timestampSeconds"], 1000, event["timestampNanos"]),
     )
-    texts = (F.try_to_timestamp(event[name]) for name in ("@timestamp", "timestamp", "time"))
-    return F.coalesce(F.timestamp_millis(millis), *texts)
-
-
-def _epoch(time: "Column", millis: int, nanos: "Column | None" = None) -> "Column":
-    """Return milliseconds since 1970 of units of so many, NULL where they do not count as a time.
-
-    Such a number is bounded before anything is made of it: what overflows fails the whole query.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    found = _bounded(time, END_MS // millis) * millis
-    return found if nanos is None else found + F.floor(_bounded(nanos, 10**9) / 1_000_000)
-
-
-def _bounded(number: "Column", end: int) -> "Column":
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.when((number >= 0) & (number < end), number)
+    return F.coalesce(
+        F.timestamp_millis(millis),
+        number_instant(event["timestamp"]),
+        *(text_instant(event[name]) for name in ("@timestamp", "timestamp", "time")),
+        number_instant(event["@timestamp"]),
+    )
 
 
 def cloud_event_line(data: "Column") -> "Column":

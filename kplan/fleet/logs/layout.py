@@ -21,6 +21,13 @@ from kplan.fleet.access import request_sums
 from kplan.fleet.compat import valid_utf8
 from kplan.fleet.logs.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
 from kplan.fleet.logs.lines import LAST_YEAR, MARK, PART_COUNT, SUM_COLUMNS
+from kplan.fleet.logs.times import (
+    UNCLEAR_ZONE,
+    find_time,
+    has_zone,
+    time_instant,
+    zone_offset,
+)
 from kplan.model.log_layout import LogLayout
 
 if TYPE_CHECKING:
@@ -61,16 +68,13 @@ _ANY_LENGTH = 1 << 30
 _FIRST_DAY = "1970-01-01"
 """Brokers write times since then; the first day of the year 1 may be in no year in UTC."""
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
-_LEVEL = r"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)"
-_TIME = (
-    r"(?s)^.*(?<!\d)(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?"
-    rf"(?: ?(Z|[+-]\d\d(?::?\d\d)?|{_LEVEL}[A-Z]{{2,5}}\b|[A-Z][a-z]+/[A-Z][A-Za-z_]+))?"
-    r"(?![\d:]).*$"
-)
-"""The last time before the message: what prefixes it has its own before it."""
 _WRAPPED = r'(?s)^[^{]{0,300}(\{\s*".*\})\s*$'
 
 _NEAREST = (
+    (
+        "a log4j pattern with a short name of a zone that has several meanings (kplan help fleets)",
+        rf"[^{{]{{0,300}}?{UNCLEAR_ZONE}[^{{]*?Principal = ",
+    ),
     ("the older spelling (Operation = Read)", r".*Principal = .* Operation = "),
     ("a JSON layout", r"[^{]{0,300}\{\s*\""),
     ("CRI", r"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) [FP] "),
@@ -143,7 +147,8 @@ def _instant(fields: "Mapping[str, Column]", zone: str) -> "Column":
     time = F.concat(
         *(year, F.lit("-"), month, F.lit("-"), fields["day"], F.lit(" "), fields["hour"]),
         *(F.lit(":"), fields["minute"], F.lit(":"), fields.get("second", F.lit("00"))),
-        *(F.lit("."), fields.get("fraction", F.lit("0")), fields.get("zone", F.lit(zone))),
+        *(F.lit("."), fields.get("fraction", F.lit("0"))),
+        zone_offset(fields["zone"]) if "zone" in fields else F.lit(zone),
     )
     return F.try_to_timestamp(time)
 
@@ -216,7 +221,7 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
     """Add the content of lines in other layouts: other, other_at, is_utc."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    plain, begins, time = F.col("plain"), F.lit(_BEGINS), F.col("time")
+    plain, begins = F.col("plain"), F.lit(_BEGINS)
     is_candidate = ~F.col("is_default") & F.col("text").contains("rincipal")
     is_candidate &= ~F.col("text").startswith(MARK)
     wrapped = F.regexp_extract("text", _WRAPPED, 1)
@@ -234,14 +239,14 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
         .withColumns(
             {
                 "message": F.when(F.col("head").isNotNull(), message),
-                "time": F.regexp_replace("head", _TIME, f"$1 $2.$3{MARK}$4"),
+                "time": find_time(F.col("head")),
             }
         )
         .withColumns(
             {
                 "other": newer,
-                "other_at": F.try_to_timestamp(F.replace(time, F.lit(MARK), F.lit(""))),
-                "is_utc": F.coalesce(~time.endswith(MARK), F.lit(col=False)),
+                "other_at": time_instant(F.col("time")),
+                "is_utc": F.coalesce(has_zone(F.col("time")), F.lit(col=False)),
             }
         )
         .withColumn("other", F.when(is_matched, other).otherwise(older))

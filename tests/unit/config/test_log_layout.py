@@ -115,6 +115,9 @@ def test_the_zone_of_a_pattern_counts_before_a_short_name_that_several_zones_hav
     line = f"2026-11-01 10:20:30 CST {SAID}"
     assert "zone" not in fields(f"%d{{{form}}}{{Asia/Shanghai}} %m%n", line)
     assert fields(f"%d{{{form}}} %m%n", line)["zone"] == "CST"
+    for zone in ("GMT+03:00", "UTC", "Etc/GMT+5", "Z", "America/Argentina/Buenos_Aires"):
+        assert fields(f"%d{{{form}}} %m%n", line.replace("CST", zone))["zone"] == zone
+        assert fields(f"%d{{{form}}}{{UTC}} %m%n", line.replace("CST", zone))["message"] == SAID
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,9 @@ from kplan.fleet.logs.layout import nearest_layout
     ("line", "layout"),
     [
         ("[2026-13-01 10:00:00,123] INFO Principal = User:a is", "Kafka's default"),
+        ("[2026-11-01 10:00:00,123 CST] INFO Principal = x", "a log4j pattern with a short name"),
+        ("2026-13-01 10:00:00 CET INFO Principal =", "a log4j pattern with a date"),
+        ("[2026-13-01 10:00:00,123] WARN Principal =", "Kafka's default"),
         ("2026-11-01T10:00:00Z stdout P [2026-11-01", "CRI"),
         ('{"message": "x"}', "a JSON layout"),
         ("<134>1 2026-11-01T10:00:00Z host kafka", "syslog (RFC 5424)"),
