@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 SAID = (
-    "Principal = User:a is Allowed operation = READ from host = 10.0.0.1 on resource = "
-    "Topic:LITERAL:orders for request = FETCH with resourceRefCount = 1"
+    "Principal = User:CN=Doe\\, Jörg is Allowed operation = READ from host = 10.0.0.1 on "
+    "resource = Topic:LITERAL:orders for request = FETCH with resourceRefCount = 1"
 )
-WHO = ("User:a", "10.0.0.1", "READ", "TOPIC", "orders", True, "FETCH")
+WHO = ("User:CN=Doe\\, Jörg", "10.0.0.1", "READ", "TOPIC", "orders", True, "FETCH")
 WHAT = ("principal", "host", "operation", "resource_type", "resource_name", "is_allowed", "request")
 AT = "2026-11-01 10:00:00"
 LOGGED = "(kafka.authorizer.logger) [data-plane-kafka-request-handler-3]"
@@ -45,6 +45,8 @@ STAMPS = (
     *(1793527200, 1793527200000, "1793527200", "1793527200.000", "20261101100000"),
     *("2026-11-01T10:00Z", "2026-11-01T12:00:00,000+0200", "2026-11-01 11:00:00 CET", AT),
 )
+KEYS = ("MESSAGE", "textPayload", "line", "msg", "event.original")
+"""Of journald, Google's Kubernetes Engine, Docker's Splunk driver, Bunyan and ECS."""
 READ = {
     f"[{AT},000] INFO {SAID} (kafka.authorizer.logger)": AT,
     f"{AT} INFO {SAID} {LOGGED}": AT,
@@ -57,6 +59,11 @@ READ = {
     **dict.fromkeys((event(timestamp=at) for at in STAMPS), AT),
     **dict.fromkeys((event(**{"@timestamp": at}) for at in STAMPS), AT),
     event(timestamp="20261101100000123"): f"{AT}.123000",
+    **dict.fromkeys((json.dumps({each: f"[{AT}] INFO {SAID}"}) for each in KEYS), AT),
+    json.dumps({"event": {"original": f"{AT} {SAID}"}, "log": {"level": "INFO"}}): AT,
+    json.dumps({"jsonPayload": {"message": SAID}, "timestamp": f"{AT}Z"}): AT,
+    json.dumps({"log": event(timeMillis=1793527200000)}): AT,
+    f'[{AT}] {{"trace": "x"}} INFO {SAID} based on rule {{"x": "y"}}': AT,
 }
 """What a line says is WHO, at this time in UTC."""
 UNCLEAR = ("BST", "AST", "NST", "IST", "CST", "SST", "ACT", "PST", "XYZ", "AUDIT")
@@ -72,6 +79,9 @@ MALFORMED = (
     event(instant={"epochSecond": MAX, "nanoOfSecond": 1}),
     event(instant={"epochSecond": 1793527200, "nanoOfSecond": MAX}),
     event(timestampSeconds=MAX, timestampNanos=0),
+    json.dumps({"unknown": f"[{AT}] INFO {SAID}", "time": f"{AT}Z"}),
+    json.dumps({"log": json.dumps({"msg": event(timeMillis=1793527200000)})}),
+    f'[{AT}] {{"unknown": "{SAID} based on rule',
     json.dumps({"short_message": SAID, "timestamp": "9999999999E9"}),
 )
 ON_ACL = "from host = ::1 is Allow based on acl = User:a has Allow permission for operations: Write"

@@ -25,7 +25,9 @@ OFFSET_SCHEMA = "cluster string, source string, end long"
 MAX_RECORDS = 2_000_000
 """Records that one micro-batch of a topic takes."""
 EVENT_SCHEMA = (
-    "message string, log string, short_message string, "
+    "message string, log string, short_message string, textPayload string, line string, "
+    "msg string, `event.original` string, event struct<original: string>, "
+    "jsonPayload struct<message: string>, "
     "`@timestamp` string, timestamp string, time string, timeMillis long, "
     "timestampSeconds long, timestampNanos long, "
     "instant struct<epochSecond: long, nanoOfSecond: long>, "
@@ -161,6 +163,16 @@ def authorizer_line(text: "Column", *, has_zone: bool) -> "Column":
         F.concat(at, cloud_event_line(event["data"])),
         text,
     )
+
+
+def event_texts(event: "Column", json: "Column") -> "list[Column]":
+    """List what of an event may be the line of a broker, the most usual first; `json` is all of it."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = ("message", "log", "short_message", "textPayload", "line", "msg", "event.original")
+    nested = event["event"]["original"], event["jsonPayload"]["message"]
+    journal = F.get_json_object(json, "$.MESSAGE")  # a schema has no other case of a name
+    return [*(event[each] for each in names), *nested, journal]
 
 
 def event_instant(event: "Column") -> "Column":

@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.access import request_sums
 from kplan.fleet.compat import valid_utf8
-from kplan.fleet.logs.audit_topic import EVENT_SCHEMA, cloud_event_line, event_instant
+from kplan.fleet.logs.audit_topic import (
+    EVENT_SCHEMA,
+    cloud_event_line,
+    event_instant,
+    event_texts,
+)
 from kplan.fleet.logs.lines import LAST_YEAR, MARK, PART_COUNT, SUM_COLUMNS
 from kplan.fleet.logs.times import (
     UNCLEAR_ZONE,
@@ -63,7 +68,9 @@ _EXPLANATION = (
 """What AclAuthorizer (ZooKeeper) logs beside its decisions at the level DEBUG. A resource is
 `ResourcePattern(...)`, and `Topic:LITERAL:orders` before Kafka 2.4."""
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
-_BEGINS = "Principal = "
+_BEGINS, _PRINCIPAL = "Principal = ", "rincipal"
+_IN_JSON = r'"\s*:\s*\\*"[^"]*$'
+"""What stands before a message that is still in JSON, whose escapes would be in its names."""
 _ANY_LENGTH = 1 << 30
 _FIRST_DAY = "1970-01-01"
 """Brokers write times since then; the first day of the year 1 may be in no year in UTC."""
@@ -222,12 +229,13 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     plain, begins = F.col("plain"), F.lit(_BEGINS)
-    is_candidate = ~F.col("is_default") & F.col("text").contains("rincipal")
+    is_candidate = ~F.col("is_default") & F.col("text").contains(_PRINCIPAL)
     is_candidate &= ~F.col("text").startswith(MARK)
     wrapped = F.regexp_extract("text", _WRAPPED, 1)
     found = _unwrap(sums.withColumn("plain", F.when(is_candidate, F.col("text"))), wrapped)
     found = _unwrap(found, F.regexp_extract("plain", _WRAPPED, 1))  # Docker wraps what log4j wrote
     head = F.substring_index(plain, _BEGINS, 1)
+    is_message = plain.contains(begins) & ~plain.contains(MARK) & ~head.rlike(_IN_JSON)
     message = F.substr(plain, F.length("head") + F.lit(len(_BEGINS) + 1))
     newer, older = (
         F.regexp_replace("message", each, _ALL_PARTS) for each in (NEWER_MESSAGE, OLDER_MESSAGE)
@@ -235,7 +243,7 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
     other, is_matched = F.col("other"), F.col("other") != F.col("message")
     # As few steps as there can be: at each one Spark looks through all that are there.
     return (
-        found.withColumn("head", F.when(plain.contains(begins) & ~plain.contains(MARK), head))
+        found.withColumn("head", F.when(is_message, head))
         .withColumns(
             {
                 "message": F.when(F.col("head").isNotNull(), message),
@@ -260,12 +268,11 @@ def _unwrap(found: "DataFrame", json: "Column") -> "DataFrame":
 
     is_wrapped = F.col("plain").rlike(r"^[^{]{0,300}\{\s*\"")
     event = F.col("event")
-    said = F.coalesce(
-        *(event[name] for name in ("message", "log", "short_message")),
-        cloud_event_line(event["data"]),
-    )
+    texts = (F.when(each.contains(_PRINCIPAL), each) for each in event_texts(event, json))
+    said = F.coalesce(*texts, cloud_event_line(event["data"]))
     at = F.date_format(event_instant(event), "yyyy-MM-dd HH:mm:ss.SSSSSS'Z '")
     line = F.coalesce(F.concat(F.coalesce(at, F.lit("")), said), F.col("plain"))
+    line = F.when(event.isNotNull(), line).otherwise(F.col("plain"))  # others take no time
     return found.withColumn(
         "event", F.from_json(F.when(is_wrapped, json), EVENT_SCHEMA)
     ).withColumn("plain", line)
