@@ -47,7 +47,29 @@ STAMPS = (
 )
 KEYS = ("MESSAGE", "textPayload", "line", "msg", "event.original")
 """Of journald, Google's Kubernetes Engine, Docker's Splunk driver, Bunyan and ECS."""
+
+
+def audit_event(method: str = "kafka.FETCH", **data: object) -> str:
+    """Write an event of Confluent's audit log."""
+    asked = {
+        "granted": True,
+        "operation": "Read",
+        "resourceType": "Topic",
+        "resourceName": "orders",
+    }
+    given = {
+        "methodName": method,
+        "authenticationInfo": {"principal": WHO[0]},
+        "authorizationInfo": asked,
+        "requestMetadata": {"client_address": "/10.0.0.1"},
+    }
+    found = {"specversion": "1.0", "time": f"{AT}Z", "data": {**given, **data}}
+    return json.dumps(found)
+
+
 READ = {
+    audit_event(): AT,
+    audit_event(requestMetadata={"clientAddress": [{"ip": "10.0.0.1", "port": 7}]}): AT,
     f"[{AT},000] INFO {SAID} (kafka.authorizer.logger)": AT,
     f"{AT} INFO {SAID} {LOGGED}": AT,
     f"{AT} INFO {SAID} (kafka.authorizer.logger:72) [a thread]\x1b[m\r": AT,
@@ -68,6 +90,9 @@ READ = {
 """What a line says is WHO, at this time in UTC."""
 UNCLEAR = ("BST", "AST", "NST", "IST", "CST", "SST", "ACT", "PST", "XYZ", "AUDIT")
 MALFORMED = (
+    audit_event(authenticationInfo={"principal": {"confluentUser": {"resourceId": "u-1"}}}),
+    audit_event(authorizationInfo={"operation": "Read"}),
+    audit_event()[:-20],
     *(event(timestamp=each) for each in ("638991234567890123", 63899123456789012)),
     event(timeMillis=MAX),
     event(timeMillis=-1),
@@ -86,7 +111,7 @@ MALFORMED = (
 )
 ON_ACL = "from host = ::1 is Allow based on acl = User:a has Allow permission for operations: Write"
 UNCHECKED = "allowing operation without checking acls."
-LEFT_OUT = tuple(
+BESIDE = tuple(
     f"[{AT},000] DEBUG {each} (kafka.authorizer.logger)"
     for each in (
         f"operation = Write on resource = Topic:LITERAL:test {ON_ACL}",
@@ -97,6 +122,13 @@ LEFT_OUT = tuple(
     )
 )
 """What brokers with ZooKeeper say beside a decision."""
+OTHER_EVENTS = (
+    audit_event("kafka.Authentication", authorizationInfo=None),
+    audit_event("mds.Authorize"),
+    f"2026-11-01T10:00:01.5Z stdout F {audit_event('mds.Authorize')}",
+    json.dumps({"specversion": "1.0", "time": f"{AT}Z", "data": {"result": {"status": "OK"}}}),
+)
+LEFT_OUT = (*BESIDE, *OTHER_EVENTS)
 
 
 def test_each_line_is_read_right_or_kept_as_malformed_or_left_out(spark: "SparkSession") -> None:

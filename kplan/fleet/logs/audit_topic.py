@@ -33,7 +33,8 @@ EVENT_SCHEMA = (
     "instant struct<epochSecond: long, nanoOfSecond: long>, "
     "data struct<methodName: string, authenticationInfo: struct<principal: string>, "
     "authorizationInfo: struct<granted: boolean, operation: string, resourceType: string, "
-    "resourceName: string>, requestMetadata: struct<client_address: string>>"
+    "resourceName: string>, requestMetadata: struct<client_address: string, "
+    "clientAddress: array<struct<ip: string>>>>, specversion string"
 )
 
 
@@ -166,7 +167,7 @@ def authorizer_line(text: "Column", *, has_zone: bool) -> "Column":
 
 
 def event_texts(event: "Column", json: "Column") -> "list[Column]":
-    """List what of an event may be the line of a broker, the most usual first; `json` is all of it."""
+    """List what of an event may be the line of a broker; `json` is all of it."""
     from pyspark.sql import functions as F  # noqa: N812
 
     names = ("message", "log", "short_message", "textPayload", "line", "msg", "event.original")
@@ -193,25 +194,41 @@ def event_instant(event: "Column") -> "Column":
     )
 
 
-def cloud_event_line(data: "Column") -> "Column":
-    """Convert a decision of Confluent's audit log to a line."""
+def is_other_event(event: "Column") -> "Column":
+    """Whether an event is one of Confluent's audit log that is about no request to Kafka.
+
+    Logins are such, and what its Metadata Service was asked.
+    """
+    data = event["data"]
+    is_request = data["authorizationInfo"].isNotNull() & _is_of_kafka(data["methodName"])
+    return event["specversion"].isNotNull() & data.isNotNull() & ~is_request
+
+
+def _is_of_kafka(method: "Column") -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
-    said = data["authorizationInfo"]
+    return F.coalesce(method.startswith("kafka."), F.lit(col=False))
+
+
+def cloud_event_line(data: "Column") -> "Column":
+    """Convert a decision of Confluent's audit log to a line; NULL for what is none of Kafka."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    said, asked = data["authorizationInfo"], data["requestMetadata"]
+    principal, method = data["authenticationInfo"]["principal"], data["methodName"]
     verdict = F.when(said["granted"], F.lit("Allowed")).otherwise(F.lit("Denied"))
+    host = F.coalesce(
+        asked["client_address"], F.get(asked["clientAddress"], F.lit(0))["ip"], F.lit("")
+    )
+    request = F.when(_is_of_kafka(method), F.substring_index(method, ".", -1))
     parts = (
-        (F.lit("Principal = "), data["authenticationInfo"]["principal"]),
+        (F.lit("Principal = "), F.when(~principal.startswith("{"), principal)),
         (F.lit(" is "), F.when(said["granted"].isNotNull(), verdict)),
         (F.lit(" operation = "), kafka_enum_name(said["operation"])),
-        (
-            F.lit(" from host = "),
-            F.regexp_replace(
-                F.coalesce(data["requestMetadata"]["client_address"], F.lit("")), "^/+", ""
-            ),
-        ),
+        (F.lit(" from host = "), F.regexp_replace(host, "^/+", "")),
         (F.lit(" on resource = "), said["resourceType"]),
         (F.lit(":LITERAL:"), said["resourceName"]),
-        (F.lit(" for request = "), F.substring_index(data["methodName"], ".", -1)),
+        (F.lit(" for request = "), request),
         (F.lit(" with resourceRefCount = 1 based on rule "), F.lit("of its audit log")),
     )
     return F.concat(*(part for pair in parts for part in pair))

@@ -24,6 +24,7 @@ from kplan.fleet.logs.audit_topic import (
     cloud_event_line,
     event_instant,
     event_texts,
+    is_other_event,
 )
 from kplan.fleet.logs.lines import LAST_YEAR, MARK, PART_COUNT, SUM_COLUMNS
 from kplan.fleet.logs.times import (
@@ -206,7 +207,16 @@ def parse_lines(sums: "DataFrame", zone: "Column | None" = None) -> "DataFrame":
             F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
             *request_sums(),
         )
-    ).where(F.col("is_whole") | ~F.col("text").rlike(_EXPLANATION))
+    ).where(F.col("is_whole") | ~_is_left_out(F.col("text")))
+
+
+def _is_left_out(text: "Column") -> "Column":
+    """Whether a line that is none of the authorizer's is no line of the log either."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    event = F.from_json(F.regexp_extract(text, _WRAPPED, 1), EVENT_SCHEMA)
+    is_other = F.coalesce(is_other_event(event), F.lit(col=False))
+    return F.when(text.contains('"specversion"'), is_other).otherwise(text.rlike(_EXPLANATION))
 
 
 def _whole_text(found: "DataFrame") -> "DataFrame":
