@@ -45,7 +45,14 @@ _CONVERSIONS: Mapping[str, str] = {
     "%": "%",
 }
 _DATES, _MESSAGES = ("d", "date"), ("m", "msg", "message")
-_LONGEST_FIRST = sorted((*_CONVERSIONS, *_DATES, *_MESSAGES), key=len, reverse=True)
+_UNREAD = (
+    *("black", "blue", "cyan", "green", "magenta", "red", "white", "yellow", "style", "highlight"),
+    *("enc", "encode", "equals", "equalsIgnoreCase", "replace", "repeat", "R", "maxLen"),
+    *("maxLength", "notEmpty", "varsNotEmpty", "variablesNotEmpty", "endOfBatch", "fqcn"),
+    *("markerSimpleName", "xException", "rException"),
+)
+"""Names of log4j that are refused: they begin with the name of another conversion, or none."""
+_LONGEST_FIRST = sorted((*_CONVERSIONS, *_DATES, *_MESSAGES, *_UNREAD), key=len, reverse=True)
 """As log4j looks for them."""
 _CONVERSION = re.compile(
     r"%(?P<format>(?P<is_left>-?)0?(?P<width>\d*)(?:[.]-?\d+)?)"
@@ -137,7 +144,7 @@ class _Translation:
     def add(self, conversion: re.Match[str]) -> None:
         """Add what a conversion writes, with the blanks that its width adds."""
         name = conversion["name"]
-        if name is None:
+        if name is None or name in _UNREAD:
             self._refuse_conversion(conversion)
             return
         options = re.findall(r"\{([^{}]*)\}", conversion["options"])
@@ -219,7 +226,7 @@ class _Translation:
         return rf"(\d{{{length}}})" if length > 1 else r"(\d{1,9})"
 
     def _refuse_conversion(self, conversion: re.Match[str]) -> None:
-        written = f"%{conversion['format']}{conversion['other']}"
+        written = f"%{conversion['format']}{conversion['name'] or conversion['other']}"
         detail = f'kplan does not read "{written}", at character {conversion.start() + 1}.'
         hint = "It reads %d %p %c %C %t %X %m %n and %%; write other text of the line as it is."
         self._refuse(detail, hint)

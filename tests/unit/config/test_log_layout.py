@@ -71,6 +71,11 @@ def test_brackets_and_points_of_a_pattern_are_literal() -> None:
     assert not fields("(%d{UNIX}) .* %m", f"(1793528430) ab {SAID}")
 
 
+def test_letters_after_a_name_are_text_where_log4j_has_no_longer_name() -> None:
+    found = fields("%d{UNIX}s %px %mend", f"1793528430s INFOx {SAID}end")
+    assert found == {"epoch_s": "1793528430", "message": SAID}
+
+
 def test_a_long_line_of_another_layout_takes_no_long_time() -> None:
     pattern = "%d{UNIX} [%t] [%X{a}] [%X{b}] %c %m"
     assert not fields(pattern, "1793528430 [" + "] [" * 50_000 + " Principal = ")
@@ -80,6 +85,10 @@ def test_a_long_line_of_another_layout_takes_no_long_time() -> None:
     ("pattern", "details"),
     [
         ("%d %q %m %highlight{%p}", ['"%q", at character 4', '"%highlight", at character 10']),
+        ("%d %p %m%notEmpty{[%X{id}]}", ['"%notEmpty", at character 9']),
+        ("%d %red{%p} %m", ['"%red", at character 4']),
+        ("%d %-5markerSimpleName %m", ['"%-5markerSimpleName", at character 4']),
+        ("%d %replace{%m}{a}{b} %m %xException", ['"%replace"', '"%xException"']),
         ("%d %p", ["one message"]),
         ("%d %m %m", ["one message"]),
         ("%p %m", ["no day, month, year, hour, minute"]),
