@@ -112,10 +112,8 @@ def at_work(request: pytest.FixtureRequest) -> SparkTarget:
         case "standalone":
             found = request.getfixturevalue("workers")
         case _:
-            # Commands run on Sparks that plan adaptively, and know which line makes a column: here
-            # each of these costs a tenth of the time.
+            # Commands run on a server that plans adaptively: here it costs a tenth of the time.
             conf = {**FAST_SETTINGS, "spark.sql.adaptive.enabled": "false"}
-            conf |= {"spark.python.sql.dataFrameDebugging.enabled": "false"}
             conf |= iceberg_test_settings()
             engine = SparkSettings("local[2,4]", conf=conf, table_format=TABLES)
             found = SparkTarget(LOCAL, engine, as_options(FAST_SETTINGS))

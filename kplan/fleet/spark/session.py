@@ -239,6 +239,8 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         REDACTION_SETTING: redaction_pattern(engine.conf),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
+        # Each column would ask Java some ten things for the line of Python that made it.
+        "spark.python.sql.dataFrameDebugging.enabled": "false",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
         **_PARQUET_TIMES,
         **compat.session_settings(compat.spark_version()),
