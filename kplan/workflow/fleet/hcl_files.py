@@ -13,7 +13,8 @@ def write_hcl_files(
 ) -> None:
     """Write FOLDER/CLUSTER.ENDING.tf, and delete those that an earlier answer wrote and this not.
 
-    In: the names of the clusters asked for, for each cluster with HCL its texts by ending, and how
+    Files with `resource` blocks stay: once they are applied they are the declaration of what they
+    made. In: the names of the clusters asked for, for each cluster with HCL its texts by ending, and how
     the text of each ending begins: a file without this first line is not kplan's, and stays.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -27,14 +28,18 @@ def write_hcl_files(
     for name in clusters:
         for ending, header in headers.items():
             file = folder / f"{name}.{ending}.tf"
-            if file not in written and _first_line(file) == header.partition("\n")[0]:
+            lines = [] if file in written else _lines(file)
+            if not lines or lines[0] != header.partition("\n")[0]:
+                continue
+            if any(each.startswith("resource ") for each in lines):
+                note(f"Left: {file}, of an earlier answer: objects may be declared there alone")
+            else:
                 file.unlink()
                 note(f"Deleted: {file}, which an earlier answer wrote")
 
 
-def _first_line(file: Path) -> str:
+def _lines(file: Path) -> list[str]:
     try:
-        with file.open(encoding="utf-8", errors="replace") as opened:
-            return opened.readline().rstrip("\n")
+        return file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:  # most are not there
-        return ""
+        return []

@@ -52,17 +52,20 @@ def test_files_of_an_earlier_answer_go_and_those_of_others_stay(tmp_path: Path) 
         "us.remove.tf": "# Mine.\n",
         "us.narrow.tf": "# Narrow.\r\nold",
         "lab.narrow.tf": "# Narrow.\nof a cluster that was not asked for",
+        "dev.narrow.tf": '# Narrow.\nresource "kafka_acl" "a" {\n}\n',
     }
     for name, text in before.items():
         (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     notes: list[str] = []
     made = iter([("eu", {"remove": "# Ours.\nnew"})])
-    write_hcl_files(tmp_path, ("eu", "us"), made, headers, notes.append)
+    write_hcl_files(tmp_path, ("eu", "us", "dev"), made, headers, notes.append)
     after = {each.name: each.read_text(encoding="utf-8") for each in tmp_path.iterdir()}
-    kept = {name: before[name] for name in ("us.remove.tf", "lab.narrow.tf")}
+    kept = {name: before[name] for name in ("us.remove.tf", "lab.narrow.tf", "dev.narrow.tf")}
     assert after == {"eu.remove.tf": "# Ours.\nnew", **kept}
     assert notes == [
         f"Written: {tmp_path / 'eu.remove.tf'}",
         f"Deleted: {tmp_path / 'eu.narrow.tf'}, which an earlier answer wrote",
         f"Deleted: {tmp_path / 'us.narrow.tf'}, which an earlier answer wrote",
+        f"Left: {tmp_path / 'dev.narrow.tf'}, of an earlier answer: objects may be declared there "
+        "alone",
     ]
