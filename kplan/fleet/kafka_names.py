@@ -21,4 +21,4 @@ def kafka_enum_name(word: "Column", names: Mapping[str, str] = _ACL_NAMES) -> "C
 
     pairs = ", ".join(f"'{known}', '{name}'" for name, known in names.items())
     spelled = F.upper(F.regexp_replace(word, "([a-z])([A-Z])", "$1_$2"))
-    return F.coalesce(F.expr(f"map({pairs})")[word], spelled)
+    return F.coalesce(F.try_element_at(F.expr(f"map({pairs})"), word), spelled)

@@ -15,7 +15,8 @@ from kplan.fleet.logs.audit_topic import OffsetRange, read_records, record_lines
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.outcome import Added
-from kplan.fleet.logs.part import LogPart, TopicEnd, cluster_ends, new_logs, topic_part
+from kplan.fleet.logs.part import LogPart
+from kplan.fleet.logs.topic_part import TopicEnd, cluster_ends, new_logs, topic_part
 from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.store import Store
 from kplan.model.dataclass import dataclass
@@ -286,7 +287,8 @@ def add_records(store: Store, records: "DataFrame", topic: FollowedTopic) -> Add
         starts = F.create_map(
             *(F.lit(each).cast("long") for pair in _first_offsets(new).items() for each in pair)
         )
-        own = held.where(F.col("offset") >= starts[F.col("partition").cast("long")])
+        start = F.try_element_at(starts, F.col("partition").cast("long"))
+        own = held.where(F.col("offset") >= start)
         has_zone = bool(topic.time_zone)
         lines = record_lines(own, numbers, has_zone=has_zone)
         if new.gaps:

@@ -120,7 +120,7 @@ def record_lines(
     numbers = F.create_map(*(F.lit(each) for pair in parts.items() for each in pair))
     text = F.coalesce(F.col("value").cast("string"), F.lit(""))
     return records.select(
-        numbers[F.col("partition")].cast("int").alias("part"),
+        F.try_element_at(numbers, F.col("partition").cast("int")).alias("part"),
         authorizer_line(text, has_zone=has_zone).alias("line"),
     )
 

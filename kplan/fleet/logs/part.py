@@ -9,14 +9,13 @@ that no writer has to wait for another or to remove anything.
 import hashlib
 import heapq
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from kplan.fleet.logs.audit_topic import OffsetRange
 from kplan.fleet.logs.content import HEAD_BYTES, UNKNOWN_END
 from kplan.model.dataclass import dataclass
 from kplan.model.file_url import escape_glob
@@ -142,7 +141,8 @@ def live_logs(parts: Iterable[LogPart]) -> list[Log]:
         if not _is_removal(each)
         and ((gone := removed.get((each.cluster, each.file))) is None or each.at >= gone.until)
     ]
-    ordered = sorted(_without_older_names(every, parts), key=lambda each: (each.cluster, each.file))
+    read = _without_older_reads(_without_older_names(every, parts))
+    ordered = sorted(read, key=lambda each: (each.cluster, each.file))
     return [
         _live_log(list(own), removed.get(place))
         for place, own in groupby(ordered, key=lambda each: (each.cluster, each.file))
@@ -171,6 +171,30 @@ def _without_older_names(parts: Iterable[LogPart], every: Iterable[LogPart]) -> 
             for file, age in begun.get(place, {}).items()
         )
     ]
+
+
+def _without_older_reads(parts: Sequence[LogPart]) -> list[LogPart]:
+    """Leave out what another reader made of the same bytes of a file.
+
+    A log is named after its first request, which a newer one may read otherwise.
+    """
+    begun = {_contents(each): each for each in sorted(parts, key=_age) if _is_whole(each)}
+    return [
+        each
+        for each in parts
+        if not _is_whole(each)
+        or (last := begun[_contents(each)]).file == each.file
+        or last.settings == each.settings
+    ]
+
+
+def _is_whole(part: LogPart) -> bool:
+    return part.start == 0 and not part.is_topic and bool(part.stamp)
+
+
+def _contents(part: LogPart) -> tuple[str, ...]:
+    """Return what is the same as long as a file is not changed, whoever reads it."""
+    return (part.cluster, part.source, *part.stamp.split(" ", 2)[:2])
 
 
 def _beginnings(part: LogPart) -> list[tuple[str, ...]]:
@@ -204,66 +228,6 @@ def current_logs(logs: Iterable[Log]) -> dict[tuple[str, str], str]:
     """Return the id of the log that each file has now, by cluster and source."""
     found = sorted((each.last for each in logs), key=_age)
     return {(each.cluster, each.source): each.file for each in found}
-
-
-class TopicEnd(NamedTuple):
-    """How far a partition of a topic was read, and the id of the log that it has."""
-
-    end: int
-    log: str
-
-
-def topic_ends(logs: Iterable[Log]) -> dict[tuple[str, str], TopicEnd]:
-    """Return how far each partition of a topic was read, by cluster and source.
-
-    Of several logs in a partition the last one counts: each is named after the one before it.
-    """
-    ends = {
-        (each.last.cluster, each.last.source, each.last.file): each.last.end
-        for each in logs
-        if each.last.is_topic
-    }
-    found = {}
-    for cluster, source, _ in ends:
-        log = log_id(source, None)
-        while (cluster, source, later := next_log_id(log)) in ends:
-            log = later
-        if (end := ends.get((cluster, source, log))) is not None:
-            found[cluster, source] = TopicEnd(end, log)
-    return found
-
-
-def next_log_id(log: str) -> str:
-    """Name the log that took the place of another one in its partition: for all who see it."""
-    return hashlib.md5(f"{log}\nnext".encode(), usedforsecurity=False).hexdigest()
-
-
-def unread_offsets(whole: OffsetRange, known: TopicEnd | None) -> OffsetRange:
-    """Say what of a partition was not read; all of it where it is shorter than what was read.
-
-    Then it is another log: its topic was re-created or truncated.
-    """
-    if known is None:
-        return whole
-    if whole.end < known.end:
-        return replace(whole, log=next_log_id(known.log))
-    return replace(whole, start=max(whole.start, known.end), log=known.log)
-
-
-def new_logs(spans: Iterable[OffsetRange], known: Mapping[str, TopicEnd]) -> list[OffsetRange]:
-    """Return the spans of another log than was read of their partition; in: ends by source."""
-    return [each for each in spans if each.source in known and each.log != known[each.source].log]
-
-
-def cluster_ends(cluster: str, ends: Mapping[tuple[str, str], TopicEnd]) -> dict[str, TopicEnd]:
-    """Return how far the topics of one cluster were read, by source."""
-    return {source: end for (name, source), end in ends.items() if name == cluster}
-
-
-def topic_part(cluster: str, span: OffsetRange, number: int) -> LogPart:
-    """Return the part of a log that records of a partition are."""
-    file = span.log or log_id(span.source, None)
-    return LogPart(cluster, span.source, file=file, part=number, start=span.start, end=span.end)
 
 
 def closed_log(log: Log) -> Log:
@@ -311,6 +275,7 @@ def _is_removal(part: LogPart) -> bool:
 def _live_log(own: Sequence[LogPart], removal: LogPart | None) -> Log:
     """Choose, among what was kept of one log, what is longest; of equals the latest.
 
+    What was read again by another reader wins if it goes as far, however few lines that one counts.
     What was read on from where a file ended that was removed meanwhile follows its removal.
     """
     own = sorted(own, key=_age)
@@ -324,8 +289,20 @@ def _live_log(own: Sequence[LogPart], removal: LogPart | None) -> Log:
         rest = [] if removal is None else _longest_chain(closed, replace(removal, start=0))
         begins += [rest] if len(rest) > 1 else []
     chains = [_whole_log(each, own) for each in begins]
-    found = max(chains, key=lambda each: (each.lines, _age(each.parts[0])), default=None)
-    return found or Log((), own[-1])
+    if not chains:
+        return Log((), own[-1])
+    found = max(chains, key=lambda each: (each.lines, _age(each.parts[0])))
+    again = [each for each in chains if _is_read_again(each, found)]
+    return max(again, key=lambda each: _age(each.parts[0]), default=found)
+
+
+def _is_read_again(log: Log, before: Log) -> bool:
+    return (
+        log.parts[0].settings != before.parts[0].settings
+        and _age(log.parts[0]) > _age(before.parts[0])
+        and log.last.end >= before.last.end
+        and not log.last.damage
+    )
 
 
 def _whole_log(chain: Sequence[LogPart], own: Sequence[LogPart]) -> Log:

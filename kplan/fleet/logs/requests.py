@@ -105,7 +105,7 @@ def last_usage(used: "DataFrame") -> "DataFrame":
     return (
         used.where("is_allowed")
         .withColumn("resource_name", name)
-        .withColumn("bit", bit[F.col("operation")])
+        .withColumn("bit", F.try_element_at(bit, F.col("operation")))
         .groupBy(*place, F.when(F.col("bit").isNull(), F.col("operation")).alias("other"))
         .agg(
             F.bit_or("bit").alias("bits"),

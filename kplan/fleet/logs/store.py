@@ -36,7 +36,6 @@ from kplan.fleet.logs.part import (
     NO_ROWS,
     Log,
     LogPart,
-    TopicEnd,
     closed_log,
     current_logs,
     latest_parts,
@@ -45,7 +44,6 @@ from kplan.fleet.logs.part import (
     merge_log,
     remove_log,
     removed_logs,
-    topic_ends,
 )
 from kplan.fleet.logs.requests import (
     AUDIT_SCHEMA,
@@ -54,6 +52,7 @@ from kplan.fleet.logs.requests import (
     malformed_lines,
     usage,
 )
+from kplan.fleet.logs.topic_part import TopicEnd, topic_ends
 from kplan.fleet.spark.errors import drop_rows, failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import enable_codegen

@@ -87,7 +87,7 @@ def zone_offset(zone: "Column") -> "Column":
 
     known = F.create_map(*(F.lit(each) for pair in ZONE_OFFSETS.items() for each in pair))
     written = F.regexp_replace(zone, "^(?:GMT|UTC|UT)(?=[+-])", "")
-    return F.when(zone.rlike("^[A-Z]{2,5}$"), known[zone]).otherwise(written)
+    return F.when(zone.rlike("^[A-Z]{2,5}$"), F.try_element_at(known, zone)).otherwise(written)
 
 
 def text_instant(text: "Column") -> "Column":

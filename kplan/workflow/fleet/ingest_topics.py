@@ -12,14 +12,8 @@ from kplan.fleet.logs import audit_topic
 from kplan.fleet.logs.counts import LineCount
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
-from kplan.fleet.logs.part import (
-    LogPart,
-    TopicEnd,
-    cluster_ends,
-    new_logs,
-    topic_part,
-    unread_offsets,
-)
+from kplan.fleet.logs.part import LogPart
+from kplan.fleet.logs.topic_part import TopicEnd, cluster_ends, new_logs, topic_part, unread_offsets
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError

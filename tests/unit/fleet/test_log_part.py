@@ -12,18 +12,15 @@ from kplan.fleet.logs.content import HEAD_BYTES, UNKNOWN_END
 from kplan.fleet.logs.part import (
     NO_ROWS,
     LogPart,
-    TopicEnd,
     closed_log,
     known_stamps,
     live_logs,
     log_id,
     merge_log,
-    new_logs,
     remove_log,
     removed_logs,
-    topic_ends,
-    unread_offsets,
 )
+from kplan.fleet.logs.topic_part import TopicEnd, new_logs, topic_ends, unread_offsets
 
 FIRST = "2026-11-01 10:00:00\na"
 
@@ -197,6 +194,33 @@ def test_a_log_that_had_no_request_and_was_renamed_takes_its_own_place_when_it_h
         assert len(live_logs([before, other])) == 2
     both = began(part("1", 0, 6000, source="file:/y.log.1")), before
     assert len(live_logs(both)) == 2
+
+
+def test_a_file_whose_first_request_another_reader_reads_otherwise_counts_once() -> None:
+    """Of an object store, or packed: nothing but its first request tells that it is the same."""
+    before = part("1", 0, UNKNOWN_END, lines=10)
+    after = replace(
+        part("2", 0, UNKNOWN_END, lines=10), file=log_id("file:/x.log", "b"), stamp="-1 1  3"
+    )
+    assert counted(before, after) == ["2"]
+    for other in (
+        replace(after, stamp="-1 2  3"),
+        replace(after, stamp=before.stamp),
+        replace(after, source="file:/y.log"),
+        replace(after, cluster="us"),
+    ):
+        assert len(live_logs([before, other])) == 2
+
+
+def test_what_another_reader_reads_again_counts_however_few_lines_it_has() -> None:
+    before = part("1", 0, 100, lines=100)
+    again = replace(part("2", 0, 100, lines=40), stamp="100 1  3")
+    grown = replace(part("3", 100, 120, lines=10), stamp="120 1  3")
+    assert counted(before, again, grown) == ["2", "3"]
+    assert counted(before, again) == ["2"]
+    assert counted(before, replace(again, end=90)) == ["1"], "it does not go as far"
+    assert counted(before, replace(again, damage="it is cut")) == ["1"]
+    assert counted(before, replace(again, stamp=before.stamp)) == ["1"], "the same reader"
 
 
 def test_records_of_a_topic_count_once_and_may_be_gone_before_they_were_read() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from kplan.fleet.logs.audit_topic import OffsetRange
-from kplan.fleet.logs.part import TopicEnd
+from kplan.fleet.logs.topic_part import TopicEnd
 from kplan.fleet.stream import new_offsets
 
 BATCH = OffsetRange("audit", 0, 10, 20)

@@ -1,0 +1,69 @@
+"""How far topics with audit records were read, and what of them is new."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from kplan.fleet.logs.audit_topic import OffsetRange
+from kplan.fleet.logs.part import Log, LogPart, log_id
+
+
+class TopicEnd(NamedTuple):
+    """How far a partition of a topic was read, and the id of the log that it has."""
+
+    end: int
+    log: str
+
+
+def topic_ends(logs: Iterable[Log]) -> dict[tuple[str, str], TopicEnd]:
+    """Return how far each partition of a topic was read, by cluster and source.
+
+    Of several logs in a partition the last one counts: each is named after the one before it.
+    """
+    ends = {
+        (each.last.cluster, each.last.source, each.last.file): each.last.end
+        for each in logs
+        if each.last.is_topic
+    }
+    found = {}
+    for cluster, source, _ in ends:
+        log = log_id(source, None)
+        while (cluster, source, later := next_log_id(log)) in ends:
+            log = later
+        if (end := ends.get((cluster, source, log))) is not None:
+            found[cluster, source] = TopicEnd(end, log)
+    return found
+
+
+def next_log_id(log: str) -> str:
+    """Name the log that took the place of another one in its partition: for all who see it."""
+    return hashlib.md5(f"{log}\nnext".encode(), usedforsecurity=False).hexdigest()
+
+
+def unread_offsets(whole: OffsetRange, known: TopicEnd | None) -> OffsetRange:
+    """Say what of a partition was not read; all of it where it is shorter than what was read.
+
+    Then it is another log: its topic was re-created or truncated.
+    """
+    if known is None:
+        return whole
+    if whole.end < known.end:
+        return replace(whole, log=next_log_id(known.log))
+    return replace(whole, start=max(whole.start, known.end), log=known.log)
+
+
+def new_logs(spans: Iterable[OffsetRange], known: Mapping[str, TopicEnd]) -> list[OffsetRange]:
+    """Return the spans of another log than was read of their partition; in: ends by source."""
+    return [each for each in spans if each.source in known and each.log != known[each.source].log]
+
+
+def cluster_ends(cluster: str, ends: Mapping[tuple[str, str], TopicEnd]) -> dict[str, TopicEnd]:
+    """Return how far the topics of one cluster were read, by source."""
+    return {source: end for (name, source), end in ends.items() if name == cluster}
+
+
+def topic_part(cluster: str, span: OffsetRange, number: int) -> LogPart:
+    """Return the part of a log that records of a partition are."""
+    file = span.log or log_id(span.source, None)
+    return LogPart(cluster, span.source, file=file, part=number, start=span.start, end=span.end)
