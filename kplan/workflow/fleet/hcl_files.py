@@ -14,8 +14,9 @@ def write_hcl_files(
     """Write FOLDER/CLUSTER.ENDING.tf, and delete those that an earlier answer wrote and this not.
 
     Files with `resource` blocks stay: once they are applied they are the declaration of what they
-    made. In: the names of the clusters asked for, for each cluster with HCL its texts by ending, and how
-    the text of each ending begins: a file without this first line is not kplan's, and stays.
+    made. In: the names of the clusters asked for, for each cluster with HCL its texts by ending,
+    and how the text of each ending begins: a file without this first line is not kplan's, and
+    stays.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = set()

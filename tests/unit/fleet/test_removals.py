@@ -57,6 +57,7 @@ def test_files_of_an_earlier_answer_go_and_those_of_others_stay(tmp_path: Path) 
     for name, text in before.items():
         (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     notes: list[str] = []
+    file = tmp_path / "dev.narrow.tf"
     made = iter([("eu", {"remove": "# Ours.\nnew"})])
     write_hcl_files(tmp_path, ("eu", "us", "dev"), made, headers, notes.append)
     after = {each.name: each.read_text(encoding="utf-8") for each in tmp_path.iterdir()}
@@ -66,6 +67,5 @@ def test_files_of_an_earlier_answer_go_and_those_of_others_stay(tmp_path: Path) 
         f"Written: {tmp_path / 'eu.remove.tf'}",
         f"Deleted: {tmp_path / 'eu.narrow.tf'}, which an earlier answer wrote",
         f"Deleted: {tmp_path / 'us.narrow.tf'}, which an earlier answer wrote",
-        f"Left: {tmp_path / 'dev.narrow.tf'}, of an earlier answer: objects may be declared there "
-        "alone",
+        f"Left: {file}, of an earlier answer: objects may be declared there alone",
     ]
