@@ -339,6 +339,8 @@ def test_spark_drops_what_it_keeps_for_an_answer_that_fails(
         pytest.skip("Connect does not show the plans of Spark")
     spark.catalog.clearCache()  # of the tests before
     cache = spark._jsparkSession.sharedState().cacheManager()
+    log = options.folder / "logs" / "prod-eu-1.log"
+    log.write_text(log.read_text() * 2)  # so that there is something to read, after other tests
     with monkeypatch.context() as broken:
         broken.setattr("kplan.fleet.logs.store.part_starts", None)
         with pytest.raises(FleetError):

@@ -61,7 +61,7 @@ def test_jobs_have_the_name_of_the_command_and_of_their_work(tmp_path: Path) -> 
     assert {group for group, _ in names} == {"kplan fleet snapshot", "kplan fleet audit ingest"}
     texts = {text for _, text in names}
     assert "kplan fleet snapshot: store run one" in texts
-    assert "kplan fleet audit ingest: show table requests" in texts
+    assert "kplan fleet audit ingest: list logs" in texts
     assert any(
         each.startswith("kplan fleet audit ingest: read ") and each.endswith("of cluster prod-eu")
         for each in texts
