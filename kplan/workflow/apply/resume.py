@@ -205,6 +205,8 @@ def _verify_before(
     ]
     if owned:
         state = replace(state, serial=state.serial + 1, owned=merge_owned(state.owned, owned))
+        if (stored := project.store.read_journal()) is not None:  # a creation has no answer
+            project.store.replace_journal(stored.before_write(state.serial))
         project.store.write(state)
     return replace(done, outcomes=(*outcomes, *done.outcomes), state=state)
 

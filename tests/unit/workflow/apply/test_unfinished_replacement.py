@@ -1,0 +1,76 @@
+"""Replacements and creations that an apply did not see the end of."""
+
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
+from kplan.workflow.apply.resume import resume_apply
+from kplan.workflow.ports import PlanOptions
+from tests.project_harness import Killed, ProjectHarness
+
+PROVIDER = 'provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\n'
+TOPIC = """
+resource "kafka_topic" "y" {
+  name               = "y"
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+USER = """
+resource "kafka_user_scram_credential" "u" {
+  username        = "%s"
+  scram_mechanism = "SCRAM-SHA-256"
+  password        = "declared"
+}
+"""
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> ProjectHarness:
+    """Return a folder beside an empty cluster."""
+    return ProjectHarness(tmp_path, MemoryCluster())
+
+
+def kill() -> None:
+    """End the run as SIGKILL does."""
+    raise Killed
+
+
+def be_killed(harness: ProjectHarness, call: str) -> None:
+    """Kill an apply before its first call of this name."""
+    harness.cluster.run_before(call, kill)
+    with pytest.raises(Killed):
+        harness.apply()
+    harness.cluster.clear_faults()
+
+
+def lose_answers(harness: ProjectHarness, call: str, reading: str) -> None:
+    """Let a call be carried out without an answer, and nobody look up what came of it."""
+
+    def lose() -> None:
+        harness.cluster.time_out(call=call, carried_out=True, times=None)
+        harness.cluster.time_out(call=reading, times=None)
+
+    harness.cluster.run_before(call, lose)
+
+
+def resume(harness: ProjectHarness) -> ApplyResult:
+    """Finish what was killed."""
+    hands = ApplyHandlers(lambda _: True, harness.watcher)
+    return resume_apply(harness.project, PlanOptions(), harness.ports, hands)
+
+
+def test_a_resume_whose_journal_stays_does_not_write_the_state_behind_it(
+    harness: ProjectHarness,
+) -> None:
+    harness.write(PROVIDER + USER % "u" + TOPIC)
+    be_killed(harness, "create_topics")
+    lose_answers(harness, "create_topics", "topics")
+    resume(harness)
+    harness.cluster.clear_faults()
+    assert harness.project.store.read_journal() is not None
+    harness.apply()
+    assert harness.project.store.read_journal() is None
+    assert not harness.plan().plan.has_changes
