@@ -128,7 +128,8 @@ class Ownership:
 
     `renamed` holds the addresses whose owned object lives on under a name that no one declares any
     more, while the address now declares an object that kplan does not own. Where that exists it is
-    someone else's: it is adopted, and the old one deleted. `blocked_moves` found another object at
+    someone else's: it is adopted, and the old one deleted; unless an interrupted apply has sent it
+    as it is. `blocked_moves` found another object at
     their end. `imports` are those at addresses that own nothing yet. `adds_first` and `replaced`
     are those of the request.
     """
@@ -168,6 +169,18 @@ def lead_declarations(
     return tuple(each.led_by(leading_address(each)) if each.others else each for each in resources)
 
 
+def _is_of_others(
+    kind: ResourceKind, resource: Resource, request: PlanRequest, reading: KindSnapshot
+) -> bool:
+    """Whether the declared object exists, and not because an interrupted apply has sent it."""
+    live = reading.objects.get(resource.identity)
+    if live is None:
+        return False
+    before, after = kind.align(live.value, resource.value)
+    is_sent = (kind.name, resource.identity, resource.provider) in request.sent
+    return not is_sent or bool(before != after)
+
+
 def build_ownership(request: PlanRequest, kind: ResourceKind, reading: KindSnapshot) -> Ownership:
     """Sort the state's objects of one kind by address and by identity."""
     owned = [each for each in request.state.owned.values() if each.address.kind == kind.name]
@@ -186,7 +199,7 @@ def build_ownership(request: PlanRequest, kind: ResourceKind, reading: KindSnaps
         and before.identity not in declared
         and before.identity in reading.objects
         and resource.identity not in by_identity
-        and not (kind.is_replaceable and resource.identity in reading.objects)
+        and not (kind.is_replaceable and _is_of_others(kind, resource, request, reading))
     }
     imports = {
         each.address: each

@@ -26,7 +26,8 @@ class PlanRequest:
     `adds_first` names the connections where ACLs that replace others come before those go, if
     nothing speaks against it. `replaced` are the addresses of objects that are to be deleted and
     created again, each with the uid that it must still have, "" for any; that they lose what they
-    hold must be `acknowledged`. `cluster` and `clusters` are those of the plan.
+    hold must be `acknowledged`. `sent` are the objects that an interrupted apply has perhaps made
+    in place of others. `cluster` and `clusters` are those of the plan.
     `unknown_outputs` get their values after the changes; each says whether it is sensitive.
     """
 
@@ -45,6 +46,7 @@ class PlanRequest:
     adds_first: frozenset[str] = frozenset()
     replaced: Mapping[str, str] = field(default_factory=dict)
     acknowledged: frozenset[str] = frozenset()
+    sent: frozenset[ObjectKey] = frozenset()
     cluster: Mapping[str, str] = field(default_factory=dict)
     clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     created_at: str = ""

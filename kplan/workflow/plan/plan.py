@@ -15,7 +15,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import ClusterError
 from kplan.model.impact import Impact
-from kplan.model.plan import Change, Plan, Replay
+from kplan.model.plan import Action, Change, Plan, Replay
 from kplan.model.state import OutputValue, Snapshot, State
 from kplan.plan.build import build_plans, is_asked_for
 from kplan.plan.digest import with_checksum
@@ -27,7 +27,7 @@ from kplan.policy.risk import (
     topic_impact,
 )
 from kplan.policy.thresholds import check_thresholds
-from kplan.state.journal import PlanVariables
+from kplan.state.journal import PlanVariables, unanswered_creations
 from kplan.state.plan_file import (
     NO_SIGNATURE,
     PlanMetadata,
@@ -256,6 +256,7 @@ def plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> Pl
     """Return the inputs of the planner."""
     configuration = project.configuration
     clusters = _cluster_facts(project.clusters)
+    creations = unanswered_creations(project.journal, project.state)
     return PlanRequest(
         resources=() if options.is_destroy else configuration.resources,
         outputs=output_values(configuration),
@@ -269,6 +270,7 @@ def plan_request(project: OpenProject, options: PlanOptions, ports: Ports) -> Pl
         adds_first=add_first_connections(configuration),
         replaced=options.replacements,
         acknowledged=options.acknowledged,
+        sent=frozenset(each.key for each in creations if each.action is Action.REPLACE),
         moved=configuration.refactorings.moved,
         removed=configuration.refactorings.removed,
         imports=configuration.refactorings.imports,

@@ -25,6 +25,17 @@ resource "kafka_user_scram_credential" "u" {
   password        = "declared"
 }
 """
+ACL = """
+resource "kafka_acl" "a" {
+  resource_name       = "%s"
+  resource_type       = "Topic"
+  acl_principal       = "User:app"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+"""
+FIRST_ACL = ACL.replace("}", "  lifecycle { create_before_destroy = true }\n}")
 
 
 @pytest.fixture
@@ -62,6 +73,11 @@ def resume(harness: ProjectHarness) -> ApplyResult:
     return resume_apply(harness.project, PlanOptions(), harness.ports, hands)
 
 
+def live_acls(harness: ProjectHarness) -> set[str]:
+    """Name the topics of the ACLs there are."""
+    return {each.resource_name for each in harness.cluster.acls()}
+
+
 def test_a_resume_whose_journal_stays_does_not_write_the_state_behind_it(
     harness: ProjectHarness,
 ) -> None:
@@ -72,5 +88,20 @@ def test_a_resume_whose_journal_stays_does_not_write_the_state_behind_it(
     harness.cluster.clear_faults()
     assert harness.project.store.read_journal() is not None
     harness.apply()
+    assert harness.project.store.read_journal() is None
+    assert not harness.plan().plan.has_changes
+
+
+def test_a_resume_deletes_the_old_object_beside_the_new_one_that_was_sent(
+    harness: ProjectHarness,
+) -> None:
+    """The new one is not somebody else's: the journal has it."""
+    harness.write(PROVIDER + FIRST_ACL % "old")
+    harness.apply()
+    harness.write(PROVIDER + FIRST_ACL % "new")
+    be_killed(harness, "delete_acls")
+    assert live_acls(harness) == {"old", "new"}
+    resume(harness)
+    assert live_acls(harness) == {"new"}
     assert harness.project.store.read_journal() is None
     assert not harness.plan().plan.has_changes
