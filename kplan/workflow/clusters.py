@@ -135,8 +135,11 @@ def connect_clusters(
         declared = _declared_keys(configuration)
         # Any of them may be the new name of a connection that is not declared any more.
         asked = (also | sent) & declared if sent <= declared else declared
-        first = _first_keys(configuration, state) | asked
-        clusters = _open_connections(first, Clusters(), configuration, (ports, stack))
+        used = _first_keys(configuration, state)
+        owned = {each.provider for each in state.owned.values()}
+        clusters = _open_connections(used | asked, Clusters(), configuration, (ports, stack))
+        tried = asked - used - also - sent - owned
+        clusters = _without_strangers(clusters, tried, state, sent | owned)
         state = _follow_clusters(state, clusters, sent, (configuration, ports))
         more = {each.provider for each in state.owned.values()} - {*clusters.keys}
         clusters = _open_connections(more, clusters, configuration, (ports, stack))
@@ -156,6 +159,29 @@ def _first_keys(configuration: Configuration, state: State) -> set[str]:
     used = {each.provider for each in configuration.resources}
     declared = _declared_keys(configuration)
     return used or declared & {each.provider for each in state.owned.values()} or {min(declared)}
+
+
+def _without_strangers(
+    clusters: Clusters, tried: Collection[str], state: State, keys: Iterable[str]
+) -> Clusters:
+    """Leave out the connections that were tried and lead to no cluster that is looked for.
+
+    Nothing uses them, so that it is no harm if another connection leads to the same cluster.
+    """
+    known = {each for key, each in clusters.ids.items() if key not in tried}
+    sought = {state.cluster_id_of(key) for key in keys} - known - {""}
+    found = {
+        key: each
+        for key, each in clusters.connections.items()
+        if key not in tried or each.description.cluster_id in sought
+    }
+    is_found = sought <= {each.description.cluster_id for each in found.values()}
+    dark = {
+        key: each
+        for key, each in clusters.unreachable.items()
+        if key not in tried or not is_found  # it may be the one
+    }
+    return Clusters(found, dark)
 
 
 def _open_connections(

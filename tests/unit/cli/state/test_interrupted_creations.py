@@ -381,3 +381,28 @@ def test_a_kill_while_a_creation_follows_its_cluster_does_not_forget_it(
     assert owned_names(DEFAULT) == {"y"}
     desk.run("destroy", "-auto-approve")
     assert not west["north"].topics()
+
+
+@pytest.mark.parametrize("name", ["north", "west"])
+def test_a_spare_connection_to_a_cluster_in_use_is_not_asked_for_a_creation(
+    desk: MemoryCommand, west: dict[str, MemoryCluster], name: str
+) -> None:
+    """Nothing uses it, so that it does not matter that another one leads there as well."""
+    west["spare"] = desk.cluster
+    west[name] = west.pop("west")
+    spare = WEST.replace("west", "spare")
+    mine = Z.removeprefix(PROVIDER) + Y_IN_WEST.replace("west", name)
+    desk.write(PROVIDER + WEST.replace("west", name) + spare + mine)
+    desk.run("apply", "-auto-approve")
+    assert owned_names(DEFAULT) == {"y", "z"}
+    assert not JOURNAL.exists()
+
+
+def test_a_spare_connection_does_not_hide_where_a_creation_was_sent(
+    desk: MemoryCommand, west: dict[str, MemoryCluster]
+) -> None:
+    west["spare"] = desk.cluster
+    desk.write(PROVIDER + WEST.replace("west", "spare") + Z.removeprefix(PROVIDER))
+    told = everything(desk, "apply", "-auto-approve", code=1)
+    assert "KP307" not in told
+    assert "kafka.west is not declared" in told
