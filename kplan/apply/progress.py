@@ -11,7 +11,7 @@ from kplan.model.errors import InProgress, Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.resource import Identity
-from kplan.model.state import OutputValue, State, owned_after
+from kplan.model.state import OutputValue, State, created_beside, owned_after
 
 ChangeKey = tuple[str, Identity]
 
@@ -200,6 +200,7 @@ def state_after(
         for change in plan.changes
         if not change.touches_cluster or change.key in done
     ]
+    settled += created_beside(found)
     return replace(
         state,
         serial=state.serial + 1,

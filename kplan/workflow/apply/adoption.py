@@ -110,9 +110,10 @@ def _created(before: State, outcomes: Sequence[Outcome]) -> Iterator[Change]:
     """List what came to be owned by a request that would not have failed if it had existed."""
     owned = {each.key for each in before.owned.values()}
     for each in outcomes:
-        change, is_applied = each.change, each.status is OutcomeStatus.APPLIED
+        change = each.change
+        is_made = each.status is OutcomeStatus.APPLIED or each.is_half_replaced
         is_silent = change.kind != _ANSWERED_KIND
-        if is_applied and is_silent and change.after is not None and change.key not in owned:
+        if is_made and is_silent and change.after is not None and change.key not in owned:
             yield change
 
 

@@ -1,6 +1,6 @@
 """Use case: finish an apply that was interrupted, from its journal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,6 +15,7 @@ from kplan.model.outcome import FOUND, Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.resource import Resource
 from kplan.model.state import State
+from kplan.plan.request import block_name
 from kplan.state.journal import Journal
 from kplan.workflow.adopt.import_ import merge_owned
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply_context, execute_plan
@@ -62,9 +63,10 @@ def resume_apply(
         declared = {each.key for each in found.configuration.resources}
         resources = tuple(_approved_resources(found.configuration, journal.changes))
         found = replace(found, configuration=replace(found.configuration, resources=resources))
+        deposed = _deposed_keys(journal, found.state)
         options = replace(
             keep_replacements(options, journal.changes),
-            only=_approved_keys(journal.changes, found.state),
+            only=_approved_keys(journal.changes, found.state) | deposed,
             is_destroy=any(each.reason is Reason.DESTROY for each in journal.changes),
         )
         made = plan_open_project(found, options, ports)
@@ -75,7 +77,7 @@ def resume_apply(
         # What is not declared any more has no secret to compare: its item is refused.
         sent = [each for each in made.plan.allowed_changes if each.key in declared]
         check_planned_secrets("The interrupted apply", sent)
-        if others := tuple(_unapproved_changes(made.plan, journal.changes)):
+        if others := tuple(_unapproved_changes(made.plan, journal.changes, deposed)):
             raise StalePlanError(
                 f"Not what the interrupted apply was approved for: {', '.join(others)}.",
                 "kplan apply plans the current configuration and asks for approval.",
@@ -226,11 +228,20 @@ def _approved_keys(approved: Sequence[Change], state: State) -> frozenset[Object
     return frozenset(each.key for each in approved) | frozenset(each.key for each in held)
 
 
-def _unapproved_changes(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
+def _deposed_keys(journal: Journal, state: State) -> frozenset[ObjectKey]:
+    """Return the objects beside which their replacement was created: to delete them is left."""
+    halves = {block_name(each.change.address) for each in journal.outcomes if each.is_half_replaced}
+    deposed = (each for at, each in state.owned.items() if at.is_deposed)
+    return frozenset(each.key for each in deposed if block_name(each.address) in halves)
+
+
+def _unapproved_changes(
+    plan: Plan, approved: Sequence[Change], deposed: Collection[ObjectKey]
+) -> Iterator[str]:
     """Name the changes whose goal differs from the approved one."""
     goals = {each.key: each for each in approved}
     for change in plan.changes:
-        if not change.touches_cluster:
+        if not change.touches_cluster or (change.after is None and change.key in deposed):
             continue
         goal = goals.get(change.key)
         if goal is None or goal.after is None or change.after is None:

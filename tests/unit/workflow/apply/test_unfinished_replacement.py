@@ -105,3 +105,58 @@ def test_a_resume_deletes_the_old_object_beside_the_new_one_that_was_sent(
     assert live_acls(harness) == {"new"}
     assert harness.project.store.read_journal() is None
     assert not harness.plan().plan.has_changes
+
+
+def test_a_replacement_without_an_answer_is_looked_up_later(harness: ProjectHarness) -> None:
+    harness.write(PROVIDER + ACL % "old")
+    harness.apply()
+    harness.write(PROVIDER + ACL % "new")
+    lose_answers(harness, "create_acls", "acls")
+    harness.apply()
+    harness.cluster.clear_faults()
+    assert live_acls(harness) == {"new"}
+    harness.write(PROVIDER + TOPIC)
+    harness.apply()
+    assert not live_acls(harness)
+    assert harness.project.store.read_journal() is None
+
+
+def begin_replacement(harness: ProjectHarness) -> None:
+    """Create the new ACL, and be refused to delete the old one."""
+    harness.write(PROVIDER + FIRST_ACL % "old")
+    harness.apply()
+    harness.write(PROVIDER + FIRST_ACL % "new")
+    harness.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="delete_acls")
+    harness.apply()
+    harness.cluster.clear_faults()
+    assert live_acls(harness) == {"old", "new"}
+
+
+@pytest.mark.parametrize("text", [TOPIC, FIRST_ACL % "old"])
+def test_the_new_object_is_owned_where_the_old_one_could_not_be_deleted(
+    harness: ProjectHarness, text: str
+) -> None:
+    begin_replacement(harness)
+    harness.write(PROVIDER + text)
+    harness.apply()
+    assert live_acls(harness) == ({"old"} if "old" in text else set())
+    assert not harness.plan().plan.has_changes
+
+
+def test_the_old_object_is_deleted_by_the_next_apply(harness: ProjectHarness) -> None:
+    begin_replacement(harness)
+    harness.apply()
+    assert live_acls(harness) == {"new"}
+    assert not harness.plan().plan.has_changes
+
+
+def test_a_resume_deletes_an_old_object_that_could_not_be_deleted(harness: ProjectHarness) -> None:
+    harness.write(PROVIDER + FIRST_ACL % "old")
+    harness.apply()
+    harness.write(PROVIDER + FIRST_ACL % "new" + TOPIC)
+    harness.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="delete_acls")
+    be_killed(harness, "create_topics")
+    assert live_acls(harness) == {"old", "new"}
+    resume(harness)
+    assert live_acls(harness) == {"new"}
+    assert not harness.plan().plan.has_changes
