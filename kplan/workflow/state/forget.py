@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from kplan.kinds.base import forget_secrets
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change
@@ -58,6 +59,9 @@ def forget_objects(project: Project, addresses: tuple[str, ...], ports: Ports) -
         if not state.for_provider("").owned:  # its cluster may be gone with what was sent there
             state = replace(state, cluster_id=stored.cluster_id)
         rest = _journal_without(journal, creations, folded, state)
+        if not rest.unsettled_keys:  # nothing else will know of these doubts
+            doubtful = (each.change for each in journal.outcomes if each.may_be_done)
+            state = replace(state, owned=forget_secrets(state.owned, doubtful))
         project.store.replace_journal(rest.before_write(state.serial))
         if rest.unsettled_keys:
             project.store.write(state)

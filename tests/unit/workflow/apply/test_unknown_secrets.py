@@ -9,6 +9,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.state.journal import read_journal
+from kplan.workflow.state.forget import forget_objects
 from tests.project_harness import Killed, ProjectHarness
 
 PROVIDER = 'provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\n'
@@ -127,3 +128,30 @@ def test_a_clear_refusal_leaves_the_secret_known(tmp_path: Path) -> None:
     harness.apply(has_broker_check=False)
     declare(harness, PASSWORD, 1)
     assert not harness.plan().plan.has_changes
+
+
+def test_a_doubt_outlasts_the_journal_that_a_person_ends(tmp_path: Path) -> None:
+    """The only creation without an answer is forgotten, and the rest goes into the state."""
+    harness = begin(tmp_path, PASSWORD)
+    topic = 'resource "kafka_topic" "y" {\n  name = "y"\n  partitions = 1\n}\n'
+    harness.write(PROVIDER + PASSWORD.replace("%s", "2") + topic)
+
+    def kill() -> None:
+        raise Killed
+
+    def refuse() -> None:
+        harness.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="alter_scram_users")
+
+    harness.cluster.time_out(call="alter_scram_users", carried_out=True, times=1)
+    harness.cluster.run_before(
+        "alter_scram_users", lambda: harness.cluster.run_before("alter_scram_users", refuse)
+    )
+    harness.cluster.run_before("create_topics", kill)
+    with pytest.raises(Killed):
+        harness.apply(has_broker_check=False)
+    harness.cluster.clear_faults()
+    forget_objects(harness.project, ("kafka_topic.y",), harness.ports)
+    assert not harness.project.store.has_journal()
+    declare(harness, PASSWORD, 1)
+    (change,) = harness.plan().plan.changes
+    assert change.action is Action.UPDATE
