@@ -13,7 +13,7 @@ from kplan.apply.limits import Watcher
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
 from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
-from kplan.model.plan import Batch, Change, ObjectKey
+from kplan.model.plan import Action, Batch, Change, ObjectKey
 from kplan.model.state import State
 from kplan.state.journal import unanswered_creations
 from kplan.workflow.open_project import OpenProject
@@ -89,7 +89,7 @@ def refuse_adoptions(
     held = {each.key: each.uid for each in state.owned.values()}
     adopted = adopted_objects(result.plan, result.state, result.snapshots)
     said = {change.key: (change, "It would be adopted") for change, _ in adopted}
-    said |= {each.key: (each, "It was created") for each in _created(result.state, outcomes)}
+    said |= {each.key: (each, _deed(each)) for each in _created(result.state, outcomes)}
     said = {key: each for key, each in said.items() if key in held}
     if not said:
         return ()
@@ -104,6 +104,12 @@ def refuse_adoptions(
             why = client_refusal(CLIENT_STALE, detail, owner.hint)
             refused.append(Outcome(change, OutcomeStatus.FAILED, why))
     return tuple(refused)
+
+
+def _deed(change: Change) -> str:
+    """Say what was done to an object that nothing here owned before."""
+    is_changed = change.action is Action.UPDATE
+    return "It was adopted and changed" if is_changed else "It was created"
 
 
 def _created(before: State, outcomes: Sequence[Outcome]) -> Iterator[Change]:

@@ -97,6 +97,25 @@ def test_of_two_that_create_it_and_end_at_the_same_moment_not_both_own_it(
     assert (len(owned_names(DEFAULT)), owned_names(W2)) == (1, set())
 
 
+def test_what_was_adopted_and_changed_is_not_said_to_be_created(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write(PROVIDER + QUOTA)
+    apply_in_default()
+    ended = DEFAULT.read_bytes()
+    DEFAULT.unlink()
+    desk.write(PROVIDER + QUOTA.replace("1000", "2000"))
+    write = FileStore.write
+
+    def write_and_end_in_default(store: FileStore, state: State) -> None:
+        write(store, state)
+        DEFAULT.write_bytes(ended)
+
+    monkeypatch.setattr(FileStore, "write", write_and_end_in_default)
+    told = everything(desk, "apply", "-auto-approve", code=1)
+    assert "It was adopted and changed, and since the plan it is owned at kafka_quota.q" in told
+
+
 def test_one_workspace_alone_reads_no_other_state(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
