@@ -115,7 +115,9 @@ def settle_journal(
     }
     unsettled = journal.unsettled_keys
     outcomes = {
-        each.key: _visible_outcome(each, project.state, seen.get(each.provider))
+        each.key: _settled_outcome(
+            each, project.state, seen.get(each.provider), is_kept=each.key in kept
+        )
         for each in journal.changes
         if each.key in unsettled
     }
@@ -144,7 +146,7 @@ def settle_journal(
                 doubtful[change.key] = _doubt(journal, change, why)
                 continue
         if outcome is not None:
-            own.append((change, outcome))
+            own.append((outcome.change, outcome))
     unknown = _unknown_changes(journal, {key for key, each in outcomes.items() if each})
     owned = forget_secrets(owned_after(project.state.owned, own), unknown)
     settled = replace(project.state, owned=owned)
@@ -244,15 +246,30 @@ def _find_live(change: Change, snapshot: Snapshot | None) -> LiveObject | None:
     return None if reading is None else reading.objects.get(change.identity)
 
 
-def _visible_outcome(change: Change, state: State, snapshot: Snapshot | None) -> Outcome | None:
-    """Whether a change took effect: the new object exists, and the replaced one is gone."""
+def _settled_outcome(
+    change: Change, state: State, snapshot: Snapshot | None, *, is_kept: bool
+) -> Outcome | None:
+    """Whether a change took effect: the new object exists, and the replaced one is gone.
+
+    What is not declared any more replaces nothing: it is a creation, and both objects are to go.
+    """
+    replaced = state.owned.get(change.previous or change.address)
+    found = _visible_outcome(change, replaced, snapshot)
+    is_swap = change.action is Action.REPLACE and not change.is_recreated
+    if found is None and is_swap and not is_kept:
+        return _visible_outcome(replace(change, action=Action.CREATE), None, snapshot)
+    return found
+
+
+def _visible_outcome(
+    change: Change, replaced: OwnedObject | None, snapshot: Snapshot | None
+) -> Outcome | None:
     live = _find_live(change, snapshot)
     if snapshot is None or live is None or change.after is None:
         return None
     if change.is_recreated and live.uid == change.uid:
         return None
     others = snapshot.readings[change.kind].objects
-    replaced = state.owned.get(change.previous or change.address)
     if replaced and replaced.identity != change.identity and replaced.identity in others:
         return None
     kind = next(each for each in KINDS if each.name == change.kind)

@@ -36,8 +36,9 @@ def forget_objects(project: Project, addresses: tuple[str, ...], ports: Ports) -
     """Forget objects by address, block or module; they stay on the cluster.
 
     An object that other addresses declare as well stays owned at those. After an interrupted apply
-    only what it has sent without an answer is forgotten, with what is owned under the same name:
-    everything else that it has done is in the state then, and its journal stays for the rest.
+    only what it has sent without an answer is forgotten, with what is owned under the same name but
+    not at the same address, where it is what was to be replaced: everything else that it has done
+    is in the state then, and its journal stays for the rest.
 
     Raises:
         UsageError: a name fits nothing.
@@ -54,7 +55,7 @@ def forget_objects(project: Project, addresses: tuple[str, ...], ports: Ports) -
         creations = _find_creations(folded, journal, addresses)
         if not creations:
             check_no_journal(project)
-        owned = _find_owned(folded, addresses)
+        owned = _find_owned(folded, addresses, creations)
         state = _state_without(folded, owned)
         if not state.for_provider("").owned:  # its cluster may be gone with what was sent there
             state = replace(state, cluster_id=stored.cluster_id)
@@ -77,7 +78,7 @@ def preview_forgotten(project: Project, addresses: tuple[str, ...]) -> Forgotten
     if journal is not None:
         folded, _ = replay_unlocked(stored, journal, lambda: read_or_create_state(project))
         if creations := _find_creations(folded, journal, addresses):
-            owned = _find_owned(folded, addresses)
+            owned = _find_owned(folded, addresses, creations)
             state = _state_without(folded, owned)
             rest = _journal_without(journal, creations, folded, state)
             return ForgottenObjects(owned, creations, len(rest.unsettled_keys))
@@ -102,11 +103,19 @@ def _find_creations(
     return tuple(found.values())
 
 
-def _find_owned(state: State, addresses: tuple[str, ...]) -> tuple[OwnedObject, ...]:
+def _find_owned(
+    state: State, addresses: tuple[str, ...], creations: tuple[Change, ...]
+) -> tuple[OwnedObject, ...]:
+    """Find what is owned under these names, except at the addresses of the creations.
+
+    What is owned there is another object, which the creation was to replace.
+    """
+    taken = {at for each in creations for at in each.addresses}
     found = {
         each.address: each
         for wanted in map(parse_address, addresses)
         for each in at_every_address(state.owned.values(), within=str(wanted))
+        if each.address not in taken
     }
     return tuple(found.values())
 

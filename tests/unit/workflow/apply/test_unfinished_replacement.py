@@ -8,6 +8,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.ports import PlanOptions
+from kplan.workflow.state.forget import forget_objects
 from tests.project_harness import Killed, ProjectHarness
 
 PROVIDER = 'provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\n'
@@ -160,3 +161,42 @@ def test_a_resume_deletes_an_old_object_that_could_not_be_deleted(harness: Proje
     resume(harness)
     assert live_acls(harness) == {"new"}
     assert not harness.plan().plan.has_changes
+
+
+def kill_between(harness: ProjectHarness) -> None:
+    """Create the new ACL, and be killed before the old one is deleted."""
+    harness.write(PROVIDER + FIRST_ACL % "old")
+    harness.apply()
+    harness.write(PROVIDER + FIRST_ACL % "new")
+    be_killed(harness, "delete_acls")
+    assert live_acls(harness) == {"old", "new"}
+
+
+@pytest.mark.parametrize("text", [TOPIC, FIRST_ACL % "old"])
+def test_a_new_object_beside_the_old_one_goes_if_it_is_not_declared_any_more(
+    harness: ProjectHarness, text: str
+) -> None:
+    kill_between(harness)
+    harness.write(PROVIDER + text)
+    harness.apply()
+    assert live_acls(harness) == ({"old"} if "old" in text else set())
+    assert harness.project.store.read_journal() is None
+    assert not harness.plan().plan.has_changes
+
+
+def test_both_objects_of_a_replacement_are_destroyed(harness: ProjectHarness) -> None:
+    kill_between(harness)
+    harness.apply(is_destroy=True)
+    assert not live_acls(harness)
+
+
+def test_a_creation_is_forgotten_without_the_object_that_it_replaces(
+    harness: ProjectHarness,
+) -> None:
+    kill_between(harness)
+    gone = forget_objects(harness.project, ("kafka_acl.a",), harness.ports)
+    assert not gone.owned
+    assert len(gone.creations) == 1
+    harness.write(PROVIDER + TOPIC)
+    harness.apply()
+    assert live_acls(harness) == {"new"}
