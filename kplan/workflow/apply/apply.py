@@ -201,6 +201,13 @@ def execute_plan(
     return done
 
 
+def write_beside_journal(project: Project, state: State) -> None:
+    """Write a state; a journal that is there is told before, so that it still belongs to it."""
+    if (journal := project.store.read_journal()) is not None:
+        project.store.replace_journal(journal.before_write(state.serial))
+    project.store.write(state)
+
+
 def _lacks_owner(done: ApplyResult, unanswered: Iterable[Change]) -> bool:
     """Whether an object may exist that only the journal knows of."""
     creations = {each.key for each in unanswered}
@@ -274,9 +281,7 @@ def _absorb_journal(
     remove_stale_throttles(journal, found.clusters, ports)
     state = replace(result.state, serial=result.state.serial + 1)
     state = add_interrupted_plan(state, journal, ports, result.plan.policy_principal)
-    if (stored := project.store.read_journal()) is not None:
-        project.store.replace_journal(stored.before_write(state.serial))
-    project.store.write(state)
+    write_beside_journal(project, state)
     adopted = {each.key for each, _ in adopted_objects(result.plan, state, result.snapshots)}
     sent = unanswered_creations(journal, state)
     # What was to be adopted with a change was there before.

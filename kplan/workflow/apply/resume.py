@@ -18,7 +18,13 @@ from kplan.model.state import State
 from kplan.plan.request import block_name
 from kplan.state.journal import Journal
 from kplan.workflow.adopt.import_ import merge_owned
-from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply_context, execute_plan
+from kplan.workflow.apply.apply import (
+    ApplyHandlers,
+    ApplyResult,
+    apply_context,
+    execute_plan,
+    write_beside_journal,
+)
 from kplan.workflow.apply.wait import pending_change
 from kplan.workflow.open_project import OpenProject, lock_state, open_project
 from kplan.workflow.plan.deferred_data import settle_data
@@ -207,9 +213,7 @@ def _verify_before(
     ]
     if owned:
         state = replace(state, serial=state.serial + 1, owned=merge_owned(state.owned, owned))
-        if (stored := project.store.read_journal()) is not None:  # a creation has no answer
-            project.store.replace_journal(stored.before_write(state.serial))
-        project.store.write(state)
+        write_beside_journal(project, state)  # it is there where a creation has no answer
     return replace(done, outcomes=(*outcomes, *done.outcomes), state=state)
 
 

@@ -76,17 +76,7 @@ def test_what_another_workspace_adopts_since_the_plan_is_not_adopted(
 def test_of_two_that_adopt_and_end_at_the_same_moment_not_both_own_it(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other one has planned before, and ends right after this one has written its state."""
-    apply_in_default()
-    ended = DEFAULT.read_bytes()
-    DEFAULT.unlink()
-    write = FileStore.write
-
-    def write_and_end_in_default(store: FileStore, state: State) -> None:
-        write(store, state)
-        DEFAULT.write_bytes(ended)
-
-    monkeypatch.setattr(FileStore, "write", write_and_end_in_default)
+    end_in_default(desk, monkeypatch)
     assert "kafka_topic.y: failed" in everything(desk, "apply", "-auto-approve", code=1)
     assert (owned_names(DEFAULT), owned_names(W2)) == ({"y"}, set())
 
@@ -114,7 +104,7 @@ def test_what_another_workspace_adopts_before_this_one_is_killed_is_not_owned(
 
 
 def end_in_default(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Adopt `y` in the other one, which ends right after this one has written its state."""
+    """Apply in the other one, which ends right after this one has written its state."""
     apply_in_default()
     ended = DEFAULT.read_bytes()
     DEFAULT.unlink()

@@ -8,16 +8,14 @@ import pytest
 from kplan.cli import wiring
 from kplan.cli.run import run
 from kplan.cluster.memory.cluster import MemoryCluster
-from kplan.model.state import State
-from kplan.state.file_store import FileStore
 from kplan.workflow import workspaces
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
+from tests.unit.cli.state.test_adoption_race import end_in_default
 from tests.unit.cli.state.test_interrupted_creations import ACL, USER
 from tests.unit.cli.state.test_workspace_race import (
     DEFAULT,
     PROVIDER,
     W2,
-    apply_in_default,
     everything,
     owned_names,
 )
@@ -77,20 +75,10 @@ def test_of_two_that_create_it_one_owns_it_if_the_other_ends_meanwhile(
 def test_of_two_that_create_it_and_end_at_the_same_moment_not_both_own_it(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, text: str, address: str
 ) -> None:
-    """The other one has planned before, and ends right after this one has written its state."""
     desk.write(PROVIDER + text)
-    apply_in_default()
-    ended = DEFAULT.read_bytes()
-    DEFAULT.unlink()
+    end_in_default(desk, monkeypatch)
     before = MemoryCluster()
     monkeypatch.setattr(wiring, "_connect", lambda *_: before)
-    write = FileStore.write
-
-    def write_and_end_in_default(store: FileStore, state: State) -> None:
-        write(store, state)
-        DEFAULT.write_bytes(ended)
-
-    monkeypatch.setattr(FileStore, "write", write_and_end_in_default)
     told = everything(desk, "apply", "-auto-approve", code=1)
     assert f"It was created, and since the plan it is owned at {address} in the workspace" in told
     assert f"{address}: failed" in told
@@ -101,17 +89,8 @@ def test_what_was_adopted_and_changed_is_not_said_to_be_created(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.write(PROVIDER + QUOTA)
-    apply_in_default()
-    ended = DEFAULT.read_bytes()
-    DEFAULT.unlink()
+    end_in_default(desk, monkeypatch)
     desk.write(PROVIDER + QUOTA.replace("1000", "2000"))
-    write = FileStore.write
-
-    def write_and_end_in_default(store: FileStore, state: State) -> None:
-        write(store, state)
-        DEFAULT.write_bytes(ended)
-
-    monkeypatch.setattr(FileStore, "write", write_and_end_in_default)
     told = everything(desk, "apply", "-auto-approve", code=1)
     assert "It was adopted and changed, and since the plan it is owned at kafka_quota.q" in told
 

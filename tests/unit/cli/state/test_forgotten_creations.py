@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cli import wiring
 from kplan.cli.run import run
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.memory.store import MemoryRecords
-from kplan.model.errors import UnreachableError
 from kplan.state.file import read_state
 from kplan.state.lock import lock_state_file
 from kplan.state.lock_holder import current_holder
@@ -20,6 +18,7 @@ from tests.unit.cli.state.test_interrupted_creations import (
     JOURNAL,
     WEST,
     Y_IN_WEST,
+    connect_both,
     create_and_be_killed,
 )
 from tests.unit.cli.state.test_workspace_race import (
@@ -48,16 +47,7 @@ def desk(
 
 @pytest.fixture
 def clusters(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> dict[str, MemoryCluster]:
-    """Offer the cluster without alias, and one behind kafka.west, which can be lost."""
-    found = {"west": MemoryCluster(cluster_id="west"), "": desk.cluster}
-
-    def connect(*args: object) -> MemoryCluster:
-        if (cluster := found.get(str(args[3]))) is None:
-            raise UnreachableError("No answer.")
-        return cluster
-
-    monkeypatch.setattr(wiring, "_connect", connect)
-    return found
+    return connect_both(desk, monkeypatch)
 
 
 def begin(desk: MemoryCommand, clusters: dict[str, MemoryCluster], text: str) -> None:

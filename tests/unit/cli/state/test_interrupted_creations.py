@@ -98,9 +98,8 @@ def begin_with(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, call: str, 
     desk.capture.readouterr()
 
 
-@pytest.fixture
-def west(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> dict[str, MemoryCluster]:
-    """Create `y` on kafka.west and be killed; the cluster behind that connection can be changed."""
+def connect_both(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> dict[str, MemoryCluster]:
+    """Offer the cluster without alias, and one behind kafka.west, which can be lost."""
     found = {"west": MemoryCluster(cluster_id="west"), "": desk.cluster}
 
     def connect(*args: object) -> MemoryCluster:
@@ -109,6 +108,13 @@ def west(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> dict[str, Memo
         return cluster
 
     monkeypatch.setattr(wiring, "_connect", connect)
+    return found
+
+
+@pytest.fixture
+def west(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> dict[str, MemoryCluster]:
+    """Create `y` on kafka.west and be killed; the cluster behind that connection can be changed."""
+    found = connect_both(desk, monkeypatch)
     desk.write(PROVIDER + WEST + Y_IN_WEST)
     found["west"].run_before("create_topics", lambda: None)  # the dry run
     found["west"].run_before("create_topics", create_and_be_killed(found["west"]))
