@@ -72,7 +72,7 @@ class Outcome:
 
     @property
     def is_unknown_creation(self) -> bool:
-        """Whether it was to be created, or to replace another, and nobody knows whether it did."""
+        """Whether it was to be created, or to replace another, and it is unknown whether it did."""
         is_new = self.change.action in {Action.CREATE, Action.REPLACE}
         return self.status is OutcomeStatus.UNKNOWN and is_new
 
