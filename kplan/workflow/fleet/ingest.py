@@ -69,19 +69,18 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         names = options.cluster_names
         counts = [each for each in store.logs.counts() if not names or each.cluster in names]
         lineage = {**count_lineage(counts), "answered_by": VERSION, "store": store.name}
-        rows = _stored_rows(store, spark, options)
-        malformed = requests.malformed_lines(rows).orderBy("cluster", "source", "line")
-        files = store.logs.current(found.files)
-        judged = [*malformed_files(counts, files, WARNED_SHARE), *found.topics]
-        notes = [*found.notes, *report_malformed(judged, malformed, ports.progress.note)]
-        if options.output:
-            figures.write_table(requests.usage(rows), options.output, lineage)
-            figures.write_table(malformed, options.output, lineage, "malformed")
-        lines = (
-            figures.collect_table("malformed", malformed, options.limit)
-            if any(each.malformed for each in counts)
-            else FigureTable("malformed", requests.MALFORMED_COLUMNS, ())
-        )
+        notes = [*found.notes]
+        lines = FigureTable("malformed", requests.MALFORMED_COLUMNS, ())
+        if options.output or any(each.malformed for each in counts):  # else no stored row is needed
+            rows = _stored_rows(store, spark, options)
+            malformed = requests.malformed_lines(rows).orderBy("cluster", "source", "line")
+            files = store.logs.current(found.files)
+            judged = [*malformed_files(counts, files, WARNED_SHARE), *found.topics]
+            notes += report_malformed(judged, malformed, ports.progress.note)
+            if options.output:
+                figures.write_table(requests.usage(rows), options.output, lineage)
+                figures.write_table(malformed, options.output, lineage, "malformed")
+            lines = figures.collect_table("malformed", malformed, options.limit)
         tables = (
             request_table(counts, options.limit),
             malformed_table(counts, options.limit),
