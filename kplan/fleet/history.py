@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.snapshot import CLUSTER, HIDDEN, KINDS_READ, NON_OBJECT_KINDS
+from kplan.fleet.snapshot import CLUSTER, HIDDEN, NON_OBJECT_KINDS, kinds_read
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -201,6 +201,7 @@ def _kinds_read(objects: "DataFrame", *more: str) -> "DataFrame":
     """List the kinds that were read in full: cluster, kind, and the columns named."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    kinds = F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
-    seen = objects.where(F.col("kind") == CLUSTER).select("cluster", *more, kinds.alias("kinds"))
+    seen = objects.where(F.col("kind") == CLUSTER).select(
+        "cluster", *more, kinds_read().alias("kinds")
+    )
     return seen.select("cluster", *more, F.explode("kinds").alias("kind")).distinct()

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from kplan.cluster.topic import KPLAN_PREFIX
 from kplan.fleet.access import acl_rows
 from kplan.fleet.acl_pattern import OWN_NAME, name_within, pattern_reach
-from kplan.fleet.reads import TOPICS, kinds_read
-from kplan.fleet.snapshot import CLUSTER, HIDDEN
+from kplan.fleet.reads import TOPICS
+from kplan.fleet.snapshot import CLUSTER, HIDDEN, kinds_read
 from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
 
 if TYPE_CHECKING:

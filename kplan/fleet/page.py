@@ -8,7 +8,7 @@ from kplan.fleet.access import acl_rows, authorizer_rules
 from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table, utc_text
 from kplan.fleet.insight.trends import merge_smaller
-from kplan.fleet.snapshot import CLUSTER, HIDDEN, KINDS_READ, LEADERLESS, UNDER_REPLICATED, USE
+from kplan.fleet.snapshot import CLUSTER, HIDDEN, LEADERLESS, UNDER_REPLICATED, USE, kinds_read
 from kplan.model.table import NO_OWNER
 from kplan.policy.access_query import who_can
 from kplan.policy.authorizer import (
@@ -149,8 +149,7 @@ def topic_holders(objects: "DataFrame", topics: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    kinds = F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
-    is_known = (F.col("kind") == CLUSTER) & F.array_contains(kinds, "kafka_acl")
+    is_known = (F.col("kind") == CLUSTER) & F.array_contains(kinds_read(), "kafka_acl")
     known = objects.where(is_known).select("cluster")
     few = topics.select("cluster", "topic").join(F.broadcast(known), "cluster", "left_semi")
     acls = acl_rows(objects).where("resource_type = 'TOPIC'")

@@ -1,25 +1,29 @@
 """Which runs read what of which cluster, and since when ACLs are known from them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.snapshot import CLUSTER, KINDS_READ
+from kplan.fleet.snapshot import CLUSTER, kinds_read
 from kplan.fleet.store import Run
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 ACLS, TOPICS = "kafka_acl", "kafka_topic"
 _PLACE = ("cluster", "identity")
 _READ_SCHEMA = "cluster string, run string, at string"
 
 
-def kinds_read() -> "Column":
-    """Return the kinds that a run read in full, of the row of a cluster."""
-    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
-
-    return F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
+def known_reads(runs: Iterable[Run], kinds: Collection[str]) -> dict[tuple[str, str], set[str]]:
+    """Return what `read_runs` does, of the runs whose lines say it: their rows are not opened."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for run in runs:
+        for group in run.kinds_read or ():
+            for kind in {*kinds}.intersection(group.kinds):
+                for cluster in group.clusters:
+                    found.setdefault((cluster, kind), set()).add(run.run)
+    return found
 
 
 def read_runs(objects: "DataFrame", kinds: Collection[str]) -> dict[tuple[str, str], set[str]]:
@@ -27,7 +31,7 @@ def read_runs(objects: "DataFrame", kinds: Collection[str]) -> dict[tuple[str, s
 
     In: rows of runs with `run`.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     rows = (
         objects.where(F.col("kind") == CLUSTER)

@@ -26,7 +26,7 @@ from kplan.model.state import Broker, KindSnapshot, LiveObject, Snapshot
 from kplan.model.version import VERSION
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 ROW_FORMAT = 1
 """Of the rows; it goes up when a reader of older rows would misread newer ones."""
@@ -91,6 +91,13 @@ def snapshot_rows(name: str, snapshot: Snapshot, about: Mapping[str, str]) -> It
             yield Row(name, HIDDEN, identity, attributes=why)
     for kind, reason in sorted(snapshot.unread.items()):
         yield Row(name, UNREAD, kind, attributes={"reason": reason})
+
+
+def kinds_read() -> "Column":
+    """Return the kinds that a run read in full, of the row of a cluster."""
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    return F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
 
 
 def object_row(cluster: str, kind: ResourceKind, value: object) -> Row:

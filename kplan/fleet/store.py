@@ -13,12 +13,12 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.iceberg_tables import IcebergTables
 from kplan.fleet.logs.store import LogStore
-from kplan.fleet.snapshot import ROW_FORMAT
+from kplan.fleet.snapshot import CLUSTER, ROW_FORMAT, kinds_read
 from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import enable_codegen
@@ -40,9 +40,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
 
+class KindsRead(NamedTuple):
+    """The kinds that a run read in full of some clusters."""
+
+    kinds: tuple[str, ...]
+    clusters: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One snapshot of the fleet. `at` is when it began, ISO 8601 in UTC."""
+    """One snapshot of the fleet. `at` is when it began, ISO 8601 in UTC.
+
+    `kinds_read` is None for runs of earlier versions: their rows say it, too.
+    """
 
     run: str
     attempt: str
@@ -50,6 +60,7 @@ class Run:
     format: int = ROW_FORMAT
     kplan_version: str = VERSION
     rows: int = 0
+    kinds_read: tuple[KindsRead, ...] | None = None
 
 
 def open_tables(spark: "SparkSession", root: str, form: str, catalog: str = "") -> Tables:
@@ -95,7 +106,9 @@ class Store:
         describe_jobs(self._spark, f"store run {run}")
         try:
             rows = self._tables.add_objects(objects, attempt)
-            done = Run(run, attempt, at.isoformat(timespec="seconds"), rows=rows)
+            read = _kinds_of_clusters(self._tables.objects([attempt]))
+            began = at.isoformat(timespec="seconds")
+            done = Run(run, attempt, began, rows=rows, kinds_read=read)
             line = create_dataframe(self._spark, [tuple(asdict(done).values())], RUN_SCHEMA)
             self._tables.add_lines("runs", line, attempt)
         except Exception as failure:
@@ -214,7 +227,24 @@ def add_run(objects: "DataFrame", run: Run) -> "DataFrame":
 
 def _run_from_row(row: "Row") -> Run:
     """Read a line; columns that an earlier version did not write have their old meaning."""
-    return Run(**{name: value for name, value in row.asDict().items() if value is not None})
+    found = {name: value for name, value in row.asDict().items() if value is not None}
+    if (groups := found.pop("kinds_read", None)) is not None:
+        found["kinds_read"] = tuple(
+            KindsRead(tuple(each.kinds), tuple(each.clusters)) for each in groups
+        )
+    return Run(**found)
+
+
+def _kinds_of_clusters(objects: "DataFrame") -> tuple[KindsRead, ...]:
+    """Group the clusters of a run by the kinds that it read of them in full: mostly by one list."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    clusters = objects.where(F.col("kind") == CLUSTER).select(
+        "cluster", kinds_read().alias("kinds")
+    )
+    groups = clusters.where("kinds is not null").groupBy("kinds")
+    found = groups.agg(F.sort_array(F.collect_set("cluster")).alias("clusters")).collect()
+    return tuple(sorted(KindsRead(tuple(kinds), tuple(names)) for kinds, names in found))
 
 
 def _latest_attempts(attempts: Sequence[Run]) -> tuple[Run, ...]:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 PARQUET, DELTA, ICEBERG = "parquet", "delta", "iceberg"
-RUN_SCHEMA = "run string, attempt string, at string, format int, kplan_version string, rows long"
+RUN_SCHEMA = (
+    "run string, attempt string, at string, format int, kplan_version string, rows long, "
+    "kinds_read array<struct<kinds:array<string>,clusters:array<string>>>"
+)
 ATTEMPT_SCHEMA = f"{OBJECT_SCHEMA}, attempt string"
 ORPHAN_AGE = timedelta(days=1)
 FILE_ROWS = 100_000

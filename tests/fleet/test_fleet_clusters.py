@@ -1,5 +1,6 @@
 """A cluster that was renamed in the fleet file, or removed from it (decision 0168)."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -160,6 +161,33 @@ def test_a_run_of_one_cluster_is_not_the_last_one_of_the_others(ask: Ask) -> Non
     for table in ("clusters", "coverage"):
         assert set(column(found, table, "cluster")) == {"alpha", "us"}
     assert not [each for each in found.notes if "no run of this time has" in each]
+
+
+def test_of_hourly_runs_only_those_that_count_are_opened(
+    ask: Ask, progress: SilentProgress
+) -> None:
+    """Lines of earlier versions do not say what was read: then the rows of each run do."""
+    hours = (datetime(2026, 11, 20, n, tzinfo=UTC) for n in range(24))
+    ports = ports_of(progress, lambda: next(hours))
+    for run in ("first", "between", "last"):
+        ask(lambda o, _, run=run: fleet.take_snapshot(replace(o, run=run), ports))  # type: ignore[misc]
+
+    def answers() -> list[object]:
+        trends = ask(lambda o, p: insight.read_trends(o, p, 30))
+        advised = ask(lambda o, p: recommend.recommend_privileges(o, p, ADVICE))
+        return [each.tables for each in (costs(ask), trends, advised)]
+
+    known = answers()
+    lines = {each: json.loads(each.read_text()) for each in Path("tables/runs").glob("*/*.json")}
+    for file, line in lines.items():
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+        file.write_text(json.dumps({k: v for k, v in line.items() if k != "kinds_read"}))
+    assert answers() == known
+    for file, line in lines.items():
+        file.write_text(json.dumps(line))
+        if line["run"] == "between":
+            shutil.rmtree(Path("tables/objects", file.parent.name))
+    assert answers() == known
 
 
 def test_clusters_that_only_one_run_has_are_changes_since_that_run(ask: Ask) -> None:

@@ -19,7 +19,7 @@ from kplan.fleet.inventory import (
     unread_kinds,
 )
 from kplan.fleet.snapshot import OBJECT_SCHEMA, ROW_FORMAT, Row
-from kplan.fleet.store import Store, open_tables
+from kplan.fleet.store import KindsRead, Store, open_tables
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, RUN_SCHEMA
 from kplan.model.errors import FleetError
 from tests.fleet.connect_server import has_delta, has_iceberg
@@ -37,6 +37,7 @@ FORMS = (
     pytest.param(DELTA, marks=pytest.mark.skipif(NO_DELTA, reason="no Delta Lake on this Spark")),
     pytest.param(ICEBERG, marks=pytest.mark.skipif(NO_ICEBERG, reason="no Iceberg on this Spark")),
 )
+BOTH_OF_EU = KindsRead(("kafka_acl", "kafka_topic"), ("eu",))
 
 
 def cluster(name: str = "eu", *, is_read: bool = True, **labels: str) -> Row:
@@ -91,6 +92,8 @@ def test_a_store_keeps_whole_runs_and_shows_no_others(
     assert (done.rows, store.run().run) == (3, "monday")
     found = store.objects(store.run()).select(*Row._fields).collect()
     assert sorted(Row(*each) for each in found) == sorted(rows)
+
+    assert done.kinds_read == store.run().kinds_read == (BOTH_OF_EU,)
 
     again = store.add_run(objects([cluster(), topic("b")]), "monday", days(1))
     assert store.runs() == (again,), "the same run once more takes its own place"
@@ -195,7 +198,7 @@ def test_a_table_of_an_older_version_is_read_and_one_of_a_newer_is_refused(
     store.add_run(objects([cluster(), topic("a")]), "now", days(1))
     assert ("a", "uid-a") in listed(store.objects(store.run()), "identity", "uid")
 
-    newer = ("new", "new", MONDAY.isoformat(), ROW_FORMAT + 1, "99.0", 1)
+    newer = ("new", "new", MONDAY.isoformat(), ROW_FORMAT + 1, "99.0", 1, None)
     at_work.add_lines("runs", spark.createDataFrame([newer], RUN_SCHEMA), "new")
     with pytest.raises(FleetError, match=f"has format {ROW_FORMAT + 1}") as refused:
         store.run("now")

@@ -114,6 +114,8 @@ _PAGES: Mapping[str, TablePage] = {
             "format": "Format of the rows.",
             "kplan_version": "Version that wrote them.",
             "rows": "Number of rows in `objects`.",
+            "kinds_read": "Which kinds were read in full of which clusters. Null before the column "
+            "existed: the rows of kind cluster say it, too.",
         },
     ),
     "objects": TablePage(

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from kplan.fleet.reads import TOPICS, kinds_read
-from kplan.fleet.snapshot import CLUSTER, USE
+from kplan.fleet.reads import TOPICS
+from kplan.fleet.snapshot import CLUSTER, USE, kinds_read
 from kplan.fleet.store import Run
 
 if TYPE_CHECKING:

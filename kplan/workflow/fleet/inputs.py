@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.dataframe import MAX_INLINE_ROWS, inline_few
 from kplan.fleet.logs.requests import log_lineage, log_sums, usage_since
-from kplan.fleet.reads import ACLS, TOPICS, read_runs
+from kplan.fleet.reads import ACLS, TOPICS, known_reads, read_runs
 from kplan.fleet.spark.session import CODEGEN_MIN_ROWS
 from kplan.fleet.store import Run, add_run
 from kplan.model.errors import FleetError
@@ -90,13 +90,14 @@ class ReportInputs:
         """The runs up to that of the answer which read a kind of a cluster, oldest first."""
         found = self.found
         runs = [each for each in self.runs if each.at <= found.run.at] or [found.run]
-        if found.is_read and runs == [found.run]:
-            rows = add_run(found.objects, found.run)
-        else:
-            rows = filter_clusters(self.options, found.store.objects_of_runs(runs))
+        places = known_reads(runs, (ACLS, TOPICS))
+        if older := [each for each in runs if each.kinds_read is None]:
+            for place, names in read_runs(self._rows_of_runs(older), (ACLS, TOPICS)).items():
+                places.setdefault(place, set()).update(names)
         return {
             place: tuple(each for each in runs if each.run in names)
-            for place, names in read_runs(rows, (ACLS, TOPICS)).items()
+            for place, names in places.items()
+            if not self.options.cluster_names or place[0] in self.options.cluster_names
         }
 
     def reads(self, kind: str) -> Mapping[str, tuple[Run, ...]]:
@@ -108,13 +109,22 @@ class ReportInputs:
 
     def objects_of_runs(self, runs: Sequence[Run]) -> "DataFrame":
         """Return the rows of several runs, with `run` and `at`."""
-        found = self.found
-        if found.is_read and list(runs) == [found.run]:
-            return add_run(found.objects, found.run)
-        rows = filter_clusters(self.options, found.store.objects_of_runs(runs))
+        rows = self._rows_of_runs(runs)
+        if self._is_of_answer(runs):
+            return rows
         count = sum(each.rows for each in runs)
         self._expect_rows(count)
         return read_few(rows, count, self.options)
+
+    def _rows_of_runs(self, runs: Sequence[Run]) -> "DataFrame":
+        found = self.found
+        if self._is_of_answer(runs):
+            return add_run(found.objects, found.run)
+        return filter_clusters(self.options, found.store.objects_of_runs(runs))
+
+    def _is_of_answer(self, runs: Sequence[Run]) -> bool:
+        """Whether the runs are the one of the answer alone, whose rows are in memory."""
+        return self.found.is_read and list(runs) == [self.found.run]
 
     @cached_property
     def owned(self) -> OwnedObjects:

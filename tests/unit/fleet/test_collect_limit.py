@@ -24,6 +24,7 @@ KNOWN = {
     "dataframe.inline_few": "MAX_INLINE_ROWS and one more",
     "figures.snapshot_times": "one row",
     "store.attempts": "a row for each attempt at a run",
+    "store._kinds_of_clusters": "a row for each list of kinds",
     "server._warm_up": "one row",
     "logs.store.old_rows": "a row for each log",
     "logs.store.counts": "the same",
