@@ -279,6 +279,7 @@ def _plan_resource(
     if renamed is not None:
         before, _ = kind.align(reading.objects[renamed.identity].value, renamed.value)
         made = _build_change(kind, resource, (before, resource.value), Action.REPLACE, renamed)
+        made = replace(made, is_protected=_is_protected(resource, renamed))
         own = resource.lifecycle.create_before_destroy
         asked = owners.adds_first if own is None else own
         return replace(made, adds_first=asked and may_overlap(before, resource.value))
@@ -310,12 +311,17 @@ def _note_declarations(change: Change, owned: OwnedObject | None) -> Change:
 def _replace_change(
     kind: ResourceKind, resource: Resource, owners: Ownership, old: LiveObject
 ) -> Change:
-    """Delete an object and create it again; protection counts that only the state remembers too."""
+    """Delete an object and create it again."""
     owned = owners.renamed.get(resource.address) or owners.by_identity[resource.identity]
     pair = kind.align(old.value, resource.value, resource.lifecycle.ignore_changes)
     made = _build_change(kind, resource, pair, Action.REPLACE, owned, old)
-    is_protected = resource.lifecycle.prevent_destroy or owned.is_protected
+    is_protected = _is_protected(resource, owned)
     return replace(made, reason=Reason.REPLACE_OPTION, is_protected=is_protected)
+
+
+def _is_protected(resource: Resource, owned: OwnedObject) -> bool:
+    """Whether an object must not be deleted for its replacement; the state remembers it too."""
+    return resource.lifecycle.prevent_destroy or owned.is_protected
 
 
 _IMPORT_REASONS = {

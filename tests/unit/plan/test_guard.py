@@ -3,7 +3,7 @@
 import pytest
 
 from kplan.model.plan import Action, Plan, Reason
-from tests.values import identity, make_plan, owned, resource, snapshot, state, topic
+from tests.values import acl, identity, make_plan, owned, resource, snapshot, state, topic
 
 
 def plan_with(held: int, kept: int, **given: object) -> Plan:
@@ -67,3 +67,16 @@ def test_an_instance_that_declares_another_object_is_not_called_undeclared(addre
     assert deleted.reason is Reason.NOT_DECLARED
     (told,) = (each for each in plan.diagnostics if each.code == "KP232")
     assert "no longer in" not in told.detail
+
+
+def test_a_rename_does_not_replace_what_only_the_state_protects_any_more() -> None:
+    """Decision 0104: the protection of the last apply counts."""
+    held, wanted = acl(), acl(acl_operation="Write")
+    plan = make_plan(
+        [resource("kafka_acl.a", wanted)],
+        state(owned("kafka_acl.a", held, "", is_protected=True)),
+        snapshot(acls=[held]),
+    )
+    (change,) = plan.changes
+    assert change.action is Action.REPLACE
+    assert [each.code for each in plan.diagnostics] == ["KP232"]
