@@ -234,13 +234,14 @@ class AclKind:
         }
 
 
-def may_overlap(before: object, after: object | None) -> bool:
+def may_overlap(before: object, after: object) -> bool:
     """Whether an ACL may be deleted after its replacement is added: only Allow for Allow.
 
-    A Deny is never kept longer, or brought earlier, than Kafka's own order has it (KIP-4).
+    A replacement with a Deny keeps Kafka's own order (KIP-4).
     """
-    sides = (before,) if after is None else (before, after)
-    return all(isinstance(each, Acl) and each.acl_permission_type == "Allow" for each in sides)
+    return all(
+        isinstance(each, Acl) and each.acl_permission_type == "Allow" for each in (before, after)
+    )
 
 
 def _normalize_word(word: str, choices: Collection[str]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kplan.kinds.acl import may_overlap
+from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
@@ -83,7 +83,7 @@ def _delete_change(
         sensitive=secret_paths(kind.schema),
         is_protected=owned.is_protected,
         previous=owned.address if owned.address != address else None,
-        adds_first=bool(request.adds_first) and may_overlap(before, None),
+        adds_first=bool(request.adds_first) and isinstance(before, Acl),
         was_declared_at=owned.declared_at,
         others=owned.others,
     )

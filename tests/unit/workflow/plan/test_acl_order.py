@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.kinds.acl import Acl
 from kplan.model.errors import ConfigError
 from kplan.workflow.project.validate import validate_project
 from tests.project_harness import MAIN_TF, Killed, ProjectHarness
@@ -89,6 +90,23 @@ def test_a_delete_whose_successor_stands_in_another_block_waits_for_it(
     assert steps == ["create_acls", "delete_acls"]
     site.write(MAIN_TF.replace('"kafka_acl" "read"', '"kafka_acl" "write"').replace(*SWAPPED))
     assert [batch.step.name for batch in site.plan().plan.batches] == steps[::-1]
+
+
+def test_denies_go_after_the_allows_that_are_deleted_with_them(site: ProjectHarness) -> None:
+    """A stop between two requests opens nothing."""
+    start = ADD_FIRST.index('resource "kafka_acl"')
+    block = ADD_FIRST[start : ADD_FIRST.index("output")]
+    deny = block.replace('"Allow"', '"Deny"').replace('"read"', '"deny"')
+    site.write(ADD_FIRST + deny)
+    site.apply()
+    site.write(ADD_FIRST.replace(block, ""))
+    deleted = [
+        change.before.acl_permission_type
+        for batch in site.plan().plan.batches
+        for change in batch.changes
+        if isinstance(change.before, Acl)
+    ]
+    assert deleted == ["Allow", "Deny"]
 
 
 def test_an_apply_killed_between_the_two_is_brought_to_the_goal(site: ProjectHarness) -> None:
