@@ -23,7 +23,7 @@ class ChangeProgress:
     `steps` names all of them in order.
     `tries` counts the sends of the step that is being executed, and `attempts` those of the step
     that took the most. What is `is_under_way` was begun, and is only inspected until it is done.
-    What was sent without an answer `may_be_done`.
+    What was sent without an answer in this step `may_be_done`.
     """
 
     change: Change
@@ -75,6 +75,7 @@ class ChangeProgress:
             self.pending_brokers,
             self.pending_reason,
             () if status is OutcomeStatus.APPLIED else self.steps[: self.steps_done],
+            has_lost_answer=self.may_be_done and status is not OutcomeStatus.APPLIED,
         )
 
 
@@ -112,7 +113,7 @@ class ApplyProgress:
         line = self.get(change)
         line.steps_left -= 1
         line.steps_done += 1
-        line.tries, line.refusal = 0, None
+        line.tries, line.refusal, line.may_be_done = 0, None, False
         line.ended = now
         line.note = note or line.note
         if change.action is Action.REPLACE and not line.steps_left and line.started is not None:

@@ -39,7 +39,8 @@ class Outcome:
     that every broker was seen to serve the new state, and `pending_brokers` which live ones were
     not; `pending_reason` says why a change of another service than the brokers, which was waited
     for, is not in effect. `uid` is the topic id after the change. `done_steps` names the steps that
-    were executed of a change that was not applied as a whole.
+    were executed of a change that was not applied as a whole. With `has_lost_answer` an earlier
+    send of the step that was refused in the end got no answer.
     """
 
     change: Change
@@ -53,6 +54,7 @@ class Outcome:
     pending_brokers: tuple[int, ...] = ()
     pending_reason: str = ""
     done_steps: tuple[str, ...] = ()
+    has_lost_answer: bool = False
 
     @property
     def may_be_done(self) -> bool:
@@ -74,7 +76,8 @@ class Outcome:
     def is_unknown_creation(self) -> bool:
         """Whether it was to be created, or to replace another, and it is unknown whether it did."""
         is_new = self.change.action in {Action.CREATE, Action.REPLACE}
-        return self.status is OutcomeStatus.UNKNOWN and is_new
+        is_open = self.status is OutcomeStatus.UNKNOWN or self.has_lost_answer
+        return is_open and is_new
 
     @property
     def is_half_replaced(self) -> bool:

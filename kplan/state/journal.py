@@ -118,8 +118,8 @@ class Journal:
     @property
     def unsettled_keys(self) -> frozenset[ObjectKey]:
         """Items that were sent and whose outcome only the cluster knows."""
-        known = {each.change.key for each in self.outcomes if each.status not in _UNSETTLED}
-        return self.sent_keys - known
+        known = (each for each in self.outcomes if each.status not in _UNSETTLED)
+        return self.sent_keys - {each.change.key for each in known if not each.is_unknown_creation}
 
     @property
     def is_finished(self) -> bool:
@@ -335,6 +335,7 @@ def outcome_line(number: int, outcome: Outcome) -> dict[str, object]:
         "verified": outcome.is_verified,
         "uid": outcome.uid,
         **({"steps": list(outcome.done_steps)} if outcome.done_steps else {}),
+        **({"lost": True} if outcome.has_lost_answer else {}),
     }
 
 
@@ -388,4 +389,5 @@ def _parse_outcome(change: Change, found: Mapping[str, Any]) -> Outcome:
         found["verified"],
         found["uid"],
         done_steps=tuple(found.get("steps", ())),
+        has_lost_answer=found.get("lost", False),
     )

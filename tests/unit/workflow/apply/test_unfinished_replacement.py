@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.model.outcome import OutcomeStatus
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.ports import PlanOptions
@@ -119,6 +120,44 @@ def test_a_replacement_without_an_answer_is_looked_up_later(harness: ProjectHarn
     harness.write(PROVIDER + TOPIC)
     harness.apply()
     assert not live_acls(harness)
+    assert harness.project.store.read_journal() is None
+
+
+def test_a_creation_that_is_refused_after_a_lost_answer_is_looked_up_later(
+    harness: ProjectHarness,
+) -> None:
+    """The first request made it; the second was refused, and nobody saw the topic."""
+
+    def lose() -> None:
+        harness.cluster.time_out(call="create_topics", carried_out=True)
+        harness.cluster.time_out(call="topics", times=None)
+        harness.cluster.run_before("create_topics", refuse)
+
+    def refuse() -> None:
+        harness.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="create_topics")
+
+    harness.write(PROVIDER + TOPIC)
+    harness.cluster.run_before("create_topics", lose)
+    (outcome,) = harness.apply().outcomes
+    assert outcome.status is OutcomeStatus.FAILED
+    harness.cluster.clear_faults()
+    assert "y" in harness.cluster.topics()
+    assert not harness.plan().plan.has_changes
+    harness.write(PROVIDER + ACL % "other")
+    harness.apply()
+    assert "y" not in harness.cluster.topics()
+    assert harness.project.store.read_journal() is None
+
+
+def test_a_creation_that_was_answered_with_a_refusal_leaves_no_journal(
+    harness: ProjectHarness,
+) -> None:
+    """Also where it was sent twice."""
+    harness.write(PROVIDER + TOPIC)
+    harness.cluster.refuse("NOT_CONTROLLER", call="create_topics", times=1)
+    harness.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="create_topics")
+    (outcome,) = harness.apply(has_broker_check=False).outcomes
+    assert outcome.status is OutcomeStatus.FAILED
     assert harness.project.store.read_journal() is None
 
 
