@@ -5,13 +5,14 @@ from dataclasses import field, replace
 
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
-from kplan.kinds.base import fold_steps, forget_secrets, redact_refusal
+from kplan.kinds.base import forget_secrets, redact_refusal
+from kplan.kinds.unfinished_change import owned_after_outcomes
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import InProgress, Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.resource import Identity
-from kplan.model.state import OutputValue, State, created_beside, owned_after
+from kplan.model.state import OutputValue, State
 
 ChangeKey = tuple[str, Identity]
 
@@ -201,12 +202,12 @@ def state_after(
         for change in plan.changes
         if not change.touches_cluster or change.key in done
     ]
-    settled += created_beside(found)
+    owned = owned_after_outcomes(KINDS, state.owned, settled, found)
     return replace(
         state,
         serial=state.serial + 1,
         cluster_id=plan.based_on.cluster_id or state.cluster_id,
         clusters={**state.clusters, **plan.based_on.clusters},
-        owned=forget_secrets(fold_steps(KINDS, owned_after(state.owned, settled), found), doubtful),
+        owned=forget_secrets(owned, doubtful),
         outputs=dict(sorted(outputs.items())),
     )

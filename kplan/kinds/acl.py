@@ -113,6 +113,7 @@ class AclKind:
     is_deletable = True
     is_always_read = True
     is_shareable = True
+    creating_step = ADD_STEP.name
 
     def identify(self, value: Acl) -> Identity:
         """Return the seven parts of an ACL, joined."""

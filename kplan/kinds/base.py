@@ -15,7 +15,6 @@ from kplan.kinds.schema import forget_marks, to_document
 from kplan.model.address import Address
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal
-from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, Change, Step
 from kplan.model.resource import Identity, Path
 from kplan.model.state import KindSnapshot, LiveObject, OwnedObject, Snapshot, State
@@ -174,6 +173,16 @@ class StepwiseKind(ResourceKind, Protocol):
 
 
 @runtime_checkable
+class CreateFirstKind(ResourceKind, Protocol):
+    """A kind whose replacements may create the new object before the old one is deleted."""
+
+    @property
+    def creating_step(self) -> str:
+        """The name of the step that creates it."""
+        ...
+
+
+@runtime_checkable
 class SecretKind(ResourceKind, Protocol):
     """A kind with secrets: a plan from a file, and a journal, hold only their marks."""
 
@@ -293,31 +302,6 @@ def _is_same(one: str, other: str) -> bool:
 
 def _stretch(secret: str, salt: str, length: int) -> str:
     return hashlib.pbkdf2_hmac("sha256", secret.encode(), salt.encode(), _ROUNDS)[:length].hex()
-
-
-def fold_steps(
-    kinds: Sequence[ResourceKind],
-    owned: Mapping[Address, OwnedObject],
-    outcomes: Iterable[Outcome],
-) -> dict[Address, OwnedObject]:
-    """Return owned objects with what the executed steps of unfinished updates have changed.
-
-    Else it would count as a change by someone else.
-    """
-    stepwise = {each.name: each for each in kinds if isinstance(each, StepwiseKind)}
-    begun = {
-        each.change.key: each
-        for each in outcomes
-        if each.done_steps and each.change.action is Action.UPDATE and each.change.kind in stepwise
-    }
-
-    def fold(held: OwnedObject) -> OwnedObject:
-        if (found := begun.get(held.key)) is None:
-            return held
-        kind, after = stepwise[held.address.kind], found.change.after
-        return replace(held, value=kind.value_after(held.value, after, found.done_steps))
-
-    return {at: fold(each) for at, each in owned.items()}
 
 
 def forget_secrets(

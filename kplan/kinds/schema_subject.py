@@ -76,6 +76,7 @@ class SchemaKind:
     is_deletable = True
     is_always_read = False
     is_shareable = False
+    creating_step = REPLACE_REGISTER.name
 
     def identify(self, value: SchemaSubject) -> Identity:
         """Name it by its subject."""

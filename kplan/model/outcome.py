@@ -27,8 +27,6 @@ AS_DECLARED = "already as declared"
 """The note of a change that somebody else had made."""
 FOUND = "found on the cluster"
 """The note of a change whose answer was lost: who made it is not known."""
-_CREATING_STEPS = frozenset({"create_acls", "register_schemas"})
-"""The steps by which a replacement may begin that do not delete the old object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +76,6 @@ class Outcome:
         is_new = self.change.action in {Action.CREATE, Action.REPLACE}
         is_open = self.status is OutcomeStatus.UNKNOWN or self.has_lost_answer
         return is_open and is_new
-
-    @property
-    def is_half_replaced(self) -> bool:
-        """Whether the new object was created, and the one that it replaces is perhaps there still.
-
-        Other kinds of objects are deleted before they are created.
-        """
-        is_open = self.status is not OutcomeStatus.APPLIED
-        is_created = not _CREATING_STEPS.isdisjoint(self.done_steps[:1])
-        return is_open and self.change.action is Action.REPLACE and is_created
 
     @property
     def may_be_of_others(self) -> bool:

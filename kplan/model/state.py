@@ -176,15 +176,6 @@ class ObjectStatus(StrEnum):
         return self not in {ObjectStatus.HIDDEN, ObjectStatus.UNREAD}
 
 
-def created_beside(outcomes: Iterable[Outcome]) -> list[tuple[Change, Outcome]]:
-    """Return the creations of replacements whose old object is perhaps there still."""
-    return [
-        (replace(each.change, action=Action.CREATE), each)
-        for each in outcomes
-        if each.is_half_replaced
-    ]
-
-
 def owned_after(
     owned: Mapping[Address, OwnedObject], settled: Iterable[tuple[Change, Outcome | None]]
 ) -> dict[Address, OwnedObject]:

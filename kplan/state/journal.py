@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from kplan.kinds import KINDS
-from kplan.kinds.base import fold_steps
 from kplan.kinds.schema import to_stored_document
+from kplan.kinds.unfinished_change import owned_after_outcomes
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import Refusal, StateCorruptError, StateError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, ObjectKey
-from kplan.model.state import State, created_beside, owned_after
+from kplan.model.state import State
 from kplan.state.atomic_file import real_path, sync_folder
 from kplan.state.json_document import compact_json, encode_fields, from_plain, to_plain
 
@@ -221,12 +221,11 @@ def replay_journal(state: State, journal: Journal) -> tuple[State, frozenset[Obj
         )
     news = journal.outcomes[journal.outcome_counts.get(state.serial, 0) :]
     done = [(each.change, each) for each in news if each.status is OutcomeStatus.APPLIED]
-    done += created_beside(news)
     folded = replace(
         state,
         cluster_id=head.cluster_id or state.cluster_id,
         clusters={**state.clusters, **head.clusters},
-        owned=fold_steps(KINDS, owned_after(state.owned, done), news),
+        owned=owned_after_outcomes(KINDS, state.owned, done, news),
     )
     return folded, journal.unsettled_keys
 

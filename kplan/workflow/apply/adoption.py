@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from kplan.apply.limits import Watcher
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
+from kplan.kinds import KINDS
+from kplan.kinds.unfinished_change import is_half_replaced
 from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
 from kplan.model.plan import Action, Batch, Change, ObjectKey
@@ -117,7 +119,7 @@ def _created(before: State, outcomes: Sequence[Outcome]) -> Iterator[Change]:
     owned = {each.key for each in before.owned.values()}
     for each in outcomes:
         change = each.change
-        is_made = each.status is OutcomeStatus.APPLIED or each.is_half_replaced
+        is_made = each.status is OutcomeStatus.APPLIED or is_half_replaced(KINDS, each)
         is_silent = change.kind != _ANSWERED_KIND
         if is_made and is_silent and change.after is not None and change.key not in owned:
             yield change

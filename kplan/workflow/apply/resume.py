@@ -9,6 +9,7 @@ from kplan.apply.visibility import wait_until_visible
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.topic_layout import without_generated_assignment
+from kplan.kinds.unfinished_change import is_half_replaced
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import NothingToResumeError, StalePlanError
 from kplan.model.outcome import FOUND, Outcome, OutcomeStatus
@@ -234,7 +235,11 @@ def _approved_keys(approved: Sequence[Change], state: State) -> frozenset[Object
 
 def _deposed_keys(journal: Journal, state: State) -> frozenset[ObjectKey]:
     """Return the objects beside which their replacement was created: to delete them is left."""
-    halves = {block_name(each.change.address) for each in journal.outcomes if each.is_half_replaced}
+    halves = {
+        block_name(each.change.address)
+        for each in journal.outcomes
+        if is_half_replaced(KINDS, each)
+    }
     deposed = (each for at, each in state.owned.items() if at.is_deposed)
     return frozenset(each.key for each in deposed if block_name(each.address) in halves)
 

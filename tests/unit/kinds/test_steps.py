@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from kplan.kinds import KINDS
 from kplan.kinds.acl import AclKind
+from kplan.kinds.base import CreateFirstKind
 from kplan.kinds.broker_config import BrokerConfig
 from kplan.kinds.connector import KafkaConnector
 from kplan.kinds.feature import Feature
@@ -149,3 +150,14 @@ def test_an_update_sends_only_what_it_needs() -> None:
 
 def test_a_step_sorts_by_rank_first() -> None:
     assert sorted([Step(20, "a"), Step(3, "b")]) == [Step(3, "b"), Step(20, "a")]
+
+
+def test_kinds_say_by_which_step_a_replacement_creates_the_new_object_first() -> None:
+    replaced = {
+        kind.name: kind.steps(replace(change(Action.REPLACE, kind.name), adds_first=True))[0].name
+        for kind in KINDS
+        if isinstance(kind, CreateFirstKind)
+    }
+    assert replaced == {"kafka_acl": "create_acls", "kafka_schema": "register_schemas"}
+    found = [each for each in KINDS if isinstance(each, CreateFirstKind)]
+    assert {each.name: each.creating_step for each in found} == replaced

@@ -10,6 +10,7 @@ from kplan.cluster.request import ConfigAlteration
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_rules import Topic
 from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Reason
 from kplan.workflow.plan.drift import detect_drift
 from tests.apply_harness import RecordingWatcher
 from tests.project_harness import Killed, ProjectHarness
@@ -41,6 +42,7 @@ def check_no_drift(harness: ProjectHarness) -> None:
     made = harness.plan().plan
     assert made.has_changes
     assert made.drift == ()
+    assert {each.reason for each in made.changes} == {Reason.NONE}
     assert detect_drift(harness.project, harness.ports).changes == ()
     harness.apply()
     assert not harness.plan().plan.has_changes
@@ -89,6 +91,39 @@ def test_a_journal_tells_the_executed_steps(tmp_path: Path) -> None:
     with pytest.raises(Killed):
         harness.apply(has_broker_check=False)
     harness.watcher = RecordingWatcher()
+    check_no_drift(harness)
+
+
+ACL = """
+provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+resource "kafka_acl" "a" {
+  resource_name       = "%s"
+  resource_type       = "Topic"
+  acl_principal       = "User:app"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+"""
+
+
+@pytest.mark.parametrize("is_topic", [True, False], ids=["topic", "acl"])
+def test_what_a_replacement_has_deleted_was_not_deleted_outside(
+    tmp_path: Path, is_topic: bool
+) -> None:
+    """The new object was refused."""
+    harness = ProjectHarness(tmp_path, MemoryCluster(brokers=3))
+    harness.write(TOPIC % (3, 1, 86400000) if is_topic else ACL % "old")
+    harness.apply()
+    replaced = {"kafka_topic.t": ""} if is_topic else {}
+    if not is_topic:
+        harness.write(ACL % "new")
+    call = "create_topics" if is_topic else "create_acls"
+    harness.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call=call, times=None)
+    (outcome,) = harness.apply(
+        has_broker_check=False, replacements=replaced, acknowledged=frozenset(replaced)
+    ).outcomes
+    assert outcome.status is OutcomeStatus.FAILED
     check_no_drift(harness)
 
 
