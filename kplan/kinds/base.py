@@ -10,6 +10,7 @@ from secrets import token_hex
 from typing import Any, Protocol, runtime_checkable
 
 from kplan.cluster.port import Cluster
+from kplan.cluster.protocol import INT32_MAX
 from kplan.cluster.request import ItemResult
 from kplan.kinds.schema import forget_marks, to_document
 from kplan.model.address import Address
@@ -196,10 +197,17 @@ Config = Mapping[str, str]
 
 def is_node_id(text: str) -> bool:
     """Whether it is the id of a node as Kafka writes it; of others there is no object."""
-    return _NODE_ID.fullmatch(text) is not None
+    return _NODE_ID.fullmatch(text) is not None and int(text) <= INT32_MAX
 
 
 _NODE_ID = re.compile("0|[1-9][0-9]{0,9}")
+
+
+def node_id_problems(number: int | None, attribute: str) -> Iterator[Problem]:
+    """Find a declared id that no node can have; None is left out."""
+    if number is not None and not is_node_id(str(number)):
+        detail = f"{attribute} is {number}; ids of nodes are from 0 to {INT32_MAX:,}."
+        yield Problem("KP226", detail, path=(attribute,), is_independent=True)
 
 
 def merge_config(

@@ -27,6 +27,7 @@ from kplan.kinds.base import (
     is_marked,
     is_node_id,
     merge_config,
+    node_id_problems,
     secret_mark,
 )
 from kplan.kinds.broker_config_key import (
@@ -100,6 +101,7 @@ class BrokerConfigKind(NamedConfigKind):
 
     def check(self, value: BrokerConfig) -> Iterator[Problem]:
         """Find forbidden declarations; keys and types are checked by the broker."""
+        yield from node_id_problems(value.broker_id, "broker_id")
         if not value.config and not value.sensitive_config:
             detail = "A broker config without any key sets nothing."
             yield Problem("KP226", detail, "Declare at least one key in config.", ("config",))

@@ -13,7 +13,13 @@ from kplan.cluster.settings import (
     ConfigResourceAlteration,
     ConfigScope,
 )
-from kplan.kinds.base import Problem, ResolvedAttributes, is_node_id, setting_steps
+from kplan.kinds.base import (
+    Problem,
+    ResolvedAttributes,
+    is_node_id,
+    node_id_problems,
+    setting_steps,
+)
 from kplan.kinds.schema import Attribute
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import Refusal
@@ -61,7 +67,8 @@ class LoggerKind:
         return replace(value, level=value.level.upper())
 
     def check(self, value: Logger) -> Iterator[Problem]:
-        """Hold the level against those there are."""
+        """Hold the node and the level against those there may be."""
+        yield from node_id_problems(value.node_id, "node_id")
         if value.level not in LOG_LEVELS:
             detail = f'"{value.level}" is not a log level.'
             hint = f"Use one of {', '.join(LOG_LEVELS)}."

@@ -152,7 +152,7 @@ def test_a_broker_that_is_down_is_hidden_and_not_empty() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["abc", "-1", "01", "1 ", "", "1²"])
+@pytest.mark.parametrize("name", ["abc", "-1", "01", "1 ", "", "1²", "2147483648"])
 def test_what_is_no_id_of_a_broker_names_no_object(name: str) -> None:
     """As in kplan import: no node can be asked about it."""
     cluster = cluster_with(one={"log.cleaner.threads": "2"})
@@ -313,6 +313,8 @@ def test_only_the_broker_itself_serves_its_config() -> None:
         (BrokerConfig(1, {TRUSTED: "PEM"}), ("config", TRUSTED)),
         (BrokerConfig(1, {CHAIN: "PEM"}), ("config", CHAIN)),
         (BrokerConfig(1, {"a": "1"}, {"a": "2"}), ("config", "a")),
+        (BrokerConfig(2**31, {"a": "1"}), ("broker_id",)),
+        (BrokerConfig(-1, {"a": "1"}), ("broker_id",)),
     ],
 )
 def test_what_must_not_be_declared_is_told(value: BrokerConfig, path: tuple[str, ...]) -> None:

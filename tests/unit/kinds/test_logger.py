@@ -63,7 +63,11 @@ def test_an_unknown_logger_is_refused_and_its_neighbours_are_set() -> None:
 
 @pytest.mark.parametrize(
     ("value", "path"),
-    [(Logger(1, REQUESTS, "LOUD"), ("level",)), (Logger(1, "", "INFO"), ("logger",))],
+    [
+        (Logger(1, REQUESTS, "LOUD"), ("level",)),
+        (Logger(1, "", "INFO"), ("logger",)),
+        (Logger(2**31, REQUESTS, "INFO"), ("node_id",)),
+    ],
 )
 def test_what_is_no_logger_or_level_is_told_without_a_cluster(
     value: Logger, path: tuple[str, ...]
