@@ -273,7 +273,8 @@ def _absorb_journal(
     """Record the results of an interrupted apply, so that its journal can be removed.
 
     The plan that it was carrying out counts as applied: a saved one is not begun a second time.
-    The creations that the plan is to adopt are returned: the journal knows of them until it has.
+    The creations that this or a later plan is to adopt are returned: the journal knows of them
+    until it has.
     """
     journal = found.journal
     if journal is None:
@@ -283,6 +284,7 @@ def _absorb_journal(
     state = add_interrupted_plan(state, journal, ports, result.plan.policy_principal)
     write_beside_journal(project, state)
     adopted = {each.key for each, _ in adopted_objects(result.plan, state, result.snapshots)}
+    adopted |= result.doubtful
     sent = unanswered_creations(journal, state)
     # What was to be adopted with a change was there before.
     made = (each for each in sent if each.action is not Action.UPDATE)

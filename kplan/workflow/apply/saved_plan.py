@@ -240,8 +240,9 @@ def _rebase_plan(
     request = plan_request(project, _same_options(rest, options), ports)
     fill = partial(fill_defaults, clusters=project.clusters, kinds=KINDS, ports=ports)
     derived = check_derived(rest, request, snapshots, fill)
-    plan = check_other_workspaces(restore_secrets(rest, derived), project, snapshots)
-    return PlanResult(plan, project.configuration, state, snapshots, saved.metadata), stale
+    plan = check_other_workspaces(restore_secrets(rest, derived), project, snapshots, planned)
+    made = PlanResult(plan, project.configuration, state, snapshots, saved.metadata)
+    return replace(made, doubtful=frozenset(project.doubtful)), stale
 
 
 def _apply_current_policies(

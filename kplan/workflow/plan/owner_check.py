@@ -8,6 +8,7 @@ from kplan.model.plan import Action, Change, Plan
 from kplan.model.state import Snapshot, State
 from kplan.state.journal import unanswered_creations
 from kplan.workflow.open_project import OpenProject
+from kplan.workflow.ports import PlanOptions
 from kplan.workflow.workspaces import (
     OWNED_ELSEWHERE,
     UNREAD_ELSEWHERE,
@@ -19,14 +20,17 @@ _CODES = frozenset({OWNED_ELSEWHERE, UNREAD_ELSEWHERE})
 
 
 def check_other_workspaces(
-    plan: Plan, project: OpenProject, snapshots: Mapping[str, Snapshot]
+    plan: Plan, project: OpenProject, snapshots: Mapping[str, Snapshot], options: PlanOptions
 ) -> Plan:
     """Refuse to own live objects that the state of another workspace owns.
 
-    Those states are read only where the plan adopts something, or would forget what it should.
+    Those states are read only where the plan adopts something, or would forget what it should. What
+    is declared and left out of the plan waits for a plan of everything: the journal keeps it.
     """
     adopted = list(adopted_objects(plan, project.state, snapshots))
     keys = {change.key for change, _ in adopted}
+    if options.only is not None:
+        keys |= {each.key for each in project.configuration.resources}
     forgotten = [each for key, each in project.doubtful.items() if key not in keys]
     # Those of a saved plan are of the states as they were when it was made.
     rest = tuple(each for each in plan.diagnostics if each.code not in _CODES)

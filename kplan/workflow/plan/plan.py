@@ -15,7 +15,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import ClusterError
 from kplan.model.impact import Impact
-from kplan.model.plan import Action, Change, Plan, Replay
+from kplan.model.plan import Action, Change, ObjectKey, Plan, Replay
 from kplan.model.state import OutputValue, Snapshot, State
 from kplan.plan.build import build_plans, is_asked_for
 from kplan.plan.digest import with_checksum
@@ -107,7 +107,7 @@ class PlanResult:
     """A plan with everything it was made from: `snapshots` by the key of the connection.
 
     `meta` is what its file says, where it has one. `state_file` is the file that the user named
-    for the state.
+    for the state. `doubtful` are the objects of `OpenProject.doubtful`.
     """
 
     plan: Plan
@@ -117,6 +117,7 @@ class PlanResult:
     meta: PlanMetadata | None = None
     state_file: str = ""
     state_name: str = ""
+    doubtful: frozenset[ObjectKey] = frozenset()
 
 
 _RESUME = "To finish it: kplan apply -resume"
@@ -169,11 +170,11 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
     )
     made = add_risks(made, read_fallbacks(made, project.clusters))
     made = _add_warnings(made, project, plan_request(project, options, ports), snapshots)
-    made = check_move_targets(check_other_workspaces(made, project, snapshots), project.clusters)
+    made = check_other_workspaces(made, project, snapshots, options)
     for key, connection in project.clusters.connections.items():
         context = AccessContext(connection.cluster, snapshots[key], project.configuration, key)
         made = add_deny_risks(made, context)
-    made = _check_capabilities(made, project)
+    made = _check_capabilities(check_move_targets(made, project.clusters), project)
     if options.is_for_apply and not made.has_errors:
         for key in sorted({each.provider for each in made.batches}):
             project.clusters.connections[key].cluster.prepare_writes()
@@ -193,7 +194,13 @@ def plan_open_project(project: OpenProject, options: PlanOptions, ports: Ports) 
         made = add_access(made, ground, options.accepted_guards)
         odd = lint_plan(made, ground)
         made = replace(made, diagnostics=sort_diagnostics([*made.diagnostics, *odd]))
-    return PlanResult(with_checksum(made), configuration, project.state, snapshots)
+    return PlanResult(
+        with_checksum(made),
+        configuration,
+        project.state,
+        snapshots,
+        doubtful=frozenset(project.doubtful),
+    )
 
 
 def _add_warnings(

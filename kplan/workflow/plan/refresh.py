@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from kplan.kinds import KINDS
 from kplan.kinds.base import fill_snapshot_from_state, forget_secrets
 from kplan.model.codes import SUMMARIES
-from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
+from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.outcome import FOUND, Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, ObjectKey
 from kplan.model.resource import connection_name
@@ -149,8 +149,11 @@ def settle_journal(
             own.append((outcome.change, outcome))
     unknown = _unknown_changes(journal, {key for key, each in outcomes.items() if each})
     owned = forget_secrets(owned_after(project.state.owned, own), unknown)
-    settled = replace(project.state, owned=owned)
-    return replace(project, state=settled, doubtful=_planned_doubts(doubtful, declared, options))
+    return replace(
+        project,
+        state=replace(project.state, owned=owned),
+        doubtful={key: replace(each, subject=declared.get(key)) for key, each in doubtful.items()},
+    )
 
 
 def _unknown_changes(journal: Journal, done: Collection[ObjectKey]) -> Iterator[Change]:
@@ -158,22 +161,6 @@ def _unknown_changes(journal: Journal, done: Collection[ObjectKey]) -> Iterator[
     doubts = {each.change.key for each in journal.outcomes if each.may_be_done}
     doubts |= journal.unsettled_keys
     return (each for each in journal.changes if each.key in doubts and each.key not in done)
-
-
-def _planned_doubts(
-    doubtful: Mapping[ObjectKey, Diagnostic],
-    declared: Mapping[ObjectKey, SourceRange | None],
-    options: PlanOptions,
-) -> Mapping[ObjectKey, Diagnostic]:
-    """Give each its place; leave out what is left to a person, whose plan of everything adopts it.
-
-    In: where the declared objects are.
-    """
-    return {
-        key: replace(each, subject=declared.get(key))
-        for key, each in doubtful.items()
-        if options.only is None or key not in declared
-    }
 
 
 def _is_other_cluster(project: OpenProject, provider: str) -> bool:

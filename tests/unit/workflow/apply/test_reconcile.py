@@ -87,6 +87,34 @@ def test_a_round_that_cannot_read_is_not_converged(site: ProjectHarness) -> None
     assert not round_of(site).is_converged
 
 
+def test_a_creation_without_an_answer_that_is_left_stays_recorded(site: ProjectHarness) -> None:
+    """Its password cannot be read, so that a person decides whether it is adopted."""
+
+    def lose() -> None:
+        site.cluster.time_out(call="alter_scram_users", times=None)
+        site.cluster.time_out(call="scram_users", times=None)
+
+    user = (
+        'resource "kafka_user_scram_credential" "u" {\n  username = "u"\n'
+        '  scram_mechanism = "SCRAM-SHA-256"\n  password = "p"\n}\n'
+    )
+    site.write(MAIN_TF + user)
+    site.cluster.run_before("alter_scram_users", lose)
+    site.apply()
+    site.cluster.clear_faults()
+    site.write(MAIN_TF.replace("payments = 6", "payments = 6, fresh = 2") + user)
+    for sent in (["fresh"], []):
+        found = round_of(site)
+        assert [str(each.change.identity) for each in found.outcomes] == sent
+        assert [str(each.identity) for each in found.left] == ["u|SCRAM-SHA-256"]
+        journal = site.project.store.read_journal()
+        assert journal is not None
+        assert {each.identity for each in journal.changes} >= {"u|SCRAM-SHA-256"}
+    site.apply()
+    assert site.project.store.read_journal() is None
+    assert not site.plan().plan.has_changes
+
+
 def test_no_cluster_is_an_error(site: ProjectHarness) -> None:
     site.cluster.time_out(call="describe", times=1)
     with pytest.raises(KplanError):
