@@ -17,7 +17,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import Refusal, StateCorruptError, StateError
 from kplan.model.outcome import Outcome, OutcomeStatus
-from kplan.model.plan import Change, ObjectKey
+from kplan.model.plan import Action, Change, ObjectKey
 from kplan.model.state import State
 from kplan.state.atomic_file import real_path, sync_folder
 from kplan.state.json_document import compact_json, encode_fields, from_plain, to_plain
@@ -103,7 +103,8 @@ _UNFINISHED = frozenset({OutcomeStatus.SKIPPED, OutcomeStatus.IN_PROGRESS})
 class Journal:
     """What is known of an apply that may have been killed.
 
-    `changes` are those that touch the cluster; `before` and `attributes` are left out of them.
+    `changes` are those that touch the cluster, without `attributes`, and with `before` only where
+    that names the object that another one replaces.
     `sent_keys` holds what went out at least once. `outcome_counts` tells for each serial that was
     about to be written how many of the outcomes, in order, that state holds.
     """
@@ -297,12 +298,13 @@ def header_line(head: JournalHeader, changes: int) -> dict[str, object]:
 
 def change_line(change: Change) -> dict[str, object]:
     """Write the fields of a change that the state needs, without secrets and defaults."""
+    replaced = change.before if change.action is Action.REPLACE and not change.uid else None
     found: dict[str, object] = {
         "address": str(change.address),
         "kind": change.kind,
         "identity": change.identity,
         "action": change.action,
-        "before": None,
+        "before": None if replaced is None else to_stored_document(replaced),
         "after": None if change.after is None else to_stored_document(change.after),
         "declared_at": _encode_source_range(change.declared_at),
     }

@@ -16,7 +16,6 @@ from kplan.model.outcome import FOUND, Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.resource import Resource
 from kplan.model.state import State
-from kplan.plan.request import block_name
 from kplan.state.journal import Journal
 from kplan.workflow.adopt.import_ import merge_owned
 from kplan.workflow.apply.apply import (
@@ -235,13 +234,15 @@ def _approved_keys(approved: Sequence[Change], state: State) -> frozenset[Object
 
 def _deposed_keys(journal: Journal, state: State) -> frozenset[ObjectKey]:
     """Return the objects beside which their replacement was created: to delete them is left."""
-    halves = {
-        block_name(each.change.address)
-        for each in journal.outcomes
-        if is_half_replaced(KINDS, each)
+    kinds = {each.name: each for each in KINDS}
+    halves = (each.change for each in journal.outcomes if is_half_replaced(KINDS, each))
+    replaced = {
+        (each.kind, kinds[each.kind].identify(each.before), each.provider)
+        for each in halves
+        if each.before is not None
     }
-    deposed = (each for at, each in state.owned.items() if at.is_deposed)
-    return frozenset(each.key for each in deposed if block_name(each.address) in halves)
+    deposed = frozenset(each.key for at, each in state.owned.items() if at.is_deposed)
+    return deposed & replaced
 
 
 def _unapproved_changes(

@@ -202,6 +202,28 @@ def test_a_resume_deletes_an_old_object_that_could_not_be_deleted(harness: Proje
     assert not harness.plan().plan.has_changes
 
 
+def test_a_resume_leaves_another_old_object_of_the_same_block(harness: ProjectHarness) -> None:
+    """It is left from another apply, and nobody approved to delete it by this one."""
+    text = FIRST_ACL.replace("{\n", '{\n  for_each = { x = "%s", z = "%s" }\n', 1) % (
+        "%s", "%s", "${each.value}",
+    )  # fmt: skip
+    harness.write(PROVIDER + text % ("x1", "z1"))
+    harness.apply()
+    harness.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="delete_acls")
+    harness.write(PROVIDER + text % ("x1", "z2"))
+    harness.apply()
+    assert live_acls(harness) == {"x1", "z1", "z2"}
+    harness.write(PROVIDER + text % ("x2", "z2") + TOPIC)
+    harness.cluster.run_before("create_topics", kill)
+    with pytest.raises(Killed):
+        harness.apply(targets=('kafka_acl.a["x"]', "kafka_topic.y"))
+    harness.cluster.clear_faults()
+    resume(harness)
+    assert live_acls(harness) == {"z1", "x2", "z2"}
+    harness.apply()
+    assert live_acls(harness) == {"x2", "z2"}
+
+
 def kill_between(harness: ProjectHarness) -> None:
     """Create the new ACL, and be killed before the old one is deleted."""
     harness.write(PROVIDER + FIRST_ACL % "old")
