@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from kplan.kinds import KINDS
 from kplan.kinds.base import fill_snapshot_from_state, forget_secrets
@@ -142,7 +143,8 @@ def settle_journal(
             if owner is not None and not owner.is_at_work:
                 continue
             if owner is not None or owners.unread or outcome is None:
-                why = _unadopted(change, owners, owner, is_declared=change.key in declared)
+                left = _Left(change.key in declared, bool(options.targets))
+                why = _unadopted(change, owners, owner, left)
                 doubtful[change.key] = _doubt(journal, change, why)
                 continue
         if outcome is not None:
@@ -169,22 +171,40 @@ def _is_other_cluster(project: OpenProject, provider: str) -> bool:
     return "" not in {known, found} and known != found
 
 
+class _Left(NamedTuple):
+    """Why the plan does not adopt an object; it counts only where that is so."""
+
+    is_declared: bool
+    has_targets: bool
+
+    @property
+    def why(self) -> str:
+        """Say it, without a full stop."""
+        is_excluded = self.is_declared and self.has_targets
+        return "-target excludes it" if is_excluded else "This plan does not adopt it"
+
+    @property
+    def way(self) -> str:
+        """Say what adopts it."""
+        if self.is_declared:
+            return "adopt it first, with a plan of everything"
+        return "declare it and adopt it first"
+
+
 def _unadopted(
-    change: Change, owners: OtherOwners, owner: OtherOwner | None, *, is_declared: bool
+    change: Change, owners: OtherOwners, owner: OtherOwner | None, left: _Left
 ) -> _Doubt:
     """Refuse to drop the only record of what an interrupted apply has perhaps made."""
-    code, said = UNKNOWN_CREATION, "and it exists; whether as it was sent is unknown"
+    code, said = UNKNOWN_CREATION, "and it exists, and is not seen to be as it was sent"
     forget = f"To forget it instead: {_forget_command(change)}"
-    hint = f"Declare it and adopt it first: kplan apply. {forget}"
-    if is_declared:
-        hint = f"Adopt it first, with a plan of everything: kplan apply. {forget}"
+    hint = f"{left.way[0].upper()}{left.way[1:]}: kplan apply. {forget}"
     if owner is not None:
         said = f"and it exists; {owner.sentence}, and a run holds the lock there"
         hint = "Run it again when that run has ended; kplan lock status shows it there."
     elif owners.unread:
         code, said = UNREAD_ELSEWHERE, "and it exists"
-        hint = "Let the other states be read, or declare it and adopt it first: kplan apply"
-    said += ". This plan does not adopt it, so nothing here would know of it any more."
+        hint = f"Let the other states be read, or {left.way}: kplan apply"
+    said += f". {left.why}, so nothing here would know of it any more."
     return code, said, hint
 
 

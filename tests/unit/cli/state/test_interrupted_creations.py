@@ -208,8 +208,8 @@ def test_a_creation_that_was_changed_since_is_adopted_or_not_forgotten(
     told = desk.run_failing("apply", "-auto-approve")
     assert "[KP253]" in told
     assert (
-        "An interrupted apply sent kafka_topic.y (y), and it exists; whether as it was sent is "
-        "unknown. This plan does not adopt it, so nothing here would know of it any more."
+        "An interrupted apply sent kafka_topic.y (y), and it exists, and is not seen to be as it "
+        "was sent. This plan does not adopt it, so nothing here would know of it any more."
     ) in told
     assert "hint: Declare it and adopt it first: kplan apply" in told
     desk.write(Y.replace("= 1\n  rep", "= 3\n  rep"))
@@ -225,6 +225,7 @@ def test_a_service_goes_on_beside_a_user_that_a_person_is_to_adopt(
     begin_with(desk, monkeypatch, "alter_scram_users", USER)
     desk.write(PROVIDER + USER + Z)
     told = desk.run_failing("apply", "-auto-approve", "-target=kafka_topic.z")
+    assert "sent. -target excludes it, so nothing here would know of it any more." in told
     assert "hint: Adopt it first, with a plan of everything: kplan apply" in told
     desk.run("reconcile", "-once", code=2)
     assert owned_names(DEFAULT) == {"z"}
@@ -238,7 +239,7 @@ def test_a_user_that_was_perhaps_created_is_adopted_or_not_forgotten(
     """Its password cannot be read, so nothing shows whether it is the one that was sent."""
     begin_with(desk, monkeypatch, "alter_scram_users", USER)
     told = desk.run_failing("destroy", "-auto-approve")
-    assert "sent kafka_user_scram_credential.u (u|SCRAM-SHA-256), and it exists; whether as" in told
+    assert "sent kafka_user_scram_credential.u (u|SCRAM-SHA-256), and it exists, and is" in told
     desk.run("apply", "-auto-approve")
     desk.run("destroy", "-auto-approve")
     assert not desk.cluster.scram_users()
