@@ -26,6 +26,7 @@ from kplan.kinds.throttle import (
     merge_lists,
     own_rates,
     read_throttles,
+    restore_rates,
     running_brokers,
     throttled_brokers,
     topic_throttles,
@@ -144,6 +145,8 @@ class Reassigner:
         # What goes elsewhere takes no room: it may never end, and makes way for its own turn.
         running = {key for _, key in keys} & seen.reassignments.keys() - {key for _, key in behind}
         room = max(0, self.limits.max_partitions - len(running))
+        if running:
+            restore_rates(cluster, self.limited_brokers, own_rates(self.limits.bytes_per_s))
         refused = self._start(cluster, waiting[:room], seen)
         going = [each for each in sound if each.topic not in refused]
         done = [

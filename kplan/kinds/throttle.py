@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import PLAINTEXT, ConfigSource
-from kplan.cluster.settings import ConfigResource, ConfigScope
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.kinds.topic_rules import THROTTLED_REPLICAS
 from kplan.model.errors import Refusal
 
@@ -134,6 +134,19 @@ def shown_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, Mapp
         for resource, details in found.items()
         if not isinstance(details, Refusal)
     }
+
+
+def restore_rates(cluster: Cluster, brokers: Collection[int], rates: Mapping[str, str]) -> None:
+    """Set rates again that another run of kplan has taken from brokers as it ended.
+
+    What is refused now is tried again at the next look.
+    """
+    found = shown_rates(cluster, running_brokers(cluster, brokers))
+    gone = sorted(broker for broker, held in found.items() if not held)
+    if gone:
+        cluster.alter_configs(
+            [ConfigResourceAlteration(broker_resource(each), rates) for each in gone]
+        )
 
 
 def rate_removal_command(broker: int, security_protocol: str) -> str:

@@ -152,6 +152,23 @@ def test_rates_that_another_run_of_kplan_removed_are_set_again_with_the_next_par
     assert rates(held) == {1: own_rates(1000), 2: own_rates(1000)}
 
 
+def test_rates_that_another_run_of_kplan_removed_are_set_again_while_replicas_move() -> None:
+    """It saw nothing move, and this run began before the rates were gone."""
+    held = cluster()
+    mover = Reassigner(ReassignmentLimits(bytes_per_s=1000))
+    mover.advance(held, WISH)
+    before = rates(held)
+    held.alter_configs(
+        [ConfigResourceAlteration(broker_resource(each), {}, THROTTLE_RATES) for each in before]
+    )
+    set_rates(held, 2, {FOLLOWER_RATE: "777777"})
+    mover.advance(held, WISH)
+    assert held.reassignments()
+    assert rates(held) == {**before, 2: {FOLLOWER_RATE: "777777"}}
+    finish(held, mover)
+    assert rates(held) == {2: {FOLLOWER_RATE: "777777"}}
+
+
 def test_lists_that_cannot_be_read_are_not_written() -> None:
     held = cluster()
     held.refuse("TOPIC_AUTHORIZATION_FAILED", call="topic_configs", times=None)
