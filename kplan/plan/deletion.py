@@ -151,9 +151,10 @@ def check_deletes(
     if most is not None and deletes > most:
         is_given = request.max_deletes is not None
         why = "" if is_given else f" of the {whole.owned} that kplan owns here"
+        what = "1 object" if deletes == 1 else f"{deletes} objects"
         yield _error(
             "KP240",
-            f"{deletes} objects would be deleted, and at most {most}{why} may be.",
+            f"{what} would be deleted, and at most {most}{why} may be.",
             "Review the deletes; a higher -max-deletes allows them.",
         )
 

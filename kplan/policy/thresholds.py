@@ -19,9 +19,10 @@ def check_thresholds(
     dangerous = [each for each in plan.changes if each.risk is Risk.DANGEROUS]
     if max_dangerous is not None and len(dangerous) > max_dangerous:
         names = ", ".join(str(each.address) for each in dangerous[:_MAX_NAMES])
+        what = "1 change is" if len(dangerous) == 1 else f"{len(dangerous)} changes are"
         yield _refusal(
             "KP451",
-            f"{len(dangerous)} changes are dangerous, and at most {max_dangerous} may be: {names}.",
+            f"{what} dangerous, and at most {max_dangerous} may be: {names}.",
             "Review them; a higher -max-dangerous allows the plan.",
         )
     existing = [each for each in plan.changes if each.action is not Action.CREATE]

@@ -25,6 +25,7 @@ from kplan.model.errors import (
 )
 from kplan.model.resource import Identity, cluster_label, connection_name
 from kplan.model.state import Snapshot, State
+from kplan.report.documents.notation import count_text
 from kplan.state.file import check_same_cluster
 from kplan.state.journal import Journal
 from kplan.workflow.platform import describe_with_platform
@@ -271,10 +272,10 @@ def _check_declared(
 ) -> None:
     if key in clusters.keys or key in _declared_keys(configuration):
         return
-    count = len(state.for_provider(key).owned)
+    count = count_text(len(state.for_provider(key).owned), "object")
     name = connection_name(key)
     raise StateError(
-        f"The state owns {count} objects on {name} (cluster {state.cluster_id_of(key)}), and the "
+        f"The state owns {count} on {name} (cluster {state.cluster_id_of(key)}), and the "
         "configuration declares no such connection.",
         f"Declare {name} again until they are deleted, or forget them: kplan state rm ADDRESS",
     )

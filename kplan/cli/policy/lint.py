@@ -29,6 +29,7 @@ def lint(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.diagnostics import show_diagnostics, timestamp  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
+    from kplan.report.documents.notation import count_text  # noqa: PLC0415
     from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415
     from kplan.report.subject import problems_report  # noqa: PLC0415
     from kplan.workflow.policy.lint import lint_project  # noqa: PLC0415
@@ -48,7 +49,8 @@ def lint(
         findings = f"{len(found.diagnostics):,} need review" if found.diagnostics else "no findings"
         if not answer.has_report_on_stdout:
             session.terminal.write_stdout(
-                f"{found.acl_count:,} ACLs on {found.topic_count:,} topics: {findings}.\n"
+                f"{count_text(found.acl_count, 'ACL')} on "
+                f"{count_text(found.topic_count, 'topic')}: {findings}.\n"
             )
     report = problems_report("kplan lint", found.diagnostics, sources, timestamp(), "Lint ran")
     return reports.write(report, _exit_code(found.diagnostics, detailed=answer.detailed_exitcode))

@@ -48,6 +48,7 @@ def list_(
     What an interrupted apply has done is in its journal until it is resumed; a note says so.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
+    from kplan.report.documents.notation import count_text  # noqa: PLC0415
     from kplan.report.views import state_list_text  # noqa: PLC0415
     from kplan.workflow.state.state import at_every_address, list_owned_objects  # noqa: PLC0415
 
@@ -57,7 +58,7 @@ def list_(
     owned = tuple(each for each in owned if id_ in {"", str(each.identity)})
     session.terminal.write_stdout(state_list_text(owned))
     if (journal := project.store.read_journal()) is not None:
-        count = f"An apply of {len(journal.changes):,} changes"
+        count = f"An apply of {count_text(len(journal.changes), 'change')}"
         session.terminal.write_stderr(
             f"Note: {count} ended without all answers; what it did without one is not in this "
             "list yet.\nTo find it out: kplan apply"

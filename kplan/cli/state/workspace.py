@@ -123,6 +123,7 @@ def delete(
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.model.errors import UsageError  # noqa: PLC0415
+    from kplan.report.documents.notation import count_text  # noqa: PLC0415
     from kplan.workflow.state.workspace import check_deletable, delete_workspace  # noqa: PLC0415
 
     if states.state:
@@ -134,6 +135,7 @@ def delete(
     with show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "workspace delete", states, progress)
         count = delete_workspace(project, ports, is_forced=force)
-    forgot = f"; forgot {count:,} objects, which stay on the cluster" if count else ""
-    session.terminal.write_stdout(f'Deleted workspace "{name}"{forgot}.')
+    stay = "stays" if count == 1 else "stay"
+    gone = f"; forgot {count_text(count, 'object')}, which {stay} on the cluster" if count else ""
+    session.terminal.write_stdout(f'Deleted workspace "{name}"{gone}.')
     return ExitCode.DONE

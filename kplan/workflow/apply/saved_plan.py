@@ -17,6 +17,7 @@ from kplan.model.resource import connection_name
 from kplan.model.state import State
 from kplan.plan.digest import has_same_actions
 from kplan.policy.thresholds import check_thresholds
+from kplan.report.documents.notation import count_text
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired
 from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, execute_plan
@@ -198,7 +199,8 @@ def _check_applicable(saved: SavedPlan, project: OpenProject, options: PlanOptio
     deletes = sum(each.action is Action.DELETE or each.is_recreated for each in planned)
     if options.max_deletes is not None and deletes > options.max_deletes:
         raise PolicyDeniedError(
-            f"The plan deletes {deletes} objects, and at most {options.max_deletes} may be."
+            f"The plan deletes {count_text(deletes, 'object')}, and at most "
+            f"{options.max_deletes} may be."
         )
     based_on = saved.plan.based_on
     wanted = {"": based_on.cluster_id, **based_on.clusters}

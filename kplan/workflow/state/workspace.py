@@ -8,6 +8,7 @@ from pathlib import Path
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError, UsageError
 from kplan.model.workspace import DEFAULT_WORKSPACE, is_workspace_name
+from kplan.report.documents.notation import count_text
 from kplan.state.atomic_file import make_private_folder, write_atomically
 from kplan.state.file import new_state
 from kplan.state.file_store import FileStore
@@ -158,7 +159,8 @@ def delete_workspace(project: Project, ports: Ports, *, is_forced: bool) -> int:
         if not is_forced and (count or project.store.has_journal()):
             raise StateError(
                 f'Workspace "{project.inputs.workspace}" is not empty: its state in '
-                f"{project.store.location} owns {count:,} objects, which kplan would forget.",
+                f"{project.store.location} owns {count_text(count, 'object')}, which kplan would "
+                "forget.",
                 "Destroy them first (kplan destroy), or forget them with -force.",
             )
         project.store.delete_workspace()

@@ -80,6 +80,7 @@ def test_a_creation_without_an_answer_is_owned_by_the_next_apply(desk: MemoryCom
     told = everything(desk, "plan")
     assert "No changes." in told
     assert "To record it: kplan apply" in told
+    assert "An apply of 1 change ended without all answers" in everything(desk, "state", "list")
     assert "interrupted" not in told
     assert "resume" not in told
     desk.run("apply", "-auto-approve")

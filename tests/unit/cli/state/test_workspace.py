@@ -121,10 +121,10 @@ def test_a_state_that_owns_objects_is_deleted_only_by_force(desk: MemoryCommand)
     desk.run("apply", "-auto-approve")
     assert "is selected" in desk.run_failing("workspace", "delete", "prod")
     desk.run("workspace", "select", "default")
-    assert "owns 1 objects" in desk.run_failing("workspace", "delete", "prod")
+    assert "owns 1 object," in desk.run_failing("workspace", "delete", "prod")
     assert PROD.exists()
     told = desk.run("workspace", "delete", "-force", "prod")
-    assert told == 'Deleted workspace "prod"; forgot 1 objects, which stay on the cluster.\n'
+    assert told == 'Deleted workspace "prod"; forgot 1 object, which stays on the cluster.\n'
     assert not PROD.parent.exists()
     assert desk.run("workspace", "list") == "* default\n"
     assert "prod.orders" in desk.cluster.topics()
