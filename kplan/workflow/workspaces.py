@@ -17,6 +17,7 @@ from kplan.model.resource import Identity
 from kplan.model.state import OwnedObject, State, owned_after
 from kplan.model.workspace import DEFAULT_WORKSPACE
 from kplan.state.file import new_state
+from kplan.state.file_store import FileStore
 from kplan.state.journal import replay_unlocked
 from kplan.state.store import StateStore
 from kplan.workflow.ports import Ports, Project
@@ -29,8 +30,8 @@ OWNED_ELSEWHERE, UNREAD_ELSEWHERE = "KP250", "KP251"
 class OtherOwner:
     """The workspace that owns an object, and where; `release` is the command that gives it up.
 
-    What `is_sent` an apply there has sent, which has not recorded an answer. While its state
-    `is_locked` that may come yet.
+    `workspace` is "" for a state that belongs to none of the configuration. What `is_sent` an apply
+    there has sent, which has not recorded an answer. While its state `is_locked` that may come yet.
     """
 
     workspace: str
@@ -48,7 +49,9 @@ class OtherOwner:
     @property
     def sentence(self) -> str:
         """Say who owns it."""
-        where = f'at {self.owned.address} in the workspace "{self.workspace}" ({self.location})'
+        where = f"at {self.owned.address} in the state {self.location}"
+        if self.workspace:
+            where = f'at {self.owned.address} in the workspace "{self.workspace}" ({self.location})'
         return (
             f"an unfinished apply has sent it {where}" if self.is_sent else f"it is owned {where}"
         )
@@ -89,25 +92,20 @@ class OtherOwners:
 
 
 def read_other_owners(project: Project) -> OtherOwners:
-    """Read the states of all other workspaces, with what an interrupted apply did there."""
+    """Read the states of all other workspaces, with what an interrupted apply did there.
+
+    So are other states in the folder of this one, as those that `-state` names.
+    """
     owners: dict[_Place, list[OtherOwner]] = defaultdict(list)
     unread: list[Diagnostic] = []
-    own = project.store
-    try:
-        names = own.list_workspaces()
-    except (KplanError, OSError) as failure:
-        unread.append(_unread("The workspaces cannot be listed", failure))
-        names = ()  # default can be read without a list
-    for name in (DEFAULT_WORKSPACE, *names):
-        store = own.for_workspace(name)
-        if store.location == own.location:
-            continue
+    for name, store in _other_stores(project.store, unread):
         try:
             # Before the journal: an apply that begins after this finds the lock of this run.
             is_locked = store.has_journal() and store.lock_status().is_held
             states = _read_states(store)
         except (KplanError, OSError) as failure:
-            unread.append(_unread(f'The state of the workspace "{name}" cannot be read', failure))
+            what = f'of the workspace "{name}"' if name else store.location
+            unread.append(_unread(f"The state {what} cannot be read", failure))
             continue
         held = {each.key for each in states[0].owned.values()}
         for state in states:
@@ -115,6 +113,24 @@ def read_other_owners(project: Project) -> OtherOwners:
                 is_sent = owner.owned.key not in held
                 owners[place].append(replace(owner, is_sent=is_sent, is_locked=is_locked))
     return OtherOwners(owners, tuple(unread))
+
+
+def _other_stores(own: StateStore, unread: list[Diagnostic]) -> Iterator[tuple[str, StateStore]]:
+    """List the other states with their workspaces, and add what cannot be listed to `unread`."""
+    try:
+        names = own.list_workspaces()
+    except (KplanError, OSError) as failure:
+        unread.append(_unread("The workspaces cannot be listed", failure))
+        names = ()  # default can be read without a list
+    for name in (DEFAULT_WORKSPACE, *names):
+        store = own.for_workspace(name)
+        if store.location != own.location:
+            yield name, store
+    if isinstance(own, FileStore):
+        try:
+            yield from (("", each) for each in own.stores_beside())
+        except OSError as failure:
+            unread.append(_unread("The states beside this one cannot be read", failure))
 
 
 def note_unread(owners: OtherOwners, ports: Ports) -> None:
@@ -152,7 +168,7 @@ def _state_owners(
         address = shlex.quote(str(each.address))
         release = (
             f"kplan state rm -state={shlex.quote(location)} {address}"
-            if project.is_state_exact
+            if project.is_state_exact or not name
             else f"KPLAN_WORKSPACE={name} kplan state rm {address}"
         )
         place = (kind, identity, state.cluster_id_of(provider))

@@ -205,3 +205,47 @@ def test_what_a_killed_apply_of_another_workspace_sent_is_not_adopted(desk: Memo
     told = desk.run_failing("apply", "-auto-approve")
     assert "kafka_topic.y (y) would be adopted" in told
     assert 'in the workspace "default"' in told
+
+
+def test_a_state_beside_this_one_owns_its_objects(desk: MemoryCommand) -> None:
+    """-state names states that belong to no workspace; each of two could delete the object."""
+    desk.run("workspace", "select", "default")
+    told = desk.run_failing("apply", "-auto-approve", "-state=state/other.json")
+    assert (
+        "kafka_topic.x (x) would be adopted, and it is owned at kafka_topic.x in the state "
+        "state/kplan.json."
+    ) in told
+    assert "kplan state rm -state=state/kplan.json kafka_topic.x" in told
+    desk.run("state", "rm", "-state=state/kplan.json", "kafka_topic.x")
+    desk.run("apply", "-auto-approve", "-state=state/other.json")
+    assert "in the state state/other.json" in desk.run_failing("plan")
+
+
+def test_copies_and_other_files_beside_a_state_own_nothing(desk: MemoryCommand) -> None:
+    desk.run("workspace", "select", "default")
+    DEFAULT.with_name("copy.json").write_bytes(DEFAULT.read_bytes())
+    DEFAULT.with_name("package.json").write_text('{"name": "x"}')
+    DEFAULT.with_name("list.json").write_text("[1")
+    DEFAULT.with_name("folder.json").mkdir()
+    desk.cluster.connect_as().delete_topics([TopicRef("x")])
+    desk.cluster.connect_as().create_topics([NewTopic("x", 1, 1)])
+    told = everything(desk, "apply", "-auto-approve")
+    assert "KP25" not in told
+
+
+def test_what_an_apply_beside_this_one_has_sent_is_not_adopted(desk: MemoryCommand) -> None:
+    """Its state was never written."""
+    desk.run("workspace", "select", "default")
+    desk.write(KEPT.replace('= "x"', '= "y"'))
+
+    def kill() -> None:
+        raise Killed
+
+    desk.cluster.time_out(call="create_topics", carried_out=True, times=None)
+    desk.cluster.run_before("create_topics", lambda: desk.cluster.run_before("topics", kill))
+    with pytest.raises(Killed):
+        run(("apply", "-auto-approve", "-state=state/other.json"), {})
+    desk.capture.readouterr()
+    desk.cluster.clear_faults()
+    told = desk.run_failing("plan", "-state=state/third.json")
+    assert "an unfinished apply has sent it at kafka_topic.x in the state state/other.json" in told
