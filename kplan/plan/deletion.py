@@ -170,8 +170,12 @@ def _protection_problem(request: PlanRequest, change: Change, blocks: DeclaredBl
     """
     detail = f"{change.address} ({change.identity}) was declared with prevent_destroy"
     hint = "Declare it with prevent_destroy = false, apply,"
-    if request.is_destroy or change.action is Action.REPLACE:
-        return _error("KP232", f"{detail}.", f"{hint} then destroy or replace it.", change)
+    if request.is_destroy:
+        return _error("KP232", f"{detail}.", f"{hint} then destroy it.", change)
+    if change.action is Action.REPLACE:  # its identity may be that of the new object
+        detail = f"The object of {change.address} was declared with prevent_destroy."
+        hint = "Declare it as it was, with prevent_destroy = false, apply, and then replace it."
+        return _error("KP232", detail, hint, change)
     if change.reason not in _INSTANCE_REASONS:
         kept = "; it is no longer declared, and the state keeps this protection"
         return _error("KP232", f"{detail}{kept}.", f"{hint} and then remove it.", change)

@@ -301,7 +301,7 @@ def test_a_protected_object_that_is_to_be_destroyed_is_not_said_to_lack_its_bloc
     plan = make_plan([], held, snapshot([(topic(), ID)]), is_destroy=True)
     (problem,) = plan.diagnostics
     assert "no longer declared" not in problem.detail
-    assert problem.hint.endswith("apply, then destroy or replace it.")
+    assert problem.hint.endswith("apply, then destroy it.")
 
 
 def test_an_empty_configuration_is_refused_and_never_means_delete_all() -> None:

@@ -79,4 +79,7 @@ def test_a_rename_does_not_replace_what_only_the_state_protects_any_more() -> No
     )
     (change,) = plan.changes
     assert change.action is Action.REPLACE
-    assert [each.code for each in plan.diagnostics] == ["KP232"]
+    (problem,) = plan.diagnostics
+    assert problem.code == "KP232"
+    assert problem.detail == "The object of kafka_acl.a was declared with prevent_destroy."
+    assert problem.hint.startswith("Declare it as it was, with prevent_destroy = false, apply")
