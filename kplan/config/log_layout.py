@@ -10,7 +10,7 @@ from itertools import groupby
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kplan.model.dataclass import dataclass
-from kplan.model.log_layout import LogLayout
+from kplan.model.log_layout import MESSAGE_BEGINNING, LogLayout
 
 _JSON = r'(?s)^\s*\{{.*"(?:{})"\s*:'
 LAYOUTS: Mapping[str, str] = {
@@ -30,7 +30,7 @@ LAYOUTS: Mapping[str, str] = {
 
 _NAME, _ANY, _NUMBER, _NOTHING = r"\S{0,300}?", r".{0,300}?", r"-?\d{1,20}", ""
 """They are bounded, so that no line takes long."""
-_MESSAGE = r"(Principal = .*?)"
+_MESSAGE = rf"({MESSAGE_BEGINNING}.*?)"
 _CONVERSIONS: Mapping[str, str] = {
     **dict.fromkeys(("c", "logger", "C", "class", "M", "method", "F", "file", "u", "uuid"), _NAME),
     **dict.fromkeys(("t", "tn", "thread", "threadName", "l", "location", "marker"), _ANY),

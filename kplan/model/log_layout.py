@@ -2,6 +2,8 @@
 
 from kplan.model.dataclass import dataclass
 
+MESSAGE_BEGINNING = "Principal = "
+"""What the authorizer's messages begin with."""
 KAFKA_SCHEME = "kafka://"
 """What the name of a log begins with that is a topic."""
 
@@ -19,6 +21,11 @@ class LogLayout:
     regex: str
     fields: tuple[str, ...] = ()
     zone: str = ""
+
+    @property
+    def any_message(self) -> str:
+        """Return the regex of lines of all loggers in this layout; it has fields."""
+        return self.regex.replace(MESSAGE_BEGINNING, "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,8 +195,16 @@ def test_a_named_layout_reads_what_is_not_recognized_and_refuses_the_rest(
         "json": [usual],
         "usual": ["stray"],
     }
+    others = {
+        "days": "01/Nov/2026 10:00:00 [a 1] INFO  kafka.server.KafkaServer - started",
+        "epochs": "1793527200000 started",
+        "zoned": "01.11.26 11:00|started",
+        "json": json.dumps({"timeMillis": 1793527200000, "level": "INFO", "message": "started"}),
+        "usual": "[2026-11-01 10:00:00,000] INFO started (kafka.server.KafkaServer)",
+    }
     for name, text in texts.items():
-        (tmp_path / f"{name}.log").write_text("\n".join([text, text, *wrong[name], ""]))
+        lines = [text, text, others[name], *wrong[name], ""]
+        (tmp_path / f"{name}.log").write_text("\n".join(lines))
     store = Store(spark, str(tmp_path / "tables"))
 
     def read(**layouts: str) -> int:
@@ -213,6 +221,8 @@ def test_a_named_layout_reads_what_is_not_recognized_and_refuses_the_rest(
         Path(row["source"]).stem: (row["sum(count)"], str(row["min(first_at)"])) for row in rows
     }
     assert found == dict.fromkeys(texts, (2, "2026-11-01 10:00:00"))
+    counts = {Path(each.source).stem: each.others for each in store.logs.counts()}
+    assert counts == dict.fromkeys(texts, 1)
     malformed = {
         (Path(row["source"]).stem, row["line"]) for row in store.malformed_lines().collect()
     }

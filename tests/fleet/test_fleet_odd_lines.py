@@ -129,6 +129,52 @@ OTHER_EVENTS = (
     json.dumps({"specversion": "1.0", "time": f"{AT}Z", "data": {"result": {"status": "OK"}}}),
 )
 LEFT_OUT = (*BESIDE, *OTHER_EVENTS)
+STARTED = "[KafkaServer id=0] started (kafka.server.KafkaServer)"
+OTHER_LOGGERS = (
+    f"[{AT},000] INFO {STARTED}",
+    f"{AT} WARN  [main] KafkaServer:56 - {STARTED}",
+    f"[{AT},000 CET] [main] ERROR {STARTED}\r",
+    f"2026-11-01T10:00:01.5Z stdout F [{AT},000] INFO {STARTED}",
+    "2026-11-01T10:00:01.5Z stderr F ===> Launching kafka ...",
+    json.dumps(
+        {"log": f"===> User {AT}\n", "stream": "stdout", "time": f"{AT}Z"}, separators=(",", ":")
+    ),
+    json.dumps({"timeMillis": 1793527200000, "level": "INFO", "message": STARTED}),
+    json.dumps({"version": "1.1", "short_message": STARTED, "level": 6, "timestamp": 1793527200}),
+    json.dumps({"@timestamp": f"{AT}Z", "log.level": "INFO", "message": STARTED}),
+    json.dumps({"severity": "INFO", "message": STARTED}),
+    f"<14>1 2026-11-01T10:00:00Z host kafka 12 - - [{AT},000] INFO {STARTED}",
+    "\tat kafka.server.KafkaServer.startup(KafkaServer.scala:1)",
+    "\tprincipal.builder.class = null",
+)
+UNREADABLE = (
+    f"Nov  1 10:00:00 host kafka[12]: INFO {SAID}",
+    f"Nov  1 10:00:00 host kafka[12]: INFO {STARTED}",
+    '{"level":"INFO","text":"Principal \\u003d User:a is Denied"}',
+    f"2026-11-01T10:00:01.5Z stdout F {SAID[:40]}",
+    f"{AT} INFO User:a is Allowed operation = READ",
+    "===> Launching kafka ...",
+    "java.lang.IllegalStateException: stopped",
+    "\x01" + f"[{AT},000] INFO {STARTED}",
+    f"[{AT},000] {STARTED}",
+)
+"""They may be lines of the authorizer, or are of nobody knows which program."""
+
+
+def test_lines_of_other_loggers_are_counted_and_what_may_be_a_request_is_malformed(
+    spark: "SparkSession",
+) -> None:
+    texts = (*READ, *OTHER_LOGGERS, *UNREADABLE, *LEFT_OUT)
+    given = spark.createDataFrame([*enumerate(texts)], "number int, line string")
+    parsed = parse_lines(sum_lines(given)).collect()
+    others = {texts[row["number"]]: row for row in parsed if row["is_other_logger"]}
+    assert set(others) == set(OTHER_LOGGERS)
+    assert {(row["text"], row["count"]) for row in others.values()} == {(None, 1)}
+    kept = line_sums(parse_lines(sum_lines(given))).collect()
+    assert {row["line"] for row in kept if row["line"]} == {
+        each.lstrip("\x01") for each in UNREADABLE
+    }
+    assert {texts[row["number"]] for row in kept if not row["line"]} == set(READ)
 
 
 def test_each_line_is_read_right_or_kept_as_malformed_or_left_out(spark: "SparkSession") -> None:

@@ -20,7 +20,8 @@ LOG_KEYS = ("cluster", "source", "file")
 class LogCount(NamedTuple):
     """The requests and the malformed lines that are kept of a log; `file` is its id.
 
-    The times of the first and the last request are ISO 8601 in UTC, "" without one.
+    The times of the first and the last request are ISO 8601 in UTC, "" without one. `others` counts
+    the lines of other loggers, of which nothing is kept.
     """
 
     cluster: str
@@ -30,25 +31,41 @@ class LogCount(NamedTuple):
     malformed: int
     first_at: str
     last_at: str
+    others: int = 0
 
     @property
     def lines(self) -> int:
-        """Count all lines."""
+        """Count all lines but those of other loggers."""
         return self.requests + self.malformed
+
+    @property
+    def line_count(self) -> "LineCount":
+        """Return its lines without what they are about."""
+        return LineCount(self.cluster, self.source, self.lines, self.malformed, self.others)
 
 
 class LineCount(NamedTuple):
-    """How many lines were read of a log, and how many of them are none of the authorizer's."""
+    """How many lines were read of a log, and how many of them are malformed.
+
+    `others` are those of other loggers, which are none of its `lines`.
+    """
 
     cluster: str
     source: str
     lines: int
     malformed: int
+    others: int = 0
 
     @property
     def share(self) -> float:
         """Return the part of the lines that is malformed."""
         return self.malformed / self.lines if self.lines else 0.0
+
+
+def add_counts(cluster: str, source: str, counts: Iterable[LineCount]) -> LineCount:
+    """Add up the lines of what is one log."""
+    found = [each[2:] for each in counts]
+    return LineCount(cluster, source, *map(sum, zip(*found, strict=True)))
 
 
 def count_rows(rows: "DataFrame", keys: Sequence[str]) -> "DataFrame":
@@ -78,6 +95,7 @@ def count_log(log: Log) -> LogCount | None:
         sum(each.malformed for each in parts),
         min((each.first_at for each in parts if each.first_at), default=""),
         max((each.last_at for each in parts), default=""),
+        sum(each.others for each in log.parts),
     )
 
 
@@ -125,6 +143,26 @@ def malformed_table(counts: Iterable[LogCount], limit: int) -> FigureTable:
     return _table("malformed_lines", ("lines",), rows, limit)
 
 
+def other_table(counts: Iterable[LogCount], limit: int) -> FigureTable:
+    """Tell of each file how many of its lines are of other loggers."""
+    rows = (
+        (*place, sum(each.others for each in own))
+        for place, own in _by_file(each for each in counts if each.others)
+    )
+    return _table("other_lines", ("lines",), rows, limit)
+
+
+def silent_clusters(counts: Iterable[LogCount]) -> Iterator[tuple[str, int]]:
+    """Name the clusters all of whose lines are of other loggers, and count these."""
+    found: dict[str, list[LogCount]] = {}
+    for each in counts:
+        found.setdefault(each.cluster, []).append(each)
+    for cluster, own in sorted(found.items()):
+        others = sum(each.others for each in own)
+        if others and not any(each.lines for each in own):
+            yield cluster, others
+
+
 def malformed_files(
     counts: Iterable[LogCount], files: Collection[tuple[str, str]], share: float
 ) -> list[LineCount]:
@@ -134,8 +172,7 @@ def malformed_files(
     """
     judged = (each for each in counts if (each.cluster, each.file) in files)
     found = [
-        LineCount(*place, sum(each.lines for each in own), sum(each.malformed for each in own))
-        for place, own in _by_file(judged)
+        add_counts(*place, (each.line_count for each in own)) for place, own in _by_file(judged)
     ]
     worst = sorted(
         (each for each in found if each.share > share), key=lambda each: (-each.share, each)

@@ -70,6 +70,27 @@ _EXPLANATION = (
 `ResourcePattern(...)`, and `Topic:LITERAL:orders` before Kafka 2.4."""
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
 _BEGINS, _PRINCIPAL = "Principal = ", "rincipal"
+_REQUEST_WORDS = (
+    r"rincipal (?:=|\\{1,2}u003[dD])|peration = | on resource = |No acl found for resource "
+    r"|\"specversion\\*\""
+)
+"""What lines of the authorizer and audit events have: they are of no other logger, however they
+are written."""
+_LEVEL = r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
+_OTHER_LOGGER = (
+    rf"(?s)^(?:.{{0,200}}?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.{{0,100}}?\b{_LEVEL}"
+    r"|\d{4}-\d\d-\d\dT\S{1,40} (?:stdout|stderr) [FP] "
+    r"|\{\"log\":\".*\"stream\":\"(?:stdout|stderr)\""
+    r"|[^{]{0,300}\{\s*(?=\").*\"(?:level|log\.level|severity|levelname)\"\s*:\s*"
+    rf"(?:\d|\"(?i:{_LEVEL}))"
+    r"|[ \t]+\S)"
+)
+"""How other loggers begin a line: with a date, a time and a level, or as JSON with a level. So do
+containers what they print, and an event goes on in lines that are indented."""
+_TIMED_OTHER_LOGGER = rf"(?s)^.{{0,100}}?\b{_LEVEL}"
+"""The same behind the time of Kafka's default layout."""
+_UNREAD = rf"^{MARK}(?!{MARK}\z)"
+"""How lines begin that are no requests and of no other logger, whatever they are like."""
 _IN_JSON = r'"\s*:\s*\\*"[^"]*$'
 """What stands before a message that is still in JSON, whose escapes would be in its names."""
 _ANY_LENGTH = 1 << 30
@@ -108,6 +129,7 @@ def apply_layouts(lines: "DataFrame", layouts: Mapping[int, LogLayout]) -> "Data
     """Write lines of parts that have a layout as Kafka's default one has them; in, out: part, line.
 
     Those that do not have the layout of their part get a mark, by which no other one is tried.
+    Those of other loggers become two marks.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -116,7 +138,11 @@ def apply_layouts(lines: "DataFrame", layouts: Mapping[int, LogLayout]) -> "Data
         parts.setdefault(layout, []).append(part)
     line = F.col("line")
     for layout, own in parts.items():
-        written = F.coalesce(_default_line(layout), F.concat(F.lit(MARK), "line"))
+        has_layout = F.col("line").rlike(layout.any_message) if layout.fields else F.lit(col=False)
+        is_other_logger = has_layout | F.col("line").rlike(_OTHER_LOGGER)
+        is_other_logger &= ~_has_request_words("line")
+        other = F.when(is_other_logger, F.lit(MARK * 2)).otherwise(F.concat(F.lit(MARK), "line"))
+        written = F.coalesce(_default_line(layout), other)
         line = F.when(F.col("part").isin(own), written).otherwise(line)
     return lines.withColumn("line", line) if parts else lines
 
@@ -173,9 +199,10 @@ def parse_lines(sums: "DataFrame", zone: "Column | None" = None) -> "DataFrame":
     """Split lines and aggregate equal ones of a day in UTC; unrecognized lines stay unchanged.
 
     In: what `sum_lines` gives; the key of it that is the time zone of lines that name none. Out:
-    its keys, text, is_whole, is_utc, count, first_at, last_at. A whole `text` has what a line says
-    but for its time, between marks. Times are as lines have them; `is_utc` where these name their
-    zone. Lines that only explain a decision are left out.
+    its keys, text, is_whole, is_utc, is_other_logger, count, first_at, last_at. A whole `text` has
+    what a line says but for its time, between marks. Times are as lines have them; `is_utc` where
+    these name their zone. Of lines of other loggers only the count stays. Lines that only explain a
+    decision are left out.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -191,12 +218,13 @@ def parse_lines(sums: "DataFrame", zone: "Column | None" = None) -> "DataFrame":
         F.when(is_other, F.coalesce("other_at", each)).otherwise(F.col(each))
         for each in ("first_at", "last_at")
     )
+    is_other_logger = ~is_line & _is_of_other_logger()
     parsed = found.select(
         *keys,
-        F.when(is_other, F.col("other")).otherwise(F.col("text")).alias("text"),
+        F.when(is_other, F.col("other")).when(~is_other_logger, F.col("text")).alias("text"),
         is_line.alias("is_line"),
         (is_other & F.col("other_at").isNotNull() & F.col("is_utc")).alias("is_utc"),
-        (F.col("has_time") & ~is_line).alias("is_timed"),
+        (F.col("has_time") & ~is_line & ~is_other_logger).alias("is_timed"),
         "count",
         first.alias("first_at"),
         last.alias("last_at"),
@@ -205,9 +233,27 @@ def parse_lines(sums: "DataFrame", zone: "Column | None" = None) -> "DataFrame":
     return _whole_text(
         parsed.groupBy(*keys, "text", "is_line", "is_utc", "is_timed", day).agg(
             F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
+            F.col("text").isNull().alias("is_other_logger"),
             *request_sums(),
         )
-    ).where(F.col("is_whole") | ~_is_left_out(F.col("text")))
+    ).where(F.col("is_whole") | F.col("is_other_logger") | ~_is_left_out(F.col("text")))
+
+
+def _is_of_other_logger() -> "Column":
+    """Whether a line that is no request is of another logger than the authorizer's."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    text = F.col("text")
+    is_known = F.when(F.col("has_time"), text.rlike(_TIMED_OTHER_LOGGER)).otherwise(
+        text.rlike(_OTHER_LOGGER) | (text == MARK * 2)
+    )
+    return is_known & ~text.rlike(_UNREAD) & ~_has_request_words("text")
+
+
+def _has_request_words(text: str) -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.col(text).rlike(_REQUEST_WORDS)
 
 
 def _is_left_out(text: "Column") -> "Column":

@@ -48,24 +48,31 @@ class Added(NamedTuple):
         return sum(each.malformed for each in self.parts)
 
     @property
+    def others(self) -> int:
+        """Count the lines of other loggers, which are none of `lines`."""
+        return sum(each.others for each in self.parts)
+
+    @property
     def counts(self) -> list[LineCount]:
         """Count the lines of each part."""
         return [
-            LineCount(each.cluster, each.source, each.lines, each.malformed) for each in self.parts
+            LineCount(each.cluster, each.source, each.lines, each.malformed, each.others)
+            for each in self.parts
         ]
 
 
 class PartStart(NamedTuple):
     """What a part begins with: its first request with its time, None where it has none.
 
-    `lines` counts all of it, `malformed` those of them that are none of the authorizer's. The times
-    of its requests are as those of a `LogPart`.
+    `lines` counts all of it but the lines of other loggers (`others`), `malformed` those of them
+    that are none of the authorizer's. The times of its requests are as those of a `LogPart`.
     """
 
     part: int
     first: str | None
     lines: int
     malformed: int
+    others: int
     first_at: str
     last_at: str
     reason: str | None
@@ -75,7 +82,7 @@ def part_starts(parsed: "DataFrame", zone: "Column | None") -> list[PartStart]:
     """Return of each part what it begins with and how long it is; in: as for `line_sums`."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    is_whole = F.col("is_whole")
+    is_whole, is_other = F.col("is_whole"), F.col("is_other_logger")
     first = F.concat_ws("\n", F.col("first_at").cast("string"), "text")
     times = (
         how(F.when(is_whole, F.col(name) if zone is None else utc_time(name, zone)))
@@ -85,8 +92,10 @@ def part_starts(parsed: "DataFrame", zone: "Column | None") -> list[PartStart]:
         parsed.groupBy("part")
         .agg(
             F.min(F.when(is_whole, first)),
-            F.sum("count"),
-            F.sum(F.when(is_whole, 0).otherwise(F.col("count"))),
+            *(
+                F.sum(F.when(which, F.col("count")).otherwise(0))
+                for which in (~is_other, ~is_other & ~is_whole, is_other)
+            ),
             *(F.coalesce(utc_text(each), F.lit("")) for each in times),
             F.min(F.when(F.col("part") < 0, F.col("text"))),
         )
@@ -134,12 +143,13 @@ def _with_open_line(
 
 def _with_counts(part: LogPart, start: PartStart | None) -> LogPart:
     if start is None:
-        return replace(part, lines=0, requests=0, malformed=0)
+        return replace(part, lines=0, requests=0, malformed=0, others=0)
     return replace(
         part,
         lines=start.lines,
         requests=start.lines - start.malformed,
         malformed=start.malformed,
+        others=start.others,
         first_at=start.first_at,
         last_at=start.last_at,
     )

@@ -21,9 +21,9 @@ from kplan.model.dataclass import dataclass
 from kplan.model.file_url import escape_glob
 from kplan.model.log_layout import KAFKA_SCHEME
 
-READER_VERSION = 4
+READER_VERSION = 5
 """It goes up when logs that were read before would be read otherwise today."""
-ZONED_READER_VERSION = 5
+ZONED_READER_VERSION = 6
 """That of logs with a time zone, which goes up with the other one: since 4 by days in UTC."""
 LOG_FORMAT = 1
 _COMPRESSED_SUFFIX = re.compile(r"[.](gz|bz2|zst|lz4|snappy|deflate)$")
@@ -43,7 +43,7 @@ class LogPart:
     the end. `damage` says why not all of a file could be read, "" where it could; None is that a
     version of kplan read it that did not keep this. `requests` and `malformed` are how many of its
     lines are kept as such, UNKNOWN_COUNT of an earlier version; the times of these requests are
-    ISO 8601 in UTC.
+    ISO 8601 in UTC. Lines of other loggers, `others`, are none of its `lines`.
     """
 
     cluster: str
@@ -67,6 +67,7 @@ class LogPart:
     malformed: int = UNKNOWN_COUNT
     first_at: str = ""
     last_at: str = ""
+    others: int = 0
 
     @property
     def is_counted(self) -> bool:
@@ -239,7 +240,8 @@ def merge_log(log: Log, part: int) -> LogPart:
     """Return the one part that says what all parts of a log do that is closed."""
     start = min(each.start for each in log.parts)
     start = start if log.last.is_topic else 0
-    return replace(log.last, part=part, start=start, lines=log.lines)
+    others = sum(each.others for each in log.parts)
+    return replace(log.last, part=part, start=start, lines=log.lines, others=others)
 
 
 def remove_log(log: Log, parts: Iterable[LogPart]) -> LogPart:
@@ -251,7 +253,7 @@ def remove_log(log: Log, parts: Iterable[LogPart]) -> LogPart:
     last = max(each.at for each in parts if (each.cluster, each.file) == place)
     at = datetime.fromisoformat(last) if last else datetime.min.replace(tzinfo=UTC)
     until = (at + timedelta(microseconds=1)).isoformat(timespec="microseconds")
-    return replace(log.last, start=NO_ROWS, lines=0, until=until)
+    return replace(log.last, start=NO_ROWS, lines=0, others=0, until=until)
 
 
 def removed_logs(parts: Sequence[LogPart]) -> list[LogPart]:
@@ -317,7 +319,7 @@ def _whole_log(chain: Sequence[LogPart], own: Sequence[LogPart]) -> Log:
         for each in own
         if each.is_open and each.start == end and each.settings == first.settings
     ]
-    parts = [first, *(each for each in chain[1:] if each.lines), *still[-1:]]
+    parts = [first, *(each for each in chain[1:] if each.lines or each.others), *still[-1:]]
     return Log(tuple(parts), [*chain, *names][-1])
 
 

@@ -34,13 +34,14 @@ _SUM_SCHEMA = _USAGE_SCHEMA.removeprefix("cluster string, source string, ")
 MALFORMED_COLUMNS = ("cluster", "source", "line", "count")
 REQUEST_SCHEMA = f"part int, cluster string, {_SUM_SCHEMA}, line string"
 """Rows of logs as they are stored."""
-_PARSED = {"text", "is_whole", "is_utc", "count", "first_at", "last_at"}
+_PARSED = {"text", "is_whole", "is_utc", "is_other_logger", "count", "first_at", "last_at"}
 
 
 def line_sums(data_frame: "DataFrame", time_zone: "str | Column | None" = None) -> "DataFrame":
     """Say of whole lines who did what to what from where, how often, first and last when.
 
-    Resources of a kind that one request asked for are one line. Of other lines `line` is the text.
+    Resources of a kind that one request asked for are one line. Of malformed lines `line` is the
+    text; those of other loggers are left out.
     Lines have the time of their broker, in `time_zone` where they name no zone, else UTC. In: what
     `parse_lines` gives. Out: its keys, and the columns of the table up to `line`.
     """
@@ -55,7 +56,8 @@ def line_sums(data_frame: "DataFrame", time_zone: "str | Column | None" = None) 
         F.col(each) if zone is None or isinstance(zone, str) else utc_time(each, zone)
         for each in ("first_at", "last_at")
     )
-    return data_frame.withColumn("parts", F.when(is_whole, F.split(text, MARK))).select(
+    read = data_frame.where(~F.col("is_other_logger"))
+    return read.withColumn("parts", F.when(is_whole, F.split(text, MARK))).select(
         *(each for each in data_frame.columns if each not in _PARSED),
         who.alias("principal"),
         host.alias("host"),

@@ -145,8 +145,9 @@ class _Follower:
         added = batch.added
         logs = len({(each.cluster, each.source) for each in added.parts})
         malformed = f", {added.malformed:,} of them malformed" if added.malformed else ""
+        others = f", and {added.others:,} of other loggers" if added.others else ""
         self._note(
-            f"{batch.source}: {added.lines:,} lines of {logs:,} logs{malformed} "
+            f"{batch.source}: {added.lines:,} lines of {logs:,} logs{malformed}{others} "
             f"[{batch.elapsed_s:.1f} s]"
         )
 

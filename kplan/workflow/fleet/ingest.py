@@ -16,7 +16,9 @@ from kplan.fleet.logs.counts import (
     line_examples,
     malformed_files,
     malformed_table,
+    other_table,
     request_table,
+    silent_clusters,
 )
 from kplan.fleet.logs.file_names import LogPatterns, NamedFile, list_log_files
 from kplan.fleet.logs.files import NewLines, find_new_lines, read_new_lines
@@ -67,7 +69,8 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
         store = open_store(spark, fleet)
         found = _ingest_all(store, spark, (fleet, logging), ports)
         names = options.cluster_names
-        counts = [each for each in store.logs.counts() if not names or each.cluster in names]
+        every = store.logs.counts()
+        counts = [each for each in every if not names or each.cluster in names]
         lineage = {**count_lineage(counts), "answered_by": VERSION, "store": store.name}
         notes = [*found.notes]
         lines = FigureTable("malformed", requests.MALFORMED_COLUMNS, ())
@@ -85,8 +88,14 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
             request_table(counts, options.limit),
             malformed_table(counts, options.limit),
             lines,
+            other_table(counts, options.limit),
         )
-        remarks = () if store.logs.lines else (NO_LINES,)
+        for name, others in silent_clusters(counts):
+            ports.progress.note(
+                f"Warning: {name}: none of {others:,} lines of its logs is of the authorizer; all "
+                "are of other loggers. Does kafka.authorizer.logger write there?"
+            )
+        remarks = () if any(each.lines or each.others for each in every) else (NO_LINES,)
         return Figures("Authorizer logs", tables, lineage, tuple(notes), remarks=remarks)
 
 
@@ -122,6 +131,8 @@ def report_malformed(
             f"{each.cluster}: {each.malformed:,} of {each.lines:,} lines ({each.share:.0%}) of "
             f"{each.source} are malformed"
         )
+        if each.others:
+            text += f" (besides {count_text(each.others, 'line')} of other loggers)"
         if each.share > FAILED_SHARE:
             nearest = nearest_layout(examples)
             layout = f"the nearest layout is {nearest}" if nearest else "no layout is near"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet.logs import audit_topic
-from kplan.fleet.logs.counts import LineCount
+from kplan.fleet.logs.counts import LineCount, add_counts
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.part import LogPart
@@ -87,10 +87,7 @@ def topic_counts(partitions: Iterable[LineCount]) -> list[LineCount]:
     found: dict[tuple[str, str], list[LineCount]] = {}
     for each in partitions:
         found.setdefault((each.cluster, each.source.rpartition("/")[0]), []).append(each)
-    return [
-        LineCount(*place, sum(each.lines for each in own), sum(each.malformed for each in own))
-        for place, own in found.items()
-    ]
+    return [add_counts(*place, own) for place, own in found.items()]
 
 
 def _find_new_records(
