@@ -33,6 +33,7 @@ from kplan.fleet.logs.part import (
     known_stamps,
     live_logs,
     log_id,
+    log_removals,
     log_stem,
 )
 from kplan.fleet.spark.errors import failure_reason
@@ -87,7 +88,10 @@ def find_new_lines(
     stamps = known_stamps(parts)
     here = [each for each in files if _is_read_here(each.source)]
     elsewhere = [each for each in files if not _is_read_here(each.source)]
-    found = _grown_files(spark, here, stamps, live_logs(parts))
+    logs = live_logs(parts)
+    live = {(each.last.cluster, each.last.file) for each in logs}
+    removed = {k: v for k, v in log_removals(parts).items() if k[1] and k not in live}
+    found = _grown_files(spark, here, stamps, logs, removed)
     native = _changed_objects(spark, elsewhere, stamps)
     first = 2 * len(found.parts)
     numbered = tuple(replace(each, part=first + 2 * at) for at, each in enumerate(native))
@@ -111,9 +115,13 @@ def _grown_files(
     files: Sequence[NamedFile],
     stamps: Mapping[tuple[str, str], str],
     logs: Sequence[Log],
+    removed: Mapping[tuple[str, str], LogPart],
 ) -> NewLines:
-    """Find where new lines begin and end in the files of this machine, or of a shared disk."""
-    known = _ends_by_stem(logs)
+    """Find where new lines begin and end in the files of this machine, or of a shared disk.
+
+    A removed log is read on from where it ended; one that was compressed has no more.
+    """
+    known = _ends_by_stem([*logs, *(Log((), each) for each in removed.values())])
     own = [_ends_of(each, known) for each in files]
     paths = [
         LogPath(
@@ -137,9 +145,14 @@ def _grown_files(
             continue
         log = own[state.place][state.known][1] if state.known >= 0 else ""
         part = _grown_part(file, path, state, log, 2 * len(parts))
+        name = log_id(file.source, state.first) if state.first else ""
+        gone = removed.get((file.cluster, log or name))
+        if gone is not None and gone.end == part.end == UNKNOWN_END:
+            parts.append(replace(gone, source=file.source, stamp=part.stamp, part=part.part))
+            continue
         parts.append(part)
-        if state.first:
-            names[part.part] = log_id(file.source, state.first)
+        if name:
+            names[part.part] = name
         spans += _spans(part, path, state.end, state.length)
         size += (state.length - state.start) * (PACKED_RATIO if is_packed(path) else 1)
     return NewLines(
@@ -169,6 +182,8 @@ def _grown_part(file: NamedFile, path: str, state: FileState, log: str, number: 
 
 
 class _LogEnd(NamedTuple):
+    """Where a log ended; without `settings` nothing is kept of it that could be read otherwise."""
+
     end: KnownEnd
     file: str
     settings: str
@@ -186,7 +201,9 @@ def _ends_by_stem(logs: Sequence[Log]) -> dict[tuple[str, str], list[_LogEnd]]:
         if last.head_length and not is_named and not last.is_topic:
             end = KnownEnd(last.end, last.head_length, last.head, last.tail)
             key = last.cluster, log_stem(last.source)
-            found.setdefault(key, []).append(_LogEnd(end, last.file, last.settings))
+            found.setdefault(key, []).append(
+                _LogEnd(end, last.file, last.settings if log.parts else "")
+            )
     return found
 
 
@@ -198,7 +215,7 @@ def _ends_of(
     With other settings a log is read from its beginning again, and is still the same one.
     """
     return [
-        (end if settings == file.settings else end._replace(end=UNKNOWN_END), own)
+        (end if settings in {file.settings, ""} else end._replace(end=UNKNOWN_END), own)
         for end, own, settings in known.get((file.cluster, log_stem(file.source)), ())
     ]
 

@@ -133,9 +133,7 @@ def log_id(source: str, first: str | None) -> str:
 def live_logs(parts: Iterable[LogPart]) -> list[Log]:
     """List the logs, each with the parts of it that count."""
     parts = list(parts)
-    removals = [replace(each, until=each.until or each.at) for each in parts if _is_removal(each)]
-    removals.sort(key=lambda each: each.until)
-    removed = {(each.cluster, each.file): each for each in removals}
+    removed = log_removals(parts)
     every = [
         each
         for each in parts
@@ -254,6 +252,12 @@ def remove_log(log: Log, parts: Iterable[LogPart]) -> LogPart:
     at = datetime.fromisoformat(last) if last else datetime.min.replace(tzinfo=UTC)
     until = (at + timedelta(microseconds=1)).isoformat(timespec="microseconds")
     return replace(log.last, start=NO_ROWS, lines=0, others=0, until=until)
+
+
+def log_removals(parts: Iterable[LogPart]) -> dict[tuple[str, str], LogPart]:
+    """Return what says of logs that they were removed, the last of each, by cluster and id."""
+    found = [replace(each, until=each.until or each.at) for each in parts if _is_removal(each)]
+    return {(each.cluster, each.file): each for each in sorted(found, key=lambda e: e.until)}
 
 
 def removed_logs(parts: Sequence[LogPart]) -> list[LogPart]:

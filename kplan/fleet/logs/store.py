@@ -41,6 +41,7 @@ from kplan.fleet.logs.part import (
     latest_parts,
     live_logs,
     log_id,
+    log_removals,
     merge_log,
     remove_log,
     removed_logs,
@@ -60,7 +61,7 @@ from kplan.fleet.tables import Tables, read_if_exists
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 COMPACT_GRACE = timedelta(hours=1)
 """How long rows stay that were put together, for those who read them at that time."""
@@ -233,7 +234,7 @@ class LogStore:
     def _live_rows(self, logs: Sequence[Log]) -> "DataFrame":
         from pyspark.sql import functions as F  # noqa: N812
 
-        if not logs:
+        if not _count_lines(logs):
             raise FleetError(
                 f"No authorizer log is stored in {self._root} yet.",
                 'Name logs in fleet.hcl (audit = ["..."]), then: kplan fleet audit ingest',
@@ -284,7 +285,7 @@ class LogStore:
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
         parts = self.parts()
-        if not (logs := live_logs(parts)):
+        if not _count_lines(logs := live_logs(parts)):
             return OldRows(limit)
         rows = _dated(self._live_rows(logs)).groupBy("cluster", "file")
         times = rows.agg(F.min("last_at").alias("first"), F.max("last_at").alias("last"))
@@ -315,7 +316,8 @@ class LogStore:
         kept = [each for each in logs if (each.last.cluster, each.last.file) not in whole]
         merged = [merge_log(each, at) for at, each in enumerate(kept)]
         attempt = MERGED + uuid.uuid4().hex
-        if kept:
+        counted: list[Row] = []
+        if _count_lines(kept):
             numbers = [(each.cluster, each.file, each.part) for each in merged]
             number = create_dataframe(self._spark, numbers, "cluster string, file string, part int")
             rows = _dated(self._live_rows(kept)).join(F.broadcast(number), ["cluster", "file"])
@@ -327,7 +329,8 @@ class LogStore:
             by_day = sums.select(*_names(REQUEST_SCHEMA)).sortWithinPartitions("last_at")
             self._tables.add_requests(by_day, attempt)
             counts = count_rows(self._tables.requests([attempt], REQUEST_SCHEMA), ["part"])
-            merged = count_parts(merged, counts.collect())
+            counted = counts.collect()
+        merged = count_parts(merged, counted)
         self._commit([*merged, *_known_logs(parts, logs, merged)], attempt)
         return len(attempts) if are_many else 0
 
@@ -347,7 +350,11 @@ class LogStore:
 def _known_logs(
     parts: Sequence[LogPart], logs: Sequence[Log], merged: Sequence[LogPart]
 ) -> list[LogPart]:
-    """Say what stays known of logs without rows: how they were, and that they were removed."""
+    """Say what stays known of logs without rows: how they were, and that they were removed.
+
+    A file of a removed log tells which one it is, as long as its name is of no other log: it may be
+    renamed, and is not read again.
+    """
     kept = {(each.cluster, each.file) for each in merged}
     lost = [each for each in logs if (each.last.cluster, each.last.file) not in kept]
     removed, gone = [remove_log(each, parts) for each in lost], [each.last for each in lost]
@@ -356,11 +363,17 @@ def _known_logs(
     known = latest_parts(parts)
     for part in (*merged, *gone):
         known.pop((part.cluster, part.source), None)
+    were = log_removals(each for each in parts if each.file)
     stamps = [
-        LogPart(*place, each.stamp, start=NO_ROWS, damage=each.damage)
+        replace(
+            were.get((each.cluster, each.file), LogPart(*place, start=NO_ROWS)),
+            **{name: getattr(each, name) for name in ("source", "stamp", "damage")},
+        )
         for place, each in sorted(known.items())
     ]
-    return [*removed_logs(parts), *removed, *ends, *stamps]
+    named = {(each.cluster, each.file) for each in stamps}
+    earlier = [each for each in removed_logs(parts) if (each.cluster, each.file) not in named]
+    return [*earlier, *removed, *ends, *stamps]
 
 
 def _dated(rows: "DataFrame") -> "DataFrame":
