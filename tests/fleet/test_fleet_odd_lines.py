@@ -67,6 +67,11 @@ def audit_event(method: str = "kafka.FETCH", **data: object) -> str:
     return json.dumps(found)
 
 
+def docker(text: str) -> str:
+    """Write a line as Docker keeps it."""
+    return json.dumps({"log": f"{text}\n", "stream": "stdout", "time": "2026-11-01T10:00:00.5Z"})
+
+
 READ = {
     audit_event(): AT,
     audit_event(requestMetadata={"clientAddress": [{"ip": "10.0.0.1", "port": 7}]}): AT,
@@ -85,6 +90,12 @@ READ = {
     json.dumps({"event": {"original": f"{AT} {SAID}"}, "log": {"level": "INFO"}}): AT,
     json.dumps({"jsonPayload": {"message": SAID}, "timestamp": f"{AT}Z"}): AT,
     json.dumps({"log": event(timeMillis=1793527200000)}): AT,
+    docker(audit_event()): AT,
+    **dict.fromkeys(
+        (docker(event()), docker(json.dumps({"log": {}, "msg": SAID}))), f"{AT}.500000"
+    ),
+    f"2026-11-01T10:00:00.5Z stdout F {event()}": f"{AT}.500000",
+    f"2026-11-01T10:00:00.5Z stdout F {event(timestamp=f'{AT}Z')}": AT,
     f'[{AT}] {{"trace": "x"}} INFO {SAID} based on rule {{"x": "y"}}': AT,
 }
 """What a line says is WHO, at this time in UTC."""
@@ -127,6 +138,8 @@ OTHER_EVENTS = (
     audit_event("mds.Authorize"),
     f"2026-11-01T10:00:01.5Z stdout F {audit_event('mds.Authorize')}",
     json.dumps({"specversion": "1.0", "time": f"{AT}Z", "data": {"result": {"status": "OK"}}}),
+    docker(audit_event("mds.Authorize")),
+    docker(audit_event("kafka.Authentication", authorizationInfo=None)),
 )
 LEFT_OUT = (*BESIDE, *OTHER_EVENTS)
 STARTED = "[KafkaServer id=0] started (kafka.server.KafkaServer)"

@@ -70,9 +70,10 @@ _EXPLANATION = (
 `ResourcePattern(...)`, and `Topic:LITERAL:orders` before Kafka 2.4."""
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
 _BEGINS, _PRINCIPAL = "Principal = ", "rincipal"
+_CLOUD_EVENT = '"specversion'
 _REQUEST_WORDS = (
     r"rincipal (?:=|\\{1,2}u003[dD])|peration = | on resource = |No acl found for resource "
-    r"|\"specversion\\*\""
+    rf"|{_CLOUD_EVENT}"
 )
 """What lines of the authorizer and audit events have: they are of no other logger, however they
 are written."""
@@ -260,9 +261,12 @@ def _is_left_out(text: "Column") -> "Column":
     """Whether a line that is none of the authorizer's is no line of the log either."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    event = F.from_json(F.regexp_extract(text, _WRAPPED, 1), EVENT_SCHEMA)
+    json = F.regexp_extract(text, _WRAPPED, 1)
+    texts = event_texts(F.from_json(json, EVENT_SCHEMA), json)
+    wrapped = F.coalesce(*(F.when(each.contains(_CLOUD_EVENT), each) for each in texts), json)
+    event = F.from_json(wrapped, EVENT_SCHEMA)
     is_other = F.coalesce(is_other_event(event), F.lit(col=False))
-    return F.when(text.contains('"specversion"'), is_other).otherwise(text.rlike(_EXPLANATION))
+    return F.when(text.contains(_CLOUD_EVENT), is_other).otherwise(text.rlike(_EXPLANATION))
 
 
 def _whole_text(found: "DataFrame") -> "DataFrame":
@@ -319,7 +323,10 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
 
 
 def _unwrap(found: "DataFrame", json: "Column") -> "DataFrame":
-    """Put the message of a JSON event after its time, into `plain`."""
+    """Put the message of a JSON event after its time, into `plain`.
+
+    What is before the JSON has the time of an event without one: that of what wraps it.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     is_wrapped = F.col("plain").rlike(r"^[^{]{0,300}\{\s*\"")
@@ -327,7 +334,8 @@ def _unwrap(found: "DataFrame", json: "Column") -> "DataFrame":
     texts = (F.when(each.contains(_PRINCIPAL), each) for each in event_texts(event, json))
     said = F.coalesce(*texts, cloud_event_line(event["data"]))
     at = F.date_format(event_instant(event), "yyyy-MM-dd HH:mm:ss.SSSSSS'Z '")
-    line = F.coalesce(F.concat(F.coalesce(at, F.lit("")), said), F.col("plain"))
+    before = F.substring_index("plain", "{", 1)
+    line = F.coalesce(F.concat(F.coalesce(at, before), said), F.col("plain"))
     line = F.when(event.isNotNull(), line).otherwise(F.col("plain"))  # others take no time
     return found.withColumn(
         "event", F.from_json(F.when(is_wrapped, json), EVENT_SCHEMA)
