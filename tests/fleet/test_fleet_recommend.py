@@ -29,6 +29,7 @@ from kplan.fleet.store import Run
 from kplan.kinds.acl import Acl
 from kplan.model.plan import Action
 from kplan.policy.authorizer import AccessRequest, AclIndex
+from kplan.workflow.fleet.recommend import writable_advice
 from tests.fleet.acl_rows import KIND, about, acl, row
 from tests.fleet.test_fleet_access import binding, change, random_acls
 
@@ -185,6 +186,27 @@ def test_acls_that_spark_leaves_out_could_not_be_narrower(
     assert 0 < few.count() < everything.count()
     made = [sorted(map(str, narrow_acls(each, asked).collect())) for each in (few, everything)]
     assert made[0] == made[1]
+
+
+def test_no_hcl_is_written_for_names_that_hcl_cannot_have(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """It would declare an ACL for the composed name, whose owner is somebody else."""
+    names = ("User:Jo\u0308rg", "User:J\u00f6rg", "User:a")
+    held = [acl("*", each, operation="All") for each in names]
+    shared = acl("sho", "User:b", pattern="Prefixed")
+    rows = [about("eu"), *(row(each) for each in (*held, shared))]
+    asked = [("eu", each, "10.0.0.1", "READ", "orders") for each in names]
+    asked.append(("eu", "User:b", "10.0.0.1", "READ", "sho\u0308p"))
+    history = usage(spark, asked)
+    made = recommend_acls(objects(rows), history, seen(spark, {"eu": [*held, shared]}))
+    told: list[str] = []
+    kept = writable_advice(spark, made, told.append).collect()
+    assert {each.identity for each in kept} == {str(KIND.identify(each)) for each in held[1:]}
+    assert [each.rpartition(": ")[2] for each in told] == [
+        str(KIND.identify(each)).rpartition(": ")[2] for each in (held[0], shared)
+    ]
+    assert all(each.startswith("eu: left out of the HCL") for each in told)
 
 
 def test_recommendations_have_evidence_and_leave_young_acls_alone(

@@ -1,14 +1,16 @@
 """Use case over many clusters: least privilege from usage, with a replay as its proof."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import is_normalized
 
 from kplan.fleet import reads, recommend
+from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.inventory import clusters_without_log
 from kplan.fleet.replay import replay_requests
 from kplan.fleet.spark.jobs import describe_jobs
@@ -30,12 +32,14 @@ from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
-    from kplan.fleet.spark.session import DataFrame
+    from kplan.fleet.spark.session import DataFrame, SparkSession
 
 _ACL_KIND = AclKind()
 _AGES = tuple(timedelta(days=days) for days in (0, 7, 30, 90, 365))
 """Ages of runs that are asked whether they have an ACL; all of a long history are too many."""
 _DAY = timedelta(days=1)
+_ADVICE = ("cluster", "identity", "new_identity")
+_NON_ASCII = r"[^\x00-\x7f]"
 _REMOVE_HEADER = """\
 # ACLs that were not used, or wider than their use. Delete their resource blocks, add this file, and
 # plan: the plan deletes them. Of a block with for_each delete only the key.
@@ -152,6 +156,34 @@ def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta)
     return list(chosen.values())
 
 
+def writable_advice(
+    spark: "SparkSession", made: "DataFrame", note: Callable[[str], None]
+) -> "DataFrame":
+    """Leave out, and tell, ACLs with a name that HCL cannot have, or that need such an ACL instead.
+
+    HCL text is read in composed form (NFC): the ACL of a block would be one for another name. In,
+    out: NEW_ACL_SCHEMA.
+    """
+    is_doubtful = made["identity"].rlike(_NON_ASCII) | made["new_identity"].rlike(_NON_ASCII)
+    doubtful = made.where(is_doubtful).select(*_ADVICE).toLocalIterator()
+    found = sorted(
+        {
+            (cluster, identity)
+            for cluster, identity, new in doubtful
+            if not is_normalized("NFC", f"{identity}\n{new}")
+        }
+    )
+    for cluster, identity in found:
+        note(
+            f"{cluster}: left out of the HCL, which stores text in composed form (NFC), for its "
+            f"name or a narrower one is not: {identity}"
+        )
+    if not found:
+        return made
+    left_out = create_dataframe(spark, found, "cluster string, identity string")
+    return made.join(left_out, ["cluster", "identity"], "left_anti")
+
+
 def _write_hcl(
     found: OpenSnapshot, made: "DataFrame", folder: Path, given: tuple[FleetOptions, FleetPorts]
 ) -> None:
@@ -165,11 +197,13 @@ def _write_hcl(
     if not clusters:
         ports.progress.note("No cluster has a configuration: there is nothing to write HCL for.")
         return
+    own = made.where(made["cluster"].isin(*clusters))
+    made = writable_advice(found.spark, own, ports.progress.note)
     table = recommend.recommendation_table(made, found.objects)
     advice = recommend.advised_acls(
         table, recommend.new_acl_rows(made, found.objects), found.objects
     )
-    rows = advice.where(advice["cluster"].isin(*clusters)).orderBy(*recommend.ADVICE_ORDER)
+    rows = advice.orderBy(*recommend.ADVICE_ORDER)
 
     def texts() -> Iterator[tuple[str, Mapping[str, str]]]:
         for name, own in groupby(answers, key=lambda each: str(each["cluster"])):
