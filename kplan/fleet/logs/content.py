@@ -26,6 +26,8 @@ UNKNOWN_END = -1
 MAX_LINE_BYTES, LONG_LINE = 16 << 20, b"\x01"
 """What a line may have, more than a block, and the mark of a longer one (`lines.MARK`): it is no
 request, whatever it begins with."""
+LINE_LIMIT = {"mapreduce.input.linerecordreader.line.maxlength": MAX_LINE_BYTES}
+"""Of Spark's own reader, which leaves out longer lines: else it has each as a whole."""
 PACKED_SUFFIXES = (".gz", ".bz2", ".zst")
 _PACKED_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.logs.content import (
+    LINE_LIMIT,
     LINE_SCHEMA,
     STATE_SCHEMA,
     UNKNOWN_END,
@@ -338,7 +339,7 @@ def _read_native(
     """Read files with Spark's own reader: what is elsewhere, and packed as only Hadoop does."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    reader = spark.read.option("ignoreCorruptFiles", value=are_cut_read)
+    reader = spark.read.options(**LINE_LIMIT, ignoreCorruptFiles=are_cut_read)
     read = reader.text([escape_pattern(each.source) for each in parts])
     named = create_dataframe(
         spark, [(each.source, each.part) for each in parts], "source string, part int"

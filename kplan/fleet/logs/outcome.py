@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.compat import names_unreadable_files
 from kplan.fleet.dataframe import utc_text
-from kplan.fleet.logs.content import CUT, FAILED
+from kplan.fleet.logs.content import CUT, FAILED, LINE_LIMIT
 from kplan.fleet.logs.counts import LineCount
 from kplan.fleet.logs.files import NewLines
 from kplan.fleet.logs.layout import utc_time
@@ -184,7 +184,7 @@ def _find_unreadable(spark: "SparkSession", sources: Sequence[str]) -> str:
 def _is_readable(spark: "SparkSession", sources: Sequence[str]) -> bool:
     """Whether Spark reads all lines of files; raises what it does where it ends, too."""
     try:
-        spark.read.text([*map(escape_pattern, sources)]).count()
+        spark.read.options(**LINE_LIMIT).text([*map(escape_pattern, sources)]).count()
     except Exception as failure:
         if is_failed_task(failure):
             return False

@@ -8,6 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from kplan.fleet.logs import outcome
+from kplan.fleet.logs.content import LINE_LIMIT
 from kplan.fleet.logs.outcome import unreadable_source
 from kplan.fleet.logs.part import LogPart
 
@@ -27,6 +28,10 @@ class Reader:
         self.damaged = damaged
         self.failure = failure
         self.asked: list[Sequence[str]] = []
+
+    def options(self, **named: object) -> "Reader":
+        assert named == LINE_LIMIT
+        return self
 
     def text(self, paths: Sequence[str]) -> SimpleNamespace:
         def count() -> int:
