@@ -1,6 +1,7 @@
 """`kplan lint`."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kplan.cli.environment import docs_url
 from kplan.cli.exit_code import ExitCode
@@ -10,6 +11,9 @@ from kplan.cli.report.option import prepare_reports
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from kplan.workflow.policy.lint import LintResult
 
 
 @verb(
@@ -29,7 +33,6 @@ def lint(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.diagnostics import show_diagnostics, timestamp  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
-    from kplan.report.documents.notation import count_text  # noqa: PLC0415
     from kplan.report.format import UNCOUNTED_FORMATS  # noqa: PLC0415
     from kplan.report.subject import problems_report  # noqa: PLC0415
     from kplan.workflow.policy.lint import lint_project  # noqa: PLC0415
@@ -46,14 +49,18 @@ def lint(
         session.terminal.write_stdout(text)
     else:
         show_diagnostics(found.diagnostics, session.terminal, sources=sources)
-        findings = f"{len(found.diagnostics):,} need review" if found.diagnostics else "no findings"
         if not answer.has_report_on_stdout:
-            session.terminal.write_stdout(
-                f"{count_text(found.acl_count, 'ACL')} on "
-                f"{count_text(found.topic_count, 'topic')}: {findings}.\n"
-            )
+            session.terminal.write_stdout(_summary(found))
     report = problems_report("kplan lint", found.diagnostics, sources, timestamp(), "Lint ran")
     return reports.write(report, _exit_code(found.diagnostics, detailed=answer.detailed_exitcode))
+
+
+def _summary(found: "LintResult") -> str:
+    from kplan.report.documents.notation import count_text  # noqa: PLC0415 - as above
+
+    findings = f"{len(found.diagnostics):,} need review" if found.diagnostics else "no findings"
+    acls, topics = count_text(found.acl_count, "ACL"), count_text(found.topic_count, "topic")
+    return f"{acls} on {topics}: {findings}.\n"
 
 
 def _exit_code(found: Sequence[Diagnostic], *, detailed: bool) -> ExitCode:
