@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateError
 from kplan.model.plan import Change, Plan
 from kplan.model.state import OwnedModules, State, StateVersion
-from kplan.model.workspace import DEFAULT_WORKSPACE, base_path, is_workspace_name, workspace_path
+from kplan.model.workspace import base_path, is_workspace_name, workspace_path
 from kplan.state import file, history, lock
 from kplan.state.codec import decode_header
 from kplan.state.journal import (
@@ -132,28 +131,6 @@ class FileStore:
         """Return the file of another workspace."""
         return replace(self, path=workspace_path(base_path(self.path), name))
 
-    def stores_beside(self) -> tuple["FileStore", ...]:
-        """Return the other states in the folder, with their workspaces, to read them.
-
-        Files of another sort are none, nor are copies of this state, which have its lineage.
-
-        Raises:
-            OSError: the folder or a file in it cannot be read.
-
-        """
-        base = base_path(self.path)
-        if not base.parent.is_dir():
-            return ()
-        journals = (each.with_suffix(base.suffix) for each in base.parent.glob("*.journal"))
-        files = {*base.parent.glob(f"*{base.suffix}"), *journals} - {base}
-        lineage = _lineage(self.path)
-        found = (
-            replace(self, path=workspace_path(each, name))
-            for each in sorted(files)
-            for name in (DEFAULT_WORKSPACE, *_list_workspace_folders(each))
-        )
-        return tuple(each for each in found if _lineage(each.path) not in {None, lineage})
-
     def delete_workspace(self) -> None:
         """Remove the file; the rest of its folder is removed when the lock in it is released."""
         self.path.unlink(missing_ok=True)
@@ -161,16 +138,6 @@ class FileStore:
     def newest_serial(self) -> int:
         """Look at the file and its backups."""
         return history.newest_serial(self.path)
-
-
-def _lineage(path: Path) -> str | None:
-    """Read the lineage of a state, "" where there is only a journal, None where there is none."""
-    try:
-        return decode_header(path.read_bytes()).lineage
-    except FileNotFoundError:
-        return "" if journal_path(path).exists() else None
-    except (IsADirectoryError, KeyError, TypeError, ValueError, StateError):
-        return None
 
 
 def _list_workspace_folders(path: Path) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from kplan.model.resource import Identity
 from kplan.model.state import OwnedObject, State, owned_after
 from kplan.model.workspace import DEFAULT_WORKSPACE
 from kplan.state.file import new_state
-from kplan.state.file_store import FileStore
 from kplan.state.journal import replay_unlocked
 from kplan.state.store import StateStore
 from kplan.workflow.ports import Ports, Project
@@ -30,8 +29,8 @@ OWNED_ELSEWHERE, UNREAD_ELSEWHERE = "KP250", "KP251"
 class OtherOwner:
     """The workspace that owns an object, and where; `release` is the command that gives it up.
 
-    `workspace` is "" for a state that belongs to none of the configuration. What `is_sent` an apply
-    there has sent, which has not recorded an answer. While its state `is_locked` that may come yet.
+    What `is_sent` an apply there has sent, which has not recorded an answer. While its state
+    `is_locked` that may come yet.
     """
 
     workspace: str
@@ -49,9 +48,7 @@ class OtherOwner:
     @property
     def sentence(self) -> str:
         """Say who owns it."""
-        where = f"at {self.owned.address} in the state {self.location}"
-        if self.workspace:
-            where = f'at {self.owned.address} in the workspace "{self.workspace}" ({self.location})'
+        where = f'at {self.owned.address} in the workspace "{self.workspace}" ({self.location})'
         return (
             f"an unfinished apply has sent it {where}" if self.is_sent else f"it is owned {where}"
         )
@@ -92,31 +89,10 @@ class OtherOwners:
 
 
 def read_other_owners(project: Project) -> OtherOwners:
-    """Read the states of all other workspaces, with what an interrupted apply did there.
-
-    So are other states in the folder of this one, as those that `-state` names.
-    """
+    """Read the states of all other workspaces, with what an interrupted apply did there."""
     owners: dict[_Place, list[OtherOwner]] = defaultdict(list)
     unread: list[Diagnostic] = []
-    for name, store in _other_stores(project.store, unread):
-        try:
-            # Before the journal: an apply that begins after this finds the lock of this run.
-            is_locked = store.has_journal() and store.lock_status().is_held
-            states = _read_states(store)
-        except (KplanError, OSError) as failure:
-            what = f'of the workspace "{name}"' if name else store.location
-            unread.append(_unread(f"The state {what} cannot be read", failure))
-            continue
-        held = {each.key for each in states[0].owned.values()}
-        for state in states:
-            for place, owner in _state_owners(project, name, store.location, state):
-                is_sent = owner.owned.key not in held
-                owners[place].append(replace(owner, is_sent=is_sent, is_locked=is_locked))
-    return OtherOwners(owners, tuple(unread))
-
-
-def _other_stores(own: StateStore, unread: list[Diagnostic]) -> Iterator[tuple[str, StateStore]]:
-    """List the other states with their workspaces, and add what cannot be listed to `unread`."""
+    own = project.store
     try:
         names = own.list_workspaces()
     except (KplanError, OSError) as failure:
@@ -124,13 +100,21 @@ def _other_stores(own: StateStore, unread: list[Diagnostic]) -> Iterator[tuple[s
         names = ()  # default can be read without a list
     for name in (DEFAULT_WORKSPACE, *names):
         store = own.for_workspace(name)
-        if store.location != own.location:
-            yield name, store
-    if isinstance(own, FileStore):
+        if store.location == own.location:
+            continue
         try:
-            yield from (("", each) for each in own.stores_beside())
-        except OSError as failure:
-            unread.append(_unread("The states beside this one cannot be read", failure))
+            # Before the journal: an apply that begins after this finds the lock of this run.
+            is_locked = store.has_journal() and store.lock_status().is_held
+            states = _read_states(store)
+        except (KplanError, OSError) as failure:
+            unread.append(_unread(f'The state of the workspace "{name}" cannot be read', failure))
+            continue
+        held = {each.key for each in states[0].owned.values()}
+        for state in states:
+            for place, owner in _state_owners(project, name, store.location, state):
+                is_sent = owner.owned.key not in held
+                owners[place].append(replace(owner, is_sent=is_sent, is_locked=is_locked))
+    return OtherOwners(owners, tuple(unread))
 
 
 def note_unread(owners: OtherOwners, ports: Ports) -> None:
@@ -168,7 +152,7 @@ def _state_owners(
         address = shlex.quote(str(each.address))
         release = (
             f"kplan state rm -state={shlex.quote(location)} {address}"
-            if project.is_state_exact or not name
+            if project.is_state_exact
             else f"KPLAN_WORKSPACE={name} kplan state rm {address}"
         )
         place = (kind, identity, state.cluster_id_of(provider))
