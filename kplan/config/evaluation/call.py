@@ -97,7 +97,7 @@ def evaluate_try(node: ast.Call, scope: Scope, evaluate: Evaluator) -> Value:
         detail = f'The function "can" takes 1 argument, got {len(node.arguments)}.'
         raise EvaluationError([error(code, subject, detail)])
     try:
-        evaluate(node.arguments[0], scope.quiet_scope().strict_scope())
+        evaluate(node.arguments[0], scope.quiet_scope())
     except EvaluationError as found:
         if found.is_final:
             raise
@@ -107,10 +107,9 @@ def evaluate_try(node: ast.Call, scope: Scope, evaluate: Evaluator) -> Value:
 
 def _first_without_error(node: ast.Call, scope: Scope, evaluate: Evaluator) -> Value:
     reasons: list[str] = []
-    strict = scope.strict_scope()
     for argument in node.arguments:
         try:
-            return evaluate(argument, strict)
+            return evaluate(argument, scope)
         except EvaluationError as found:
             if found.is_final:
                 raise

@@ -230,11 +230,10 @@ def _binary(node: ast.Binary, scope: Scope) -> Value:
 def _logical(node: ast.Binary, left: Value, scope: Scope) -> Value:
     try:
         decided, marked = operator.to_bool(left, "left operand")
-        if decided is (node.operator == "||") and not scope.is_strict:
+        if decided is (node.operator == "||"):
             return mark(decided, sensitive=marked)
         right, is_secret = operator.to_bool(evaluate(node.right, scope), "right operand")
-        value = decided or right if node.operator == "||" else decided and right
-        return mark(value, sensitive=marked or is_secret)
+        return mark(right, sensitive=marked or is_secret)
     except OperandError as fault:
         at = _operand_span(node, fault)
         raise evaluation_error(fault, node, scope, evaluate, at) from None

@@ -1,7 +1,7 @@
 """What an expression can refer to: `var`, `local`, `each`, `count`, `path`, resources, loops."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Protocol, TypeAlias
 
 from kplan.config.diagnostic import EvaluationError, error, suggestion
@@ -72,8 +72,6 @@ class Scope:
     iterations: IterationLimit = field(default_factory=IterationLimit)
     is_quiet: bool = False
     """Whether a failure need not say which values it saw."""
-    is_strict: bool = False
-    """Whether `&&` and `||` fail for an operand that decides nothing, as in Terraform."""
 
     def loop_scope(self) -> tuple["Scope", dict[str, Value]]:
         """Make a scope for the inside of a loop, with its variables, to be set in each round."""
@@ -84,20 +82,9 @@ class Scope:
         """Make a scope that records failures without reporting them."""
         return self._copy(self.variables, is_quiet=True)
 
-    def strict_scope(self) -> "Scope":
-        """Make a scope for `can` and `try`, where a failure is an answer: it is Terraform's."""
-        return replace(self, is_strict=True)
-
     def _copy(self, variables: Mapping[str, Value], *, is_quiet: bool) -> "Scope":
         return Scope(
-            self.names,
-            self.origin,
-            self.functions,
-            self.host,
-            variables,
-            self.iterations,
-            is_quiet,
-            self.is_strict,
+            self.names, self.origin, self.functions, self.host, variables, self.iterations, is_quiet
         )
 
 
