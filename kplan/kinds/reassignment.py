@@ -96,8 +96,8 @@ class Reassigner:
     `vanished` counts the reads in a row in which such a move was neither going on nor done, and
     `arrived` those in which it seemed done without its replicas being in sync: a broker may still
     show the replicas of a move that was cancelled.
-    `limited_brokers` have rates of ours. `inspected` are the topics that were searched for what a
-    former run left on them.
+    `limited_brokers` have rates of ours; for `restored_brokers` see `restore_rates`. `inspected`
+    are the topics that were searched for what a former run left on them.
     """
 
     limits: ReassignmentLimits
@@ -105,6 +105,7 @@ class Reassigner:
     vanished: Counter[TopicPartition] = field(default_factory=Counter)
     arrived: Counter[TopicPartition] = field(default_factory=Counter)
     limited_brokers: set[int] = field(default_factory=set)
+    restored_brokers: set[int] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
     missed_reads: int = 0
     missed_removals: int = 0
@@ -146,7 +147,12 @@ class Reassigner:
         running = {key for _, key in keys} & seen.reassignments.keys() - {key for _, key in behind}
         room = max(0, self.limits.max_partitions - len(running))
         if running:
-            restore_rates(cluster, self.limited_brokers, own_rates(self.limits.bytes_per_s))
+            restore_rates(
+                cluster,
+                self.limited_brokers,
+                own_rates(self.limits.bytes_per_s),
+                self.restored_brokers,
+            )
         refused = self._start(cluster, waiting[:room], seen)
         going = [each for each in sound if each.topic not in refused]
         done = [

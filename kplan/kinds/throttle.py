@@ -136,17 +136,22 @@ def shown_rates(cluster: Cluster, brokers: Collection[int]) -> Mapping[int, Mapp
     }
 
 
-def restore_rates(cluster: Cluster, brokers: Collection[int], rates: Mapping[str, str]) -> None:
+def restore_rates(
+    cluster: Cluster, brokers: Collection[int], rates: Mapping[str, str], restored: set[int]
+) -> None:
     """Set rates again that another run of kplan has taken from brokers as it ended.
 
-    What is refused now is tried again at the next look.
+    `restored` are the brokers with rates that were set again and not seen since: they are left
+    alone, as a cluster may show no rates at all.
     """
     found = shown_rates(cluster, running_brokers(cluster, brokers))
-    gone = sorted(broker for broker, held in found.items() if not held)
-    if gone:
+    gone = {broker for broker, held in found.items() if not held}
+    restored &= gone
+    if todo := sorted(gone - restored):
         cluster.alter_configs(
-            [ConfigResourceAlteration(broker_resource(each), rates) for each in gone]
+            [ConfigResourceAlteration(broker_resource(each), rates) for each in todo]
         )
+        restored |= gone
 
 
 def rate_removal_command(broker: int, security_protocol: str) -> str:

@@ -18,6 +18,7 @@ from kplan.kinds.throttle import (
     foreign_rates,
     own_pair,
     own_rates,
+    restore_rates,
     topic_throttles,
 )
 from kplan.kinds.throttle_removal import remove_leftover_throttles
@@ -167,6 +168,18 @@ def test_rates_that_another_run_of_kplan_removed_are_set_again_while_replicas_mo
     assert rates(held) == {**before, 2: {FOLLOWER_RATE: "777777"}}
     finish(held, mover)
     assert rates(held) == {2: {FOLLOWER_RATE: "777777"}}
+
+
+def test_rates_that_no_broker_shows_are_set_again_once() -> None:
+    """Some platforms hide these keys."""
+    held, restored = cluster(), set[int]()
+    restore_rates(held, [1, 2], own_rates(1000), restored)
+    assert rates(held) == {1: own_rates(1000), 2: own_rates(1000)}
+    held.alter_configs([ConfigResourceAlteration(broker_resource(1), {}, THROTTLE_RATES)])
+    restore_rates(held, [1, 2], own_rates(1000), restored)
+    assert rates(held) == {2: own_rates(1000)}
+    restore_rates(held, [2], own_rates(1000), restored)
+    assert restored == set(), "a broker that shows its rates may lose them again"
 
 
 def test_lists_that_cannot_be_read_are_not_written() -> None:
