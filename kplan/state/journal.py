@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kplan.kinds import KINDS
+from kplan.kinds.base import CreateFirstKind
 from kplan.kinds.schema import to_stored_document
 from kplan.kinds.unfinished_change import owned_after_outcomes
 from kplan.model.dataclass import dataclass
@@ -291,6 +292,10 @@ def encode_journal(journal: Journal) -> bytes:
     return b"".join([chain.encode_line(each) for each in lines])
 
 
+_CREATE_FIRST_KINDS = frozenset(each.name for each in KINDS if isinstance(each, CreateFirstKind))
+"""Their values have no secrets, and their old object may be there beside the new one."""
+
+
 def header_line(head: JournalHeader, changes: int) -> dict[str, object]:
     """Write the first line."""
     return {"format": FORMAT if head.clusters else 1, "changes": changes, **encode_fields(head)}
@@ -298,7 +303,8 @@ def header_line(head: JournalHeader, changes: int) -> dict[str, object]:
 
 def change_line(change: Change) -> dict[str, object]:
     """Write the fields of a change that the state needs, without secrets and defaults."""
-    replaced = change.before if change.action is Action.REPLACE and not change.uid else None
+    is_beside = change.action is Action.REPLACE and change.kind in _CREATE_FIRST_KINDS
+    replaced = change.before if is_beside else None
     found: dict[str, object] = {
         "address": str(change.address),
         "kind": change.kind,

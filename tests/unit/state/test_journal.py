@@ -23,6 +23,7 @@ from kplan.state.file import new_state, read_state, write_state
 from kplan.state.journal import (
     ChecksumChain,
     Journal,
+    change_line,
     decode_journal,
     discard_journal,
     encode_journal,
@@ -139,6 +140,12 @@ def test_a_second_apply_does_not_write_over_the_journal_of_an_interrupted_one(
     assert len(read(path).changes) == 4
 
 
+def test_live_values_are_kept_only_of_kinds_that_create_before_they_delete() -> None:
+    """Those of a connector may hold what nobody declared, under a name that is no secret's."""
+    change = replace(creation("a"), action=Action.REPLACE, before=Topic("b", 6, 3))
+    assert change_line(change)["change"]["before"] is None  # type: ignore[index]
+
+
 def test_intent_is_on_the_disk_before_anything_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +211,8 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
         journal.on_send(plan(*changes).batches[0], changes)
         for change in changes:
             journal.on_outcomes([Outcome(change, OutcomeStatus.APPLIED, attempts=1)])
+    kept_values = {each.identity: each.before for each in read(path).changes}
+    assert kept_values == {kind.identify(new): old, "gone": None, "moved": None}
     after, _ = replay_journal(state(held, gone, moved), read(path))
     assert {str(place): each.identity for place, each in after.owned.items()} == {
         "kafka_acl.billing": kind.identify(new),
