@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import forget_secrets, redact_refusal
-from kplan.kinds.unfinished_change import owned_after_outcomes
+from kplan.kinds.unfinished_change import creates_object, owned_after_outcomes
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import InProgress, Refusal
 from kplan.model.outcome import Outcome, OutcomeStatus
@@ -50,6 +50,12 @@ class ChangeProgress:
         """Whether a further step may be sent."""
         return self.status is OutcomeStatus.APPLIED and self.steps_left > 0
 
+    @property
+    def _has_lost_answer(self) -> bool:
+        """Whether it is unknown if the object was created by a step that was sent."""
+        is_open = self.may_be_done or self.status is OutcomeStatus.UNKNOWN
+        return is_open and creates_object(KINDS, self.change, self.steps, self.steps_done)
+
     def outcome(self) -> Outcome:
         """Say the outcome of the change; steps that are left to do make it SKIPPED."""
         status, note = self.status, self.note
@@ -76,7 +82,7 @@ class ChangeProgress:
             self.pending_brokers,
             self.pending_reason,
             () if status is OutcomeStatus.APPLIED else self.steps[: self.steps_done],
-            has_lost_answer=self.may_be_done and status is not OutcomeStatus.APPLIED,
+            has_lost_answer=self._has_lost_answer and status is not OutcomeStatus.APPLIED,
         )
 
 

@@ -17,6 +17,16 @@ def is_half_replaced(kinds: Sequence[ResourceKind], outcome: Outcome) -> bool:
     return _is_begun_replacement(outcome) and _is_created_first(kinds, outcome)
 
 
+def creates_object(
+    kinds: Sequence[ResourceKind], change: Change, steps: Sequence[str], done: int
+) -> bool:
+    """Whether a change creates its object with the step that follows those that are `done`."""
+    if change.action is not Action.REPLACE:
+        return change.action is Action.CREATE
+    is_first = _creating_step(kinds, change) == steps[0]
+    return is_first is (done == 0)
+
+
 def owned_after_outcomes(
     kinds: Sequence[ResourceKind],
     owned: Mapping[Address, OwnedObject],
@@ -45,8 +55,12 @@ def _is_begun_replacement(outcome: Outcome) -> bool:
 
 
 def _is_created_first(kinds: Sequence[ResourceKind], outcome: Outcome) -> bool:
-    kind = next(each for each in kinds if each.name == outcome.change.kind)
-    return isinstance(kind, CreateFirstKind) and outcome.done_steps[0] == kind.creating_step
+    return outcome.done_steps[0] == _creating_step(kinds, outcome.change)
+
+
+def _creating_step(kinds: Sequence[ResourceKind], change: Change) -> str | None:
+    kind = next(each for each in kinds if each.name == change.kind)
+    return kind.creating_step if isinstance(kind, CreateFirstKind) else None
 
 
 def _fold_steps(

@@ -37,8 +37,8 @@ class Outcome:
     that every broker was seen to serve the new state, and `pending_brokers` which live ones were
     not; `pending_reason` says why a change of another service than the brokers, which was waited
     for, is not in effect. `uid` is the topic id after the change. `done_steps` names the steps that
-    were executed of a change that was not applied as a whole. With `has_lost_answer` an earlier
-    send of the step that was refused in the end got no answer.
+    were executed of a change that was not applied as a whole. With `has_lost_answer` a send of the
+    step that creates the object got no answer, and none of the later ones says what it did.
     """
 
     change: Change
@@ -72,10 +72,12 @@ class Outcome:
 
     @property
     def is_unknown_creation(self) -> bool:
-        """Whether it was to be created, or to replace another, and it is unknown whether it did."""
-        is_new = self.change.action in {Action.CREATE, Action.REPLACE}
-        is_open = self.status is OutcomeStatus.UNKNOWN or self.has_lost_answer
-        return is_open and is_new
+        """Whether it was to be created, perhaps for another, and it is unknown whether it was.
+
+        A replacement whose old object is perhaps not deleted yet has created nothing.
+        """
+        is_open = self.status is OutcomeStatus.UNKNOWN and self.change.action is Action.CREATE
+        return is_open or self.has_lost_answer
 
     @property
     def may_be_of_others(self) -> bool:

@@ -279,16 +279,16 @@ def _absorb_journal(
     journal = found.journal
     if journal is None:
         return result, ()
+    if journal.is_ended and len(left := _doubtful_changes(journal, result)) == len(journal.changes):
+        return (
+            result,
+            left,
+        )  # the state has the rest already: a reconcile comes here again and again
     remove_stale_throttles(journal, found.clusters, ports)
     state = replace(result.state, serial=result.state.serial + 1)
     state = add_interrupted_plan(state, journal, ports, result.plan.policy_principal)
     write_beside_journal(project, state)
-    adopted = {each.key for each, _ in adopted_objects(result.plan, state, result.snapshots)}
-    adopted |= result.doubtful
-    sent = unanswered_creations(journal, state)
-    # What was to be adopted with a change was there before.
-    made = (each for each in sent if each.action is not Action.UPDATE)
-    if unanswered := tuple(each for each in made if each.key in adopted):
+    if unanswered := _doubtful_changes(journal, result):
         done = {each.key for each in journal.changes} - {each.key for each in unanswered}
         rest = journal.without(done).before_write(state.serial)
         project.store.replace_journal(replace(rest, is_ended=True))
@@ -297,6 +297,17 @@ def _absorb_journal(
     based_on = replace(result.plan.based_on, lineage=state.lineage, serial=state.serial)
     result = replace(result, plan=replace(result.plan, based_on=based_on), state=state)
     return result, unanswered
+
+
+def _doubtful_changes(journal: Journal, result: PlanResult) -> tuple[Change, ...]:
+    """Return the creations without an answer that this or a later plan is to adopt."""
+    state = result.state
+    adopted = {each.key for each, _ in adopted_objects(result.plan, state, result.snapshots)}
+    adopted |= result.doubtful
+    sent = unanswered_creations(journal, state)
+    # What was to be adopted with a change was there before.
+    made = (each for each in sent if each.action is not Action.UPDATE)
+    return tuple(each for each in made if each.key in adopted)
 
 
 def _add_plan(state: State, result: PlanResult, ports: Ports) -> State:

@@ -103,13 +103,18 @@ def test_a_creation_without_an_answer_that_is_left_stays_recorded(site: ProjectH
     site.apply()
     site.cluster.clear_faults()
     site.write(MAIN_TF.replace("payments = 6", "payments = 6, fresh = 2") + user)
-    for sent in (["fresh"], []):
+    serials = []
+    for sent in (["fresh"], [], [], []):
         found = round_of(site)
+        state = site.project.store.read()
+        assert state is not None
+        serials.append(state.serial)
         assert [str(each.change.identity) for each in found.outcomes] == sent
         assert [str(each.identity) for each in found.left] == ["u|SCRAM-SHA-256"]
         journal = site.project.store.read_journal()
         assert journal is not None
         assert {each.identity for each in journal.changes} >= {"u|SCRAM-SHA-256"}
+    assert len({*serials[1:]}) == 1, "rounds without anything to send write no state"
     site.apply()
     assert site.project.store.read_journal() is None
     assert not site.plan().plan.has_changes

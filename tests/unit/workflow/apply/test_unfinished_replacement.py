@@ -149,6 +149,30 @@ def test_a_creation_that_is_refused_after_a_lost_answer_is_looked_up_later(
     assert harness.project.store.read_journal() is None
 
 
+def test_a_deletion_without_an_answer_is_no_creation_of_the_new_object(
+    harness: ProjectHarness,
+) -> None:
+    """The old ACL goes first, so that the new one was never sent: it is of whoever creates it."""
+
+    def lose() -> None:
+        harness.cluster.time_out(call="acls", times=None)
+        harness.cluster.run_before("delete_acls", refuse)
+
+    def refuse() -> None:
+        harness.cluster.clear_faults()
+        harness.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="delete_acls")
+
+    harness.write(PROVIDER + ACL % "old")
+    harness.apply()
+    harness.write(PROVIDER + ACL % "new")
+    harness.cluster.time_out(call="delete_acls", carried_out=False)
+    harness.cluster.run_before("delete_acls", lose)
+    (outcome,) = harness.apply().outcomes
+    assert outcome.status is OutcomeStatus.FAILED
+    assert harness.project.store.read_journal() is None
+    assert live_acls(harness) == {"old"}
+
+
 def test_a_creation_that_was_answered_with_a_refusal_leaves_no_journal(
     harness: ProjectHarness,
 ) -> None:
