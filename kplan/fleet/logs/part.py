@@ -261,13 +261,13 @@ def log_removals(parts: Iterable[LogPart]) -> dict[tuple[str, str], LogPart]:
 
 
 def removed_logs(parts: Sequence[LogPart]) -> list[LogPart]:
-    """List what says of logs that they were removed, as long as there is something of them."""
+    """List what says of logs that they were removed, as long as there is something of them.
+
+    There is one line of each log, however often it was removed: every compaction writes it again.
+    """
     files = {(each.cluster, each.file) for each in parts if not _is_removal(each)}
-    return [
-        replace(each, until=each.until or each.at)
-        for each in parts
-        if _is_removal(each) and each.file and (each.cluster, each.file) in files
-    ]
+    removed = log_removals(parts)
+    return [each for place, each in removed.items() if each.file and place in files]
 
 
 def _age(part: LogPart) -> tuple[str, str, int]:

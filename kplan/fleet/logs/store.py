@@ -371,7 +371,7 @@ def _known_logs(
         )
         for place, each in sorted(known.items())
     ]
-    named = {(each.cluster, each.file) for each in stamps}
+    named = {(each.cluster, each.file) for each in (*removed, *stamps)}
     earlier = [each for each in removed_logs(parts) if (each.cluster, each.file) not in named]
     return [*earlier, *removed, *ends, *stamps]
 

@@ -20,6 +20,7 @@ from kplan.fleet.logs.part import (
     remove_log,
     removed_logs,
 )
+from kplan.fleet.logs.store import _known_logs
 from kplan.fleet.logs.topic_part import TopicEnd, new_logs, topic_ends, unread_offsets
 
 FIRST = "2026-11-01 10:00:00\na"
@@ -279,6 +280,21 @@ def test_what_was_removed_stays_so_until_it_is_read_again() -> None:
     assert removed_logs([gone]) == []
     assert counted(old, gone, part("3", 0, 20)) == ["3"]
     assert known_stamps([old, gone]) == {("eu", "file:/x.log"): gone.stamp}
+
+
+def test_a_log_that_was_removed_has_one_removal_however_often_it_is_put_together() -> None:
+    """Also one that is removed a second time."""
+    days = [f"2026-11-{day:02}T10:00:00.000000+00:00" for day in range(1, 30)]
+    parts: list[LogPart] = []
+    for n, day in enumerate(days):
+        parts.append(replace(part(day, n * 10, n * 10 + 10), at=day))
+        logs = [each for each in live_logs(parts) if each.parts]
+        merged = [] if n in {0, 15} else [merge_log(each, 0) for each in logs]
+        made = _known_logs(parts, logs, merged)
+        assert [each.start for each in made if each.file] == [NO_ROWS]
+        at = day.replace("T10", "T11")
+        parts += [replace(each, attempt=at, at=at) for each in (*merged, *made)]
+        assert sum(log.lines for log in live_logs(parts)) == n % 15
 
 
 def test_what_is_kept_while_a_log_is_removed_stays() -> None:
