@@ -1,8 +1,12 @@
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
 from kplan.fleet.reader import SnapshotSource, read_rows
+from kplan.model.errors import FleetError
 from kplan.state.file_store import FileStore
 from kplan.workflow.fleet.audit import render_removals
 from kplan.workflow.fleet.hcl_files import write_hcl_files
@@ -69,3 +73,46 @@ def test_files_of_an_earlier_answer_go_and_those_of_others_stay(tmp_path: Path) 
         f"Deleted: {tmp_path / 'us.narrow.tf'}, which an earlier answer wrote",
         f"Left: {file}, of an earlier answer: objects may be declared there alone",
     ]
+
+
+def test_a_file_that_may_declare_objects_is_not_replaced_by_another_answer(tmp_path: Path) -> None:
+    """Design law 6: without its block the next plan would delete an ACL that is in use."""
+    header = "# Narrow.\n"
+    first, second, third = (
+        f'{header}resource "kafka_acl" "{name}" {{\n}}\n' for name in ("a", "b", "c")
+    )
+
+    def answer(text: str) -> list[str]:
+        notes: list[str] = []
+        made = [("eu", {"narrow": text})]
+        write_hcl_files(tmp_path, ["eu"], made, {"narrow": header}, notes.append)
+        return [each.replace(f"{tmp_path}/", "") for each in notes]
+
+    left = "of an earlier answer: objects may be declared there alone"
+    assert answer(first) == ["Written: eu.narrow.tf"]
+    assert answer(first) == ["Unchanged: eu.narrow.tf"]
+    for said in ("Written", "Unchanged"):
+        assert answer(second) == [f"{said}: eu.narrow.2.tf", f"Left: eu.narrow.tf, {left}"]
+    (tmp_path / "eu.narrow.tf").write_text("# Of a person.\n", encoding="utf-8")
+    assert answer(third) == ["Written: eu.narrow.3.tf", f"Left: eu.narrow.2.tf, {left}"]
+    assert {each.name: each.read_text(encoding="utf-8") for each in tmp_path.iterdir()} == {
+        "eu.narrow.tf": "# Of a person.\n",
+        "eu.narrow.2.tf": second,
+        "eu.narrow.3.tf": third,
+    }
+
+
+def test_an_answer_that_fails_leaves_the_earlier_one_whole(tmp_path: Path) -> None:
+    headers = {"remove": "# Ours.\n"}
+    (tmp_path / "eu.remove.tf").write_text("# Ours.\nold", encoding="utf-8")
+
+    def made() -> Iterator[tuple[str, Mapping[str, str]]]:
+        yield "eu", {"remove": "# Ours.\nnew"}
+        raise FleetError("The state of us cannot be read.")
+
+    notes: list[str] = []
+    with pytest.raises(FleetError):
+        write_hcl_files(tmp_path, ("eu", "us"), made(), headers, notes.append)
+    (file,) = tmp_path.iterdir()
+    assert (file.name, file.read_text(encoding="utf-8")) == ("eu.remove.tf", "# Ours.\nold")
+    assert notes == []
