@@ -6,7 +6,6 @@ cannot begin inside of a file. What it must read is in `log_files.py`.
 
 import bz2
 import gzip
-import hashlib
 import io
 import lzma
 import os
@@ -15,14 +14,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast, get_type_hints
 
+from kplan.fleet.logs.known_end import (
+    HEAD_BYTES,
+    KnownEnds,
+    checksum,
+    find_known_end,
+    find_known_head,
+    head_checksum,
+    read_head,
+    tail_checksum,
+)
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-HEAD_BYTES, BLOCK_BYTES = 4096, 4 << 20
+BLOCK_BYTES = 4 << 20
 CUT, FAILED = "cut: ", "failed: "
 """How the line of a part begins that says why not all of it was read."""
 LINE_SCHEMA = "part int, line string"
-UNKNOWN_END = -1
 MAX_LINE_BYTES, LONG_LINE = 16 << 20, b"\x01"
 """What a line may have, more than a block, and the mark of a longer one (`lines.MARK`): it is no
 request, whatever it begins with."""
@@ -32,18 +41,6 @@ PACKED_SUFFIXES = (".gz", ".bz2", ".zst")
 _PACKED_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
-class KnownEnd(NamedTuple):
-    """Where the reading of a log ended, and how to see that a file is this log.
-
-    `end` is UNKNOWN_END where the log is to be read from its beginning again.
-    """
-
-    end: int
-    head_length: int
-    head: str
-    tail: str
-
-
 class LogPath(NamedTuple):
     """A file to look at. `stamp` is how it was (`stamp_of`), `ends` are those it may go on from."""
 
@@ -51,7 +48,7 @@ class LogPath(NamedTuple):
     path: str
     stamp: str
     settings: str
-    ends: tuple[KnownEnd, ...]
+    ends: KnownEnds
 
 
 class FileState(NamedTuple):
@@ -141,9 +138,9 @@ def _file_state(log: LogPath) -> FileState | None:
             found = FileState(log.place, length, changed_ms, end=length)
             if is_packed(log.path):
                 held = _decompress_head(log.path, file)
-                return found._replace(known=_known_head(held, log.ends), first=_first_request(held))
-            known = _known_end(file, length, log.ends)
-            start = max(log.ends[known].end, 0) if known >= 0 else 0
+                known = find_known_head(held, log.ends)
+                return found._replace(known=known, first=_first_request(held))
+            known, start = find_known_end(file, length, log.ends)
             end = _last_line_end(file, start, length)
             head_length = min(HEAD_BYTES, end)
             return found._replace(
@@ -151,36 +148,12 @@ def _file_state(log: LogPath) -> FileState | None:
                 end=end,
                 known=known,
                 head_length=head_length,
-                head=_head(file, head_length),
-                tail=_tail(file, end),
-                first=_first_request(_read_head(file)),
+                head=head_checksum(file, head_length),
+                tail=tail_checksum(file, end),
+                first=_first_request(read_head(file)),
             )
     except OSError as failure:
         return FileState(log.place, failure=failure.strerror or str(failure))
-
-
-def _known_end(file: BinaryIO, length: int, ends: Sequence[KnownEnd]) -> int:
-    """Find the furthest end that the file has gone on from, by its place; -1 is none."""
-    fitting = sorted(
-        (each.end, at)
-        for at, each in enumerate(ends)
-        if 0 < each.head_length <= (length if each.end == UNKNOWN_END else each.end) <= length
-        and _head(file, each.head_length) == each.head
-    )
-    for end, at in reversed(fitting):
-        if end == UNKNOWN_END or _tail(file, end) == ends[at].tail:
-            return at
-    return -1
-
-
-def _known_head(held: bytes, ends: Sequence[KnownEnd]) -> int:
-    """Find the log that was packed, by what it begins with; -1 is none."""
-    fitting = [
-        (each.head_length, each.end, at)
-        for at, each in enumerate(ends)
-        if 0 < each.head_length <= len(held) and _checksum(held[: each.head_length]) == each.head
-    ]
-    return max(fitting)[2] if fitting else -1
 
 
 def _decompress_head(path: str, file: BinaryIO) -> bytes:
@@ -192,14 +165,9 @@ def _decompress_head(path: str, file: BinaryIO) -> bytes:
     return held[:HEAD_BYTES]
 
 
-def _read_head(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read(HEAD_BYTES)
-
-
 def _first_request(held: bytes) -> str:
     """Return the checksum of the first line with a principal: others may be alike in many logs."""
-    return next((_checksum(each) for each in held.split(b"\n") if b"rincipal" in each), "")
+    return next((checksum(each) for each in held.split(b"\n") if b"rincipal" in each), "")
 
 
 def _last_line_end(file: BinaryIO, start: int, length: int) -> int:
@@ -213,21 +181,6 @@ def _last_line_end(file: BinaryIO, start: int, length: int) -> int:
             return begin + found + 1
         end = begin
     return start
-
-
-def _head(file: BinaryIO, length: int) -> str:
-    file.seek(0)
-    return _checksum(file.read(length))
-
-
-def _tail(file: BinaryIO, end: int) -> str:
-    begin = max(0, end - HEAD_BYTES)
-    file.seek(begin)
-    return _checksum(file.read(end - begin))
-
-
-def _checksum(held: bytes) -> str:
-    return hashlib.sha256(held).hexdigest()[:32]
 
 
 # ---- reading lines
@@ -262,7 +215,7 @@ def _read_span(span: Span) -> Iterator["pa.RecordBatch"]:
 
 def _plain_lines(span: Span) -> Iterator["pa.RecordBatch"]:
     with Path(span.path).open("rb") as file:
-        if _head(file, span.head_length) != span.head:
+        if head_checksum(file, span.head_length) != span.head:
             yield _reason(span.part, f"{FAILED}it was replaced while it was read")
             return
         begin, end = span.begin, span.end

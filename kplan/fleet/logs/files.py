@@ -14,9 +14,7 @@ from kplan.fleet.logs.content import (
     LINE_LIMIT,
     LINE_SCHEMA,
     STATE_SCHEMA,
-    UNKNOWN_END,
     FileState,
-    KnownEnd,
     LogPath,
     Span,
     file_states,
@@ -25,6 +23,7 @@ from kplan.fleet.logs.content import (
     stamp_of,
 )
 from kplan.fleet.logs.file_names import NamedFile
+from kplan.fleet.logs.known_end import UNKNOWN_END, KnownEnd, index_ends
 from kplan.fleet.logs.layout import apply_layouts
 from kplan.fleet.logs.lines import SUM_SCHEMA, add_up, sum_lines
 from kplan.fleet.logs.part import (
@@ -123,14 +122,16 @@ def _grown_files(
     A removed log is read on from where it ended; one that was compressed has no more.
     """
     known = _ends_by_stem([*logs, *(Log((), each) for each in removed.values())])
-    own = [_ends_of(each, known) for each in files]
+    keys = [(each.cluster, log_stem(each.source), each.settings) for each in files]
+    own = {key: _ends_of(key, known) for key in dict.fromkeys(keys)}
+    ends = {key: index_ends(end for end, _ in found) for key, found in own.items()}
     paths = [
         LogPath(
             place,
             _path(each.source),
             stamps.get((each.cluster, each.source), ""),
             each.settings,
-            tuple(end for end, _ in own[place]),
+            ends[keys[place]],
         )
         for place, each in enumerate(files)
     ]
@@ -144,7 +145,7 @@ def _grown_files(
         if state.failure:
             failures[file.cluster, file.source] = state.failure
             continue
-        log = own[state.place][state.known][1] if state.known >= 0 else ""
+        log = own[keys[state.place]][state.known][1] if state.known >= 0 else ""
         part = _grown_part(file, path, state, log, 2 * len(parts))
         name = log_id(file.source, state.first) if state.first else ""
         gone = removed.get((file.cluster, log or name))
@@ -209,15 +210,17 @@ def _ends_by_stem(logs: Sequence[Log]) -> dict[tuple[str, str], list[_LogEnd]]:
 
 
 def _ends_of(
-    file: NamedFile, known: Mapping[tuple[str, str], Sequence[_LogEnd]]
+    key: tuple[str, str, str], known: Mapping[tuple[str, str], Sequence[_LogEnd]]
 ) -> list[tuple[KnownEnd, str]]:
-    """List the ends that a file may go on from, and the ids of these logs.
+    """List the ends that files may go on from, and the ids of these logs.
 
-    With other settings a log is read from its beginning again, and is still the same one.
+    In: the cluster, what stays of the names, and the settings of the files. With other settings a
+    log is read from its beginning again, and is still the same one.
     """
+    cluster, stem, asked = key
     return [
-        (end if settings in {file.settings, ""} else end._replace(end=UNKNOWN_END), own)
-        for end, own, settings in known.get((file.cluster, log_stem(file.source)), ())
+        (end if settings in {asked, ""} else end._replace(end=UNKNOWN_END), own)
+        for end, own, settings in known.get((cluster, stem), ())
     ]
 
 

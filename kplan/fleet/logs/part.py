@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from kplan.fleet.logs.content import HEAD_BYTES, UNKNOWN_END
+from kplan.fleet.logs.known_end import HEAD_BYTES, UNKNOWN_END
 from kplan.model.dataclass import dataclass
 from kplan.model.file_url import escape_glob
 from kplan.model.log_layout import KAFKA_SCHEME

@@ -3,27 +3,32 @@
 import bz2
 import gzip
 import os
-from collections.abc import Iterator
+import pickle
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import pyarrow as pa
 import pytest
 
-from kplan.fleet.logs import content
+from kplan.fleet.logs import content, files, known_end
 from kplan.fleet.logs.content import (
-    UNKNOWN_END,
     FileState,
-    KnownEnd,
     LogPath,
     Span,
     file_states,
     span_lines,
     stamp_of,
 )
-from kplan.fleet.logs.files import even_tasks
+from kplan.fleet.logs.file_names import NamedFile
+from kplan.fleet.logs.files import even_tasks, find_new_lines
+from kplan.fleet.logs.known_end import HEAD_BYTES, UNKNOWN_END, KnownEnd, checksum, index_ends
 from kplan.fleet.logs.lines import MARK
+from kplan.fleet.logs.part import LogPart, log_id
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def tasks(*numbers: int) -> Iterator[pa.RecordBatch]:
@@ -31,7 +36,7 @@ def tasks(*numbers: int) -> Iterator[pa.RecordBatch]:
 
 
 def look(path: Path, *ends: KnownEnd, stamp: str = "") -> FileState | None:
-    asked = [LogPath(7, str(path), stamp, "UTC 2", ends)]
+    asked = [LogPath(7, str(path), stamp, "UTC 2", index_ends(ends))]
     rows = [row for batch in file_states(asked, 1)(tasks(0)) for row in batch.to_pylist()]
     return FileState(**rows[0]) if rows else None
 
@@ -132,7 +137,7 @@ def test_of_a_line_that_is_too_long_the_beginning_counts_once_wherever_it_is_cut
     log.write_text(text)
     begins, head = [*range(0, len(text), size), len(text)], text.encode()
     spans = [
-        Span(0, str(log), 0, begin, until, len(text), len(head), content._checksum(head))
+        Span(0, str(log), 0, begin, until, len(text), len(head), checksum(head))
         for begin, until in pairwise(begins)
     ]
     lines, told = read(*spans)
@@ -153,7 +158,7 @@ def test_a_file_of_zeros_is_read_a_bit_at_a_time(tmp_path: Path) -> None:
         batches = [*span_lines({0: [whole(path)]})(tasks(0))]
         assert max(each.nbytes for each in batches) < 5 << 20
         found = [each.as_py() for batch in batches for each in batch["line"]]
-        assert found == ["a\n", MARK + "\0" * content.HEAD_BYTES, "b\n"]
+        assert found == ["a\n", MARK + "\0" * HEAD_BYTES, "b\n"]
 
 
 def test_the_readable_part_of_a_packed_file_is_read_and_its_damage_told(tmp_path: Path) -> None:
@@ -214,3 +219,55 @@ def test_a_log_that_is_to_be_read_again_is_the_same_log(tmp_path: Path) -> None:
     assert (found.start, found.end, found.known) == (0, 4, 0)
     log.write_text("b\nb\n")
     assert seen(log, again).known == -1
+
+
+def test_a_file_is_found_among_many_logs_by_as_many_checksums_as_there_are_lengths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, computed = tmp_path / "x.log", 0
+
+    def counted(held: bytes) -> str:
+        nonlocal computed
+        computed += 1
+        return checksum(held)
+
+    log.write_text("a\nb\n" * HEAD_BYTES)
+    others = [KnownEnd(5_000 + n, (HEAD_BYTES, 9)[n % 2], f"{n}", f"{n}") for n in range(10_000)]
+    same = end_of(seen(log))
+    packed = tmp_path / "x.log.1.gz"
+    packed.write_bytes(gzip.compress(log.read_bytes()))
+    monkeypatch.setattr(known_end, "checksum", counted)
+    for path in (log, packed):
+        computed = 0
+        assert seen(path, *others, same).known == 10_000
+        assert computed < 10
+
+
+def test_the_ends_of_logs_are_sent_once_however_many_files_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a year of files by the hour there are many more logs in a store than on a disk."""
+    sent: list[int] = []
+
+    def looked(_: object, paths: Sequence[LogPath]) -> list[FileState]:
+        sent.append(len(pickle.dumps(paths)))
+        return []
+
+    monkeypatch.setattr(files, "_read_states", looked)
+    stored = [
+        LogPart(
+            "eu",
+            f"file:/x.log.{n}",
+            "9 1  5",
+            log_id("file:/x.log", f"{n}"),
+            end=9,
+            head_length=9,
+            head=f"{n}",
+            tail=f"{n}",
+        )
+        for n in range(2_000)
+    ]
+    for count in (1, 200):
+        found = [NamedFile("eu", f"file:/x.log.{n}", " 5") for n in range(count)]
+        find_new_lines(cast("SparkSession", None), found, stored)
+    assert sent[1] < 2 * sent[0]

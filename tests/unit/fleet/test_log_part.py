@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies
 
 from kplan.fleet.logs.audit_topic import OffsetRange
-from kplan.fleet.logs.content import HEAD_BYTES, UNKNOWN_END
+from kplan.fleet.logs.known_end import HEAD_BYTES, UNKNOWN_END
 from kplan.fleet.logs.part import (
     NO_ROWS,
     LogPart,
