@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from kplan.fleet.logs.known_end import HEAD_BYTES, UNKNOWN_END
+from kplan.fleet.logs.known_end import UNKNOWN_END
 from kplan.model.dataclass import dataclass
 from kplan.model.file_url import escape_glob
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -154,22 +154,29 @@ def _without_older_names(parts: Iterable[LogPart], every: Iterable[LogPart]) -> 
     Such a log has the name of its file. With a request it has another one, and is read from its
     beginning, also where it was renamed meanwhile: then it begins with the same bytes.
     """
-    begun: dict[tuple[str, ...], dict[str, tuple[str, str]]] = {}
+    named = {each: _beginnings(each) for each in parts if _has_name_of_file(each)}
+    begun: dict[tuple[str, ...], dict[str, tuple[str, str]]] = {
+        place: {} for places in named.values() for place in places
+    }
     for each in sorted(every, key=_age):
         if each.start == 0 and not each.is_topic:
             for place in _beginnings(each):
-                begun.setdefault(place, {})[each.file] = each.at, each.attempt
+                if place in begun:
+                    begun[place][each.file] = each.at, each.attempt
     return [
         each
         for each in parts
-        if each.is_topic
-        or each.file != log_id(each.source, None)
-        or not any(
+        if not any(
             file != each.file and age > (each.at, each.attempt)
-            for place in _beginnings(each)
-            for file, age in begun.get(place, {}).items()
+            for place in named.get(each, ())
+            for file, age in begun[place].items()
         )
     ]
+
+
+def _has_name_of_file(part: LogPart) -> bool:
+    """Whether it had no request: then its log has the name of its file."""
+    return not part.is_topic and part.file == log_id(part.source, None)
 
 
 def _without_older_reads(parts: Sequence[LogPart]) -> list[LogPart]:
@@ -197,9 +204,16 @@ def _contents(part: LogPart) -> tuple[str, ...]:
 
 
 def _beginnings(part: LogPart) -> list[tuple[str, ...]]:
+    """Return what tells that two files are the same one, before and after it is renamed.
+
+    That is its first bytes, all of them where these are few, and its length and time.
+    """
+    renamed = part.cluster, log_stem(part.source)
     found: list[tuple[str, ...]] = [(part.cluster, part.source)]
-    if part.head_length == HEAD_BYTES:
-        found.append((part.cluster, log_stem(part.source), part.head))
+    if part.head_length:
+        found.append((*renamed, part.head, str(part.head_length)))
+    if part.stamp:
+        found.append((*renamed, *part.stamp.split(" ", 2)[:2]))
     return found
 
 
@@ -282,6 +296,8 @@ def _live_log(own: Sequence[LogPart], removal: LogPart | None) -> Log:
     """Choose, among what was kept of one log, what is longest; of equals the latest.
 
     What was read again by another reader wins if it goes as far, however few lines that one counts.
+    Of a log without a request all is read each time; with the name of its file the latest counts,
+    because another file may have that name now.
     What was read on from where a file ended that was removed meanwhile follows its removal.
     """
     own = sorted(own, key=_age)
@@ -289,6 +305,8 @@ def _live_log(own: Sequence[LogPart], removal: LogPart | None) -> Log:
     if own[0].is_topic:
         # Of what kplan up to 0.3 kept of a topic it is not known where it ends.
         begins = [_longest_chain(closed[::-1]) or closed[-1:]]
+    elif _has_name_of_file(own[0]):
+        begins = [closed[-1:]] if closed else []
     else:
         firsts = [each for each in closed if each.start == 0]
         begins = [_longest_chain(closed, each) for each in firsts]

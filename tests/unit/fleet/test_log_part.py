@@ -197,6 +197,31 @@ def test_a_log_that_had_no_request_and_was_renamed_takes_its_own_place_when_it_h
     assert len(live_logs(both)) == 2
 
 
+def nameless(attempt: str, lines: int, source: str = "file:/x.log") -> LogPart:
+    """Return what was read of a file without a request."""
+    found = part(attempt, 0, lines * 10, lines, source)
+    return replace(found, file=log_id(source, None), stamp=f"{lines * 10} {attempt}  2")
+
+
+@pytest.mark.parametrize("lines", [4, 0])
+def test_of_files_without_a_request_the_one_that_has_the_name_now_counts(lines: int) -> None:
+    day, merged = nameless("1", 10), replace(nameless("2", 10), stamp="100 1  2")
+    assert [log.lines for log in live_logs([day, nameless("3", lines)])] == [lines]
+    assert [log.lines for log in live_logs([day, merged, nameless("3", lines)])] == [lines]
+
+
+def test_a_file_without_a_request_that_was_renamed_counts_once() -> None:
+    """It begins with the same bytes, however few; or it has the length and time that it had."""
+    before, after = nameless("1", 10), nameless("2", 10, "file:/x.log.1")
+    same_head = [replace(each, head="a", head_length=100) for each in (before, after)]
+    same_time = before, replace(after, stamp="100 1  3")
+    for parts in (same_head, same_time):
+        assert counted(*parts) == ["2"]
+        assert len(live_logs([*parts, nameless("2", 4)])) == 2
+        assert len(live_logs([parts[0], replace(parts[1], source="file:/y.log")])) == 2
+    assert len(live_logs([before, after])) == 2
+
+
 def test_a_file_whose_first_request_another_reader_reads_otherwise_counts_once() -> None:
     """Of an object store, or packed: nothing but its first request tells that it is the same."""
     before = part("1", 0, UNKNOWN_END, lines=10)
