@@ -138,8 +138,12 @@ def _file_state(log: LogPath) -> FileState | None:
             found = FileState(log.place, length, changed_ms, end=length)
             if is_packed(log.path):
                 held = _decompress_head(log.path, file)
-                known = find_known_head(held, log.ends)
-                return found._replace(known=known, first=_first_request(held))
+                return found._replace(
+                    known=find_known_head(held, log.ends),
+                    head_length=len(held),
+                    head=checksum(held),
+                    first=_first_request(held),
+                )
             known, start = find_known_end(file, length, log.ends)
             end = _last_line_end(file, start, length)
             head_length = min(HEAD_BYTES, end)

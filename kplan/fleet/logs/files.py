@@ -194,13 +194,15 @@ class _LogEnd(NamedTuple):
 def _ends_by_stem(logs: Sequence[Log]) -> dict[tuple[str, str], list[_LogEnd]]:
     """Say, by cluster and what stays of a name, where logs ended and their ids.
 
-    One without a request is read from its beginning: its id is to come.
+    One without a request is read from its beginning: its id is to come. So is one that is packed,
+    of which no end is known: what only begins like it may be another log.
     """
     found: dict[tuple[str, str], list[_LogEnd]] = {}
     for log in logs:
         last = log.last
         is_named = last.file == log_id(last.source, None)
-        if last.head_length and not is_named and not last.is_topic:
+        is_known = last.head_length > 0 and last.end != UNKNOWN_END
+        if is_known and not is_named and not last.is_topic:
             end = KnownEnd(last.end, last.head_length, last.head, last.tail)
             key = last.cluster, log_stem(last.source)
             found.setdefault(key, []).append(

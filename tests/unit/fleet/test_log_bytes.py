@@ -5,6 +5,7 @@ import gzip
 import os
 import pickle
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -209,6 +210,35 @@ def test_a_packed_log_is_known_by_what_it_begins_with(tmp_path: Path) -> None:
     assert other.first not in {"", first.first}
     packed.write_bytes(b"no gzip")
     assert (seen(packed, end_of(first)).known, seen(packed).first) == (-1, "")
+
+
+def test_a_packed_log_has_the_checksum_of_what_it_held(tmp_path: Path) -> None:
+    """So one without a request counts once, whatever name it gets."""
+    log, packed = tmp_path / "x.log", tmp_path / "x.log.1.gz"
+    for lines in (1, 2, HEAD_BYTES):
+        log.write_text("a\n" * lines)
+        packed.write_bytes(gzip.compress(log.read_bytes()))
+        plain, found = seen(log), seen(packed)
+        assert (found.head_length, found.head) == (plain.head_length, plain.head)
+
+
+def test_a_file_that_begins_like_a_packed_log_is_not_taken_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Logs may have the same long beginning; of a packed one no end is known."""
+    asked: list[LogPath] = []
+
+    def looked(_: object, paths: Sequence[LogPath]) -> list[FileState]:
+        asked.extend(paths)
+        return []
+
+    monkeypatch.setattr(files, "_read_states", looked)
+    source = "file:/x.log.1.gz"
+    packed = LogPart("eu", source, "9 1  5", log_id(source, "a"), head_length=9, head="a")
+    for each in (packed, replace(packed, end=9)):
+        named = NamedFile("eu", "file:/x.log", " 5")
+        find_new_lines(cast("SparkSession", None), [named], [each])
+    assert [len(each.ends) for each in asked] == [0, 1]
 
 
 def test_a_log_that_is_to_be_read_again_is_the_same_log(tmp_path: Path) -> None:
