@@ -129,10 +129,11 @@ def _with_open_line(
     part: LogPart, found: Mapping[int, PartStart], new: NewLines
 ) -> Iterator[LogPart]:
     closed, last = found.get(part.part), found.get(part.part + 1)
-    firsts = [each.first for each in (closed, last) if each is not None and each.first is not None]
+    # A last line that is open may have another text, and so name another log, when it is whole.
+    first = None if closed is None else closed.first
     # Once a log was known by its earliest request, which is not there yet where lines come late.
-    file = part.file or log_id(part.source, min(firsts, default=None))
-    if firsts and not part.file and file not in new.known:
+    file = part.file or log_id(part.source, first)
+    if first is not None and not part.file and file not in new.known:
         file = new.names.get(part.part, file)
     whole = replace(part, file=file)
     yield _with_counts(whole, closed)

@@ -1,14 +1,16 @@
 """Which parts of logs count, after logs grew, were rotated, packed, and read by two at once."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies
 
 from kplan.fleet.logs.audit_topic import OffsetRange
+from kplan.fleet.logs.files import NewLines
 from kplan.fleet.logs.known_end import HEAD_BYTES, UNKNOWN_END
+from kplan.fleet.logs.outcome import PartStart, read_parts
 from kplan.fleet.logs.part import (
     NO_ROWS,
     LogPart,
@@ -220,6 +222,27 @@ def test_a_file_without_a_request_that_was_renamed_counts_once() -> None:
         assert len(live_logs([*parts, nameless("2", 4)])) == 2
         assert len(live_logs([parts[0], replace(parts[1], source="file:/y.log")])) == 2
     assert len(live_logs([before, after])) == 2
+
+
+def test_a_first_line_that_was_read_before_its_end_was_written_counts_once() -> None:
+    """The same request may be another text then."""
+
+    def read(attempt: str, end: int, starts: Sequence[PartStart], first: str) -> list[LogPart]:
+        new = replace(part(attempt, 0, end), file="")
+        kept, _ = read_parts(NewLines((new,), names={0: log_id(new.source, first)}), starts)
+        return [replace(each, attempt=attempt, at=attempt) for each in kept]
+
+    def begins(number: int, first: str, lines: int) -> PartStart:
+        return PartStart(number, first, lines, 0, 0, "", "", None)
+
+    half = read("1", 0, [begins(1, "half", 1)], "half of it")
+    assert counted(*half) == ["1", "1"]
+    assert [(log.lines, log.last.end) for log in live_logs(half)] == [(1, 0)]
+    whole = read("2", 10, [begins(0, "half and half", 1)], "all of it")
+    assert counted(*half, *whole) == ["2"]
+    more = read("2", 10, [begins(0, "half and half", 1), begins(1, "next", 1)], "all of it")
+    assert [each.file for each in more] == [log_id("file:/x.log", "all of it")] * 2
+    assert counted(*half, *more) == ["2", "2"]
 
 
 def test_a_file_whose_first_request_another_reader_reads_otherwise_counts_once() -> None:
