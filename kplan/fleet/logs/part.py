@@ -182,15 +182,22 @@ def _has_name_of_file(part: LogPart) -> bool:
 def _without_older_reads(parts: Sequence[LogPart]) -> list[LogPart]:
     """Leave out what another reader made of the same bytes of a file.
 
-    A log is named after its first request, which a newer one may read otherwise.
+    A log is named after its first request, which a newer one may read otherwise. Then no earlier
+    reading of that file counts as the log that it was, also of when it was shorter.
     """
     begun = {_contents(each): each for each in sorted(parts, key=_age) if _is_whole(each)}
+    since: dict[tuple[str, str, str], tuple[str, str, int]] = {}
+    for each in filter(_is_whole, parts):
+        last = begun[_contents(each)]
+        if last.file != each.file and last.settings != each.settings:
+            place = each.cluster, each.source, each.file
+            since[place] = max(_age(last), since.get(place, _age(last)))
     return [
         each
         for each in parts
         if not _is_whole(each)
-        or (last := begun[_contents(each)]).file == each.file
-        or last.settings == each.settings
+        or (last_age := since.get((each.cluster, each.source, each.file))) is None
+        or _age(each) > last_age
     ]
 
 

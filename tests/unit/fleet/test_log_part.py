@@ -252,6 +252,10 @@ def test_a_file_whose_first_request_another_reader_reads_otherwise_counts_once()
         part("2", 0, UNKNOWN_END, lines=10), file=log_id("file:/x.log", "b"), stamp="-1 1  3"
     )
     assert counted(before, after) == ["2"]
+    shorter = replace(before, attempt="0", at="0", stamp="-2 0  2", lines=5)
+    assert counted(shorter, before, after) == ["2"]
+    later = replace(before, attempt="3", at="3", stamp="-1 3  2")
+    assert sorted(log.lines for log in live_logs([shorter, before, after, later])) == [10, 10]
     for other in (
         replace(after, stamp="-1 2  3"),
         replace(after, stamp=before.stamp),
