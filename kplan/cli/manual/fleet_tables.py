@@ -158,6 +158,7 @@ _PAGES: Mapping[str, TablePage] = {
             "tail": "Checksum of the bytes before the end.",
             "attempt": "Id of the attempt whose rows in `requests` count.",
             "at": "When it was stored, ISO 8601 in UTC.",
+            "read_at": "When it was read, if that was before: it was put together since.",
             "format": "Format of the rows.",
             "damage": "Why not all of the file could be read, empty if it could.",
         },

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 from kplan.fleet.figures import open_query_pool
 from kplan.fleet.logs.part import READER_VERSION, ZONED_READER_VERSION
 from kplan.fleet.spark.errors import failure_reason
 from kplan.model.errors import FleetError
+from kplan.model.file_url import escape_glob
 from kplan.model.log_layout import LogLayout
 
 if TYPE_CHECKING:
@@ -40,6 +42,11 @@ class NamedFile(NamedTuple):
     source: str
     settings: str
     layout: LogLayout | None = None
+
+
+def escape_pattern(source: str) -> str:
+    """Return the pattern of Hadoop's file systems that fits this file alone."""
+    return escape_glob(unquote(source))
 
 
 def list_log_files(

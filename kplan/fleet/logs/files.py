@@ -22,14 +22,13 @@ from kplan.fleet.logs.content import (
     span_lines,
     stamp_of,
 )
-from kplan.fleet.logs.file_names import NamedFile
+from kplan.fleet.logs.file_names import NamedFile, escape_pattern
 from kplan.fleet.logs.known_end import UNKNOWN_END, KnownEnd, index_ends
 from kplan.fleet.logs.layout import apply_layouts
 from kplan.fleet.logs.lines import SUM_SCHEMA, add_up, sum_lines
 from kplan.fleet.logs.part import (
     Log,
     LogPart,
-    escape_pattern,
     known_stamps,
     live_logs,
     log_id,

@@ -10,9 +10,10 @@ from kplan.fleet.compat import names_unreadable_files
 from kplan.fleet.dataframe import utc_text
 from kplan.fleet.logs.content import CUT, FAILED, LINE_LIMIT
 from kplan.fleet.logs.counts import LineCount
+from kplan.fleet.logs.file_names import escape_pattern
 from kplan.fleet.logs.files import NewLines
 from kplan.fleet.logs.layout import utc_time
-from kplan.fleet.logs.part import LogPart, escape_pattern, log_id
+from kplan.fleet.logs.part import LogPart, log_id
 from kplan.fleet.spark.errors import is_failed_task, unreadable_file
 from kplan.model.errors import FleetError
 

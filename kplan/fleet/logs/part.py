@@ -14,11 +14,9 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from kplan.fleet.logs.known_end import UNKNOWN_END
 from kplan.model.dataclass import dataclass
-from kplan.model.file_url import escape_glob
 from kplan.model.log_layout import KAFKA_SCHEME
 
 READER_VERSION = 5
@@ -43,7 +41,8 @@ class LogPart:
     the end. `damage` says why not all of a file could be read, "" where it could; None is that a
     version of kplan read it that did not keep this. `requests` and `malformed` are how many of its
     lines are kept as such, UNKNOWN_COUNT of an earlier version; the times of these requests are
-    ISO 8601 in UTC. Lines of other loggers, `others`, are none of its `lines`.
+    ISO 8601 in UTC. Lines of other loggers, `others`, are none of its `lines`. What was put
+    together was read at `read_at`, before `at`; "" is that they are the same.
     """
 
     cluster: str
@@ -68,6 +67,7 @@ class LogPart:
     first_at: str = ""
     last_at: str = ""
     others: int = 0
+    read_at: str = ""
 
     @property
     def is_counted(self) -> bool:
@@ -106,11 +106,6 @@ class Log(NamedTuple):
     def lines(self) -> int:
         """Count its lines, all of them."""
         return sum(each.lines for each in self.parts)
-
-
-def escape_pattern(source: str) -> str:
-    """Return the pattern of Hadoop's file systems that fits this file alone."""
-    return escape_glob(unquote(source))
 
 
 def log_stem(source: str) -> str:
@@ -155,21 +150,21 @@ def _without_older_names(parts: Iterable[LogPart], every: Iterable[LogPart]) -> 
     beginning, also where it was renamed meanwhile: then it begins with the same bytes.
     """
     named = {each: _beginnings(each) for each in parts if _has_name_of_file(each)}
-    begun: dict[tuple[str, ...], dict[str, tuple[str, str]]] = {
+    begun: dict[tuple[str, ...], dict[str, str]] = {
         place: {} for places in named.values() for place in places
     }
     for each in sorted(every, key=_age):
         if each.start == 0 and not each.is_topic:
             for place in _beginnings(each):
                 if place in begun:
-                    begun[place][each.file] = each.at, each.attempt
+                    begun[place][each.file] = _read_at(each)
     return [
         each
         for each in parts
         if not any(
-            file != each.file and age > (each.at, each.attempt)
+            file != each.file and at > _read_at(each)
             for place in named.get(each, ())
-            for file, age in begun[place].items()
+            for file, at in begun[place].items()
         )
     ]
 
@@ -186,7 +181,7 @@ def _without_older_reads(parts: Sequence[LogPart]) -> list[LogPart]:
     reading of that file counts as the log that it was, also of when it was shorter.
     """
     begun = {_contents(each): each for each in sorted(parts, key=_age) if _is_whole(each)}
-    since: dict[tuple[str, str, str], tuple[str, str, int]] = {}
+    since: dict[tuple[str, str, str], tuple[str, str, str, int]] = {}
     for each in filter(_is_whole, parts):
         last = begun[_contents(each)]
         if last.file != each.file and last.settings != each.settings:
@@ -260,7 +255,10 @@ def merge_log(log: Log, part: int) -> LogPart:
     start = min(each.start for each in log.parts)
     start = start if log.last.is_topic else 0
     others = sum(each.others for each in log.parts)
-    return replace(log.last, part=part, start=start, lines=log.lines, others=others)
+    read_at = max(map(_read_at, (*log.parts, log.last)))
+    return replace(
+        log.last, part=part, start=start, lines=log.lines, others=others, read_at=read_at
+    )
 
 
 def remove_log(log: Log, parts: Iterable[LogPart]) -> LogPart:
@@ -272,7 +270,7 @@ def remove_log(log: Log, parts: Iterable[LogPart]) -> LogPart:
     last = max(each.at for each in parts if (each.cluster, each.file) == place)
     at = datetime.fromisoformat(last) if last else datetime.min.replace(tzinfo=UTC)
     until = (at + timedelta(microseconds=1)).isoformat(timespec="microseconds")
-    return replace(log.last, start=NO_ROWS, lines=0, others=0, until=until)
+    return replace(log.last, start=NO_ROWS, lines=0, others=0, until=until, read_at="")
 
 
 def log_removals(parts: Iterable[LogPart]) -> dict[tuple[str, str], LogPart]:
@@ -291,8 +289,13 @@ def removed_logs(parts: Sequence[LogPart]) -> list[LogPart]:
     return [each for place, each in removed.items() if each.file and place in files]
 
 
-def _age(part: LogPart) -> tuple[str, str, int]:
-    return part.at, part.attempt, part.part
+def _age(part: LogPart) -> tuple[str, str, str, int]:
+    return _read_at(part), part.at, part.attempt, part.part
+
+
+def _read_at(part: LogPart) -> str:
+    """Return when it was read: others may be, while it is put together."""
+    return part.read_at or part.at
 
 
 def _is_removal(part: LogPart) -> bool:
