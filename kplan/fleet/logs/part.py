@@ -208,13 +208,14 @@ def _contents(part: LogPart) -> tuple[str, ...]:
 def _beginnings(part: LogPart) -> list[tuple[str, ...]]:
     """Return what tells that two files are the same one, before and after it is renamed.
 
-    That is its first bytes, all of them where these are few, and its length and time.
+    That is its first bytes, all of them where these are few; its length and time where Spark read
+    it, which others may have that were copied at once.
     """
     renamed = part.cluster, log_stem(part.source)
     found: list[tuple[str, ...]] = [(part.cluster, part.source)]
     if part.head_length:
         found.append((*renamed, part.head, str(part.head_length)))
-    if part.stamp:
+    elif part.stamp:
         found.append((*renamed, *part.stamp.split(" ", 2)[:2]))
     return found
 

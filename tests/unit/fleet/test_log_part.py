@@ -221,7 +221,8 @@ def test_a_file_without_a_request_that_was_renamed_counts_once() -> None:
         assert counted(*parts) == ["2"]
         assert len(live_logs([*parts, nameless("2", 4)])) == 2
         assert len(live_logs([parts[0], replace(parts[1], source="file:/y.log")])) == 2
-    assert len(live_logs([before, after])) == 2
+    others = [replace(each, head=f"{n}", head_length=100) for n, each in enumerate(same_time)]
+    assert len(live_logs([before, after])) == len(live_logs(others)) == 2
 
 
 def test_a_first_line_that_was_read_before_its_end_was_written_counts_once() -> None:
