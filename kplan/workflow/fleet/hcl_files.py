@@ -48,7 +48,9 @@ def _write_texts(
         for name, texts in made:
             for ending, text in texts.items():
                 file = _file(folder, name, ending, text, headers[ending])
-                found[file] = _text(file) != text
+                found[file] = not file.exists() or (
+                    _is_kplans(file, headers[ending]) and _text(file) != text
+                )
                 if found[file]:
                     Path(held, file.name).write_text(text, encoding="utf-8", newline="")
         for written in Path(held).iterdir():
@@ -57,9 +59,12 @@ def _write_texts(
 
 
 def _file(folder: Path, name: str, ending: str, text: str, header: str) -> Path:
-    """Name the file for a text: the one that has it, or else the first that may be replaced."""
+    """Name the file for a text: the one with its blocks, or else the first that may be replaced.
+
+    The comments are the evidence, which is another one each day.
+    """
     for file in _files(folder, name, ending):
-        if _text(file) == text:
+        if _blocks(_text(file)) == _blocks(text):
             return file
     names = (f"{name}.{ending}{f'.{n}' if n > 1 else ''}.tf" for n in count(1))
     return next(
@@ -81,6 +86,10 @@ def _is_kplans(file: Path, header: str) -> bool:
 
 def _has_resources(file: Path) -> bool:
     return any(each.lstrip().startswith("resource") for each in _text(file).splitlines())
+
+
+def _blocks(text: str) -> list[str]:
+    return [each for each in text.splitlines() if each and not each.startswith("#")]
 
 
 def _text(file: Path) -> str:

@@ -93,6 +93,8 @@ def test_a_file_that_may_declare_objects_is_not_replaced_by_another_answer(tmp_p
     assert answer(first) == ["Unchanged: eu.narrow.tf"]
     for said in ("Written", "Unchanged"):
         assert answer(second) == [f"{said}: eu.narrow.2.tf", f"Left: eu.narrow.tf, {left}"]
+    second = second.replace("resource", "# Used 2 times.\nresource")
+    assert answer(second) == ["Written: eu.narrow.2.tf", f"Left: eu.narrow.tf, {left}"]
     (tmp_path / "eu.narrow.tf").write_text("# Of a person.\n", encoding="utf-8")
     assert answer(third) == ["Written: eu.narrow.3.tf", f"Left: eu.narrow.2.tf, {left}"]
     assert {each.name: each.read_text(encoding="utf-8") for each in tmp_path.iterdir()} == {
@@ -100,6 +102,10 @@ def test_a_file_that_may_declare_objects_is_not_replaced_by_another_answer(tmp_p
         "eu.narrow.2.tf": second,
         "eu.narrow.3.tf": third,
     }
+    own = third.replace("# Narrow.", "# Of a person.")
+    (tmp_path / "eu.narrow.3.tf").write_text(own, encoding="utf-8")
+    assert answer(third) == ["Unchanged: eu.narrow.3.tf", f"Left: eu.narrow.2.tf, {left}"]
+    assert (tmp_path / "eu.narrow.3.tf").read_text(encoding="utf-8") == own
 
 
 def test_an_answer_that_fails_leaves_the_earlier_one_whole(tmp_path: Path) -> None:
