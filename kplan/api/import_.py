@@ -41,7 +41,8 @@ def import_(
         The object as the state records it.
 
     Raises:
-        UsageError: The address is not declared or owns an object, or there is no such object.
+        UsageError: The address is not declared, owns an object or declares another one, or there is
+            no such object.
         StateError: The state is locked or damaged, or an apply was interrupted.
 
     """

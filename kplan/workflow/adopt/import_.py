@@ -96,7 +96,7 @@ def import_object(project: Project, address: str, identity: str, ports: Ports) -
     `principal|host|operation|permission|type|name|pattern`.
 
     Raises:
-        UsageError: the address is not declared or taken, or the object does not exist.
+        UsageError: the address is undeclared or taken, or its object is another or does not exist.
 
     """
     with open_project(project, ports) as found:
@@ -153,11 +153,10 @@ def _read_live_object(project: OpenProject, resource: Resource, identity: Identi
         problem = hidden_problem(kind, identity, refused)
         raise UsageError(problem.detail, problem.hint)
     live = snapshot.live_object(kind.name, identity)
-    if live is None:
-        raise UsageError(
-            f'The cluster has no {kind.noun} "{identity}".',
-            _identity_hint(resource, identity),
-        )
+    if live is None or identity != resource.identity:  # every plan would refuse to rename it
+        missing = f'The cluster has no {kind.noun} "{identity}".'
+        other = f'{resource.address} declares {kind.noun} "{resource.identity}", not "{identity}".'
+        raise UsageError(other if live else missing, _identity_hint(resource, identity))
     return adopt_object(resource, live)
 
 

@@ -66,6 +66,52 @@ def test_a_name_that_is_not_the_blocks_is_answered_with_the_blocks(desk: MemoryC
     assert command in " ".join(told.replace("│", " ").split())
 
 
+OTHER_TOPIC = """
+resource "kafka_topic" "a" {
+  name               = "p3.a"
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+OTHER_ACL = """
+resource "kafka_acl" "a" {
+  resource_type       = "Topic"
+  resource_name       = "p3.a"
+  acl_principal       = "User:a"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "live", "command"),
+    [
+        (OTHER_TOPIC, "p4.b", "kplan import kafka_topic.a p3.a"),
+        (
+            OTHER_ACL,
+            "User:app|*|Read|Allow|Topic|orders|Literal",
+            "kplan import kafka_acl.a 'User:a|*|Read|Allow|Topic|p3.a|Literal'",
+        ),
+    ],
+)
+def test_an_object_that_the_block_does_not_declare_is_not_imported(
+    desk: MemoryCommand, block: str, live: str, command: str
+) -> None:
+    """Every later plan would refuse the rename, and its way out deletes the records."""
+    desk.run("apply", "-auto-approve")
+    desk.run("state", "rm", "kafka_acl.read")
+    desk.cluster.seed([NewTopic("p4.b", 1, 1)])
+    (desk.folder / "more.tf").write_text(block)
+    before = desk.run("state", "list")
+    address = command.split()[2]
+    told = " ".join(desk.run_failing("import", address, live).replace("│", " ").split())
+    assert f'not "{live}".' in told
+    assert f"The block declares another one: {command}" in told
+    assert desk.run("state", "list") == before
+
+
 def test_configs_of_brokers_are_left_out_until_asked_for(desk: MemoryCommand) -> None:
     desk.run("apply", "-auto-approve")
     every = ConfigResource(ConfigScope.BROKER, "")
