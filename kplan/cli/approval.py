@@ -34,11 +34,17 @@ kplan will delete topic {} with all its records and create it again, empty.
 
 
 def check_can_approve(
-    session: Session, *, auto_approve: bool, may_ask: bool, takes_plan: bool = True
+    session: Session,
+    *,
+    auto_approve: bool,
+    may_ask: bool,
+    takes_plan: bool = True,
+    is_destroy: bool = False,
 ) -> None:
     """Raise UsageError before any work if approval is not possible.
 
-    `takes_plan` says that a saved plan may be applied in place of it.
+    `takes_plan` says that a saved plan may be applied in place of it; with `is_destroy` it is one
+    of a destroy.
 
     Raises:
         UsageError: without a terminal, or with `-input=false`, and without `-auto-approve`.
@@ -51,7 +57,8 @@ def check_can_approve(
         raise UsageError(f"{reason}: approval is not possible; use -auto-approve.")
     raise UsageError(
         f"{reason}: approval is not possible; use -auto-approve or a saved plan.",
-        hint="Run kplan plan -out=FILE, review the plan, and run kplan apply FILE.",
+        hint=f"Run kplan plan {'-destroy ' if is_destroy else ''}-out=FILE with the same other "
+        "options, review the plan, and run kplan apply FILE.",
     )
 
 

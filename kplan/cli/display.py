@@ -68,8 +68,8 @@ def show_save_hint(session: Session, result: PlanResult) -> None:
     """Write a note that the plan is not saved, unless there is nothing to apply."""
     if result.plan.is_applyable and not session.terminal.is_automation:
         session.terminal.write_stderr(
-            "\nNote: The plan is not saved. To apply exactly this plan, run:\n    kplan plan "
-            "-out=FILE"
+            "\nNote: The plan is not saved. To apply exactly this plan, add -out=FILE to the same "
+            "command."
         )
 
 

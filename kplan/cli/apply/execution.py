@@ -190,7 +190,12 @@ def _show_resume_hint(session: Session, options: ApplyOptions) -> Iterator[None]
 def _check_options(session: Session, options: ApplyOptions) -> None:
     options.check()
     if options.needs_approval:
-        approval.check_can_approve(session, auto_approve=False, may_ask=options.inputs.input)
+        approval.check_can_approve(
+            session,
+            auto_approve=False,
+            may_ask=options.inputs.input,
+            is_destroy=options.is_destroy,
+        )
 
 
 def _apply_plan(

@@ -372,7 +372,7 @@ def apply(
     """
     check_state_is_kept(project, ports)
     with open_project(project, ports, defers=True) as found:
-        check_plan_is_saved(found.configuration)
+        check_plan_is_saved(found.configuration, is_destroy=options.is_destroy)
         made = plan_open_project(found, replace(options, is_for_apply=True), ports)
         if not made.plan.is_applyable:
             if not made.plan.has_errors:

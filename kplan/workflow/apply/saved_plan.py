@@ -366,7 +366,7 @@ def _replan(
         planned = restore_secrets(former, made.plan)
         check_planned_secrets("The plan", planned.allowed_changes)
     else:
-        check_plan_is_saved(found.configuration)
+        check_plan_is_saved(found.configuration, is_destroy=options.is_destroy)
     if not made.plan.is_applyable or not (is_same or handlers.approve(made)):
         return ApplyResult(made, (), made.state, is_approved=False)
     return execute_plan(project, found, made, options, outside)

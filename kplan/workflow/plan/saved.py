@@ -83,7 +83,7 @@ def check_signature_required(configuration: Configuration, signature: SignatureC
         )
 
 
-def check_plan_is_saved(configuration: Configuration) -> None:
+def check_plan_is_saved(configuration: Configuration, *, is_destroy: bool) -> None:
     """Check that the configuration lets a plan be applied that is in no file.
 
     Raises:
@@ -94,7 +94,8 @@ def check_plan_is_saved(configuration: Configuration) -> None:
         raise KplanError(
             "The configuration requires signed plans (require_signature), and this one is in no "
             "file.",
-            "Save it with kplan plan -out=FILE, and apply that file.",
+            f"Save it with kplan plan {'-destroy ' if is_destroy else ''}-out=FILE, and apply that "
+            "file.",
         )
 
 

@@ -61,6 +61,15 @@ def test_without_anybody_to_ask_it_fails_before_any_work(someone: Session, reaso
     approval.check_can_approve(someone, auto_approve=True, may_ask=True)
 
 
+def test_the_plan_that_a_destroy_may_apply_is_one_of_a_destroy() -> None:
+    """The plan of the configuration would create what is to be deleted."""
+    with pytest.raises(UsageError) as told:
+        approval.check_can_approve(
+            session(at="nobody's"), auto_approve=False, may_ask=True, is_destroy=True
+        )
+    assert "kplan plan -destroy -out=FILE" in told.value.hint
+
+
 def test_what_no_plan_is_saved_for_is_approved_by_the_option_alone() -> None:
     with pytest.raises(UsageError) as told:
         approval.check_can_approve(

@@ -31,7 +31,10 @@ def test_exit_codes_tell_changes_from_none(desk: MemoryCommand) -> None:
 def test_a_plan_that_is_not_saved_says_how_to_save_it_but_not_in_automation(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "The plan is not saved" in desk.run_failing("plan", code=0)
+    told = desk.run_failing("plan", "-destroy", code=0) + desk.run_failing("plan", code=0)
+    assert "The plan is not saved" in told
+    assert "kplan plan -out" not in told, "that is another plan where options were given"
+    assert "add -out=FILE to the same command" in told
     assert "kplan apply p.kplan" in desk.run_failing("plan", "-out=p.kplan", code=0)
     monkeypatch.setattr("kplan.cli.terminal.Terminal.is_automation", True)
     assert desk.run_failing("plan", code=0) == ""

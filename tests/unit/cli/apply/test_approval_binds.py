@@ -196,15 +196,18 @@ def test_a_configuration_can_require_signed_plans(desk: MemoryCommand) -> None:
     assert run(["apply", "q.kplan"], key) == 0
 
 
-@pytest.mark.parametrize("verb", ["apply", "destroy"])
+@pytest.mark.parametrize(
+    ("verb", "command"),
+    [("apply", "kplan plan -out=FILE"), ("destroy", "kplan plan -destroy -out=FILE")],
+)
 def test_what_requires_a_signature_is_not_applied_without_a_file(
-    desk: MemoryCommand, verb: str
+    desk: MemoryCommand, verb: str, command: str
 ) -> None:
     (desk.folder / "signed.tf").write_text("plan { require_signature = true }\n")
     assert run([verb, "-auto-approve"], {"KPLAN_PLAN_KEY": "secret"}) == 1
     told = flat(desk.capture.readouterr().err)
     assert "this one is in no file" in told
-    assert "kplan plan -out=FILE" in told
+    assert command in told
     assert not desk.cluster.topics()
 
 
