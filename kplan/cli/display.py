@@ -21,6 +21,7 @@ from kplan.workflow.apply.kept_state import lost_state_warning
 from kplan.workflow.plan import plan
 from kplan.workflow.plan.plan import PlanResult
 from kplan.workflow.ports import Ports, Project
+from kplan.workflow.state.output import outputs_text
 
 if TYPE_CHECKING:
     from kplan.workflow.apply.apply import ApplyResult
@@ -111,19 +112,19 @@ def show_outcomes(session: Session, done: "ApplyResult", again: str) -> None:
         )
     )
     if all(each.status is OutcomeStatus.APPLIED for each in done.outcomes):
-        terminal.write_stdout(_outputs_text(session, done.state))
+        terminal.write_stdout(_outputs_text(done.state))
 
 
 def state_text(session: Session, state: State) -> str:
     """Render the owned objects and the outputs."""
     owned = views.state_show_text(tuple(state.owned.values()), session.terminal.stdout_style)
-    return owned + _outputs_text(session, state)
+    return owned + _outputs_text(state)
 
 
-def _outputs_text(session: Session, state: State) -> str:
+def _outputs_text(state: State) -> str:
     if not state.outputs:
         return ""
-    return f"\nOutputs:\n\n{views.outputs_text(state.outputs, session.terminal.stdout_style)}"
+    return f"\nOutputs:\n\n{outputs_text(state.outputs)}"
 
 
 def _warning_summaries(warnings: Iterable[Diagnostic]) -> str:

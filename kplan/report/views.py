@@ -25,9 +25,7 @@ from kplan.report.documents.state import (
     history_data,
     history_document,
     import_document,
-    output_document,
     outputs_data,
-    outputs_document,
     owned_data,
     owned_list_document,
     owned_objects_document,
@@ -260,11 +258,6 @@ def figures_json(figures: Figures) -> str:
     return json_text(table.figures_data(figures))
 
 
-def outputs_text(outputs: Mapping[str, OutputValue], look: TextStyle) -> str:
-    """Write `name = value` lines in HCL notation; a sensitive value is `<sensitive>`."""
-    return render_text(outputs_document(outputs), look)
-
-
 def outputs_json(outputs: Mapping[str, OutputValue]) -> str:
     """Write `{name: {sensitive, type, value}}`; a sensitive value was never stored and is null."""
     return json_text(outputs_data(outputs))
@@ -273,11 +266,6 @@ def outputs_json(outputs: Mapping[str, OutputValue]) -> str:
 def output_json(output: OutputValue) -> str:
     """Write the value of one output as JSON."""
     return json_text(as_data(output.value))
-
-
-def output_text(output: OutputValue, look: TextStyle) -> str:
-    """Write the value of one output in HCL notation."""
-    return render_text(output_document(output), look)
 
 
 def output_raw(output: OutputValue) -> str:

@@ -43,13 +43,17 @@ def output(
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
     from kplan.workflow.open_project import read_stored_state  # noqa: PLC0415
-    from kplan.workflow.state.sensitive_output import sensitive_output  # noqa: PLC0415
+    from kplan.workflow.state.output import (  # noqa: PLC0415
+        output_text,
+        outputs_text,
+        sensitive_output,
+    )
 
-    project, look = build_project(session, states, inputs), session.terminal.stdout_style
+    project = build_project(session, states, inputs)
     state = read_stored_state(project)
     outputs = state.outputs if state else {}
     if not (name or raw):
-        text = views.outputs_json(outputs) if json_ else views.outputs_text(outputs, look)
+        text = views.outputs_json(outputs) if json_ else outputs_text(outputs)
         session.terminal.write_stdout(text)
         session.terminal.write_stderr("" if outputs or json_ else "The state has no outputs.")
         show_diagnostics(_null_outputs(outputs) if json_ else (), session.terminal)
@@ -61,7 +65,7 @@ def output(
     if raw:
         session.terminal.write_stdout(views.output_raw(one), end="")
     else:
-        text = views.output_json(one) if json_ else views.output_text(one, look)
+        text = views.output_json(one) if json_ else output_text(one)
         session.terminal.write_stdout(text)
     return ExitCode.DONE
 

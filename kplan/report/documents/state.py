@@ -104,29 +104,6 @@ def _object_data(owned: OwnedObject) -> dict[str, Data]:
     }
 
 
-def outputs_document(outputs: Mapping[str, OutputValue]) -> Document:
-    """Write `name = value` in HCL notation; sensitive values are masked."""
-    rows = [
-        Row(line(each), column=0)
-        for name in sorted(outputs)
-        for each in _output_lines(name, outputs[name])
-    ]
-    return Document((Rows(tuple(rows)),) if rows else ())
-
-
-def _output_lines(name: str, output: OutputValue) -> list[str]:
-    if output.is_sensitive:
-        return [f"{name} = <sensitive>"]
-    first, *rest = hcl_lines(output.value)
-    return [f"{name} = {first}", *rest]
-
-
-def output_document(output: OutputValue) -> Document:
-    """Write the value of one output in HCL notation."""
-    lines = ["<sensitive>"] if output.is_sensitive else hcl_lines(output.value)
-    return Document((Rows(tuple(Row(line(each), column=0) for each in lines)),))
-
-
 def outputs_data(outputs: Mapping[str, OutputValue]) -> dict[str, Data]:
     """Write every output with its type, as `terraform output -json` does."""
     return {

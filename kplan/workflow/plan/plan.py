@@ -232,12 +232,13 @@ def add_replay(
 
 
 def output_values(configuration: Configuration) -> dict[str, OutputValue]:
-    """Return the outputs in the form in which the state keeps them."""
+    """Return the outputs in the form in which the state keeps them; it keeps no null."""
     return {
         each.name: OutputValue(
             None if each.sensitive else each.value, each.type, is_sensitive=each.sensitive
         )
         for each in configuration.outputs
+        if each.value is not None
     }
 
 

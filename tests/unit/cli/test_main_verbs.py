@@ -107,6 +107,72 @@ def test_validate_tells_success_on_stdout_and_problems_on_stderr(desk: MemoryCom
     assert json.loads(desk.run("validate", "-json", code=1))["valid"] is False
 
 
+OUTPUTS = r"""
+output "ended" { value = "a\nb\n" }
+output "list" { value = tolist([1, 2]) }
+output "map" { value = tomap({ a = 1 }) }
+output "none" { value = null }
+output "object" { value = { x = null, y = "a\nb\n", z = toset([]) } }
+output "open" { value = "a\nb" }
+output "password" {
+  value     = "secret"
+  sensitive = true
+}
+output "third" { value = 1.5 }
+output "unset" { value = { l = tolist([null, "a"]), s = tomap({ a = null, b = "x" }) } }
+"""
+OUTPUTS_OF_TERRAFORM = """\
+ended = <<EOT
+a
+b
+
+EOT
+list = tolist([
+  1,
+  2,
+])
+map = tomap({
+  "a" = 1
+})
+object = {
+  "x" = null
+  "y" = <<-EOT
+  a
+  b
+  \n  EOT
+  "z" = toset([])
+}
+open = <<EOT
+a
+b
+EOT
+password = <sensitive>
+third = 1.5
+unset = {
+  "l" = tolist([
+    tostring(null),
+    "a",
+  ])
+  "s" = tomap({
+    "a" = tostring(null)
+    "b" = "x"
+  })
+}
+"""
+
+
+def test_outputs_are_written_as_terraform_writes_them(desk: MemoryCommand) -> None:
+    """What terraform 1.11 prints after it applied the same file."""
+    desk.write(OUTPUTS)
+    told = desk.run("apply", "-auto-approve")
+    assert told.endswith(f"\nOutputs:\n\n{OUTPUTS_OF_TERRAFORM}")
+    assert desk.run("output") == OUTPUTS_OF_TERRAFORM
+    assert desk.run("output", "open") == "<<EOT\na\nb\nEOT\n"
+    assert "none" not in json.loads(desk.run("output", "-json")), "a state keeps no null"
+    assert 'no output "none"' in desk.run_failing("output", "-raw", "none")
+    desk.run("plan", "-detailed-exitcode", code=0)
+
+
 INVALID_NAMES = "".join(f'resource "kafka_topic" "{n}" {{\n name = "{n} x"\n}}\n' for n in "ab")
 INVALID_CONNECTION = """provider "kafka" {
   bootstrap_servers = var.a

@@ -185,24 +185,6 @@ def test_a_state_as_json_has_the_shape_that_terraforms_tools_read() -> None:
     assert module["resources"][0]["values"]["acl_principal"] == "User:app"
 
 
-def test_outputs_are_written_as_terraform_writes_them() -> None:
-    assert views.outputs_text(OUTPUTS, PLAIN_STYLE) == (
-        "long = <<EOT\none\ntwo\nEOT\n"
-        'name = "x"\n'
-        "pw = <sensitive>\n"
-        "tree = {\n"
-        '  "a" = {}\n'
-        '  "b" = [\n'
-        "    1,\n"
-        "    {\n"
-        '      "c.d" = null\n'
-        "    },\n"
-        "  ]\n"
-        "}\n"
-    )
-    assert views.outputs_text({}, PLAIN_STYLE) == ""
-
-
 def test_outputs_as_json_carry_their_type_and_no_secret() -> None:
     found = json.loads(views.outputs_json(OUTPUTS))
     assert list(found) == ["long", "name", "pw", "tree"]
@@ -211,9 +193,7 @@ def test_outputs_as_json_carry_their_type_and_no_secret() -> None:
     assert found["tree"]["type"] == ["object", {"a": "string"}]
 
 
-def test_one_output_alone_is_its_value() -> None:
-    assert views.output_text(OUTPUTS["name"], PLAIN_STYLE) == '"x"\n'
-    assert views.output_text(OUTPUTS["pw"], PLAIN_STYLE) == "<sensitive>\n"
+def test_one_output_as_json_is_its_value() -> None:
     assert json.loads(views.output_json(OUTPUTS["tree"])) == {"a": {}, "b": [1, {"c.d": None}]}
 
 

@@ -1,9 +1,26 @@
-"""The value of a sensitive output, which no state contains: it is evaluated again."""
+"""Outputs of a state: their text, and the values of sensitive ones, which are evaluated again."""
 
+from collections.abc import Mapping
+from typing import cast
+
+from kplan.config.values.stored_value import stored_value_text
+from kplan.config.values.value_text import Json
 from kplan.model.errors import UsageError
 from kplan.model.state import OutputValue
 from kplan.workflow.open_project import load_checked
 from kplan.workflow.ports import Project
+
+
+def outputs_text(outputs: Mapping[str, OutputValue]) -> str:
+    """Write a line or more of `name = value` for each, as `terraform output` does."""
+    return "".join(f"{name} = {output_text(outputs[name])}" for name in sorted(outputs))
+
+
+def output_text(output: OutputValue) -> str:
+    """Write the value of one output as `terraform output` does; `<sensitive>` if not stored."""
+    if output.is_sensitive:
+        return "<sensitive>\n"
+    return f"{stored_value_text(cast('Json', output.value), cast('Json', output.type))}\n"
 
 
 def sensitive_output(project: Project, name: str) -> OutputValue:
