@@ -32,6 +32,7 @@ from kplan.kinds.base import (
 )
 from kplan.kinds.broker_config_key import (
     KnownKeys,
+    absent_broker_refusal,
     declared_value_fault,
     find_refusal,
     is_secret_key,
@@ -127,12 +128,16 @@ class BrokerConfigKind(NamedConfigKind):
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
         """Read the configs of all live brokers, of the requested ones, and those for all."""
-        live = {Identity(str(each.id)) for each in cluster.describe().brokers}
+        described = cluster.describe()
+        live = {Identity(str(each.id)) for each in described.brokers}
         named = {each for each in wanted if is_node_id(each)}
         found = self.read_objects(cluster, {*named, *live, Identity(DEFAULT_BROKER)}, None)
-        return replace(
-            found, hidden={name: found.hidden[name] for name in found.hidden if name in wanted}
-        )
+        hidden = {
+            name: absent_broker_refusal(described, name) or refused
+            for name, refused in found.hidden.items()
+            if name in wanted
+        }
+        return replace(found, hidden=hidden)
 
     def fill_from_state(self, live: BrokerConfig, applied: BrokerConfig) -> BrokerConfig:
         """Know which keys kplan set, and the secrets among them by their marks."""

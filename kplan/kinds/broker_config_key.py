@@ -1,9 +1,10 @@
-"""Keys of broker configs: which are secrets, and what brokers say of values."""
+"""Keys of broker configs: which are secrets, what brokers say of values, and absent brokers."""
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
-from kplan.cluster.errors import CLIENT_INVALID, client_refusal
+from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
+from kplan.cluster.request import ClusterDescription
 from kplan.cluster.settings import (
     BROKER_CONFIG_BOUNDS,
     ConfigDetail,
@@ -15,6 +16,23 @@ from kplan.cluster.topic import ConfigDefinition, ConfigType, value_fault
 from kplan.model.errors import Refusal
 
 KnownKeys = Mapping[str, ConfigDetail]
+
+
+def absent_broker_refusal(described: ClusterDescription, name: str) -> Refusal | None:
+    """Return what to say of the configs of a broker that the cluster does not list, else None.
+
+    It may be down, so the answer is in doubt: nothing is planned for what is owned.
+    """
+    ids = sorted(each.id for each in described.brokers)
+    if described.controller_access is not None or name in map(str, ids):
+        return None
+    if name in {str(each.id) for each in described.fenced}:
+        detail, hint = f"Broker {name} does not answer: it is registered and not running.", ""
+    else:
+        listed = f"it lists {', '.join(map(str, ids))}"
+        detail, hint = f"The cluster lists no broker {name}: {listed}.", "Correct broker_id, or "
+    start = f"{'start' if hint else 'Start'} broker {name} and plan again."
+    return client_refusal(CLIENT_DISCONNECTED, detail, f"{hint}{start}")
 
 
 def declared_value_fault(key: str, text: str) -> str:

@@ -194,6 +194,8 @@ def problem_diagnostic(resource: Resource, problem: Problem) -> Diagnostic:
 
 def hidden_problem(kind: ResourceKind, identity: Identity, refused: Refusal) -> Problem:
     """Say that nothing can be planned for an object that the principal may not see."""
+    if refused.hint:  # the refusal is about this object, and says it all
+        return Problem("KP233", refused.message, refused.hint)
     return Problem(
         "KP233",
         f"The cluster will not show {kind.noun} {identity} ({refused}); "
