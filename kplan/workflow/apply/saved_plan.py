@@ -1,11 +1,13 @@
 """Use case: apply a saved plan, if it still fits the cluster and the state."""
 
+import shlex
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
+from kplan.config.declarations.file import configuration_files
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import sort_diagnostics
@@ -82,12 +84,14 @@ def apply_saved(
     Raises:
         KplanError: there is no such file, or it is no plan, damaged, edited or not signed.
         StalePlanError: a newer version of kplan made it, or for the state in a file that was named
-            then and is not now; and as `apply_reviewed`.
+            then and is not now, or in another folder; and as `apply_reviewed`.
 
     """
     check_state_is_kept(project, outside[0])
     saved = read_saved_plan(path, approval.signature)
     _check_state_file(saved, project)
+    if on_stale is not StaleAction.REPLAN:
+        _check_folder(saved, project, path)
     if saved.signer:
         outside[0].progress.note(f"The plan is signed by {saved.signer}.")
     return apply_reviewed(project, saved, options, outside, on_stale, approval)
@@ -110,6 +114,25 @@ def _check_state_file(saved: SavedPlan, project: Project) -> None:
             f"{project.store.location}.",
             f"Name the same file: -state={named} or KPLAN_STATE.",
         )
+
+
+def _check_folder(saved: SavedPlan, project: Project, path: Path) -> None:
+    """Check that files which the plan was made from are here, before a lock is written here.
+
+    A plan of a configuration without a state is known by its configuration alone.
+    """
+    is_in_file = project.store.location == project.file_store.location
+    if not configuration_files(project.folder):
+        missing = f"There is no configuration in {project.folder.absolute()}"
+    elif is_in_file and saved.plan.based_on.serial and not project.state_path.exists():
+        missing = f"There is no state in {project.state_path.absolute()}"
+    else:
+        return
+    command = shlex.join(["kplan", "-chdir=DIR", "apply", str(path.absolute())])
+    raise StalePlanError(
+        f"{missing}, and the plan was made with one.",
+        f"If the plan was made in another folder, apply it there: {command}",
+    )
 
 
 def _is_named_alike(saved: SavedPlan, path: Path) -> bool:

@@ -78,6 +78,30 @@ def test_replan_goes_on_alone_only_with_the_same_actions(desk: MemoryCommand) ->
     assert "Apply complete!" in desk.run("apply", "-on-stale=replan", "p.kplan")
 
 
+@pytest.mark.parametrize(
+    ("files", "missing"),
+    [([], "There is no configuration in "), (["main.tf"], "There is no state")],
+)
+def test_a_plan_of_another_folder_is_not_applied_here(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, files: list[str], missing: str
+) -> None:
+    desk.write(NEXT)
+    desk.run("plan", "-out=p.kplan")
+    other = desk.folder / "other"
+    other.mkdir()
+    for each in files:
+        (other / each).write_text((desk.folder / each).read_text())
+    monkeypatch.chdir(other)
+    plan_file = desk.folder / "p.kplan"
+    told = " ".join(desk.run_failing("apply", str(plan_file)).replace("│", " ").split())
+    assert missing in told
+    assert "lineage" not in told
+    assert f"kplan -chdir=DIR apply {plan_file}" in told
+    assert sorted(each.name for each in other.iterdir()) == files, "nothing was written here"
+    monkeypatch.chdir(desk.folder)
+    assert "Apply complete!" in desk.run("apply", str(plan_file))
+
+
 def test_a_plan_is_good_for_as_long_as_it_says(desk: MemoryCommand) -> None:
     desk.write(NEXT)
     desk.run("plan", "-out=p.kplan", "-plan-ttl=0.000001s")

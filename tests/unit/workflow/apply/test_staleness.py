@@ -267,8 +267,10 @@ def test_an_expired_plan_and_one_for_another_cluster_are_always_refused(
         )
     other = ProjectHarness(tmp_path / "other", MemoryCluster(cluster_id="b3RoZXItY2x1c3Rlci0wMQ"))
     other.folder.mkdir()
+    other.write(MAIN_TF)
+    other.apply()
     other.write(NEXT)
-    with pytest.raises(WrongClusterError):
+    with pytest.raises(WrongClusterError, match="The plan was made for cluster"):
         applied(other, path, on_stale)
 
 
