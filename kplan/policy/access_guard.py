@@ -16,6 +16,7 @@ from kplan.policy.authorizer import (
     AccessRequest,
     AclIndex,
     AuthorizerRules,
+    grants,
 )
 
 ACCEPTABLE_CODES = frozenset({"KP441", "KP442", "KP443", "KP521"})
@@ -74,7 +75,7 @@ def _lockout_problems(context: GuardContext) -> Iterator[Diagnostic]:
             "kplan could not put it back.",
             "Keep an ACL that allows it. If the principal is in super.users of the brokers, name "
             'it in super_users of provider "kafka".',
-            _responsible_change(context, context.principal),
+            _responsible_change(context, lost[0], context.principal),
         )
     elif "ALTER" in held and not _is_allowed(between, context.principal, "ALTER"):
         yield _refusal(
@@ -83,7 +84,7 @@ def _lockout_problems(context: GuardContext) -> Iterator[Diagnostic]:
             f"{context.principal}, as which kplan runs, is without ALTER on the cluster once the "
             "old ACLs are deleted; the new ones could not be added any more.",
             'Set acl_order = "add_first" in provider "kafka", or keep an ACL that allows it.',
-            _responsible_change(context, context.principal),
+            _responsible_change(context, "ALTER", context.principal),
         )
 
 
@@ -99,7 +100,7 @@ def _last_admin_problems(context: GuardContext) -> Iterator[Diagnostic]:
             f"{_name_list(sorted(before))} can ALTER the cluster now; afterwards only super "
             "users of the brokers can, and kplan knows none.",
             'Keep one of them, or list the super users in super_users of provider "kafka".',
-            _responsible_change(context, *before),
+            _responsible_change(context, "ALTER", *before),
         )
 
 
@@ -162,18 +163,33 @@ def _cluster_admins(bindings: Collection[AclBinding], rules: AuthorizerRules) ->
     )
 
 
-def _responsible_change(context: GuardContext, *principals: str) -> Change | None:
-    """Find a change of an ACL on the cluster that is about one of them."""
+def _responsible_change(context: GuardContext, operation: str, *principals: str) -> Change | None:
+    """Find the change that takes the operation on the cluster from one of them.
+
+    Where none does so by itself, it is any change of their ACLs on the cluster.
+    """
+    concerned: Change | None = None
     for change in context.changes:
-        sides = [
-            acl_binding(each) for each in (change.before, change.after) if isinstance(each, Acl)
-        ]
-        if any(
-            each.resource_type == "CLUSTER" and each.principal in {*principals, WILDCARD_PRINCIPAL}
-            for each in sides
-        ):
-            return change
-    return None
+        before, after = _cluster_acl(change.before), _cluster_acl(change.after)
+        named = {each.principal for each in (before, after) if each is not None}
+        if named & {*principals, WILDCARD_PRINCIPAL}:
+            if _takes_operation(before, after, operation):
+                return change
+            concerned = concerned or change
+    return concerned
+
+
+def _takes_operation(before: AclBinding | None, after: AclBinding | None, operation: str) -> bool:
+    if before is not None and before.permission == "ALLOW":
+        return before.operation == "ALL" or grants(before.operation, operation)
+    if after is not None and after.permission == "DENY":
+        return after.operation in {"ALL", operation}
+    return False
+
+
+def _cluster_acl(value: object) -> AclBinding | None:
+    found = acl_binding(value) if isinstance(value, Acl) else None
+    return found if found is not None and found.resource_type == "CLUSTER" else None
 
 
 def _refusal(

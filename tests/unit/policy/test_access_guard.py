@@ -2,8 +2,13 @@
 
 from collections.abc import Collection
 
+import pytest
+
 from kplan.cluster.request import AclBinding
+from kplan.kinds.acl import Acl, AclKind, acl_binding
+from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.plan import Action, Change
 from kplan.policy.access_diff import AclStages
 from kplan.policy.access_guard import GuardContext, check_access
 from kplan.policy.authorizer import WILDCARD_PRINCIPAL, AuthorizerRules
@@ -109,3 +114,27 @@ def test_where_it_is_not_known_what_brokers_allow_that_is_said() -> None:
 def test_what_is_accepted_is_a_warning() -> None:
     (told,) = problems([on_cluster("ALTER"), ADMINS], [ADMINS], accepted={"KP441"})
     assert told.severity is Severity.WARNING
+
+
+def deletion(operation: str, principal: str = KPLAN) -> Change:
+    value = Acl("kafka-cluster", "Cluster", principal, "*", operation, "Allow")
+    at = Address.parse(f'kafka_acl.own["{operation}"]')
+    return Change(at, "kafka_acl", AclKind().identify(value), Action.DELETE, value, None)
+
+
+@pytest.mark.parametrize("principal", [KPLAN, "User:other"])
+@pytest.mark.parametrize(
+    "operations", [("Describe", "Alter"), ("AlterConfigs", "Describe", "All", "Create")]
+)
+def test_the_change_to_blame_is_the_one_that_takes_the_permission(
+    principal: str, operations: tuple[str, ...]
+) -> None:
+    """Several ACLs of a for_each are deleted, and one of them decides."""
+    changes = tuple(deletion(each) for each in operations)
+    before = frozenset(acl_binding(each.before) for each in changes)  # type: ignore[arg-type]
+    stages = AclStages(before, frozenset(), frozenset())
+    told = check_access(GuardContext(stages, AuthorizerRules(), principal, changes))
+    blamed = {each.code: str(each.address) for each in told}
+    deciding = f'kafka_acl.own["{"All" if "All" in operations else "Alter"}"]'
+    assert blamed["KP442"] == deciding
+    assert blamed.get("KP441", deciding) == deciding
