@@ -131,7 +131,7 @@ def test_the_change_to_blame_is_the_one_that_takes_the_permission(
 ) -> None:
     """Several ACLs of a for_each are deleted, and one of them decides."""
     changes = tuple(deletion(each) for each in operations)
-    before = frozenset(acl_binding(each.before) for each in changes)  # type: ignore[arg-type]
+    before = frozenset(acl_binding(each.before) for each in changes)
     stages = AclStages(before, frozenset(), frozenset())
     told = check_access(GuardContext(stages, AuthorizerRules(), principal, changes))
     blamed = {each.code: str(each.address) for each in told}
