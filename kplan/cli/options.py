@@ -212,7 +212,8 @@ class PlanningOptions:
     refresh: Annotated[
         bool,
         typer.Option(
-            "--refresh/--no-refresh", help="Accepted for Terraform; kplan always reads the cluster."
+            "--refresh/--no-refresh",
+            help="Accepted if true: every plan reads the cluster. -refresh=false is refused.",
         ),
     ] = True
     broker_validate: Annotated[

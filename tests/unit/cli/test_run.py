@@ -104,6 +104,14 @@ def test_a_command_of_terraform_that_kplan_lacks_is_answered_with_a_replacement(
     assert hint in err.partition("hint:")[2]
 
 
+def test_the_help_says_that_refresh_false_is_refused(capsys: Capture) -> None:
+    assert run(["plan", "-help"], {}) == ExitCode.DONE
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "every plan reads the cluster. -refresh=false is refused." in shown
+    assert run(["plan", "-refresh=false"], {}) == ExitCode.ERROR
+    assert "cannot plan without reading the cluster" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
