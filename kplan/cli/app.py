@@ -312,6 +312,10 @@ TERRAFORM_VERBS: Mapping[str, tuple[str, str]] = {
         "kplan has no metadata command: expressions have the functions of Terraform.",
         "Run kplan console to try one.",
     ),
+    "state replace-provider": (
+        "kplan state has no command replace-provider: a state names no providers.",
+        "Nothing is to be done.",
+    ),
     "login": (
         "kplan has no login command: the environment or a properties file holds credentials.",
         "Run kplan help environment for all variables.",

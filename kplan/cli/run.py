@@ -33,6 +33,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.help_text import closest, style_help, with_one_dash
 from kplan.cli.signals import SignalInterrupt, Signals
 from kplan.cli.terminal import Session, Terminal, discard_output
+from kplan.cli.terraform_option import option_answer
 from kplan.cli.verb import skip_conversion
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
@@ -201,8 +202,9 @@ def _invoke(line: CommandLine, args: Sequence[str], session: Session) -> int:
 
 
 def _unknown_verb(line: CommandLine) -> UsageError:
-    if line.path[0] in TERRAFORM_VERBS:
-        return UsageError(*TERRAFORM_VERBS[line.path[0]])
+    for each in (line.name, line.path[0]):
+        if each in TERRAFORM_VERBS:
+            return UsageError(*TERRAFORM_VERBS[each])
     *group, name = line.path
     prefix = " ".join(group)
     names = [
@@ -222,11 +224,9 @@ def _usage_error(error: Any, line: CommandLine) -> UsageError:  # noqa: ANN401 -
     """Put an error of typer in kplan's words."""
     hint = f"Run {line.known_path} -help for all options."
     option = getattr(error, "option_name", "") if type(error).__name__ == "NoSuchOption" else ""
-    if option == "--refresh-only" and line.name in {"plan", "apply", "destroy"}:
-        return UsageError(
-            "kplan has no option -refresh-only: every plan reads the cluster.",
-            hint="Run kplan drift to see changes made outside kplan.",
-        )
+    if (answer := option_answer(line.name, option)) is not None:
+        shown = with_one_dash(option)
+        return UsageError(f"{line.known_path} has no option {shown}: {answer[0]}.", answer[1])
     if option.startswith("--"):
         meant = closest(option, list(line.options))
         suggestion = f" Did you mean {with_one_dash(meant)}?" if meant else ""

@@ -205,7 +205,7 @@ def write_new_files(folder: Path, files: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class InitOptions:
-    """The pipeline to write, and whether the place of the state is checked."""
+    """The pipeline to write, and what is fetched and checked."""
 
     ci: Annotated[
         Pipeline | None,
@@ -231,6 +231,16 @@ class InitOptions:
             "--backend/--no-backend", help="Check that the place of the state can be read."
         ),
     ] = True
+    get: Annotated[
+        bool, typer.Option("--get/--no-get", help="Fetch the modules that are not installed.")
+    ] = True
+    reconfigure: Annotated[
+        bool,
+        typer.Option(
+            "--reconfigure",
+            help="Accepted for Terraform: nothing remembers an earlier place of the state.",
+        ),
+    ] = False
 
 
 @verb(
@@ -268,7 +278,7 @@ def init(
     is_new = is_new_project(Path.cwd())  # its connection is still to be filled in
     written = _write_project(options.ci, options.install)
     project = located(session, states, inputs, trust)
-    installed = install_modules(session, project, modules)
+    installed = install_modules(session, project, modules) if options.get else ""
     found = validate_project(project)
     show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
     if has_errors(found.diagnostics):

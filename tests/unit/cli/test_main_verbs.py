@@ -76,6 +76,7 @@ def test_the_state_is_empty_until_something_is_applied(desk: MemoryCommand) -> N
     assert "created by the first apply" in desk.run("init")
     desk.run("apply", "-auto-approve")
     assert "objects owned: 3" in desk.run("init", "-upgrade")
+    assert "objects owned: 3" in desk.run("init", "-reconfigure", "-get=false")
 
 
 def test_the_whole_state_is_shown_with_its_outputs(desk: MemoryCommand) -> None:

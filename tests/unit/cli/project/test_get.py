@@ -105,6 +105,7 @@ def test_a_team_folder_is_initialised_planned_applied_and_planned_empty(
 ) -> None:
     desk.write(repository.call())
     assert "Module not installed [KP500]" in desk.run_failing("plan")
+    assert "Module not installed [KP500]" in desk.run_failing("init", "-get=false")
     assert not (desk.folder / ".kplan").exists()
     told = desk.run("init")
     commit = repository.git("rev-parse", "v1")
