@@ -134,6 +134,27 @@ def _evaluate_arguments(
     return values, sensitive, rules
 
 
+def shared_argument_problems(
+    plan: ResourceBlock, address: Address, scope: Scope
+) -> list[Diagnostic]:
+    """Find what is wrong with the arguments that all instances share, whichever there are."""
+    values: dict[str, object] = {}
+    sensitive: frozenset[Path] = frozenset()
+    problems: list[Diagnostic] = []
+    for each in plan.arguments:
+        if each.is_shared:
+            try:
+                found = _evaluate_argument(each, plan, scope)
+            except EvaluationError as failure:
+                problems.extend(failure.diagnostics)
+                continue
+            if found.value is not None:
+                values[each.field.name] = found.value
+            sensitive = sensitive.union(found.sensitive)
+    problems += _independent_problems(plan, address, values, sensitive)
+    return list(_with_address(problems, address))
+
+
 _UNKNOWN = "(unknown)"
 """What stands for a required argument without a value, so that the others can be looked at."""
 

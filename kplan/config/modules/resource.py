@@ -10,7 +10,7 @@ from kplan.config.diagnostic import EvaluationError, OperandError, error, sugges
 from kplan.config.evaluation.operator import get_element
 from kplan.config.evaluation.scope import Deferred, ReferenceValue, Repetition, Scope
 from kplan.config.modules.condition import POSTCONDITION, PRECONDITION, failed_conditions
-from kplan.config.modules.decoder import decode_resource
+from kplan.config.modules.decoder import decode_resource, shared_argument_problems
 from kplan.config.modules.deferral import Deferral, is_only_deferred
 from kplan.config.modules.instance import (
     InstanceKey,
@@ -31,6 +31,7 @@ from kplan.config.values.value_text import Json, from_json_value
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import to_document
 from kplan.model.address import Address, instance_key
+from kplan.model.diagnostic import Diagnostic
 from kplan.model.resource import Identity, Path, Resource
 
 
@@ -78,8 +79,14 @@ class ResourceNode(Deferred):
 
     def evaluate_all(self) -> None:
         """Compute every instance; an error in one does not hide the others."""
-        keys = self._results.attempt(self.instances)
-        for key in keys or ():
+        try:
+            keys = self.instances()
+        except EvaluationError as failure:
+            self._results.report(failure.diagnostics)
+            if not is_only_deferred(failure):
+                self._results.report(self._shared_problems())
+            return
+        for key in keys:
             try:
                 self.instance(key)
             except EvaluationError as failure:
@@ -87,6 +94,10 @@ class ResourceNode(Deferred):
                     self._deferral.resources[self._result_name(key).label] = failure.diagnostics
                 else:
                     self._results.report(failure.diagnostics)
+
+    def _shared_problems(self) -> list[Diagnostic]:
+        address = Address(self.kind, self.name, None, self._module.path)
+        return shared_argument_problems(self._plan, address, self._module.scope(self._found.origin))
 
     def instances(self) -> Instances:
         """Evaluate the keys of the instances, with their `each` and `count`."""

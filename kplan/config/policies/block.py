@@ -18,6 +18,7 @@ from kplan.config.modules.data_source import BlockKindNode
 from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.root_module import open_folder
+from kplan.config.policies.argument import ArgumentReader
 from kplan.config.policies.policy import (
     CLUSTER,
     FACT_MEMBERS,
@@ -119,47 +120,6 @@ def _member_problems(
         yield error("KP144", subject, detail, hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class _ArgumentReader:
-    """The arguments of one block, brought to the types they should have."""
-
-    declaration: Declaration
-    scope: Scope
-
-    def value(self, name: str, wanted: Type, what: str) -> Value:
-        """Evaluate an argument; null where it is left out. Raises EvaluationError."""
-        if name not in self.declaration.arguments:
-            return None
-        value = bare(evaluate(self.declaration.arguments[name].value, self.scope))
-        if is_null(value):
-            return None
-        try:
-            return convert(value, wanted)
-        except ConversionError as fault:
-            raise self.argument_error(name, f'"{name}" is {what}: {fault}.') from None
-
-    def argument_error(self, name: str, text: str, hint: str = "") -> EvaluationError:
-        """Make the failure of an argument."""
-        return EvaluationError(
-            [error("KP137", self.declaration.value_range(name), text, hint=hint)]
-        )
-
-    def choices(self, name: str, known: Sequence[str], what: str) -> tuple[str, ...]:
-        """Read a word, or a list of them, out of those that are known."""
-        if name not in self.declaration.arguments:
-            return ()
-        value = bare(evaluate(self.declaration.arguments[name].value, self.scope))
-        given = (value,) if isinstance(value, str) else value
-        if not isinstance(given, tuple) or not all(isinstance(each, str) for each in given):
-            raise self.argument_error(name, f'"{name}" is {what}, or a list of them.')
-        texts = tuple(str(each) for each in given)
-        for each in texts:
-            if each not in known:
-                hint = suggestion(each, known) or f"There is {', '.join(known)}."
-                raise self.argument_error(name, f'"{each}" is no {what.removeprefix("a ")}.', hint)
-        return texts
-
-
 def evaluate_policy(
     declaration: Declaration, scope: Scope, kinds: KindsByName, source: str, converted: FactCache
 ) -> HclPolicy:
@@ -171,23 +131,20 @@ def evaluate_policy(
     """
     if "on" not in declaration.arguments:
         raise EvaluationError  # told when the text was checked
-    read = _ArgumentReader(declaration, scope)
-    operations = read.choices("on", [each.value for each in Operation], "an operation")
-    if not operations:
-        raise read.argument_error(
-            "on", '"on" names no operation, so the policy would never be evaluated.'
-        )
+    read = ArgumentReader(declaration, scope)
     head = PolicyHeader(
         declaration.name,
-        frozenset(Operation(each) for each in operations),
-        frozenset(read.choices("kind", sorted(kinds), "a kind")),
-        _read_level(read),
-        _read_order(read),
+        frozenset(read.attempt(_read_operations, read) or ()),
+        frozenset(read.attempt(read.choices, "kind", sorted(kinds), "a kind") or ()),
+        read.attempt(_read_level, read) or Level.HARD,
+        read.attempt(_read_order, read) or 0,
         tuple(_read_waivers(read)),
         source,
         declaration.declared_at,
-        str(read.value("description", STRING, "a string") or ""),
+        str(read.attempt(read.value, "description", STRING, "a string") or ""),
     )
+    if read.problems:
+        raise EvaluationError(read.problems)
     when = declaration.arguments.get("when")
     rules = tuple(
         _parse_rule(each) for each in declaration.block.blocks if each.type in set(RuleEffect)
@@ -204,12 +161,21 @@ def _parse_rule(block: ast.Block) -> PolicyRule:
     )
 
 
-def _read_level(read: _ArgumentReader) -> Level:
+def _read_operations(read: ArgumentReader) -> frozenset[Operation]:
+    operations = read.choices("on", [each.value for each in Operation], "an operation")
+    if not operations:
+        raise read.argument_error(
+            "on", '"on" names no operation, so the policy would never be evaluated.'
+        )
+    return frozenset(Operation(each) for each in operations)
+
+
+def _read_level(read: ArgumentReader) -> Level:
     level = read.choices("level", [each.value for each in Level], "a level")
     return Level(level[0]) if len(level) == 1 else Level.HARD
 
 
-def _read_order(read: _ArgumentReader) -> int:
+def _read_order(read: ArgumentReader) -> int:
     order = read.value("order", parse_type_name("number"), "a number")
     if order is None:
         return 0
@@ -220,19 +186,20 @@ def _read_order(read: _ArgumentReader) -> int:
     return order
 
 
-def _read_waivers(read: _ArgumentReader) -> Iterator[Waiver]:
+def _read_waivers(read: ArgumentReader) -> Iterator[Waiver]:
     shape = "a list of { owner, reason, expires, applies_to }"
-    given = read.value("waivers", _WAIVERS, shape)
+    given = read.attempt(read.value, "waivers", _WAIVERS, shape)
     if not isinstance(given, tuple):
         return
     nodes = read.declaration.arguments["waivers"].value
     places = nodes.items if isinstance(nodes, ast.Tuple) else ()
     for number, each in enumerate(given):
         node = places[number] if len(places) == len(given) else nodes
-        yield _read_waiver(read, each, node)
+        if (waiver := read.attempt(_read_waiver, read, each, node)) is not None:
+            yield waiver
 
 
-def _read_waiver(read: _ArgumentReader, given: Value, node: ast.Node) -> Waiver:
+def _read_waiver(read: ArgumentReader, given: Value, node: ast.Node) -> Waiver:
     assert isinstance(given, dict)  # noqa: S101 - the type it was brought to
     place = read.scope.origin.range(node.start, node.end)
     for name in ("owner", "reason"):
@@ -369,7 +336,7 @@ def evaluate_argument(module: Module, declaration: Declaration, name: str, wante
     try:
         return convert(bare(value), parse_type_name(wanted))
     except ConversionError as fault:
-        detail = f'"{name}" is a {wanted}: {fault}.'
+        detail = f'"{name}" must be a {wanted}: {fault}.'
         raise EvaluationError([error("KP137", declaration.value_range(name), detail)]) from None
 
 

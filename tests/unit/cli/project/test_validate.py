@@ -72,3 +72,54 @@ def test_a_sensitive_value_is_not_told(tmp_path: Path, capsys: Capture) -> None:
     told = capsys.readouterr().err
     assert "hunter2" not in told
     assert told.count("(sensitive value)") == 2
+
+
+POLICY = """
+policy "sizes" {
+  on    = ["create", "upgrade"]
+  level = "harsh"
+  order = "x"
+  kind  = 7
+  waivers = [
+    { owner = "", reason = "r", expires = "2027-01-31", applies_to = ["a"] },
+    { owner = "o", reason = "r", expires = "soon", applies_to = ["a"] },
+  ]
+  deny {
+    condition = requested.partitions > 1
+    message   = "Too many."
+  }
+}
+"""
+
+
+def test_every_mistake_of_a_policy_is_told_at_once(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "main.tf").write_text(POLICY)
+    with chdir(tmp_path):
+        assert run(["validate"], {}) == 1
+    told = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    for each in (
+        '"upgrade" is not an operation.',
+        '"harsh" is not a level.',
+        '"order" must be a number.',
+        '"kind" must be a kind, or a list of them.',
+        "A waiver names its owner.",
+        '"soon" is not a date.',
+    ):
+        assert each in told
+
+
+@pytest.mark.parametrize("count", ["count = -1", "for_each = [1]", 'count = "many"'])
+def test_a_wrong_count_hides_no_mistake_of_the_body(
+    tmp_path: Path, capsys: Capture, count: str
+) -> None:
+    (tmp_path / "main.tf").write_text(
+        f'resource "kafka_topic" "t" {{\n  {count}\n  name = "a b"\n'
+        '  partitions = "three"\n  replication_factor = each.value\n}\n'
+    )
+    with chdir(tmp_path):
+        assert run(["validate"], {}) == 1
+    told = capsys.readouterr().err
+    assert "[KP175]" in told or "[KP176]" in told
+    assert "main.tf line 3" in told
+    assert "main.tf line 4" in told
+    assert told.count('Inappropriate value for argument "partitions"') == 1
