@@ -84,6 +84,9 @@ def _unsupported_argument(
     return error("KP121", subject, detail, hint=hint)
 
 
+_PROGRAM_BLOCKS = frozenset({"provisioner", "connection"})
+
+
 def _unsupported_block(block: ast.Block, origin: Origin, shape: BodySchema) -> Diagnostic:
     subject = origin.range(block.start, block.start + len(block.type))
     detail = f'Blocks of type "{block.type}" are not expected here.'
@@ -97,6 +100,8 @@ def _unsupported_block(block: ast.Block, origin: Origin, shape: BodySchema) -> D
     elif block.type == "data":
         detail = "A data source of kplan is of its module, and not of one check."
         hint = "Write the data block beside the check block; a failing read is an error then."
+    elif block.type in _PROGRAM_BLOCKS:
+        hint = "kplan runs no programs; run the script in the pipeline, behind kplan apply."
     elif block.type in shape.arguments or shape.is_open:
         hint = f'If you meant the argument "{block.type}", write {block.type} = {{ ... }}.'
     else:

@@ -108,6 +108,21 @@ def test_every_mistake_of_a_policy_is_told_at_once(tmp_path: Path, capsys: Captu
         assert each in told
 
 
+@pytest.mark.parametrize("block", ['provisioner "local-exec"', "connection"])
+def test_a_block_that_runs_a_program_is_answered_with_where_to_run_it(
+    tmp_path: Path, capsys: Capture, block: str
+) -> None:
+    (tmp_path / "main.tf").write_text(
+        f'resource "kafka_topic" "t" {{\n  name = "a"\n  partitions = 1\n'
+        f'  {block} {{\n    command = "x"\n  }}\n}}\n'
+    )
+    with chdir(tmp_path):
+        assert run(["validate"], {}) == 1
+    told = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert f'Blocks of type "{block.split()[0]}" are not expected here.' in told
+    assert "hint: kplan runs no programs; run the script in the pipeline" in told
+
+
 @pytest.mark.parametrize("count", ["count = -1", "for_each = [1]", 'count = "many"'])
 def test_a_wrong_count_hides_no_mistake_of_the_body(
     tmp_path: Path, capsys: Capture, count: str
