@@ -2,10 +2,13 @@
 
 import logging
 import os
+import re
+import shlex
 import tempfile
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -233,7 +236,19 @@ def _usage_error(error: Any, line: CommandLine) -> UsageError:  # noqa: ANN401 -
         shown = with_one_dash(option)
         return UsageError(f"{line.known_path} has no option {shown}.{suggestion}", hint=hint)
     text = error.format_message().replace("Value error, ", "")  # pydantic's own words
+    if surplus := _SURPLUS.fullmatch(text):
+        words = surplus[1]  # one with spaces looks like several
+        word = words if Path(words).exists() else words.partition(" ")[0]
+        if Path(word).is_dir():
+            command = shlex.join(["kplan", f"-chdir={word}", *line.path])
+            hint = f"To work in another folder: {command}"
+        elif line.name == "plan" and Path(word).is_file():
+            hint = f"To apply a saved plan: {shlex.join(['kplan', 'apply', word])}"
+        text = f"{line.known_path} has an unexpected extra argument: {words}."
     return UsageError(with_one_dash(text), hint=hint)
+
+
+_SURPLUS = re.compile(r"Got unexpected extra argument(?:s|\(s\))? \((.*)\)")
 
 
 def _change_folder(folder: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from kplan.cli.app import VERBS
 from kplan.cli.code_page import code_pages, read_page
 from kplan.cli.environment import PREFIXES, VARIABLES
+from kplan.cli.help_text import closest
 from kplan.model.errors import UsageError
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -85,7 +86,9 @@ def help_page(name: str) -> str:
     """
     if name not in help_topics():
         topics = ", ".join(help_topics())
-        raise UsageError(f"There is no help topic {name!r}.", f"Topics are {topics}.")
+        meant = closest(name, [*help_topics(), *VERBS])
+        suggestion = f" Did you mean kplan help {meant}?" if meant else ""
+        raise UsageError(f"There is no help topic {name!r}.{suggestion}", f"Topics are {topics}.")
     made: Mapping[str, Callable[[], str]] = {
         "commands": _commands_page,
         "attributes": _attributes_page,

@@ -97,7 +97,7 @@ def explain_code(code: str) -> str:
     from kplan.report.documents.kafka_error import errors_text  # noqa: PLC0415
 
     pages = code_pages()
-    wanted = code.upper()
+    wanted = f"KP{code}" if code.isdecimal() else code.upper()
     if wanted in ERRORS:
         return errors_text([find_error(wanted)])
     if named := codes_of_summary(code):

@@ -201,6 +201,8 @@ def validation_problems(
 
 def got_phrase(value: Value, fault: ConversionError, *, is_secret: bool) -> str:
     """Describe the value that failed to convert: `, got string "twelve"`; nothing of secrets."""
+    if fault.part_reason.startswith("attribute "):  # one is missing: the rest does not matter
+        return ""
     part, was_marked = unmark(value)
     for step in fault.path:
         if was_marked or is_secret:

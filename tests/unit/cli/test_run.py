@@ -118,6 +118,42 @@ def test_a_command_of_terraform_that_kplan_lacks_is_answered_with_a_replacement(
     assert hint in err.partition("hint:")[2]
 
 
+def test_a_surplus_word_is_answered_with_how_it_is_given(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Terraform once took a folder, and plan files are applied."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "team a").mkdir()
+    (tmp_path / "p.kplan").write_text("")
+    for typed, told in (
+        (["plan", "team a"], "hint: To work in another folder: kplan '-chdir=team a' plan"),
+        (["validate", "team a"], "hint: To work in another folder: kplan '-chdir=team a' validate"),
+        (["plan", "p.kplan"], "hint: To apply a saved plan: kplan apply p.kplan"),
+        (["plan", "other"], "kplan plan has an unexpected extra argument: other."),
+    ):
+        assert run(typed, {}) == ExitCode.ERROR
+        assert told in " ".join(capsys.readouterr().err.replace("│", "").split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["help", "plann"], "Did you mean kplan help plan?"),
+        (["help", "migrate"], "Did you mean kplan help migrating?"),
+    ],
+)
+def test_a_mistyped_topic_is_answered_with_the_one_meant(
+    typed: list[str], told: str, capsys: Capture
+) -> None:
+    assert run(typed, {}) == ExitCode.ERROR
+    assert told in capsys.readouterr().err
+
+
+def test_a_code_is_explained_by_its_number(capsys: Capture) -> None:
+    assert run(["explain", "241"], {}) == ExitCode.DONE
+    assert capsys.readouterr().out.startswith("KP241 ")
+
+
 def test_the_help_says_that_refresh_false_is_refused(capsys: Capture) -> None:
     assert run(["plan", "-help"], {}) == ExitCode.DONE
     shown = " ".join(capsys.readouterr().out.split())

@@ -108,6 +108,19 @@ def test_every_mistake_of_a_policy_is_told_at_once(tmp_path: Path, capsys: Captu
         assert each in told
 
 
+def test_an_attribute_that_is_missing_is_not_called_an_object(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "main.tf").write_text(
+        'variable "v" {\n  type = map(object({ size = number }))\n  default = { a = {} }\n}\n'
+    )
+    with chdir(tmp_path):
+        assert run(["validate"], {}) == 1
+    told = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert 'attribute "size" is required.' in told
+    assert "got object" not in told
+
+
 @pytest.mark.parametrize("block", ['provisioner "local-exec"', "connection"])
 def test_a_block_that_runs_a_program_is_answered_with_where_to_run_it(
     tmp_path: Path, capsys: Capture, block: str
@@ -119,7 +132,7 @@ def test_a_block_that_runs_a_program_is_answered_with_where_to_run_it(
     with chdir(tmp_path):
         assert run(["validate"], {}) == 1
     told = " ".join(capsys.readouterr().err.replace("│", " ").split())
-    assert f'Blocks of type "{block.split()[0]}" are not expected here.' in told
+    assert f'Blocks of type "{block.partition(" ")[0]}" are not expected here.' in told
     assert "hint: kplan runs no programs; run the script in the pipeline" in told
 
 
