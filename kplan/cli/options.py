@@ -240,7 +240,7 @@ class PlanningOptions:
             metavar="N",
             min=0,
             help="Refuse a plan that deletes more than N objects; replaced ACLs do not count.",
-            show_default="30 % of 10 or more objects, at most 10",
+            show_default="30 % of 10 or more objects, at most 10; none of destroy",
         ),
     ] = None
     policy: Policies = field(default_factory=list)

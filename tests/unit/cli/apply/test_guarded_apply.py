@@ -196,6 +196,22 @@ def test_more_deletes_than_allowed_are_refused_before_anything_is_done(desk: Mem
     assert "payments" not in desk.cluster.topics()
 
 
+def test_a_destroy_has_no_limit_of_its_own_and_a_target_that_of_all(desk: MemoryCommand) -> None:
+    """What the help of -max-deletes and kplan help planning say."""
+    many = MAIN_TF.replace("payments = 6", ", ".join(f"t{each} = 1" for each in range(10)))
+    desk.write(many)
+    desk.run("apply", "-auto-approve", "-max-deletes=1")
+    desk.write(many.replace("t0 = 1, t1 = 1, t2 = 1, t3 = 1, ", ""))
+    few = [f'-target=kafka_topic.t["t{each}"]' for each in range(4)]
+    desk.run("plan", *few[:3])
+    assert "4 objects would be deleted, and at most 3 of the 12" in " ".join(
+        desk.run_failing("plan", *few).split()
+    )
+    shown = " ".join(desk.run("destroy", "-help").split())
+    assert "30 % of 10 or more objects, at most 10; none of destroy" in shown
+    assert "12 destroyed" in desk.run("destroy", "-auto-approve")
+
+
 # ---- waiting
 
 
