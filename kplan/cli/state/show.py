@@ -12,10 +12,11 @@ from kplan.cli.options import Group, InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import UsageError
+from kplan.model.errors import StateError, UsageError
 
 if TYPE_CHECKING:
     from kplan.model.plan import Plan
+    from kplan.model.state import State
     from kplan.report.format import Format
 
 
@@ -62,7 +63,7 @@ def show(
     states: StateOptions,
     how: FormatOptions,
     planfile: Annotated[
-        str, typer.Argument(metavar="PLANFILE", help="A plan saved with kplan plan -out.")
+        str, typer.Argument(metavar="FILE", help="A plan saved with kplan plan -out, or a state.")
     ] = "",
 ) -> int:
     """Show the state or a saved plan.
@@ -75,8 +76,9 @@ def show(
     from kplan.workflow.open_project import read_stored_state  # noqa: PLC0415
     from kplan.workflow.plan.saved import read_saved_plan  # noqa: PLC0415
 
-    _check_options(how, planfile)
-    if planfile:
+    state = _read_state_file(planfile) if planfile else None
+    _check_options(how, is_plan=bool(planfile) and state is None)
+    if planfile and state is None:
         saved = read_saved_plan(Path(planfile), signature_check(session.environ))
         if saved.signer:
             session.terminal.write_stderr(f"The plan is signed by {saved.signer}.")
@@ -87,17 +89,29 @@ def show(
             else _format_plan(session, plan, how)
         )
     else:
-        state = read_stored_state(wiring.build_project(session, states, inputs)) or State("")
+        if state is None:
+            state = read_stored_state(wiring.build_project(session, states, inputs)) or State("")
         text = views.state_json(state) if how.json else display.state_text(session, state)
     session.terminal.write_stdout(text or "The state is empty. No objects are owned.")
     return ExitCode.DONE
 
 
-def _check_options(how: FormatOptions, planfile: str) -> None:
+def _read_state_file(file: str) -> "State | None":
+    """Read a state of kplan, as Terraform's show does; None where the file is something else."""
+    from kplan.state.codec import decode_state  # noqa: PLC0415 - only this argument needs it
+
+    try:
+        data = Path(file).read_bytes()
+        return decode_state(data) if data.startswith(b"{") else None
+    except (OSError, StateError):
+        return None
+
+
+def _check_options(how: FormatOptions, *, is_plan: bool) -> None:
     for option in ("-format" if how.format != "text" else "", "-only" if how.only else ""):
         if option and how.json:
             raise UsageError(f"-json cannot be combined with {option}.", "Use -format=json.")
-        if option and not planfile:
+        if option and not is_plan:
             message = f"{option} requires a saved plan. The state is shown as text or with -json."
             raise UsageError(message)
 

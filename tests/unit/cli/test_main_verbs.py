@@ -88,6 +88,16 @@ def test_the_whole_state_is_shown_with_its_outputs(desk: MemoryCommand) -> None:
     assert values["outputs"]["names"]["value"] == ["orders", "payments"]
 
 
+def test_a_state_file_is_shown_as_the_state_is(desk: MemoryCommand) -> None:
+    """As terraform show FILE does; what is neither a plan nor a state is still refused."""
+    desk.run("apply", "-auto-approve")
+    assert desk.run("show", "state/kplan.json") == desk.run("show")
+    assert desk.run("show", "-json", "state/kplan.json") == desk.run("show", "-json")
+    assert "requires a saved plan" in desk.run_failing("show", "-format=md", "state/kplan.json")
+    desk.write("{}", "other.json")
+    assert "is not a saved plan" in desk.run_failing("show", "other.json")
+
+
 def test_one_output_needs_a_name_that_is_there(desk: MemoryCommand) -> None:
     desk.write('output "one" {\n  value = 1\n}\noutput "l" {\n  value = ["a"]\n}\n', "o.tf")
     desk.run("apply", "-auto-approve")
