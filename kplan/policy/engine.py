@@ -335,7 +335,7 @@ def _diagnostic(
         Severity.ERROR if standing is ViolationStatus.REFUSED else Severity.WARNING,
         SUMMARIES[code],
         detail,
-        finding.hint or _override_hint(head, standing),
+        _hint(finding.hint, head, standing),
         question.address,
         at or place,
         related=((POLICY_LABEL, place),) if at and place else (),
@@ -347,10 +347,12 @@ POLICY_LABEL = "the policy"
 """What the place of a policy is called beside the place of the resource."""
 
 
-def _override_hint(head: PolicyHeader, standing: ViolationStatus) -> str:
-    if standing is ViolationStatus.REFUSED and head.level is Level.SOFT:
-        return f"Change it, or say why it must be: -override '{head.name}=REASON'"
-    return ""
+def _hint(fix: str, head: PolicyHeader, standing: ViolationStatus) -> str:
+    """Return the fix that a policy names, and the option that overrides a soft one."""
+    if standing is not ViolationStatus.REFUSED or head.level is not Level.SOFT:
+        return fix
+    change = fix.rstrip(".") or "Change it"
+    return f"{change}, or say why it must be: -override '{head.name}=REASON'"
 
 
 def _redact_violation(violation: Violation, change: Change) -> Violation:

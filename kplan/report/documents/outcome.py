@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kplan.cluster.errors import ERRORS, Handling, handling
 from kplan.kinds.service_status import SERVICES
 from kplan.kinds.throttle import CANCEL_MOVES
-from kplan.model.errors import Refusal
+from kplan.model.errors import Refusal, RefusalOrigin
 from kplan.model.outcome import (
     Outcome,
     OutcomeStatus,
@@ -246,8 +246,12 @@ def _incomplete_lines(outcomes: Sequence[Outcome], again: str) -> tuple[Line, ..
     detail = ", ".join(
         f"{statuses.count(status):,} {word}" for status, (word, _) in _named_statuses(outcomes)
     )
+    said = line(Span(f"Apply incomplete: {detail}.", Tone.ERROR))
+    rest = [each.refusal for each in outcomes if each.status is not OutcomeStatus.APPLIED]
+    if all(each is not None and each.origin is RefusalOrigin.POLICY for each in rest):
+        return (said,)  # the same command would be refused again
     return (
-        line(Span(f"Apply incomplete: {detail}.", Tone.ERROR)),
+        said,
         line("To go on: ", strong_span(again), "  (completed changes are not repeated)"),
     )
 

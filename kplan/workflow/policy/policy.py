@@ -305,7 +305,8 @@ def policy_refusal(violation: Violation) -> Refusal:
     """Make a policy's message the answer of an item that is not executed."""
     code = ERRORS["POLICY_VIOLATION"].code
     detail = f"{violation.message} (policy {violation.policy})"
-    return Refusal("POLICY_VIOLATION", code, detail, origin=violation.origin)
+    hint = violation.diagnostic.hint
+    return Refusal("POLICY_VIOLATION", code, detail, origin=violation.origin, hint=hint)
 
 
 @contextmanager

@@ -231,7 +231,8 @@ def test_a_soft_policy_gives_way_to_a_reason_and_the_reason_is_recorded(
     site.write(TOPICS + cap('level = "soft"'))
     plan = site.plan().plan
     assert standings(plan) == [("large", "cap", "refused")]
-    assert plan.all_diagnostics[0].hint == "Ask the platform team for more."
+    hint = "Ask the platform team for more, or say why it must be: -override 'cap=REASON'"
+    assert plan.all_diagnostics[0].hint == hint
     over = PolicyOptions(overrides={"cap": "load test of May"})
     done = site.apply(policies=over)
     assert sorted(site.cluster.topics()) == ["large", "small"]
