@@ -252,6 +252,8 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
     yield ", ".join(risks)
     if gone := [str(each.address) for each in _sort_changes(plan) if each.action is Action.DELETE]:
         yield Span(f"destroys {names_text(gone)}", Tone.DANGER)
+    if lost := [str(each.address) for each in _sort_changes(plan) if each.is_recreated]:
+        yield Span(f"deletes all records of {names_text(lost)}", Tone.DANGER)
     if count := plan.adoption_count:
         yield f"{count:,} to adopt"
     if count := sum(1 for each in plan.changes if each.previous is not None):

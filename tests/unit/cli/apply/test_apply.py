@@ -141,7 +141,9 @@ def test_without_a_terminal_the_loss_must_be_acknowledged(desk: MemoryCommand) -
         assert "-acknowledge-data-loss='kafka_topic.t[\"orders\"]'" in said
     assert not (desk.folder / "p.kplan").exists()
     given = (f"-replace={ORDERS}", f"-acknowledge-data-loss={ORDERS}")
-    assert "(because -replace was given)" in desk.run("plan", "-out=p.kplan", *given)
+    planned = desk.run("plan", "-out=p.kplan", *given)
+    assert "(because -replace was given)" in planned
+    assert f"| deletes all records of {ORDERS} |" in planned.partition("\nkplan: ")[2]
     assert "1 destroyed" in desk.run("apply", "p.kplan")
 
 
