@@ -238,6 +238,13 @@ def _kplan_line(plan: Plan) -> Line:
     return line(*joined[:-1])
 
 
+def _loss_facts(changes: Sequence[Change]) -> Iterator[Span]:
+    if gone := [str(each.address) for each in changes if each.action is Action.DELETE]:
+        yield Span(f"destroys {names_text(gone)}", Tone.DANGER)
+    if emptied := [str(each.address) for each in changes if each.is_recreated]:
+        yield Span(f"deletes all records of {names_text(emptied)}", Tone.DANGER)
+
+
 def _facts(plan: Plan) -> Iterator[str | Span]:
     if refused := len(plan.refused_keys):
         yield Span(f"{refused:,} refused by policy", Tone.DANGER)
@@ -250,10 +257,7 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
         if (count := sum(1 for each in plan.changes if each.risk is risk))
     ]
     yield ", ".join(risks)
-    if gone := [str(each.address) for each in _sort_changes(plan) if each.action is Action.DELETE]:
-        yield Span(f"destroys {names_text(gone)}", Tone.DANGER)
-    if lost := [str(each.address) for each in _sort_changes(plan) if each.is_recreated]:
-        yield Span(f"deletes all records of {names_text(lost)}", Tone.DANGER)
+    yield from _loss_facts(_sort_changes(plan))
     if count := plan.adoption_count:
         yield f"{count:,} to adopt"
     if count := sum(1 for each in plan.changes if each.previous is not None):
