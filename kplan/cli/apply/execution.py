@@ -22,6 +22,7 @@ from kplan.cli.terminal import Session
 from kplan.cli.watcher import ApplyWatcher, StreamWatcher
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StalePlanError, UsageError
+from kplan.model.outcome import OutcomeStatus
 from kplan.report import views
 from kplan.report.documents.outcome_total import unplanned_names
 from kplan.report.render import Report
@@ -318,6 +319,12 @@ def _build_report(options: ApplyOptions, done: ApplyResult) -> Report:
     return plan_report(plan, sources, at)
 
 
+_INTERRUPTED_WAIT = (
+    "\nInterrupted after the last request: all changes were accepted, and none is left to send.\n"
+    "To wait until the brokers serve them, run:\n    kplan wait"
+)
+
+
 def _show_result(session: Session, options: ApplyOptions, done: ApplyResult) -> int:
     made, detailed = done.plan_result, options.output.detailed_exitcode
     if done.is_approved:
@@ -332,6 +339,8 @@ def _show_result(session: Session, options: ApplyOptions, done: ApplyResult) -> 
             made.plan, done.outcomes, detailed=detailed, waited=options.waits
         )
         if session.signals.number and code is not ExitCode.DONE:
+            if all(each.status is OutcomeStatus.APPLIED for each in done.outcomes):
+                session.terminal.write_stderr(_INTERRUPTED_WAIT)
             return exit_code.signal_exit(session.signals.number)
         return code  # a signal after the last outcome has stopped nothing
     if made.plan.is_applyable:

@@ -107,6 +107,18 @@ def test_as_many_requests_are_under_way_as_were_asked_for(
     assert met == [wanted]
 
 
+def test_a_signal_during_the_last_request_says_that_only_the_wait_was_cut(
+    desk: MemoryCommand,
+) -> None:
+    desk.cluster.run_before("create_topics", send_interrupt)
+    said = desk.run_failing("apply", "-auto-approve", code=130)
+    assert "Interrupted after the last request: all changes were accepted" in said
+    assert said.endswith("To wait until the brokers serve them, run: kplan wait")
+    desk.cluster.clear_faults()
+    assert "No changes." in desk.run("plan")
+    desk.run("wait")
+
+
 def test_a_signal_after_the_last_request_has_stopped_nothing(desk: MemoryCommand) -> None:
     desk.cluster.run_before("create_topics", send_interrupt)
     out = desk.run("apply", "-auto-approve", "-no-wait", code=0)
