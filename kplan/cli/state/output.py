@@ -43,29 +43,25 @@ def output(
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
     from kplan.workflow.open_project import read_stored_state  # noqa: PLC0415
-    from kplan.workflow.state.output import (  # noqa: PLC0415
-        output_text,
-        outputs_text,
-        sensitive_output,
-    )
+    from kplan.workflow.state import output as use_case  # noqa: PLC0415
 
     project = build_project(session, states, inputs)
     state = read_stored_state(project)
     outputs = state.outputs if state else {}
     if not (name or raw):
-        text = views.outputs_json(outputs) if json_ else outputs_text(outputs)
+        text = views.outputs_json(outputs) if json_ else use_case.outputs_text(outputs)
         session.terminal.write_stdout(text)
         session.terminal.write_stderr("" if outputs or json_ else "The state has no outputs.")
         show_diagnostics(_null_outputs(outputs) if json_ else (), session.terminal)
         return ExitCode.DONE
     one = _output_value(name, outputs)
     if one.is_sensitive:
-        one = sensitive_output(project, name)
+        one = use_case.sensitive_output(project, name)
         show_diagnostics((_evaluated_output(name),), session.terminal)
     if raw:
         session.terminal.write_stdout(views.output_raw(one), end="")
     else:
-        text = views.output_json(one) if json_ else output_text(one)
+        text = views.output_json(one) if json_ else use_case.output_text(one)
         session.terminal.write_stdout(text)
     return ExitCode.DONE
 
