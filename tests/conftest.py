@@ -1,6 +1,7 @@
 """What every test folder shares."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,12 @@ settings.load_profile("kplan")
 
 # The tests start many brokers and Sparks: in a CI job, too, what makes that quicker is stored.
 os.environ.setdefault("KPLAN_CACHE", str(cache_folder()))
+
+# A job in the background of a script ignores signals of its terminal, and so would all that it
+# starts: kplan leaves what was ignored when it started.
+for each in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(each) is signal.SIG_IGN:
+        signal.signal(each, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -34,7 +34,7 @@ from kplan.cli.diagnostics import show_diagnostics, show_document
 from kplan.cli.environment import unknown_variable_warnings
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.help_text import closest, style_help, with_one_dash
-from kplan.cli.signals import SignalInterrupt, Signals
+from kplan.cli.signals import SignalInterrupt, Signals, find_interrupt
 from kplan.cli.terminal import Session, Terminal, discard_output
 from kplan.cli.terraform_option import option_answer
 from kplan.cli.verb import skip_conversion
@@ -98,7 +98,10 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
     with Signals().install() as signals:
         try:
             return run_line(args, Session(environ, terminal, signals))
-        except SignalInterrupt as stopped:
+        except (SignalInterrupt, SystemError) as failure:
+            if (stopped := find_interrupt(failure)) is None:
+                terminal.write_stderr(write_crash_report(failure))
+                return ExitCode.ERROR
             terminal.write_stderr("Interrupted.")
             return exit_code.signal_exit(stopped.number)
         except KplanError as error:

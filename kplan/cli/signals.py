@@ -20,6 +20,13 @@ class SignalInterrupt(KeyboardInterrupt):
         self.number = number
 
 
+def find_interrupt(failure: BaseException | None) -> SignalInterrupt | None:
+    """Return the interrupt that a failure comes from: C code turns one into a SystemError."""
+    while failure is not None and not isinstance(failure, SignalInterrupt):
+        failure = failure.__cause__ or failure.__context__
+    return failure
+
+
 class Signals:
     """Handlers of SIGINT, SIGTERM and SIGHUP.
 
@@ -35,8 +42,13 @@ class Signals:
 
     @contextmanager
     def install(self) -> Iterator["Signals"]:
-        """Install the handlers; the former ones are restored at the end."""
-        former = {number: signal.signal(number, self._receive) for number in STOP_SIGNALS}
+        """Install the handlers; the former ones are restored at the end.
+
+        What whoever started this process ignores stays ignored: with nohup or in the background of
+        a script a signal of their terminal is not for it.
+        """
+        taken = [n for n in STOP_SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+        former = {number: signal.signal(number, self._receive) for number in taken}
         try:
             yield self
         finally:

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from kplan.cli.signals import STOP_SIGNALS, SignalInterrupt, Signals
+from kplan.cli.signals import STOP_SIGNALS, SignalInterrupt, Signals, find_interrupt
 
 
 def send(number: int) -> None:
@@ -37,3 +37,24 @@ def test_the_former_listeners_come_back() -> None:
     with Signals().install():
         assert [signal.getsignal(number) for number in STOP_SIGNALS] != before
     assert [signal.getsignal(number) for number in STOP_SIGNALS] == before
+
+
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_what_the_parent_ignores_stays_ignored(number: int) -> None:
+    """As with nohup, or in the background of a script: the signal is for another process."""
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with Signals().install() as signals:
+            send(number)
+            assert signals.number == 0
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
+def test_an_interrupt_that_c_code_turned_into_an_error_is_found() -> None:
+    stopped = SignalInterrupt(signal.SIGTERM)
+    failure = SystemError("returned a result with an exception set")
+    failure.__cause__ = stopped
+    assert find_interrupt(failure) is stopped
+    assert find_interrupt(SystemError()) is None
