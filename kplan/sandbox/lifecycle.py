@@ -135,7 +135,15 @@ def start_sandbox(
                 folder, spec, prepare_runtime(spec.kafka_version, progress), progress, timeout_s
             )
     except OSError as failure:
-        raise SandboxError(f"The sandbox in {folder} could not be started: {failure}.") from failure
+        raise SandboxError(
+            f"The sandbox in {folder} could not be started: {_reason(failure)}."
+        ) from failure
+
+
+def _reason(failure: OSError) -> str:
+    """Say which file the operating system refused."""
+    at = f" ({failure.filename})" if failure.filename else ""
+    return f"{failure.strerror or failure}{at}"
 
 
 def prepare_runtime(version: str, progress: Progress = ignore_progress) -> KafkaRuntime:
