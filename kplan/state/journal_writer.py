@@ -189,7 +189,7 @@ class _FileSink:
         except OSError as failure:
             raise StateError(
                 f"The journal cannot be written: {failure.strerror}. Nothing more was sent.",
-                "Make room, then apply again: what was done is in the journal.",
+                "Make room, then: kplan apply -resume",
             ) from failure
 
     def _flush(self) -> None:

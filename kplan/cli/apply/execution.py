@@ -17,7 +17,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.report.option import prepare_reports
-from kplan.cli.signals import SignalInterrupt
+from kplan.cli.signals import SignalInterrupt, find_interrupt
 from kplan.cli.terminal import Session
 from kplan.cli.watcher import ApplyWatcher, StreamWatcher
 from kplan.model.dataclass import dataclass
@@ -27,7 +27,12 @@ from kplan.report import views
 from kplan.report.documents.outcome_total import unplanned_names
 from kplan.report.render import Report
 from kplan.report.subject import apply_report, plan_report
-from kplan.workflow.apply.apply import ApplyHandlers, ApplyResult, apply
+from kplan.workflow.apply.apply import (
+    ApplyHandlers,
+    ApplyResult,
+    UnrecordedApplyError,
+    apply,
+)
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult
@@ -168,7 +173,7 @@ def _run_round(
         _show_resume_hint(session, options),
         show_progress(session.terminal) as progress,
     ):
-        done = _apply_plan(session, options, progress, announced)
+        done = _apply_or_show(session, options, progress, announced)
     session.signals.stop_deferring()
     code = _show_result(session, options, done)
     return reports.write(_build_report(options, done), code), done.deferred_resources
@@ -179,12 +184,28 @@ def _show_resume_hint(session: Session, options: ApplyOptions) -> Iterator[None]
     """Show the command that resumes when a second signal interrupts a request."""
     try:
         yield
-    except SignalInterrupt:
-        if session.signals.is_deferred:
+    except (SignalInterrupt, SystemError) as failure:
+        if session.signals.is_deferred and find_interrupt(failure) is not None:
             session.terminal.write_stderr(
                 "\nStopped. To check the requests in flight and finish the plan, run:\n"
                 f"    {options.resume_command(is_resumable=True)}"
             )
+        raise
+
+
+def _apply_or_show(
+    session: Session,
+    options: ApplyOptions,
+    progress: Progress,
+    announced: frozenset[str] | None,
+) -> ApplyResult:
+    """Apply; what cannot be recorded is shown before the error that tells why."""
+    try:
+        return _apply_plan(session, options, progress, announced)
+    except UnrecordedApplyError as failure:
+        session.signals.stop_deferring()
+        with progress.pause():
+            _show_result(session, options, failure.done)
         raise
 
 

@@ -1,21 +1,21 @@
 """Use case: apply an approved plan: journal, checkpoints of the state, outcomes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from kplan.apply.apply import apply_plan
-from kplan.apply.limits import ApplyContext, Clock, Watcher
-from kplan.apply.progress import state_after
+from kplan.apply.limits import ApplyContext, Watcher
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import InProgress, StateError
-from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
-from kplan.model.plan import Action, Batch, Change, Plan
+from kplan.model.errors import StateError
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Action, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal import Journal, unanswered_creations
 from kplan.state.journal_writer import JournalWriter
 from kplan.workflow.apply.adoption import AdoptionWatcher, refuse_adoptions
 from kplan.workflow.apply.kept_state import check_state_is_kept
+from kplan.workflow.apply.watchers import CheckpointWatcher, SentWatcher, TeeWatcher
 from kplan.workflow.moves.progress import describe_moves
 from kplan.workflow.moves.throttle import kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject, open_project
@@ -31,86 +31,6 @@ from kplan.workflow.plan.saved import check_plan_is_saved
 from kplan.workflow.platform import refusal_notes
 from kplan.workflow.policy.policy import report_refused
 from kplan.workflow.ports import PlanOptions, Ports, Project
-
-CHECKPOINT_INTERVAL_S = 30.0
-
-
-class CheckpointWatcher:
-    """A watcher that has the state of so far written, for all who read states and not journals.
-
-    Nothing rests on it: the journal holds every outcome before. So a write that fails is passed
-    over, and the one at the end tells why. `serial` is the last one that was used.
-    """
-
-    def __init__(self, result: PlanResult, clock: Clock, write: Callable[[State], None]) -> None:
-        self.serial = result.state.serial
-        self._plan_result = result
-        self._clock = clock
-        self._write = write
-        self._outcomes: list[Outcome] = []
-        self._written_at = clock.now()
-
-    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Hear it."""
-
-    def on_visibility(self, visibility: Visibility) -> None:
-        """Hear it."""
-
-    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
-        """Hear it."""
-
-    def on_reassignment(self, progress: InProgress) -> None:
-        """Hear it."""
-
-    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Take the outcomes in, and write the state when the last time was long ago."""
-        self._outcomes += outcomes
-        if self._clock.now() - self._written_at < CHECKPOINT_INTERVAL_S:
-            return
-        state = self.next_state(self._outcomes, dict(self._plan_result.state.outputs))
-        with suppress(StateError, OSError):
-            self._write(state)
-        self._written_at = self._clock.now()
-
-    def next_state(self, outcomes: Sequence[Outcome], outputs: dict[str, OutputValue]) -> State:
-        """Return the state after these outcomes, with a serial that no write has used."""
-        self.serial += 1
-        state = state_after(self._plan_result.state, self._plan_result.plan, outcomes, outputs)
-        return replace(state, serial=self.serial)
-
-
-@dataclass(frozen=True, slots=True)
-class TeeWatcher:
-    """Tells the first watcher before the second: the journal, then the terminal."""
-
-    first: Watcher
-    second: Watcher
-
-    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Notify both that changes are about to be sent."""
-        self.first.on_send(batch, changes)
-        self.second.on_send(batch, changes)
-
-    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Notify both the outcome of changes."""
-        self.first.on_outcomes(outcomes)
-        self.second.on_outcomes(outcomes)
-
-    def on_visibility(self, visibility: Visibility) -> None:
-        """Notify both of the brokers that do not serve the applied changes yet."""
-        self.first.on_visibility(visibility)
-        self.second.on_visibility(visibility)
-
-    def on_verified(self, outcomes: Sequence[Outcome]) -> None:
-        """Notify both which changes every broker serves."""
-        self.first.on_verified(outcomes)
-        self.second.on_verified(outcomes)
-
-    def on_reassignment(self, progress: InProgress) -> None:
-        """Notify both how many partitions are to move still."""
-        self.first.on_reassignment(progress)
-        self.second.on_reassignment(progress)
-
 
 _MAX_APPLIED_PLANS = 100
 _OUTPUTS_KEPT = "Outputs are not updated because not every change was made."
@@ -150,6 +70,18 @@ class ApplyResult:
         return frozenset(deferred.resources if deferred and self.is_approved else ())
 
 
+class UnrecordedApplyError(StateError):
+    """An apply ended because its results could not be recorded; `done` is what is known of them."""
+
+    detailed_exit = 5
+
+    def __init__(self, failure: StateError, done: ApplyResult) -> None:
+        super().__init__(
+            failure.detail, "Make sure that it can be written, then: kplan apply -resume"
+        )
+        self.done = done
+
+
 def execute_plan(
     project: Project,
     found: OpenProject,
@@ -157,7 +89,32 @@ def execute_plan(
     options: PlanOptions,
     outside: tuple[Ports, ApplyHandlers],
 ) -> ApplyResult:
-    """Carry an approved plan out; the state is written at the end, and now and then before."""
+    """Carry an approved plan out; the state is written at the end, and now and then before.
+
+    Raises:
+        StateError: the journal or the state cannot be written; an `UnrecordedApplyError`, which has
+            what is known of the outcomes, if something was sent.
+
+    """
+    ports, handlers = outside
+    sent = SentWatcher(handlers.watcher)
+    try:
+        watched = replace(handlers, watcher=sent)
+        return _execute_plan(project, found, result, options, (ports, watched))
+    except StateError as failure:
+        if not sent.has_sent:
+            raise
+        known = ApplyResult(result, sent.outcomes(result.plan), result.state, is_approved=True)
+        raise UnrecordedApplyError(failure, known) from failure
+
+
+def _execute_plan(
+    project: Project,
+    found: OpenProject,
+    result: PlanResult,
+    options: PlanOptions,
+    outside: tuple[Ports, ApplyHandlers],
+) -> ApplyResult:
     ports, handlers = outside
     project.store.check_free_space(_sent_change_count(result.plan))
     result, unanswered = _absorb_journal(project, found, result, ports)

@@ -1,10 +1,13 @@
 """Apply on the command line: resume, and what is said when a run is cut short."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from kplan.apply.limits import ApplyContext
+from kplan.cli.run import run
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Plan
 from kplan.state.lock import lock_state_file
@@ -50,6 +53,23 @@ def test_the_plan_that_resume_shows_says_why_it_is_partial(desk: MemoryCommand) 
         "to verify that no other changes are pending."
     ) in out
     assert "-target" not in out
+
+
+def test_what_was_sent_is_told_where_the_journal_cannot_be_written(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        desk.cluster.run_before("create_acls", lambda: full.setattr(os, "fdatasync", fill))
+        assert run(["apply", "-auto-approve", "-detailed-exitcode"], {}) == 5
+    told = desk.capture.readouterr()
+    assert "Apply incomplete: " in told.out
+    assert "The journal cannot be written: No space left on device." in told.err
+    assert "kplan apply -resume" in told.err
+    assert "Apply complete!" in desk.run("apply", "-resume")
+    assert "No changes." in desk.run("plan")
 
 
 def test_a_second_signal_names_the_way_on_too(desk: MemoryCommand) -> None:

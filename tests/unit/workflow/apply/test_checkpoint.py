@@ -7,8 +7,9 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import StateError
 from kplan.state import file
-from kplan.workflow.apply.apply import CHECKPOINT_INTERVAL_S, ApplyHandlers, apply
+from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.apply.resume import resume_apply
+from kplan.workflow.apply.watchers import CHECKPOINT_INTERVAL_S
 from kplan.workflow.ports import PlanOptions
 from tests.apply_harness import FakeClock, RecordingWatcher
 from tests.project_harness import MAIN_TF, Killed, ProjectHarness

@@ -12,10 +12,11 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import KplanError, StateError
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.state.file import read_state
 from kplan.state.journal import read_journal
 from kplan.state.lock_holder import current_holder
-from kplan.workflow.apply.apply import ApplyHandlers
+from kplan.workflow.apply.apply import ApplyHandlers, UnrecordedApplyError
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.ports import PlanOptions, Ports
 from kplan.workflow.state.state import list_owned_objects
@@ -87,7 +88,7 @@ def test_a_disk_that_is_full_from_any_write_on_costs_neither_state_nor_outcome(
     site = prepared(tmp_path / "whole", is_first=is_first)
     disk.steps = 0
     site.apply()
-    last = disk.steps
+    last, known = disk.steps, list[tuple[Outcome, ...]]()
     assert last > 20
     for number in range(1, last + 1):
         site = prepared(tmp_path / f"{number}", is_first=is_first)
@@ -99,10 +100,14 @@ def test_a_disk_that_is_full_from_any_write_on_costs_neither_state_nor_outcome(
         assert told is None or "No space left" in told.detail, number
         if told is not None and "it is what it was before" in told.detail:
             assert after == before, number
+        if isinstance(told, UnrecordedApplyError):
+            known.append(told.done.outcomes)
         finish(site)
         assert not site.plan().plan.has_changes, number
         live = {*site.cluster.topics()}
         assert {each.identity for each in list_owned_objects(site.project)} >= live, number
+    assert len({len(each) for each in known}) == 1, "each error has the outcome of every change"
+    assert {one.status for each in known for one in each} > {OutcomeStatus.APPLIED}
 
 
 def failure_of(site: ProjectHarness) -> KplanError | None:
