@@ -72,11 +72,12 @@ _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
 _BEGINS, _PRINCIPAL = "Principal = ", "rincipal"
 _CLOUD_EVENT = '"specversion'
 _REQUEST_WORDS = (
-    r"rincipal (?:=|\\{1,2}u003[dD])|peration = | on resource = |No acl found for resource "
-    rf"|{_CLOUD_EVENT}"
+    r"(?i)rincipal\\*\"?\s*(?:[=:]|\\{1,2}u003d|&#61;)|peration\\*\"?\s*[=:]"
+    r"| on resource = | for request = | with resourceRefCount = |No acl found for resource "
+    r"|\bauthorization (?:granted|denied)\b|\"specversion\\*\""
 )
-"""What lines of the authorizer and audit events have: they are of no other logger, however they
-are written."""
+"""What lines of authorizers and audit events have: they are of no other logger, however they are
+written."""
 _LEVEL = r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
 _OTHER_LOGGER = (
     rf"(?s)^(?:.{{0,200}}?\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d:\d\d.{{0,100}}?\b{_LEVEL}"
@@ -141,7 +142,7 @@ def apply_layouts(lines: "DataFrame", layouts: Mapping[int, LogLayout]) -> "Data
     for layout, own in parts.items():
         has_layout = F.col("line").rlike(layout.any_message) if layout.fields else F.lit(col=False)
         is_other_logger = has_layout | F.col("line").rlike(_OTHER_LOGGER)
-        is_other_logger &= ~_has_request_words("line")
+        is_other_logger &= ~F.col("line").startswith(MARK) & ~_has_request_words("line")
         other = F.when(is_other_logger, F.lit(MARK * 2)).otherwise(F.concat(F.lit(MARK), "line"))
         written = F.coalesce(_default_line(layout), other)
         line = F.when(F.col("part").isin(own), written).otherwise(line)
