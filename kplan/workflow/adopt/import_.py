@@ -153,7 +153,8 @@ def _read_live_object(project: OpenProject, resource: Resource, identity: Identi
         problem = hidden_problem(kind, identity, refused)
         raise UsageError(problem.detail, problem.hint)
     live = snapshot.live_object(kind.name, identity)
-    if live is None or identity != resource.identity:  # every plan would refuse to rename it
+    is_other = identity != resource.identity
+    if live is None or (is_other and not kind.is_replaceable):  # no plan could rename it
         missing = f'The cluster has no {kind.noun} "{identity}".'
         other = f'{resource.address} declares {kind.noun} "{resource.identity}", not "{identity}".'
         raise UsageError(other if live else missing, _identity_hint(resource, identity))
