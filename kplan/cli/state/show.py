@@ -12,7 +12,7 @@ from kplan.cli.options import Group, InputOptions, Json, StateOptions
 from kplan.cli.terminal import Session
 from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateError, UsageError
+from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kplan.model.plan import Plan
@@ -97,14 +97,18 @@ def show(
 
 
 def _read_state_file(file: str) -> "State | None":
-    """Read a state of kplan, as Terraform's show does; None where the file is something else."""
+    """Read a state of kplan, as Terraform's show does; None where the file is something else.
+
+    Raises StateError for a state that cannot be read.
+    """
     from kplan.state.codec import decode_state  # noqa: PLC0415 - only this argument needs it
 
     try:
         data = Path(file).read_bytes()
-        return decode_state(data) if data.startswith(b"{") else None
-    except (OSError, StateError):
+    except OSError:
         return None
+    is_state = data.startswith(b"{") and b'"lineage"' in data
+    return decode_state(data) if is_state else None
 
 
 def _check_options(how: FormatOptions, *, is_plan: bool) -> None:

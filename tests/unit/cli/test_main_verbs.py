@@ -94,6 +94,9 @@ def test_a_state_file_is_shown_as_the_state_is(desk: MemoryCommand) -> None:
     assert desk.run("show", "state/kplan.json") == desk.run("show")
     assert desk.run("show", "-json", "state/kplan.json") == desk.run("show", "-json")
     assert "requires a saved plan" in desk.run_failing("show", "-format=md", "state/kplan.json")
+    whole = (desk.folder / "state/kplan.json").read_text()
+    (desk.folder / "cut.json").write_text(whole[:200])
+    assert "The state" in desk.run_failing("show", "cut.json"), "it is no damaged plan"
     desk.write("{}", "other.json")
     assert "is not a saved plan" in desk.run_failing("show", "other.json")
 
