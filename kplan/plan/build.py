@@ -95,7 +95,9 @@ def output_changes(request: PlanRequest) -> tuple[OutputChange, ...]:
 
     A sensitive value is not kept in the state; it counts as unchanged while it stays sensitive.
     """
-    before = request.state.outputs
+    # Versions before wrote outputs that are null, too.
+    stored = request.state.outputs.items()
+    before = {name: each for name, each in stored if each.is_sensitive or each.value is not None}
     after = {} if request.is_destroy else request.outputs
     unknown = {} if request.is_destroy else request.unknown_outputs
     return tuple(

@@ -459,7 +459,10 @@ def test_drift_that_is_declared_by_now_is_noted_without_a_request() -> None:
 
 
 def test_outputs_are_compared_and_sensitive_ones_are_never_shown() -> None:
-    held = state(outputs={"a": OutputValue("1"), "b": OutputValue("2")})
+    null_of_an_older_state = OutputValue(None)
+    held = state(
+        outputs={"a": OutputValue("1"), "b": OutputValue("2"), "n": null_of_an_older_state}
+    )
     outputs = {"a": OutputValue("1"), "c": OutputValue(None, is_sensitive=True)}
     plan = make_plan([], held, snapshot(), outputs=outputs)
     assert [(each.name, each.action, each.after) for each in plan.outputs] == [
