@@ -236,11 +236,11 @@ def _absorb_journal(
     journal = found.journal
     if journal is None:
         return result, ()
-    if journal.is_ended and len(left := _doubtful_changes(journal, result)) == len(journal.changes):
-        return (
-            result,
-            left,
-        )  # the state has the rest already: a reconcile comes here again and again
+    known = {"", *(each.nonce for each in result.state.applied_plans)}
+    if journal.is_ended and journal.header.nonce in known:
+        left = _doubtful_changes(journal, result)
+        if len(left) == len(journal.changes):  # as a reconcile finds it again and again
+            return result, left
     remove_stale_throttles(journal, found.clusters, ports)
     state = replace(result.state, serial=result.state.serial + 1)
     state = add_interrupted_plan(state, journal, ports, result.plan.policy_principal)
