@@ -166,8 +166,9 @@ class TransactionalWriter:
             self._raise_permanent(error)
             raise ClusterError(
                 f"No transaction could be had for {self._id}: {error.str()}.",
-                "The brokers need their topic __transaction_state: with fewer than three of them "
-                "set transaction.state.log.replication.factor.",
+                "The brokers need their topic __transaction_state, and most of its replicas: check "
+                "that no broker is down (plan -lock=false needs no transaction). With fewer than "
+                "three brokers set transaction.state.log.replication.factor.",
             ) from failure
 
     def write(self, records: Mapping[bytes, bytes | None]) -> None:
