@@ -69,6 +69,11 @@ class OutputValue:
     type: object = "dynamic"
     is_sensitive: bool = False
 
+    @property
+    def is_null(self) -> bool:
+        """Whether it is known to be null: versions before stored such outputs, too."""
+        return self.value is None and not self.is_sensitive
+
 
 @dataclass(frozen=True, slots=True)
 class AppliedPlan:

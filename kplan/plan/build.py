@@ -95,9 +95,7 @@ def output_changes(request: PlanRequest) -> tuple[OutputChange, ...]:
 
     A sensitive value is not kept in the state; it counts as unchanged while it stays sensitive.
     """
-    # Versions before wrote outputs that are null, too.
-    stored = request.state.outputs.items()
-    before = {name: each for name, each in stored if each.is_sensitive or each.value is not None}
+    before = {name: each for name, each in request.state.outputs.items() if not each.is_null}
     after = {} if request.is_destroy else request.outputs
     unknown = {} if request.is_destroy else request.unknown_outputs
     return tuple(

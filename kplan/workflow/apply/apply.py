@@ -7,7 +7,7 @@ from dataclasses import replace
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Watcher
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateError
+from kplan.model.errors import StateError, StateLockedError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
@@ -76,10 +76,16 @@ class UnrecordedApplyError(StateError):
     detailed_exit = 5
 
     def __init__(self, failure: StateError, done: ApplyResult) -> None:
-        super().__init__(
-            failure.detail, "Make sure that it can be written, then: kplan apply -resume"
-        )
+        hint = "Make sure that it can be written, then: kplan apply -resume"
+        super().__init__(failure.detail, failure.hint or hint)
         self.done = done
+
+
+class LostLockError(UnrecordedApplyError, StateLockedError):
+    """An apply ended because it lost its lock."""
+
+    code = StateLockedError.code
+    summary = StateLockedError.summary
 
 
 def execute_plan(
@@ -105,7 +111,8 @@ def execute_plan(
         if not sent.has_sent:
             raise
         known = ApplyResult(result, sent.outcomes(result.plan), result.state, is_approved=True)
-        raise UnrecordedApplyError(failure, known) from failure
+        is_locked = isinstance(failure, StateLockedError)
+        raise (LostLockError if is_locked else UnrecordedApplyError)(failure, known) from failure
 
 
 def _execute_plan(
