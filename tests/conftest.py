@@ -22,9 +22,12 @@ os.environ.setdefault("KPLAN_CACHE", str(cache_folder()))
 
 # A job in the background of a script ignores signals of its terminal, and so would all that it
 # starts: kplan leaves what was ignored when it started.
-for each in (signal.SIGINT, signal.SIGHUP):
-    if signal.getsignal(each) is signal.SIG_IGN:
-        signal.signal(each, signal.SIG_DFL)
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,7 +5,7 @@ import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -157,7 +157,7 @@ def _serve(broker: FakeBroker, raw: socket.socket, tls: ssl.SSLContext | None) -
     except OSError:
         raw.close()
         return
-    with stream:
+    with stream, suppress(ConnectionError):  # a client that is interrupted waits for no answer
         while head := _exactly(stream, 4):
             (size,) = struct.unpack(">i", head)
             if size > MAX_FRAME_BYTES:
