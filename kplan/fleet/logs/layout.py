@@ -34,7 +34,7 @@ from kplan.fleet.logs.times import (
     time_instant,
     zone_offset,
 )
-from kplan.model.log_layout import LogLayout
+from kplan.model.log_layout import MESSAGE_BEGINNING, LogLayout
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -69,7 +69,7 @@ _EXPLANATION = (
 """What AclAuthorizer (ZooKeeper) logs beside its decisions at the level DEBUG. A resource is
 `ResourcePattern(...)`, and `Topic:LITERAL:orders` before Kafka 2.4."""
 _ALL_PARTS = MARK.join(f"${n + 1}" for n in range(PART_COUNT))
-_BEGINS, _PRINCIPAL = "Principal = ", "rincipal"
+_PRINCIPAL = "rincipal"
 _CLOUD_EVENT = '"specversion'
 _REQUEST_WORDS = (
     r"(?i)rincipal\\*\"?\s*(?:[=:]|\\{1,2}u003d|&#61;)|peration\\*\"?\s*[=:]"
@@ -157,7 +157,7 @@ def _default_line(layout: LogLayout) -> "Column":
     if not layout.fields:
         return F.when(line.rlike(layout.regex), line)
     groups = MARK.join(f"${n + 1}" for n in range(len(layout.fields)))
-    has_layout = line.contains(_BEGINS) & ~line.contains(MARK) & line.rlike(layout.regex)
+    has_layout = line.contains(MESSAGE_BEGINNING) & ~line.contains(MARK) & line.rlike(layout.regex)
     values = F.split(F.regexp_replace(line, layout.regex, groups), MARK)
     fields = {name: F.get(values, F.lit(n)) for n, name in enumerate(layout.fields)}
     is_utc = bool(layout.zone) or bool({"zone", "epoch_s", "epoch_ms"} & fields.keys())
@@ -289,15 +289,15 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
     """Add the content of lines in other layouts: other, other_at, is_utc."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    plain, begins = F.col("plain"), F.lit(_BEGINS)
+    plain, begins = F.col("plain"), F.lit(MESSAGE_BEGINNING)
     is_candidate = ~F.col("is_default") & F.col("text").contains(_PRINCIPAL)
     is_candidate &= ~F.col("text").startswith(MARK)
     wrapped = F.regexp_extract("text", _WRAPPED, 1)
     found = _unwrap(sums.withColumn("plain", F.when(is_candidate, F.col("text"))), wrapped)
     found = _unwrap(found, F.regexp_extract("plain", _WRAPPED, 1))  # Docker wraps what log4j wrote
-    head = F.substring_index(plain, _BEGINS, 1)
+    head = F.substring_index(plain, MESSAGE_BEGINNING, 1)
     is_message = plain.contains(begins) & ~plain.contains(MARK) & ~head.rlike(_IN_JSON)
-    message = F.substr(plain, F.length("head") + F.lit(len(_BEGINS) + 1))
+    message = F.substr(plain, F.length("head") + F.lit(len(MESSAGE_BEGINNING) + 1))
     newer, older = (
         F.regexp_replace("message", each, _ALL_PARTS) for each in (NEWER_MESSAGE, OLDER_MESSAGE)
     )
