@@ -39,7 +39,7 @@ from kplan.cli.terminal import Session, Terminal, discard_output
 from kplan.cli.terraform_option import option_answer
 from kplan.cli.verb import skip_conversion
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import ConfigError, KplanError, UsageError
+from kplan.model.errors import ConfigError, KplanError, UsageError, os_failure_text
 from kplan.model.version import VERSION
 
 _LOG = logging.getLogger("kplan")
@@ -112,8 +112,7 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
             return ExitCode.DONE
         except OSError as error:  # a full disk, a folder that may not be written
             _LOG.debug("Stopped by the operating system", exc_info=True)
-            at = f" ({error.filename})" if error.filename else ""
-            show_diagnostics(KplanError(f"{error.strerror or error}{at}.").diagnostics, terminal)
+            show_diagnostics(KplanError(f"{os_failure_text(error)}.").diagnostics, terminal)
             return ExitCode.ERROR
         except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a user
             terminal.write_stderr(write_crash_report(error))

@@ -26,6 +26,12 @@ class KplanError(Exception):
         return (Diagnostic(self.code, Severity.ERROR, self.summary, self.detail, self.hint),)
 
 
+def os_failure_text(failure: OSError) -> str:
+    """Say why the operating system refused, and which file."""
+    at = f" ({failure.filename})" if failure.filename else ""
+    return f"{failure.strerror or failure}{at}"
+
+
 class UsageError(KplanError):
     """A command line that cannot be executed."""
 

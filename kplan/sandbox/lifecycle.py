@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import SandboxError
+from kplan.model.errors import SandboxError, os_failure_text
 from kplan.sandbox.artifact import (
     cache_folder,
     fetch_jars,
@@ -136,14 +136,8 @@ def start_sandbox(
             )
     except OSError as failure:
         raise SandboxError(
-            f"The sandbox in {folder} could not be started: {_reason(failure)}."
+            f"The sandbox in {folder} could not be started: {os_failure_text(failure)}."
         ) from failure
-
-
-def _reason(failure: OSError) -> str:
-    """Say which file the operating system refused."""
-    at = f" ({failure.filename})" if failure.filename else ""
-    return f"{failure.strerror or failure}{at}"
 
 
 def prepare_runtime(version: str, progress: Progress = ignore_progress) -> KafkaRuntime:
