@@ -26,7 +26,8 @@ from kplan.fleet.logs.audit_topic import (
     event_texts,
     is_other_event,
 )
-from kplan.fleet.logs.lines import LAST_YEAR, MARK, PART_COUNT, SUM_COLUMNS
+from kplan.fleet.logs.heads import LAST_YEAR
+from kplan.fleet.logs.lines import MARK, PART_COUNT, SUM_COLUMNS
 from kplan.fleet.logs.times import (
     UNCLEAR_ZONE,
     find_time,
@@ -209,7 +210,10 @@ def parse_lines(sums: "DataFrame", zone: "Column | None" = None) -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     keys = [each for each in sums.columns if each not in SUM_COLUMNS]
-    is_default, line = F.col("is_default"), F.call_function("rtrim", F.lit("\r\n"), F.col("said"))
+    is_default = F.col("is_default")
+    line, whole = (
+        F.call_function("rtrim", F.lit("\r\n"), F.col(each)) for each in ("said", "whole")
+    )
     text = F.when(is_default, F.col("said")).otherwise(line)
     found = _parse_others(sums.withColumn("text", valid_utf8(text)))
     at = F.coalesce("other_at", "first_at")
@@ -221,12 +225,14 @@ def parse_lines(sums: "DataFrame", zone: "Column | None" = None) -> "DataFrame":
         for each in ("first_at", "last_at")
     )
     is_other_logger = ~is_line & _is_of_other_logger()
+    kept = F.when(is_line | whole.isNull(), F.col("text")).otherwise(valid_utf8(whole))
+    is_utc = F.when(F.col("other_at").isNull(), F.col("is_utc")).otherwise(F.col("has_zone"))
     parsed = found.select(
         *keys,
-        F.when(is_other, F.col("other")).when(~is_other_logger, F.col("text")).alias("text"),
+        F.when(is_other, F.col("other")).when(~is_other_logger, kept).alias("text"),
         is_line.alias("is_line"),
-        (is_other & F.col("other_at").isNotNull() & F.col("is_utc")).alias("is_utc"),
-        (F.col("has_time") & ~is_line & ~is_other_logger).alias("is_timed"),
+        (is_line & is_utc).alias("is_utc"),
+        (F.col("has_time") & whole.isNull() & ~is_line & ~is_other_logger).alias("is_timed"),
         "count",
         first.alias("first_at"),
         last.alias("last_at"),
@@ -286,7 +292,7 @@ def _whole_text(found: "DataFrame") -> "DataFrame":
 
 
 def _parse_others(sums: "DataFrame") -> "DataFrame":
-    """Add the content of lines in other layouts: other, other_at, is_utc."""
+    """Add the content of lines in other layouts: other, other_at, has_zone."""
     from pyspark.sql import functions as F  # noqa: N812
 
     plain, begins = F.col("plain"), F.lit(MESSAGE_BEGINNING)
@@ -315,7 +321,7 @@ def _parse_others(sums: "DataFrame") -> "DataFrame":
             {
                 "other": newer,
                 "other_at": time_instant(F.col("time")),
-                "is_utc": F.coalesce(has_zone(F.col("time")), F.lit(col=False)),
+                "has_zone": F.coalesce(has_zone(F.col("time")), F.lit(col=False)),
             }
         )
         .withColumn("other", F.when(is_matched, other).otherwise(older))

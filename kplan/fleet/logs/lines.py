@@ -1,12 +1,14 @@
 """Lines of logs that differ in their time only, added up in Arrow where they are read.
 
-Most lines of an authorizer log repeat. They are added up before Spark has them, and lines of
-Kafka's default layout taken apart, so that only what differs crosses from Python to Java. Lines of
-other layouts are taken apart there (`layout.py`).
+Most lines of an authorizer log repeat. They are added up before Spark has them, and requests whose
+time is read here (`heads.py`) taken apart, so that only what differs crosses from Python to Java.
+Other lines are taken apart there (`layout.py`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
+
+from kplan.fleet.logs.heads import TIME_LENGTH, find_requests, read_times
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,15 +18,16 @@ if TYPE_CHECKING:
 MARK, PART_COUNT = "\x01", 7
 """What stands between the parts of a request, and how many these are."""
 SUM_SCHEMA = (
-    "said string, has_time boolean, is_default boolean, count long, first_at timestamp, "
-    "last_at timestamp"
+    "said string, has_time boolean, is_utc boolean, is_default boolean, count long, "
+    "first_at timestamp, last_at timestamp, whole string"
 )
-"""What stands beside the keys of lines. `said` is what follows the time of Kafka's default layout,
-else the whole line; where a request `is_default`, it is its parts with marks between them."""
+"""What stands beside the keys of lines. `said` is what follows a time that was read, else the whole
+line; where a request `is_default`, it is its parts with marks between them. Others of which more
+than the time of Kafka's default layout was cut have one of their lines as it was (`whole`)."""
 SUM_COLUMNS = tuple(each.split()[0] for each in SUM_SCHEMA.split(", "))
 HELD_BYTES = 64 << 20
 """How much a task holds until it adds up."""
-_COLUMNS = ("said", "period", "is_default", "count", "first", "last")
+_COLUMNS = ("said", "period", "is_utc", "is_default", "count", "first", "last", "whole")
 """What lines have beside their keys until they are written for Spark."""
 _SPACE = r" \t\n\x0b\f\r"
 _TEXT, _WORD = r"[^\x01]*?", rf"[^\x01{_SPACE}]*"
@@ -42,16 +45,9 @@ _ENDS = ((0, " operation = "), (5, " for request = "))
 Such lines are left to Java."""
 _JOINED = r"(?s)\d\d:\d\d:\d\d.*Principal = |Principal = .* based on rule .*Principal = "
 """Perhaps the request of the next line, where the end of one was lost. Java decides about it."""
-_QUARTER_HOUR_MS = 15 * 60_000
-"""Time zones differ from UTC by multiples of this: a day in UTC begins with a quarter of theirs."""
-LAST_YEAR = 9998
-"""Of the times that count: the last day of the next one may be in a year of five digits in UTC."""
-_TIME_LENGTH = 25
+_DAY_MS, _QUARTER_HOUR_MS = 86_400_000, 15 * 60_000
+"""Time zones differ from UTC by quarters of an hour: a day in UTC begins with one of theirs."""
 _ANY_LENGTH = 1 << 30
-_DIGITS = (1, 2, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19, 21, 22, 23)
-_MARKS = {0: "[", 5: "-", 8: "-", 14: ":", 17: ":", 20: ",", 24: "]"}
-"""The marks of `[2026-11-01 10:00:00,123]` by place; the date ends with a space or T."""
-_DATE_END = 11
 
 
 def sum_lines(lines: "DataFrame", zoned: Collection[int] = ()) -> "DataFrame":
@@ -96,15 +92,15 @@ def _merge_sums(held: Sequence["pa.Table"]) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 - on the executor
 
     lines = pa.concat_tables(held)
-    sums = [("count", "sum"), ("first", "min"), ("last", "max")]
-    keys = [each for each in lines.column_names if each not in {"count", "first", "last"}]
+    sums = [("count", "sum"), ("first", "min"), ("last", "max"), ("whole", "first")]
+    keys = [each for each in lines.column_names if each not in dict(sums)]
     found = lines.group_by(keys, use_threads=False).aggregate(sums)
     names = {f"{name}_{how}": name for name, how in sums}
     return found.rename_columns([names.get(each, each) for each in found.column_names])
 
 
 def _parse_requests(lines: "pa.Table") -> "pa.Table":
-    """Take requests of the default layout apart: `said`, is_default."""
+    """Take requests apart: `said`, is_default."""
     import pyarrow as pa  # noqa: PLC0415 - on the executor
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -130,24 +126,30 @@ def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:
     at = pa.timestamp("us", tz="UTC")
     keys = [each for each in found.column_names if each not in _COLUMNS]
     for batch in found.combine_chunks().to_batches():
-        said = batch["said"]
         columns = {
             **{each: batch[each] for each in keys},
-            # Bytes that are no text stay as they are: Java makes a text of them.
-            "said": pa.Array.from_buffers(pa.string(), len(said), said.buffers(), -1, said.offset),
+            "said": _text(batch["said"]),
             "has_time": batch["period"].is_valid(),
-            "is_default": batch["is_default"],
-            "count": batch["count"],
+            **{each: batch[each] for each in ("is_utc", "is_default", "count")},
             **{f"{each}_at": pc.multiply(batch[each], 1000).cast(at) for each in ("first", "last")},
+            "whole": _text(pc.if_else(batch["is_default"], pa.scalar(None), batch["whole"])),
         }
         yield pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
 
 
+def _text(found: "pa.Array") -> "pa.Array":
+    """Give bytes as a text: what is none stays as it is, and Java makes a text of it."""
+    import pyarrow as pa  # noqa: PLC0415 - on the executor
+
+    return pa.Array.from_buffers(pa.string(), len(found), found.buffers(), -1, found.offset)
+
+
 def _cut_times(batch: "pa.RecordBatch", zoned: Collection[int]) -> "pa.Table":
-    """Cut lines into what they say and when: keys, said, period, count, first, last.
+    """Cut lines into what they say and when: their keys, and _COLUMNS without `is_default`.
 
     Without a time that can be read `said` is the line. Times are milliseconds since 1970. What is
     added up is of one `period`: a day, or a quarter of an hour where the day in UTC is another one.
+    `whole` is a line of which more was cut than the time of Kafka's default layout.
     """
     import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
@@ -156,61 +158,50 @@ def _cut_times(batch: "pa.RecordBatch", zoned: Collection[int]) -> "pa.Table":
     line = batch["line"].fill_null("") if batch["line"].null_count else batch["line"]
     line = line.cast(pa.string()) if pa.types.is_large_string(line.type) else line
     _, ends, held = line.buffers()
-    offsets = np.frombuffer(ends, np.int32)[line.offset : line.offset + len(line) + 1]
-    text = np.frombuffer(held, np.uint8) if held else np.zeros(0, np.uint8)
-    periods, at = _times(text, offsets)
-    if zoned:
-        is_zoned = np.isin(batch["part"].to_numpy(), list(zoned))
-        periods = np.where(is_zoned, at // _QUARTER_HOUR_MS, periods).astype(np.int32)
-    is_timed = at >= 0
     lines = pa.Array.from_buffers(pa.binary(), len(line), [None, ends, held], 0, line.offset)
-    rests = pc.binary_slice(lines, _TIME_LENGTH, _ANY_LENGTH)
-    said = rests if is_timed.all() else pc.if_else(pa.array(is_timed), rests, lines)
-    first = pa.array(at, mask=~is_timed)
+    keys = batch.select([each for each in batch.schema.names if each != "line"])
+    at = read_times(lines)
+    is_timed = at >= 0
+    said = pc.binary_slice(lines, TIME_LENGTH, _ANY_LENGTH)
+    if is_timed.all():
+        return _timed_table(keys, said, at, zoned)
+    others = np.flatnonzero(~is_timed)
+    tables, is_left = [], np.ones(len(lines), bool)
+    for found in find_requests(lines.take(pa.array(others))):
+        rows = others[found.rows]
+        own, whole = keys.take(pa.array(rows)), lines.take(pa.array(rows))
+        tables.append(_timed_table(own, found.said, found.at, zoned, found.is_utc, whole))
+        is_left[rows] = False
+    said = pc.if_else(pa.array(is_timed), said, lines).filter(pa.array(is_left))
+    tables.append(_timed_table(keys.filter(pa.array(is_left)), said, at[is_left], zoned))
+    return pa.concat_tables(tables)
+
+
+def _timed_table(
+    keys: "pa.RecordBatch",
+    said: "pa.Array",
+    at: "np.ndarray[Any, Any]",
+    zoned: Collection[int],
+    is_utc: "np.ndarray[Any, Any] | None" = None,
+    whole: "pa.Array | None" = None,
+) -> "pa.Table":
+    """Put together what lines say and when; where `at` is below 0 they have no time."""
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
+
+    count, periods = len(said), at // _DAY_MS
+    if zoned:
+        is_zoned = np.isin(keys["part"].to_numpy(), list(zoned))
+        periods = np.where(is_zoned, at // _QUARTER_HOUR_MS, periods)
+    first = pa.array(at, mask=at < 0)
     columns = {
-        **{each: batch[each] for each in batch.schema.names if each != "line"},
+        **{each: keys[each] for each in keys.schema.names},
         "said": said,
-        "period": pa.array(periods, mask=~is_timed),
-        "count": pa.array(np.ones(len(line), np.int64)),
+        "period": pa.array(periods.astype(np.int32), mask=at < 0),
+        "is_utc": pa.array(np.zeros(count, bool) if is_utc is None else is_utc),
+        "count": pa.array(np.ones(count, np.int64)),
         "first": first,
         "last": first,
+        "whole": pa.nulls(count, pa.binary()) if whole is None else whole,
     }
     return pa.table(columns)
-
-
-def _times(text: "np.ndarray[Any, Any]", offsets: "np.ndarray[Any, Any]") -> Any:  # noqa: ANN401
-    """Read the times that lines begin with: days, and milliseconds since 1970; -1 is none."""
-    import numpy as np  # noqa: PLC0415
-
-    found = np.diff(offsets) >= _TIME_LENGTH
-    begins = np.where(found, offsets[:-1], 0)
-    if not found.any():
-        return np.zeros(len(found), np.int32), np.full(len(found), -1)
-    for place, mark in _MARKS.items():
-        found &= text[begins + place] == ord(mark)
-    found &= np.isin(text[begins + _DATE_END], (ord(" "), ord("T")))
-    digits = [text[begins + place] - np.uint8(ord("0")) for place in _DIGITS]
-    for each in digits:
-        found &= each <= 9  # noqa: PLR2004 - what is below 0 is far above
-    year, month, day, hour, minute, second, millis = (
-        _number(digits[begin:end]) for begin, end in _FIELDS
-    )
-    months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
-    days = months.astype("M8[D]") + (day - 1).astype("m8[D]")
-    found &= (year <= LAST_YEAR) & (month >= 1) & (day >= 1) & (days.astype("M8[M]") == months)
-    for each, most in ((month, 12), (hour, 23), (minute, 59), (second, 59)):
-        found &= each <= most
-    number = days.astype(np.int64)
-    at = ((number * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + millis
-    return number.astype(np.int32), np.where(found, at, -1)
-
-
-_FIELDS = ((0, 4), (4, 6), (6, 8), (8, 10), (10, 12), (12, 14), (14, 17))
-"""Which digits are the year, month, day, hour, minute, second, and milliseconds."""
-
-
-def _number(digits: "Sequence[np.ndarray[Any, Any]]") -> "np.ndarray[Any, Any]":
-    found = digits[0].astype("int32")
-    for each in digits[1:]:
-        found = found * 10 + each
-    return found

@@ -1,15 +1,13 @@
 """Times in lines of authorizer logs and in events, with their zones, in Spark's own expressions."""
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from kplan.fleet.logs.lines import LAST_YEAR, MARK
+from kplan.fleet.logs.heads import END_MS
+from kplan.fleet.logs.lines import MARK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-END_MS = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) * 1000
-"""Later times do not count."""
 ZONE_OFFSETS = {
     **dict.fromkeys(("UTC", "GMT", "UT", "WET"), "Z"),
     **dict.fromkeys(("CET", "WEST", "WAT"), "+01:00"),

@@ -40,10 +40,12 @@ def test_lines_that_say_the_same_on_a_day_are_one_row() -> None:
         "part": 0,
         "said": " INFO x",
         "has_time": True,
+        "is_utc": False,
         "is_default": False,
         "count": 3,
         "first_at": at("2026-11-01T09:00:00"),
         "last_at": at("2026-11-01T23:59:59.999"),
+        "whole": None,
     }
     assert days[2]["count"] == 1
 
