@@ -125,7 +125,8 @@ def make_logs(folder: Path, lines: int, *, is_busy: bool) -> None:
 # ---- engines
 
 
-def _kplan(folder: Path) -> dict[str, Any]:
+def ingest_in(folder: Path, bench: Bench) -> tuple[FleetOptions, Took]:
+    """Read the logs of a folder into its store, in this Spark; gives what that took."""
     (folder / "fleet.hcl").write_text(FLEET)
     os.chdir(folder)
     options = FleetOptions(folder, Inputs())
@@ -136,14 +137,18 @@ def _kplan(folder: Path) -> dict[str, Any]:
         SilentProgress(),
         lambda: datetime.now(UTC),
     )
+
+    @contextmanager
+    def ours(*_: object) -> "Iterator[SparkSession]":
+        yield bench.spark
+
+    setattr(ingest, "open_session", ours)  # noqa: B010 - mypy knows it as a function
+    return options, bench.took(lambda: ingest.ingest_logs(options, ports))
+
+
+def _kplan(folder: Path) -> dict[str, Any]:
     with open_bench("") as bench:
-
-        @contextmanager
-        def ours(*_: object) -> "Iterator[SparkSession]":
-            yield bench.spark
-
-        setattr(ingest, "open_session", ours)  # noqa: B010 - mypy knows it as a function
-        first = bench.took(lambda: ingest.ingest_logs(options, ports))
+        options, first = ingest_in(folder, bench)
         used = fleet.open_store(bench.spark, fleet.read_fleet(options)).usage()
         row = used.selectExpr(
             "count(*)",
@@ -157,7 +162,7 @@ def _kplan(folder: Path) -> dict[str, Any]:
             files[at % len(files)].write(each.read_bytes())
         for file in files:
             file.close()
-        again = bench.took(lambda: ingest.ingest_logs(options, ports))
+        again = ingest_in(folder, bench)[1]
         tables = sum(each.stat().st_size for each in Path("tables").rglob("*.parquet"))
         told = _told(first, tuple(row or ()), bench)
         return {**told, "again": [again.wall, again.cpu], "tables_mb": tables >> 20}
