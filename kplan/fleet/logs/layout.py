@@ -1,7 +1,7 @@
 r"""Layouts of authorizer logs: how each is taken apart, in Spark's own expressions.
 
-Requests in Kafka's default layout (`[%d] %p %m (%c)%n`) are taken apart where lines are added up
-(`lines.py`). The others are read here in steps, which default lines never reach:
+Requests in Kafka's default layout (`[%d] %p %m (%c)%n`), and those whose time `heads.py` reads, are
+taken apart where lines are added up (`lines.py`). All others are read here, in steps:
 
     wrapped    JSON of Docker, log4j 2, ECS, GELF or a cloud, or an event of Confluent's audit log:
                its message, after its time
