@@ -23,13 +23,12 @@ from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
-from kplan.kafka.wire.transport import Deadline, FrameStream
+from kplan.kafka.wire.transport import FrameStream
 from kplan.model.errors import InProgress
 from kplan.model.outcome import Outcome, OutcomeStatus, Visibility
-from kplan.model.plan import Batch, Change, Plan
+from kplan.model.plan import Batch, Change
 from kplan.state.file_store import FileStore
 from kplan.state.journal_writer import JournalWriter
-from kplan.state.lock_holder import LockHolder
 from kplan.workflow.apply.apply import ApplyHandlers, apply
 from kplan.workflow.plan.plan import PlanResult, make_plan
 from kplan.workflow.ports import PlanOptions, Ports, Project
@@ -150,11 +149,13 @@ def measured(kept: Kept) -> None:
 
     @contextmanager
     def recording(
-        store: FileStore, plan: Plan, nonce: str = "", holder: LockHolder | None = None
+        store: FileStore,
+        *given: Any,  # noqa: ANN401 - whatever it is called with
+        **named: Any,  # noqa: ANN401 - as above
     ) -> Iterator[JournalWriter]:
         with ExitStack() as stack:
             with kept.noted("recording"):
-                journal = stack.enter_context(begin(store, plan, nonce, holder))
+                journal = stack.enter_context(begin(store, *given, **named))
             yield journal
 
     FileStore.open_journal = recording  # type: ignore[assignment, method-assign]
@@ -178,9 +179,13 @@ def counted(asked: list[int]) -> None:
     """Note the API of every request that goes over kplan's own connections."""
     exchange = FrameStream.exchange
 
-    def exchanging(link: FrameStream, frame: bytes | bytearray, deadline: Deadline) -> memoryview:
+    def exchanging(
+        link: FrameStream,
+        frame: bytes | bytearray,
+        *given: Any,  # noqa: ANN401 - whatever it is called with
+    ) -> memoryview:
         asked.append(int.from_bytes(frame[4:6]))
-        return exchange(link, frame, deadline)
+        return exchange(link, frame, *given)
 
     FrameStream.exchange = exchanging  # type: ignore[assignment, method-assign]
 
