@@ -2,8 +2,8 @@
 
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, nullcontext
-from dataclasses import field
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -123,7 +123,7 @@ def open_project(
     """
     ports.progress.stage("Reading configuration")
     configuration = load_with_data(project, ports, defers=defers, check=check)
-    with lock_state(project, ports) if locks else nullcontext():
+    with lock_state(project, ports if locks else replace(ports, holder=None)):
         state = read_or_create_state(project)
         journal = project.store.read_journal()  # after the state, of whose writing it tells
         unsettled: frozenset[ObjectKey] = frozenset()
@@ -288,14 +288,25 @@ def check_no_journal_in(store: StateStore) -> None:
 
 @contextmanager
 def lock_state(project: Project, ports: Ports) -> Iterator[None]:
-    """Hold the lock of the state, unless the run goes without."""
+    """Hold the lock of the state, unless the run goes without, for its stage to read the state."""
+    with hold_lock(project.store, ports):
+        ports.progress.stage("Reading the state")
+        yield
+
+
+@contextmanager
+def hold_lock(store: StateStore, ports: Ports) -> Iterator[None]:
+    """Hold the lock of a store, unless the run goes without, and show who it is waited for."""
 
     def note_waiting(holder: LockHolder) -> None:
+        ports.progress.stage("Waiting for the state lock")
         ports.progress.note(
             f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}".rstrip()
         )
 
-    with project.store.hold_lock(ports.holder, ports.lock_timeout_s, note_waiting):
+    if ports.holder is not None:
+        ports.progress.stage("Acquiring the state lock")
+    with store.hold_lock(ports.holder, ports.lock_timeout_s, note_waiting):
         yield
 
 

@@ -164,17 +164,6 @@ def measured(kept: Kept) -> None:
             setattr(owner, name, timed(name, getattr(owner, name)))
 
 
-def staged(stages: Stages) -> None:
-    """Have the last stage begin where the journal ends."""
-    end = JournalWriter.end
-
-    def ended(journal: JournalWriter) -> None:
-        stages.stage("Writing the state")
-        end(journal)
-
-    JournalWriter.end = ended  # type: ignore[assignment, method-assign]
-
-
 def counted(asked: list[int]) -> None:
     """Note the API of every request that goes over kplan's own connections."""
     exchange = FrameStream.exchange
@@ -196,7 +185,6 @@ def main() -> None:
     counted(asked)
     kept = Kept()
     stages = Stages()
-    staged(stages)
     measured(kept)
     job, bootstrap, folder = sys.argv[1:]
     environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap, "KPLAN_TLS_ENABLED": "false"}

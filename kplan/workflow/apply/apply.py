@@ -143,6 +143,7 @@ def _execute_plan(
                 options.reassignment_limits,
             )
         outcomes = watcher.settle(sent, found)
+        ports.progress.stage("Writing the state")
         journal.end()
         outcomes = (*outcomes, *report_refused(result.plan, handlers.watcher))
         outputs = dict(result.state.outputs)
@@ -190,6 +191,7 @@ def _write_end(
     In this order, so that of two that end at once at least one sees the other.
     """
     (state, outcomes), (write, watcher, ports) = end, outside
+    ports.progress.stage("Writing the state")  # data sources may have been read since
     write(state)
     refused = {each.change.key: each for each in refuse_adoptions(result, state, outcomes, found)}
     if not refused:
@@ -210,6 +212,7 @@ def _open_journal(
 ) -> AbstractContextManager[JournalWriter]:
     nonce = result.meta.nonce if result.meta else ""
     variables = plan_variables(result.configuration)
+    ports.progress.stage("Writing the journal")
     return project.store.open_journal(result.plan, nonce, ports.holder, variables, unanswered)
 
 

@@ -17,14 +17,13 @@ from kplan.plan.drift import find_drift
 from kplan.plan.request import address_names
 from kplan.state.codec import decode_state
 from kplan.state.file_store import FileStore
-from kplan.state.lock import liveness_text
-from kplan.state.lock_holder import LockHolder
 from kplan.state.store import StateStore
 from kplan.workflow.apply.kept_state import check_move_is_kept
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import (
     check_no_journal,
     check_no_journal_in,
+    hold_lock,
     lock_state,
     open_project,
     read_or_create_state,
@@ -276,16 +275,8 @@ def migrate_state(
     """
     if isinstance(target, FileStore) and not is_file_named:
         check_move_is_kept(target.path, ports)
-
-    def note_waiting(holder: LockHolder) -> None:
-        ports.progress.note(
-            f"Waiting for the state lock, held by {holder}. {liveness_text(holder)}".rstrip()
-        )
-
-    with (
-        source.hold_lock(ports.holder, ports.lock_timeout_s, note_waiting),
-        target.hold_lock(ports.holder, ports.lock_timeout_s, note_waiting),
-    ):
+    with hold_lock(source, ports), hold_lock(target, ports):
+        ports.progress.stage("Moving the state")
         check_no_journal_in(source)
         check_no_journal_in(target)
         document = target.read_document() if source.read_move_note() == target.location else None

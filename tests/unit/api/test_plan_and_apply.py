@@ -12,6 +12,8 @@ from kplan.cli import wiring
 from kplan.cli.run import run
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.memory.faults import Call
+from kplan.state.lock import lock_state_file
+from kplan.state.lock_holder import current_holder
 from tests.project_harness import MAIN_TF
 from tests.unit.api.conftest import Folder
 
@@ -145,9 +147,40 @@ def test_progress_has_stages_and_counts(folder: Folder) -> None:
     heard: list[kplan.Progress] = []
     kplan.apply(kplan.plan(folder.load(), on_progress=heard.append), on_progress=heard.append)
     stages = list(dict.fromkeys(each.stage for each in heard))
-    assert stages[:4] == ["Reading configuration", "Connecting", "Reading the cluster", "Planning"]
+    assert stages[:6] == [
+        "Reading configuration",
+        "Acquiring the state lock",
+        "Reading the state",
+        "Connecting",
+        "Reading the cluster",
+        "Planning",
+    ]
+    assert stages[-4:] == [
+        "Writing the journal",
+        "Applying",
+        "Waiting until every broker serves the changes",
+        "Writing the state",
+    ]
     applied = [each for each in heard if each.stage == "Applying"]
     assert (applied[0].done, applied[-1].done, applied[-1].total) == (0, 3, 3)
+
+
+def test_who_waits_for_a_lock_hears_what_is_waited_for_and_who_has_it(folder: Folder) -> None:
+    heard: list[kplan.Progress] = []
+    project, holder = folder.load(), current_holder("apply")
+    with (
+        lock_state_file(folder.path / "state" / "kplan.json", holder, 0, lambda _: None),
+        pytest.raises(kplan.StateError),
+    ):
+        kplan.plan(project, on_progress=heard.append, lock_timeout=timedelta(seconds=1))
+    assert heard[-1].stage == "Waiting for the state lock"
+    assert f"held by {holder}" in heard[-1].note
+
+
+def test_who_takes_no_lock_does_not_hear_of_one(folder: Folder) -> None:
+    heard: list[kplan.Progress] = []
+    kplan.plan(folder.load(), on_progress=heard.append, lock=False)
+    assert [each.stage for each in heard][:2] == ["Reading configuration", "Reading the state"]
 
 
 TWO_CLUSTERS = """
