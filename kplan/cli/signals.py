@@ -38,6 +38,7 @@ class Signals:
         self.stop_event = Event()
         self.number = 0
         self.is_deferred = False
+        self.was_deferred = False
         self._notice = _AFTER_REQUESTS
 
     @contextmanager
@@ -58,7 +59,7 @@ class Signals:
     def defer(self, notice: str = _AFTER_REQUESTS) -> None:
         """Make the first signal only request a stop; `notice` says what still happens."""
         self._notice = notice
-        self.is_deferred = True
+        self.is_deferred = self.was_deferred = True
 
     def stop_deferring(self) -> None:
         """Make every signal stop the run at once again."""

@@ -317,8 +317,8 @@ def interruption_note(journal: Journal, unsettled: int) -> str:
             f"An earlier apply got no answer for {count_text(unsettled, 'change')}; being looked "
             f"up: {unsettled}."
         )
+    total, unsent = len(journal.changes), len(journal.unsent_changes)
     return (
-        f"An apply of {count_text(len(journal.changes), 'change')} was interrupted; "
-        f"known: {len(journal.outcomes)}, being looked up: {unsettled}, "
-        f"not sent: {len(journal.unsent_changes)}."
+        f"An apply of {count_text(total, 'change')} was interrupted; "
+        f"known: {total - unsettled - unsent}, being looked up: {unsettled}, not sent: {unsent}."
     )

@@ -181,11 +181,18 @@ def _run_round(
 
 @contextmanager
 def _show_resume_hint(session: Session, options: ApplyOptions) -> Iterator[None]:
-    """Show the command that resumes when a second signal interrupts a request."""
+    """Show the command that resumes when a second signal interrupts a request.
+
+    Before the first request, from which on signals are deferred, show that none was sent.
+    """
     try:
         yield
     except (SignalInterrupt, SystemError) as failure:
-        if session.signals.is_deferred and find_interrupt(failure) is not None:
+        if find_interrupt(failure) is None:
+            raise
+        if not session.signals.was_deferred:
+            session.terminal.write_stderr("\nStopped before any change of the plan was sent.")
+        elif session.signals.is_deferred:
             session.terminal.write_stderr(
                 "\nStopped. To check the requests in flight and finish the plan, run:\n"
                 f"    {options.resume_command(is_resumable=True)}"

@@ -1,13 +1,13 @@
 """Use case: apply an approved plan: journal, checkpoints of the state, outcomes."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Watcher
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateError, StateLockedError
+from kplan.model.errors import ClusterError, StateError, StateLockedError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
@@ -113,6 +113,25 @@ def execute_plan(
         known = ApplyResult(result, sent.outcomes(result.plan), result.state, is_approved=True)
         is_locked = isinstance(failure, StateLockedError)
         raise (LostLockError if is_locked else UnrecordedApplyError)(failure, known) from failure
+    except (KeyboardInterrupt, SystemError):  # C code turns the one into the other
+        if not sent.has_sent:
+            _discard_unsent_journal(project, found, ports)
+        raise
+
+
+def _discard_unsent_journal(project: Project, found: OpenProject, ports: Ports) -> None:
+    """Remove the journal of an apply that ended before its first request: there is no rest of it.
+
+    One that was there before is kept, and any where the lock was lost. If it cannot be removed, the
+    next run says that nothing was sent.
+    """
+    if found.journal is not None:
+        return
+    with suppress(StateError, ClusterError):
+        held = project.store.lock_status().holder
+        is_ours = ports.holder is None or (held is not None and held.id == ports.holder.id)
+        if is_ours and project.store.has_journal():
+            project.store.discard_journal()
 
 
 def _execute_plan(

@@ -10,7 +10,8 @@ from kplan.apply.limits import ApplyContext
 from kplan.cli.run import run
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Plan
-from kplan.state.lock import lock_state_file
+from kplan.state.journal import journal_path
+from kplan.state.lock import force_unlock, lock_state_file, lock_status
 from kplan.state.lock_holder import current_holder
 from tests.unit.cli.memory_command import MemoryCommand, memory_command, send_interrupt
 
@@ -81,6 +82,60 @@ def test_a_second_signal_names_the_way_on_too(desk: MemoryCommand) -> None:
     desk.cluster.clear_faults()
     assert "To finish it: kplan apply -resume" in desk.run_failing("plan", "-state=s.json", code=0)
     desk.run("apply", "-resume", "-state=s.json")
+
+
+def test_a_signal_before_the_first_request_leaves_nothing_to_resume(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", lambda _: send_interrupt())  # of the first line of the plan
+        err = desk.run_failing("apply", "-auto-approve", code=130)
+    assert err.endswith("Stopped before any change of the plan was sent. Interrupted.")
+    assert not desk.cluster.topics()
+    assert not journal_path(Path("state/kplan.json")).exists()
+    assert "3 to add" in desk.run("plan")
+
+
+def test_a_signal_during_the_plan_of_an_apply_says_that_nothing_was_sent(
+    desk: MemoryCommand,
+) -> None:
+    desk.cluster.run_before("topics", send_interrupt)
+    err = desk.run_failing("apply", "-auto-approve", code=130)
+    assert err.endswith("Stopped before any change of the plan was sent. Interrupted.")
+
+
+def test_a_resume_that_is_stopped_before_its_first_request_can_be_repeated(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.cluster.run_before("create_acls", send_interrupt)
+    desk.run("apply", "-auto-approve", code=130)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", lambda _: send_interrupt())
+        err = desk.run_failing("apply", "-resume", code=130)
+    assert (
+        "An apply of 3 changes was interrupted; known: 1, being looked up: 0, not sent: 2." in err
+    )
+    assert err.endswith("Stopped before any change of the plan was sent. Interrupted.")
+    assert "Apply complete!" in desk.run("apply", "-resume")
+    assert "No changes." in desk.run("plan")
+
+
+def test_the_journal_of_whoever_took_the_lock_is_kept(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = Path("state/kplan.json")
+
+    def lose_lock(_: int) -> None:
+        holder = lock_status(state).holder
+        assert holder is not None
+        force_unlock(state, holder.id)
+        send_interrupt()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", lose_lock)
+        desk.run_failing("apply", "-auto-approve", code=130)
+    assert journal_path(state).exists()
+    assert "known: 0, being looked up: 1, not sent: 2." in desk.run_failing("plan", code=0)
 
 
 def test_there_is_nothing_to_resume_where_nothing_was_interrupted(desk: MemoryCommand) -> None:

@@ -11,7 +11,7 @@ from kplan.cluster.request import TopicRef
 from kplan.model.address import Address
 from kplan.model.errors import StateError, StateLockedError, UsageError
 from kplan.state.lock_holder import current_holder
-from kplan.state.record_store import RecordStore
+from kplan.state.record_store import RecordSink, RecordStore
 from kplan.workflow.apply.apply import ApplyHandlers
 from kplan.workflow.apply.resume import resume_apply
 from kplan.workflow.plan.plan import PlanResult
@@ -83,6 +83,23 @@ def test_the_main_job_leaves_nothing_on_the_disk(site: RemoteSite) -> None:
     assert [each.name for each in site.folder.iterdir()] == ["main.tf"]
     left = {name.partition("/")[0] for name in site.records.peek() or ()}
     assert left == {"state", "states"}
+
+
+def test_an_interrupt_before_the_first_request_leaves_no_journal(
+    site: RemoteSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_: RecordSink) -> None:
+        assert "journal/000000" in (site.records.peek() or {})
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RecordSink, "sync", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            site.apply()
+    assert not site.project.store.has_journal()
+    assert not site.cluster.topics()
+    site.apply()
+    assert site.owned() == ALL
 
 
 def test_every_use_case_on_the_state_works_there(site: RemoteSite) -> None:
