@@ -4,7 +4,7 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
@@ -299,7 +299,7 @@ def public_plan(
         made.drift,
         made.outputs,
         sort_diagnostics([*warnings, *made.all_diagnostics]),
-        PlanResult(made, result.configuration, result.state, result.snapshots, meta),
+        replace(result, meta=meta),
         options,
     )
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 DEFAULT_WORKSPACE = "default"
+WORKSPACE_VARIABLES = ("KPLAN_WORKSPACE", "TF_WORKSPACE")
+"""Of the environment; what one of them names wins over the selection."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,89}")
 _MARK = "@"
 """Divides the key of a state from the name of its workspace; no key of a configuration has it."""

@@ -121,7 +121,8 @@ class PlanMetadata:
     `checksum` identifies the actions of the plan. `variables` are the values it was made with, as
     JSON; sensitive ones are not among them, and `secret_variables` names those that were given.
     `state_file` is the file that the user named for the state, "" where none was named, and
-    `state_name` how: a path that may be relative, "" in files of earlier versions.
+    `state_name` how: a path that may be relative, "" in files of earlier versions, as is the
+    `workspace`.
     """
 
     lineage: str
@@ -137,6 +138,7 @@ class PlanMetadata:
     secret_variables: tuple[str, ...] = ()
     state_file: str = ""
     state_name: str = ""
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +176,6 @@ def plan_metadata(
     expires_at: str,
     nonce: str,
     variables: PlanVariables = NO_VARIABLES,
-    state_file: str = "",
-    state_name: str = "",
 ) -> PlanMetadata:
     """Describe a plan that is about to be saved."""
     return PlanMetadata(
@@ -190,8 +190,6 @@ def plan_metadata(
         variables=variables.values,
         clusters=plan.based_on.clusters,
         secret_variables=variables.secrets,
-        state_file=state_file,
-        state_name=state_name,
     )
 
 

@@ -46,6 +46,7 @@ from kplan.workflow.plan.saved import (
     check_planned_secrets,
     check_secrets_given,
     check_signature_required,
+    check_workspace,
     read_saved_plan,
     restore_secrets,
 )
@@ -84,11 +85,13 @@ def apply_saved(
     Raises:
         KplanError: there is no such file, or it is no plan, damaged, edited or not signed.
         StalePlanError: a newer version of kplan made it, or for the state in a file that was named
-            then and is not now, or in another folder; and as `apply_reviewed`.
+            then and is not now, in another workspace or folder; and as `apply_reviewed`.
 
     """
     check_state_is_kept(project, outside[0])
     saved = read_saved_plan(path, approval.signature)
+    if configuration_files(project.folder):
+        check_workspace(saved.metadata.workspace, project.inputs)
     _check_state_file(saved, project)
     if on_stale is not StaleAction.REPLAN:
         _check_folder(saved, project, path)

@@ -107,7 +107,8 @@ class PlanResult:
     """A plan with everything it was made from: `snapshots` by the key of the connection.
 
     `meta` is what its file says, where it has one. `state_file` is the file that the user named
-    for the state. `doubtful` are the objects of `OpenProject.doubtful`.
+    for the state, `workspace` the one it was made in. `doubtful` are the objects of
+    `OpenProject.doubtful`.
     """
 
     plan: Plan
@@ -117,6 +118,7 @@ class PlanResult:
     meta: PlanMetadata | None = None
     state_file: str = ""
     state_name: str = ""
+    workspace: str = ""
     doubtful: frozenset[ObjectKey] = frozenset()
 
 
@@ -130,6 +132,7 @@ def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResul
             way = "To record it: kplan apply" if found.journal.is_finished else _RESUME
             ports.progress.note(way)
         made = plan_open_project(found, options, ports)
+    made = replace(made, workspace=project.inputs.workspace)
     # KPLAN_STATE says nothing where a state block names another place.
     is_used = project.is_state_named and project.store.location == project.file_store.location
     if not is_used:
@@ -332,7 +335,11 @@ def save_plan(
         expires_at=expires,
         nonce=uuid.uuid4().hex,
         variables=plan_variables(planned.configuration),
+    )
+    meta = replace(
+        meta,
         state_file=planned.state_file,
         state_name=planned.state_name,
+        workspace=planned.workspace,
     )
     write_plan(path, planned.plan, meta, show, signature.key)

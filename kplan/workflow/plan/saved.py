@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.base import SecretKind
@@ -12,6 +13,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Change, ObjectKey, Plan
 from kplan.model.state import Snapshot
+from kplan.model.workspace import WORKSPACE_VARIABLES
 from kplan.plan.build import build_plans
 from kplan.plan.digest import is_effective, with_checksum
 from kplan.plan.request import PlanRequest
@@ -97,6 +99,23 @@ def check_plan_is_saved(configuration: Configuration, *, is_destroy: bool) -> No
             f"Save it with kplan plan {'-destroy ' if is_destroy else ''}-out=FILE, and apply that "
             "file.",
         )
+
+
+def check_workspace(planned: str, inputs: Inputs) -> None:
+    """Check that a plan is applied in the workspace it was made in, "" where that is not recorded.
+
+    Raises:
+        StalePlanError: another one is selected.
+
+    """
+    if planned in {"", inputs.workspace}:
+        return
+    variable = next((each for each in WORKSPACE_VARIABLES if inputs.environ.get(each)), "")
+    way = f"Set {variable}={planned}" if variable else f"kplan workspace select {planned}"
+    raise StalePlanError(
+        f'The plan was made in the workspace "{planned}", and "{inputs.workspace}" is selected.',
+        f"To apply it there: {way}",
+    )
 
 
 def check_approval(plan: Plan, expected: str | None) -> None:

@@ -7,15 +7,13 @@ from pathlib import Path
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError, UsageError
-from kplan.model.workspace import DEFAULT_WORKSPACE, is_workspace_name
+from kplan.model.workspace import DEFAULT_WORKSPACE, WORKSPACE_VARIABLES, is_workspace_name
 from kplan.report.documents.notation import count_text
 from kplan.state.atomic_file import make_private_folder, write_atomically
 from kplan.state.file import new_state
 from kplan.state.file_store import FileStore
 from kplan.workflow.open_project import lock_state, read_stored_state
 from kplan.workflow.ports import Ports, Project
-
-_VARIABLES = ("KPLAN_WORKSPACE", "TF_WORKSPACE")
 
 
 def selected_workspace(folder: Path, environ: Mapping[str, str]) -> str:
@@ -25,7 +23,7 @@ def selected_workspace(folder: Path, environ: Mapping[str, str]) -> str:
         UsageError: it is no name of a workspace.
 
     """
-    for name in _VARIABLES:
+    for name in WORKSPACE_VARIABLES:
         if found := environ.get(name):
             return _checked_name(found, name)
     file = _selection_file(folder, environ)
@@ -79,7 +77,7 @@ def check_selectable(
 
     """
     _checked_name(name, "NAME")
-    for variable in _VARIABLES:
+    for variable in WORKSPACE_VARIABLES:
         if project.inputs.environ.get(variable):
             raise UsageError(
                 f"The workspace is selected by {variable}, which has precedence.",

@@ -135,6 +135,18 @@ def test_a_saved_plan_is_applied_by_its_checksum(folder: Folder) -> None:
     assert kplan.apply_saved(project, file, checksum=plan.checksum, key="k").is_complete
 
 
+def test_a_plan_that_is_saved_knows_its_workspace_and_the_state_that_was_named(
+    folder: Folder,
+) -> None:
+    file = folder.path / "p.kplan"
+    kplan.plan(folder.load(workspace="prod")).save(file)
+    with pytest.raises(kplan.StalePlanError, match='made in the workspace "prod"'):
+        kplan.apply_saved(folder.load(), file)
+    kplan.plan(folder.load(state="s.json")).save(file)
+    with pytest.raises(kplan.StalePlanError, match="made for the state in"):
+        kplan.apply_saved(folder.load(), file)
+
+
 def test_a_plan_is_rendered_in_the_formats_of_reports(folder: Folder) -> None:
     plan = kplan.plan(folder.load())
     assert "3 to add" in plan.render("markdown")

@@ -148,6 +148,34 @@ def test_a_selection_that_the_environment_would_override_is_refused(
     assert "Unset TF_WORKSPACE" in capsys.readouterr().err
 
 
+def test_a_plan_of_another_workspace_names_both_and_the_way_there(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    desk.run("workspace", "new", "prod")
+    desk.run("plan", "-out=p")
+    desk.run("workspace", "select", "default")
+    for how in ((), ("-on-stale=replan",)):
+        told = desk.run_failing("apply", *how, "p")
+        assert 'made in the workspace "prod", and "default" is selected.' in told
+        assert "To apply it there: kplan workspace select prod" in told
+    assert run(["apply", "p"], {"TF_WORKSPACE": "qa"}) == 1
+    told = " ".join(desk.capture.readouterr().err.split())
+    assert '"qa" is selected.' in told
+    assert "Set TF_WORKSPACE=prod" in told
+    desk.run("workspace", "select", "-or-create", "prod")
+    desk.run("apply", "p")
+    assert set(desk.cluster.topics()) == {"default.orders", "prod.orders"}
+
+
+def test_a_plan_in_a_folder_without_a_configuration_is_in_the_wrong_folder(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.run("workspace", "new", "prod")
+    desk.run("plan", "-out=p")
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert "There is no configuration in" in desk.run_failing("apply", "../p")
+
+
 def test_a_change_that_is_not_trusted_does_not_select_the_workspace(desk: MemoryCommand) -> None:
     for each in ("change", "trusted"):
         (desk.folder / each / ".terraform").mkdir(parents=True)
