@@ -240,14 +240,29 @@ def _usage_error(error: Any, line: CommandLine) -> UsageError:  # noqa: ANN401 -
     text = error.format_message().replace("Value error, ", "")  # pydantic's own words
     if surplus := _SURPLUS.fullmatch(text):
         words = surplus[1]  # one with spaces looks like several
-        word = words if Path(words).exists() else words.partition(" ")[0]
-        if Path(word).is_dir():
-            command = shlex.join(["kplan", f"-chdir={word}", *line.path])
-            hint = f"To work in another folder: {command}"
-        elif line.name == "plan" and Path(word).is_file():
-            hint = f"To apply a saved plan: {shlex.join(['kplan', 'apply', word])}"
+        hint = _surplus_hint(words if Path(words).exists() else words.partition(" ")[0], line, hint)
         text = f"{line.known_path} has an unexpected extra argument: {words}."
     return UsageError(with_one_dash(text), hint=hint)
+
+
+def _surplus_hint(word: str, line: CommandLine, hint: str) -> str:
+    """Say how a word is given that is no argument of the command."""
+    from kplan.state.plan_file import is_plan_file  # noqa: PLC0415 - only errors need it
+
+    if Path(word).is_dir():
+        command = shlex.join(["kplan", f"-chdir={word}", *line.path])
+        return f"To work in another folder: {command}"
+    if "--var-file" in line.options and word.endswith((".tfvars", ".tfvars.json")):
+        command = shlex.join(["kplan", *line.path, f"-var-file={word}"])
+        return f"To read the values of variables from a file: {command}"
+    if line.name != "plan":
+        return hint
+    if is_plan_file(Path(word)):
+        return f"To apply a saved plan: {shlex.join(['kplan', 'apply', word])}"
+    return (
+        "kplan plan takes no arguments: kplan -chdir=DIR plan plans another folder, and "
+        "-target=ADDRESS plans only one resource."
+    )
 
 
 _SURPLUS = re.compile(r"Got unexpected extra argument(?:s|\(s\))? \((.*)\)")

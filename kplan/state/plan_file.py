@@ -261,6 +261,15 @@ def read_plan(path: Path, signature: SignatureCheck = NO_SIGNATURE) -> SavedPlan
         raise _damaged_plan_error(path, f"it lacks or misplaces {failure}") from failure
 
 
+def is_plan_file(path: Path) -> bool:
+    """Whether a file is a saved plan, whole or damaged, of this or another version of kplan."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return META in archive.namelist()
+    except _ZIP_ERRORS:
+        return False
+
+
 def _parse_expiry(meta: PlanMetadata) -> datetime | None:
     """Return when a plan expires, None for never. Raises TypeError, ValueError."""
     if not meta.expires_at:

@@ -18,6 +18,8 @@ from kplan.cli.terminal import Session
 from kplan.cli.verb import Verb
 from kplan.model.errors import PolicyDeniedError
 from kplan.model.version import VERSION
+from kplan.state.plan_file import plan_metadata, write_plan
+from tests.unit.state.state_builders import plan
 
 Capture = pytest.CaptureFixture[str]
 
@@ -124,12 +126,21 @@ def test_a_surplus_word_is_answered_with_how_it_is_given(
     """Terraform once took a folder, and plan files are applied."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "team a").mkdir()
-    (tmp_path / "p.kplan").write_text("")
+    write_plan(tmp_path / "p.kplan", plan(), plan_metadata(plan(), expires_at="", nonce="1"))
+    for name in ("orders.tf", "a.tfvars", "notes.kplan"):
+        (tmp_path / name).write_text("")
+    other = "hint: kplan plan takes no arguments: kplan -chdir=DIR plan plans another folder, and"
     for typed, told in (
         (["plan", "team a"], "hint: To work in another folder: kplan '-chdir=team a' plan"),
         (["validate", "team a"], "hint: To work in another folder: kplan '-chdir=team a' validate"),
         (["plan", "p.kplan"], "hint: To apply a saved plan: kplan apply p.kplan"),
         (["plan", "other"], "kplan plan has an unexpected extra argument: other."),
+        (["plan", "other"], other),
+        (["plan", "orders.tf", "notes.kplan"], other),
+        (["plan", "notes.kplan"], other),
+        (["plan", "a.tfvars"], "from a file: kplan plan -var-file=a.tfvars"),
+        (["validate", "a.tfvars"], "from a file: kplan validate -var-file=a.tfvars"),
+        (["version", "a.tfvars"], "hint: Run kplan version -help for all options."),
     ):
         assert run(typed, {}) == ExitCode.ERROR
         assert told in " ".join(capsys.readouterr().err.replace("│", "").split())
