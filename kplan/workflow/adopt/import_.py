@@ -149,15 +149,15 @@ def _read_live_object(project: OpenProject, resource: Resource, identity: Identi
     snapshot = read_clusters(project.clusters, wanted, (kind,))[resource.provider]
     if kind.name in snapshot.unread:
         raise UsageError(f"{kind.noun} objects could not be read: {snapshot.unread[kind.name]}")
+    hint = _identity_hint(resource, identity)
     if (refused := snapshot.readings[kind.name].hidden.get(identity)) is not None:
         problem = hidden_problem(kind, identity, refused)
-        raise UsageError(problem.detail, problem.hint)
+        raise UsageError(problem.detail, hint if identity != resource.identity else problem.hint)
     live = snapshot.live_object(kind.name, identity)
-    is_other = identity != resource.identity
-    if live is None or (is_other and not kind.is_replaceable):  # no plan could rename it
+    if live is None or (identity != resource.identity and not kind.is_replaceable):  # no rename
         missing = f'The cluster has no {kind.noun} "{identity}".'
         other = f'{resource.address} declares {kind.noun} "{resource.identity}", not "{identity}".'
-        raise UsageError(other if live else missing, _identity_hint(resource, identity))
+        raise UsageError(other if live else missing, hint)
     return adopt_object(resource, live)
 
 
@@ -168,7 +168,7 @@ def _identity_hint(resource: Resource, given: Identity) -> str:
         return f"The block declares another one: {command}"
     if resource.address.kind == "kafka_acl":
         return "An ACL is named principal|host|operation|permission|type|name|pattern."
-    return ""
+    return "Only what exists can be imported; kplan apply creates it."
 
 
 CONFIGURATION_SUFFIXES = (".tf", ".hcl")

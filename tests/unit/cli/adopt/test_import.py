@@ -151,6 +151,22 @@ def test_a_name_that_is_no_id_of_a_broker_is_an_error_of_usage(desk: MemoryComma
         'resource "kafka_broker_config" "b" {\n  broker_id = 1\n'
         '  config = { "log.cleaner.threads" = "2" }\n}\n'
     )
-    told = " ".join(desk.run_failing("import", "kafka_broker_config.b", "abc").split())
+    told = desk.run_failing("import", "kafka_broker_config.b", "abc")
     assert 'The cluster has no broker config "abc".' in told
     assert "kplan import kafka_broker_config.b 1" in told
+
+
+def test_a_broker_that_is_not_the_blocks_is_answered_with_the_blocks(desk: MemoryCommand) -> None:
+    """Its broker_id needs no correction: the ID was typed for another one."""
+    (desk.folder / "broker.tf").write_text(
+        'resource "kafka_broker_config" "b" {\n  for_each  = toset(["1", "4"])\n'
+        '  broker_id = each.key\n  config = { "log.cleaner.threads" = "2" }\n}\n'
+    )
+    told = desk.run_failing("import", 'kafka_broker_config.b["4"]', "9")
+    assert "The cluster lists no broker 9" in told
+    assert "declares another one: kplan import 'kafka_broker_config.b[\"4\"]' 4" in told
+    told = desk.run_failing("import", 'kafka_broker_config.b["4"]', "4")
+    assert "hint: Correct broker_id, or start broker 4" in told
+    told = desk.run_failing("import", 'kafka_broker_config.b["1"]', "1")
+    assert 'The cluster has no broker config "1".' in told
+    assert "hint: Only what exists can be imported; kplan apply creates it." in told
