@@ -173,9 +173,11 @@ def _independent_problems(
         if name not in values
     }
     value = plan.kind.normalize(plan.kind.schema(**values, **missing))
+    name_text = f'{plan.kind.noun.capitalize()} "{_UNKNOWN}"'
     for each in plan.kind.check(value):
         if each.is_independent and not missing.keys() & each.path[:1]:
             problem = _hide_secrets(each, values, value, sensitive)
+            problem = replace(problem, detail=problem.detail.replace(name_text, str(address)))
             yield _kind_diagnostic(problem, plan, address)
 
 

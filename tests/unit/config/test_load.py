@@ -334,3 +334,6 @@ resource "kafka_quota" "q" {
         ("KP520", 43),
         ("KP530", 47),
     ]
+    assert not any("(unknown)" in each.detail for each in found)
+    (count,) = (each for each in found if each.code == "KP204")
+    assert count.detail == "kafka_topic.t needs at least 1 partition, got 0."
