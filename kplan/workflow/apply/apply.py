@@ -165,14 +165,7 @@ def _execute_plan(
         ports.progress.stage("Writing the state")
         journal.end()
         outcomes = (*outcomes, *report_refused(result.plan, handlers.watcher))
-        outputs = dict(result.state.outputs)
-        if all(each.status in _CARRIED_OUT for each in outcomes):
-            outputs = {
-                **_final_outputs(result),
-                **late_outputs(found, result.configuration, result.plan, ports),
-            }
-        elif any(each.action is not Action.NO_OP for each in result.plan.outputs):
-            ports.progress.note(_OUTPUTS_KEPT)
+        outputs = _outputs_after(result, outcomes, found, ports)
         state = checkpoints.next_state(outcomes, outputs)
         state = _add_plan(state, result, ports)
         told = (write, handlers.watcher, ports)
@@ -330,6 +323,19 @@ def _sent_change_count(plan: Plan, provider: str | None = None) -> int:
     """Count the changes that are sent, or those to one cluster."""
     sent = [each for each in plan.allowed_changes if each.touches_cluster]
     return sum(provider in (None, each.provider) for each in sent)
+
+
+def _outputs_after(
+    result: PlanResult, outcomes: Iterable[Outcome], found: OpenProject, ports: Ports
+) -> dict[str, OutputValue]:
+    """Return the outputs that the state is to have: those it has unless every change was made."""
+    if all(each.status in _CARRIED_OUT for each in outcomes):
+        late = late_outputs(found, result.configuration, result.plan, ports)
+        outputs = {**_final_outputs(result), **late}
+        return {name: each for name, each in outputs.items() if not each.is_null}
+    if any(each.action is not Action.NO_OP for each in result.plan.outputs):
+        ports.progress.note(_OUTPUTS_KEPT)
+    return dict(result.state.outputs)
 
 
 def _final_outputs(result: PlanResult) -> dict[str, OutputValue]:

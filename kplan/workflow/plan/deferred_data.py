@@ -106,7 +106,7 @@ def _notes(deferred: DeferredData) -> Iterator[Diagnostic]:
 def late_outputs(
     project: OpenProject, configuration: Configuration, plan: Plan, ports: Ports
 ) -> dict[str, OutputValue]:
-    """Read what was left for later, and return the outputs that need it and stay.
+    """Read what was left for later, and return the outputs that need it and stay, or are null now.
 
     Where resources wait, too, outputs may be of objects that do not exist yet.
     """
@@ -124,7 +124,9 @@ def late_outputs(
         return {}
     return {
         each.name: OutputValue(
-            None if each.sensitive else each.value, each.type, is_sensitive=each.sensitive
+            None if each.sensitive else each.value,
+            each.type,
+            is_sensitive=each.sensitive and each.value is not None,
         )
         for each in read.outputs
         if each.name in names

@@ -9,7 +9,7 @@ import pytest
 from kplan.cli.apply import execution
 from kplan.cli.run import run
 from kplan.cli.terminal import Session
-from kplan.cluster.request import TopicDescription, TopicRef
+from kplan.cluster.request import NewTopic, TopicDescription, TopicRef
 from kplan.workflow.apply.apply import ApplyResult
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
@@ -58,6 +58,21 @@ def test_outputs_are_known_after_the_apply_and_then_stay(desk: MemoryCommand) ->
     assert '  ~ names = ["a"] -> (known after apply)\n' in told
     assert "names" not in desk.run("destroy", "-auto-approve").partition("Destroy complete")[2]
     assert desk.run("output", "-json").strip() == "{}"
+
+
+def test_an_output_that_is_null_after_the_apply_is_not_kept(desk: MemoryCommand) -> None:
+    """As in Terraform: neither a new one, nor the former value of one that there was."""
+    value = 'value = length(data.kafka_topics.all.list) < 2 ? "one" : null\n'
+    outputs = f'output "few" {{\n  {value}}}\noutput "secret" {{\n  sensitive = true\n  {value}}}\n'
+    desk.write(TEXT + outputs)
+    desk.run("apply", "-auto-approve")
+    assert json.loads(desk.run("output", "-json")).keys() == {"few", "names", "secret"}
+    more = TEXT.replace("partitions         = 1", "partitions         = 2")
+    desk.write(more + outputs + outputs.replace('"few"', '"new"').replace('"secret"', '"hidden"'))
+    desk.cluster.seed([NewTopic("b", 1, 1)])
+    desk.run("apply", "-auto-approve")
+    assert json.loads(desk.run("output", "-json")).keys() == {"names"}
+    assert "No changes." in desk.run("plan", "-detailed-exitcode")
 
 
 SECRET = """
