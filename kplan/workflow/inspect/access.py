@@ -1,5 +1,6 @@
 """Use case: show who may do what, on the live cluster or as it will be after the plan."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 from kplan.cluster.request import AclBinding
@@ -17,6 +18,7 @@ from kplan.workflow.access import (
     list_live_names,
     read_authorizer_rules,
 )
+from kplan.workflow.inspect.query import open_connection
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.plan import plan_open_project
 from kplan.workflow.ports import PlanOptions, Ports, Project
@@ -95,12 +97,26 @@ def parse_resource(text: str) -> tuple[str, str]:
 def answer_question(project: Project, question: AccessQuestion, ports: Ports) -> AccessAnswer:
     """Compute the answer; changes nothing anywhere.
 
+    What is live is asked of the cluster alone: variables that no connection depends on need no
+    value, and the state is neither read nor locked.
+
     Raises:
         UnreadableError: the ACLs could not be read.
 
     """
-    with open_project(project, ports, frozenset({question.provider})) as found:
-        ground, acls = _read_acls(found, question, ports)
+    with ExitStack() as stack:
+        if question.is_after_plan:
+            also = frozenset({question.provider})
+            found = stack.enter_context(open_project(project, ports, also))
+            ground, acls = _planned_acls(found, question.provider, ports)
+        else:
+            asked = stack.enter_context(open_connection(project, ports, question.provider))
+            kinds = [kind for kind in KINDS if kind.name in {KIND, "kafka_topic"}]
+            snapshot = read_snapshot(asked.cluster, asked.cluster.describe(), kinds, {})
+            ground = AccessContext(asked.cluster, snapshot, asked.configuration, asked.key)
+            acls = ground.acls
+        if KIND in ground.snapshot.unread:
+            raise UnreadableError(ground.snapshot.unread[KIND])
         rules = read_authorizer_rules(ground)
         result = AccessAnswer(question, rules)
         if question.principal:
@@ -112,21 +128,10 @@ def answer_question(project: Project, question: AccessQuestion, ports: Ports) ->
         )
 
 
-def _read_acls(
-    project: OpenProject, question: AccessQuestion, ports: Ports
+def _planned_acls(
+    project: OpenProject, key: str, ports: Ports
 ) -> tuple[AccessContext, frozenset[AclBinding]]:
-    key = question.provider
     connection = project.clusters.connection(key)
-    if question.is_after_plan:
-        made = plan_open_project(project, PlanOptions(has_broker_check=False), ports)
-        ground = AccessContext(connection.cluster, made.snapshots[key], project.configuration, key)
-        acls = acls_after_plan(ground, made.plan)
-    else:
-        ports.progress.stage("Reading the cluster")
-        kinds = [kind for kind in KINDS if kind.name in {KIND, "kafka_topic"}]
-        snapshot = read_snapshot(connection.cluster, connection.description, kinds, {})
-        ground = AccessContext(connection.cluster, snapshot, project.configuration, key)
-        acls = ground.acls
-    if KIND in ground.snapshot.unread:
-        raise UnreadableError(ground.snapshot.unread[KIND])
-    return ground, acls
+    made = plan_open_project(project, PlanOptions(has_broker_check=False), ports)
+    ground = AccessContext(connection.cluster, made.snapshots[key], project.configuration, key)
+    return ground, acls_after_plan(ground, made.plan)

@@ -12,6 +12,8 @@ from kplan.report.documents.access import (
 )
 from kplan.report.format import PLAIN_STYLE
 from kplan.report.formats.text import render_text
+from kplan.state.lock import lock_state_file
+from kplan.state.lock_holder import current_holder
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 Capture = pytest.CaptureFixture[str]
@@ -53,6 +55,17 @@ def test_who_may_read_is_told_before_and_after_a_plan(desk: MemoryCommand) -> No
     assert desk.run(*asked) == planned
     holders = json.loads(desk.run(*asked, "-json"))["holders"]
     assert [each["principal"] for each in holders] == ["User:root", "User:billing"]
+
+
+def test_what_is_live_is_asked_without_variables_and_without_the_lock(desk: MemoryCommand) -> None:
+    asked = ("access", "who-can", "read", "topic:orders")
+    desk.run("apply", "-auto-approve")
+    desk.write('variable "name" {}\noutput "name" { value = var.name }\n', "more.tf")
+    with lock_state_file(Path("state/kplan.json"), current_holder("apply"), 0, lambda _: None):
+        assert "ALLOW READ on TOPIC orders for User:billing" in desk.run(*asked)
+        assert "TOPIC orders" in desk.run("access", "of", "User:billing")
+        assert "[KP921]" in desk.run_failing(*asked, "-planned", "-var=name=x")
+    assert "No value for required variable" in desk.run_failing(*asked, "-planned")
 
 
 def test_an_answer_as_a_report_has_its_name_and_no_filter_of_changes(desk: MemoryCommand) -> None:
