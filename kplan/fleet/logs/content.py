@@ -9,8 +9,9 @@ import gzip
 import io
 import lzma
 import os
+import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast, get_type_hints
 
@@ -19,9 +20,8 @@ from kplan.fleet.logs.known_end import (
     KnownEnds,
     checksum,
     find_known_end,
-    find_known_head,
     head_checksum,
-    read_head,
+    packed_ends,
     tail_checksum,
 )
 
@@ -38,6 +38,8 @@ request, whatever it begins with."""
 LINE_LIMIT = {"mapreduce.input.linerecordreader.line.maxlength": MAX_LINE_BYTES}
 """Of Spark's own reader, which leaves out longer lines: else it has each as a whole."""
 PACKED_SUFFIXES = (".gz", ".bz2", ".zst")
+_PRINCIPAL = re.compile(rb'rincipal\\*"?\s*(?:[=:]|\\{1,2}u003d|&#61;)')
+"""What a request names whose it is with; settings that a broker prints have names with the word."""
 _PACKED_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -56,7 +58,7 @@ class FileState(NamedTuple):
 
     `known` is the place of the end of the log that it is, also where that is read from its
     beginning again; -1 is that it is another. `first` is a checksum of its first request, "" where
-    none is near its beginning. With `failure` it could not be looked at.
+    there is none, or it was read before. With `failure` it could not be looked at.
     """
 
     place: int
@@ -139,14 +141,14 @@ def _file_state(log: LogPath) -> FileState | None:
             if is_packed(log.path):
                 held = _decompress_head(log.path, file)
                 return found._replace(
-                    known=find_known_head(held, log.ends),
+                    known=_packed_place(log, file, held),
                     head_length=len(held),
                     head=checksum(held),
-                    first=_first_request(held),
+                    first=_first_request(_packed_blocks(log.path, file)),
                 )
             known, start = find_known_end(file, length, log.ends)
             end = _last_line_end(file, start, length)
-            head_length = min(HEAD_BYTES, end)
+            head_length = min(HEAD_BYTES, length)
             return found._replace(
                 start=start,
                 end=end,
@@ -154,10 +156,25 @@ def _file_state(log: LogPath) -> FileState | None:
                 head_length=head_length,
                 head=head_checksum(file, head_length),
                 tail=tail_checksum(file, end),
-                first=_first_request(read_head(file)),
+                first="" if start else _first_request(_plain_blocks(file)),
             )
     except OSError as failure:
         return FileState(log.place, failure=failure.strerror or str(failure))
+
+
+def _packed_place(log: LogPath, file: BinaryIO, held: bytes) -> int:
+    """Find the log without a request that was packed, by its bytes up to its end; -1 is none."""
+    for place, each in packed_ends(held, log.ends):
+        left, tail = each.end, b""
+        file.seek(0)
+        for block in _decompress(log.path, file, []):
+            tail = (tail + block[:left])[-HEAD_BYTES:]
+            left -= min(left, len(block))
+            if not left:
+                break
+        if not left and checksum(tail) == each.tail:
+            return place
+    return -1
 
 
 def _decompress_head(path: str, file: BinaryIO) -> bytes:
@@ -169,9 +186,36 @@ def _decompress_head(path: str, file: BinaryIO) -> bytes:
     return held[:HEAD_BYTES]
 
 
-def _first_request(held: bytes) -> str:
-    """Return the checksum of the first line with a principal: others may be alike in many logs."""
-    return next((checksum(each) for each in held.split(b"\n") if b"rincipal" in each), "")
+def _first_request(blocks: Iterable[bytes]) -> str:
+    """Return the checksum of the first line with a principal: others may be alike in many logs.
+
+    Where it is does not change, as the earliest one does that is there.
+    """
+    rest = b""
+    for block in blocks:
+        held = rest + block
+        end = held.rfind(b"\n") + 1
+        if found := _PRINCIPAL.search(held, 0, end):
+            begin = held.rfind(b"\n", 0, found.start()) + 1
+            return checksum(held[begin : held.index(b"\n", found.start())])
+        rest = held[end:] if len(held) - end <= MAX_LINE_BYTES else b""
+    return ""
+
+
+def _plain_blocks(file: BinaryIO) -> Iterator[bytes]:
+    file.seek(0)
+    yield file.read(HEAD_BYTES)  # of most logs no more is looked at
+    while block := file.read(BLOCK_BYTES):
+        yield block
+
+
+def _packed_blocks(path: str, file: BinaryIO) -> Iterator[bytes]:
+    """Return what a compressed file holds; also a last line without its end is whole."""
+    failures: list[str] = []
+    file.seek(0)
+    yield from _decompress(path, file, failures)
+    if not failures:
+        yield b"\n"
 
 
 def _last_line_end(file: BinaryIO, start: int, length: int) -> int:

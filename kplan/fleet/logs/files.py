@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from kplan.fleet.dataframe import create_dataframe
@@ -23,18 +23,16 @@ from kplan.fleet.logs.content import (
     stamp_of,
 )
 from kplan.fleet.logs.file_names import NamedFile, escape_pattern
-from kplan.fleet.logs.known_end import UNKNOWN_END, KnownEnd, index_ends
+from kplan.fleet.logs.known_end import UNKNOWN_END, index_ends
 from kplan.fleet.logs.layout import apply_layouts
 from kplan.fleet.logs.lines import SUM_SCHEMA, add_up, sum_lines
 from kplan.fleet.logs.part import (
-    Log,
     LogPart,
     known_stamps,
-    live_logs,
     log_id,
-    log_removals,
     log_stem,
 )
+from kplan.fleet.logs.stored_logs import StoredLogs
 from kplan.fleet.spark.errors import failure_reason
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
@@ -58,8 +56,8 @@ class NewLines:
     """What is to be read of logs: parts, their spans, and files that only Spark itself reads.
 
     `failures` tells, by cluster and source, what cannot be read, `names` how new logs are named,
-    by part, `known` names the logs that were read before, and `layouts` are those that are named,
-    by part.
+    by part, `known` names the logs that were read before, `layouts` are those that are named, by
+    part, and `removals` say what counts no more where a part is kept.
     """
 
     parts: tuple[LogPart, ...] = ()
@@ -70,6 +68,7 @@ class NewLines:
     names: Mapping[int, str] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     layouts: Mapping[int, LogLayout] = field(default_factory=dict)
+    removals: Mapping[int, LogPart] = field(default_factory=dict)
 
 
 # ---- what is new
@@ -87,10 +86,7 @@ def find_new_lines(
     stamps = known_stamps(parts)
     here = [each for each in files if _is_read_here(each.source)]
     elsewhere = [each for each in files if not _is_read_here(each.source)]
-    logs = live_logs(parts)
-    live = {(each.last.cluster, each.last.file) for each in logs}
-    removed = {k: v for k, v in log_removals(parts).items() if k[1] and k not in live}
-    found = _grown_files(spark, here, stamps, logs, removed)
+    found = _grown_files(spark, here, stamps, StoredLogs(parts))
     native = _changed_objects(spark, elsewhere, stamps)
     first = 2 * len(found.parts)
     numbered = tuple(replace(each, part=first + 2 * at) for at, each in enumerate(native))
@@ -113,16 +109,11 @@ def _grown_files(
     spark: "SparkSession",
     files: Sequence[NamedFile],
     stamps: Mapping[tuple[str, str], str],
-    logs: Sequence[Log],
-    removed: Mapping[tuple[str, str], LogPart],
+    stored: StoredLogs,
 ) -> NewLines:
-    """Find where new lines begin and end in the files of this machine, or of a shared disk.
-
-    A removed log is read on from where it ended; one that was compressed has no more.
-    """
-    known = _ends_by_stem([*logs, *(Log((), each) for each in removed.values())])
+    """Find where new lines begin and end in the files of this machine, or of a shared disk."""
     keys = [(each.cluster, log_stem(each.source), each.settings) for each in files]
-    own = {key: _ends_of(key, known) for key in dict.fromkeys(keys)}
+    own = {key: stored.ends(*key) for key in dict.fromkeys(keys)}
     ends = {key: index_ends(end for end, _ in found) for key, found in own.items()}
     paths = [
         LogPath(
@@ -138,8 +129,14 @@ def _grown_files(
     spans: list[Span] = []
     failures: dict[tuple[str, str], str] = {}
     names: dict[int, str] = {}
+    removals: dict[int, LogPart] = {}
     size = 0
-    for state in _read_states(spark, paths):
+    states = _read_states(spark, paths)
+    looked_at = {each.place for each in states}
+    unchanged = {
+        (each.cluster, each.source) for at, each in enumerate(files) if at not in looked_at
+    }
+    for state in states:
         file, path = files[state.place], paths[state.place].path
         if state.failure:
             failures[file.cluster, file.source] = state.failure
@@ -147,13 +144,13 @@ def _grown_files(
         log = own[keys[state.place]][state.known][1] if state.known >= 0 else ""
         part = _grown_part(file, path, state, log, 2 * len(parts))
         name = log_id(file.source, state.first) if state.first else ""
-        gone = removed.get((file.cluster, log or name))
-        if gone is not None and gone.end == part.end == UNKNOWN_END:
-            parts.append(replace(gone, source=file.source, stamp=part.stamp, part=part.part))
+        part, removal = stored.name_part(part, unchanged)
+        if (packed := stored.packed_part(part, name)) is not None:
+            parts.append(packed)
             continue
         parts.append(part)
-        if name:
-            names[part.part] = name
+        removals |= {part.part: removal} if removal is not None else {}
+        names |= {part.part: name} if name else {}
         spans += _spans(part, path, state.end, state.length)
         size += (state.length - state.start) * (PACKED_RATIO if is_packed(path) else 1)
     return NewLines(
@@ -162,7 +159,8 @@ def _grown_files(
         failures=failures,
         size=size,
         names=names,
-        known=frozenset(each.last.file for each in logs),
+        known=stored.ids,
+        removals=removals,
     )
 
 
@@ -180,49 +178,6 @@ def _grown_part(file: NamedFile, path: str, state: FileState, log: str, number: 
         head=state.head,
         tail=state.tail,
     )
-
-
-class _LogEnd(NamedTuple):
-    """Where a log ended; without `settings` nothing is kept of it that could be read otherwise."""
-
-    end: KnownEnd
-    file: str
-    settings: str
-
-
-def _ends_by_stem(logs: Sequence[Log]) -> dict[tuple[str, str], list[_LogEnd]]:
-    """Say, by cluster and what stays of a name, where logs ended and their ids.
-
-    One without a request is read from its beginning: its id is to come. So is one that is packed,
-    of which no end is known: what only begins like it may be another log.
-    """
-    found: dict[tuple[str, str], list[_LogEnd]] = {}
-    for log in logs:
-        last = log.last
-        is_named = last.file == log_id(last.source, None)
-        is_known = last.head_length > 0 and last.end != UNKNOWN_END
-        if is_known and not is_named and not last.is_topic:
-            end = KnownEnd(last.end, last.head_length, last.head, last.tail)
-            key = last.cluster, log_stem(last.source)
-            found.setdefault(key, []).append(
-                _LogEnd(end, last.file, last.settings if log.parts else "")
-            )
-    return found
-
-
-def _ends_of(
-    key: tuple[str, str, str], known: Mapping[tuple[str, str], Sequence[_LogEnd]]
-) -> list[tuple[KnownEnd, str]]:
-    """List the ends that files may go on from, and the ids of these logs.
-
-    In: the cluster, what stays of the names, and the settings of the files. With other settings a
-    log is read from its beginning again, and is still the same one.
-    """
-    cluster, stem, asked = key
-    return [
-        (end if settings in {asked, ""} else end._replace(end=UNKNOWN_END), own)
-        for end, own, settings in known.get((cluster, stem), ())
-    ]
 
 
 def _read_states(spark: "SparkSession", paths: Sequence[LogPath]) -> list[FileState]:

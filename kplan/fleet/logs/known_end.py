@@ -11,13 +11,14 @@ UNKNOWN_END = -1
 class KnownEnd(NamedTuple):
     """Where the reading of a log ended, and how to see that a file is this log.
 
-    `end` is UNKNOWN_END where the log is to be read from its beginning again.
+    With `is_read_again` the log is to be read from its beginning.
     """
 
     end: int
     head_length: int
     head: str
     tail: str
+    is_read_again: bool = False
 
 
 KnownEnds = Mapping[int, Mapping[str, Sequence[tuple[int, KnownEnd]]]]
@@ -39,20 +40,23 @@ def find_known_end(file: BinaryIO, length: int, ends: KnownEnds) -> tuple[int, i
     The place is -1 where there is none.
     """
     fitting = sorted(
-        (each.end, place, each.tail)
+        (not each.is_read_again, each.end, place, each.tail)
         for place, each in _of_head(read_head(file), ends)
-        if each.head_length <= (length if each.end == UNKNOWN_END else each.end) <= length
+        if max(each.head_length, each.end) <= length
     )
-    for end, place, tail in reversed(fitting):
-        if end == UNKNOWN_END or tail_checksum(file, end) == tail:
-            return place, max(end, 0)
+    for is_read_on, end, place, tail in reversed(fitting):
+        if tail_checksum(file, end) == tail:
+            return place, end if is_read_on else 0
     return -1, 0
 
 
-def find_known_head(held: bytes, ends: KnownEnds) -> int:
-    """Find the log that was packed, by what it begins with; -1 is none."""
-    fitting = [(each.head_length, each.end, place) for place, each in _of_head(held, ends)]
-    return max(fitting)[2] if fitting else -1
+def packed_ends(held: bytes, ends: KnownEnds) -> list[tuple[int, KnownEnd]]:
+    """List the logs that a packed file may be, with their places: those that begin like it.
+
+    In: its first bytes. Of logs with a request, which tells more, there is none.
+    """
+    found = [each for each in _of_head(held, ends) if each[1].is_read_again]
+    return sorted(found, key=lambda each: each[1].end, reverse=True)
 
 
 def _of_head(held: bytes, ends: KnownEnds) -> Iterator[tuple[int, KnownEnd]]:

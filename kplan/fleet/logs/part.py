@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
 
-from kplan.fleet.logs.known_end import UNKNOWN_END
+from kplan.fleet.logs.known_end import HEAD_BYTES, UNKNOWN_END
 from kplan.model.dataclass import dataclass
 from kplan.model.log_layout import KAFKA_SCHEME
 
@@ -149,7 +149,7 @@ def _without_older_names(parts: Iterable[LogPart], every: Iterable[LogPart]) -> 
     Such a log has the name of its file. With a request it has another one, and is read from its
     beginning, also where it was renamed meanwhile: then it begins with the same bytes.
     """
-    named = {each: _beginnings(each) for each in parts if _has_name_of_file(each)}
+    named = {each: _beginnings(each) for each in parts if has_name_of_file(each)}
     begun: dict[tuple[str, ...], dict[str, str]] = {
         place: {} for places in named.values() for place in places
     }
@@ -157,19 +157,19 @@ def _without_older_names(parts: Iterable[LogPart], every: Iterable[LogPart]) -> 
         if each.start == 0 and not each.is_topic:
             for place in _beginnings(each):
                 if place in begun:
-                    begun[place][each.file] = _read_at(each)
+                    begun[place][each.file] = read_time(each)
     return [
         each
         for each in parts
         if not any(
-            file != each.file and at > _read_at(each)
+            file != each.file and at > read_time(each)
             for place in named.get(each, ())
             for file, at in begun[place].items()
         )
     ]
 
 
-def _has_name_of_file(part: LogPart) -> bool:
+def has_name_of_file(part: LogPart) -> bool:
     """Whether it had no request: then its log has the name of its file."""
     return not part.is_topic and part.file == log_id(part.source, None)
 
@@ -208,14 +208,14 @@ def _contents(part: LogPart) -> tuple[str, ...]:
 def _beginnings(part: LogPart) -> list[tuple[str, ...]]:
     """Return what tells that two files are the same one, before and after it is renamed.
 
-    That is its first bytes, all of them where these are few; its length and time where Spark read
-    it, which others may have that were copied at once.
+    That is all of its bytes, where these are few: of long ones `StoredLogs` knows more. It is its
+    length and time where Spark read it, which others may have that were copied at once.
     """
     renamed = part.cluster, log_stem(part.source)
     found: list[tuple[str, ...]] = [(part.cluster, part.source)]
-    if part.head_length:
+    if 0 < part.head_length < HEAD_BYTES:
         found.append((*renamed, part.head, str(part.head_length)))
-    elif part.stamp:
+    elif part.stamp and not part.head_length:
         found.append((*renamed, *part.stamp.split(" ", 2)[:2]))
     return found
 
@@ -244,22 +244,6 @@ def current_logs(logs: Iterable[Log]) -> dict[tuple[str, str], str]:
     """Return the id of the log that each file has now, by cluster and source."""
     found = sorted((each.last for each in logs), key=_age)
     return {(each.cluster, each.source): each.file for each in found}
-
-
-def closed_log(log: Log) -> Log:
-    """Leave out a last line that is open: it counts only until there is more."""
-    return log._replace(parts=tuple(each for each in log.parts if not each.is_open))
-
-
-def merge_log(log: Log, part: int) -> LogPart:
-    """Return the one part that says what all parts of a log do that is closed."""
-    start = min(each.start for each in log.parts)
-    start = start if log.last.is_topic else 0
-    others = sum(each.others for each in log.parts)
-    read_at = max(map(_read_at, (*log.parts, log.last)))
-    return replace(
-        log.last, part=part, start=start, lines=log.lines, others=others, read_at=read_at
-    )
 
 
 def remove_log(log: Log, parts: Iterable[LogPart]) -> LogPart:
@@ -291,10 +275,10 @@ def removed_logs(parts: Sequence[LogPart]) -> list[LogPart]:
 
 
 def _age(part: LogPart) -> tuple[str, str, str, int]:
-    return _read_at(part), part.at, part.attempt, part.part
+    return read_time(part), part.at, part.attempt, part.part
 
 
-def _read_at(part: LogPart) -> str:
+def read_time(part: LogPart) -> str:
     """Return when it was read: others may be, while it is put together."""
     return part.read_at or part.at
 
@@ -316,10 +300,10 @@ def _live_log(own: Sequence[LogPart], removal: LogPart | None) -> Log:
     if own[0].is_topic:
         # Of what kplan up to 0.3 kept of a topic it is not known where it ends.
         begins = [_longest_chain(closed[::-1]) or closed[-1:]]
-    elif _has_name_of_file(own[0]):
+    elif has_name_of_file(own[0]):
         begins = [closed[-1:]] if closed else []
     else:
-        firsts = [each for each in closed if each.start == 0]
+        firsts = [each for each in closed if each.start == 0 and not _is_packed_name(each)]
         begins = [_longest_chain(closed, each) for each in firsts]
         rest = [] if removal is None else _longest_chain(closed, replace(removal, start=0))
         begins += [rest] if len(rest) > 1 else []
@@ -343,10 +327,15 @@ def _is_read_again(log: Log, before: Log) -> bool:
 def _whole_log(chain: Sequence[LogPart], own: Sequence[LogPart]) -> Log:
     """Add to parts that follow each other other names of the log, and a last line that is open.
 
-    A part of no length is another name.
+    A part of no length is another name, and one without lines of a packed log.
     """
     first, end = chain[0], chain[-1].end
-    names = [each for each in own if each.start == each.end == end > 0 and not each.is_open]
+    names = [
+        each
+        for each in own
+        if (each.start == each.end == end > 0 and not each.is_open)
+        or (end == UNKNOWN_END and _is_packed_name(each))
+    ]
     still = [
         each
         for each in own
@@ -354,6 +343,10 @@ def _whole_log(chain: Sequence[LogPart], own: Sequence[LogPart]) -> Log:
     ]
     parts = [first, *(each for each in chain[1:] if each.lines or each.others), *still[-1:]]
     return Log(tuple(parts), [*chain, *names][-1])
+
+
+def _is_packed_name(part: LogPart) -> bool:
+    return part.end == UNKNOWN_END and not (part.lines or part.others)
 
 
 class _Chain(NamedTuple):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.fleet.access import request_sums
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
+from kplan.fleet.logs.compaction import closed_log, known_logs, merge_log
 from kplan.fleet.logs.counts import (
     LOG_KEYS,
     LogCount,
@@ -33,18 +34,11 @@ from kplan.fleet.logs.outcome import (
 from kplan.fleet.logs.part import (
     LOG_FORMAT,
     LOG_SCHEMA,
-    NO_ROWS,
     Log,
     LogPart,
-    closed_log,
     current_logs,
-    latest_parts,
     live_logs,
     log_id,
-    log_removals,
-    merge_log,
-    remove_log,
-    removed_logs,
 )
 from kplan.fleet.logs.requests import (
     AUDIT_SCHEMA,
@@ -185,7 +179,8 @@ class LogStore:
             self._tables.add_requests(rows.drop("zone"), attempt)
             starts = part_starts(held, zone)
             kept, reasons = read_parts(new, starts)
-            self._commit(kept, attempt)
+            gone = [new.removals[each.part] for each in kept if each.part in new.removals]
+            self._commit([*kept, *gone], attempt)
         except Exception as failure:
             if source := unreadable_source(self._spark, failure, new.native):
                 raise UnreadableLog(source, failure_reason(failure)) from failure
@@ -331,7 +326,7 @@ class LogStore:
             counts = count_rows(self._tables.requests([attempt], REQUEST_SCHEMA), ["part"])
             counted = counts.collect()
         merged = count_parts(merged, counted)
-        self._commit([*merged, *_known_logs(parts, logs, merged)], attempt)
+        self._commit([*merged, *known_logs(parts, logs, merged)], attempt)
         return len(attempts) if are_many else 0
 
     def remove_merged(self, now: datetime) -> int:
@@ -345,35 +340,6 @@ class LogStore:
         kept = live | {each.attempt for each in parts if each.at >= until}
         counted = {each.attempt for each in parts}
         return self._tables.remove_attempts("requests", kept, counted, now)
-
-
-def _known_logs(
-    parts: Sequence[LogPart], logs: Sequence[Log], merged: Sequence[LogPart]
-) -> list[LogPart]:
-    """Say what stays known of logs without rows: how they were, and that they were removed.
-
-    A file of a removed log tells which one it is, as long as its name is of no other log: it may be
-    renamed, and is not read again.
-    """
-    kept = {(each.cluster, each.file) for each in merged}
-    lost = [each for each in logs if (each.last.cluster, each.last.file) not in kept]
-    removed, gone = [remove_log(each, parts) for each in lost], [each.last for each in lost]
-    ends = [replace(each, start=each.end, lines=0) for each in gone if each.is_topic]
-    ends = [replace(each, part=at) for at, each in enumerate(ends, len(merged))]
-    known = latest_parts(parts)
-    for part in (*merged, *gone):
-        known.pop((part.cluster, part.source), None)
-    were = log_removals(each for each in parts if each.file)
-    stamps = [
-        replace(
-            were.get((each.cluster, each.file), LogPart(*place, start=NO_ROWS)),
-            **{name: getattr(each, name) for name in ("source", "stamp", "damage")},
-        )
-        for place, each in sorted(known.items())
-    ]
-    named = {(each.cluster, each.file) for each in (*removed, *stamps)}
-    earlier = [each for each in removed_logs(parts) if (each.cluster, each.file) not in named]
-    return [*earlier, *removed, *ends, *stamps]
 
 
 def _dated(rows: "DataFrame") -> "DataFrame":

@@ -24,7 +24,7 @@ from kplan.fleet.logs.content import (
 )
 from kplan.fleet.logs.file_names import NamedFile
 from kplan.fleet.logs.files import even_tasks, find_new_lines
-from kplan.fleet.logs.known_end import HEAD_BYTES, UNKNOWN_END, KnownEnd, checksum, index_ends
+from kplan.fleet.logs.known_end import HEAD_BYTES, KnownEnd, checksum, index_ends
 from kplan.fleet.logs.lines import MARK
 from kplan.fleet.logs.part import LogPart, log_id
 
@@ -202,14 +202,15 @@ def test_a_packed_log_is_known_by_what_it_begins_with(tmp_path: Path) -> None:
     log.write_text("Started.\nPrincipal = a\n")
     first = seen(log)
     packed.write_bytes(gzip.compress(b"Started.\nPrincipal = a\nc\n"))
-    found = seen(packed, KnownEnd(2, 2, "other", "other"), end_of(first))
+    nameless = end_of(first)._replace(is_read_again=True)
+    found = seen(packed, KnownEnd(2, 2, "other", "other", is_read_again=True), nameless)
     assert (found.start, found.known, found.first) == (0, 1, first.first)
     packed.write_bytes(gzip.compress(b"Started.\nPrincipal = b\n"))
-    other = seen(packed, end_of(first))
+    other = seen(packed, nameless)
     assert other.known == -1
     assert other.first not in {"", first.first}
     packed.write_bytes(b"no gzip")
-    assert (seen(packed, end_of(first)).known, seen(packed).first) == (-1, "")
+    assert (seen(packed, nameless).known, seen(packed).first) == (-1, "")
 
 
 def test_a_packed_log_has_the_checksum_of_what_it_held(tmp_path: Path) -> None:
@@ -244,7 +245,7 @@ def test_a_file_that_begins_like_a_packed_log_is_not_taken_for_it(
 def test_a_log_that_is_to_be_read_again_is_the_same_log(tmp_path: Path) -> None:
     log = tmp_path / "x.log"
     log.write_text("a\nb\n")
-    again = end_of(seen(log))._replace(end=UNKNOWN_END)
+    again = end_of(seen(log))._replace(is_read_again=True)
     found = seen(log, again)
     assert (found.start, found.end, found.known) == (0, 4, 0)
     log.write_text("b\nb\n")
@@ -262,8 +263,11 @@ def test_a_file_is_found_among_many_logs_by_as_many_checksums_as_there_are_lengt
         return checksum(held)
 
     log.write_text("a\nb\n" * HEAD_BYTES)
-    others = [KnownEnd(5_000 + n, (HEAD_BYTES, 9)[n % 2], f"{n}", f"{n}") for n in range(10_000)]
-    same = end_of(seen(log))
+    others = [
+        KnownEnd(5_000 + n, (HEAD_BYTES, 9)[n % 2], f"{n}", f"{n}", is_read_again=True)
+        for n in range(10_000)
+    ]
+    same = end_of(seen(log))._replace(is_read_again=True)
     packed = tmp_path / "x.log.1.gz"
     packed.write_bytes(gzip.compress(log.read_bytes()))
     monkeypatch.setattr(known_end, "checksum", counted)

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from kplan.fleet.logs.part import LogPart, latest_parts, live_logs, log_id, merge_log, remove_log
+from kplan.fleet.logs.compaction import merge_log
+from kplan.fleet.logs.part import LogPart, latest_parts, live_logs, log_id, remove_log
 
 
 def nameless(at: str, source: str, stamp: str) -> LogPart:

@@ -8,21 +8,19 @@ import pytest
 from hypothesis import given, strategies
 
 from kplan.fleet.logs.audit_topic import OffsetRange
+from kplan.fleet.logs.compaction import closed_log, known_logs, merge_log
 from kplan.fleet.logs.files import NewLines
 from kplan.fleet.logs.known_end import HEAD_BYTES, UNKNOWN_END
 from kplan.fleet.logs.outcome import PartStart, read_parts
 from kplan.fleet.logs.part import (
     NO_ROWS,
     LogPart,
-    closed_log,
     known_stamps,
     live_logs,
     log_id,
-    merge_log,
     remove_log,
     removed_logs,
 )
-from kplan.fleet.logs.store import _known_logs
 from kplan.fleet.logs.topic_part import TopicEnd, new_logs, topic_ends, unread_offsets
 
 FIRST = "2026-11-01 10:00:00\na"
@@ -179,7 +177,7 @@ def test_a_log_that_had_no_request_takes_its_own_place_when_it_has_one() -> None
 
 
 def test_a_log_that_had_no_request_and_was_renamed_takes_its_own_place_when_it_has_one() -> None:
-    def began(made: LogPart, head: str = "a", head_length: int = HEAD_BYTES) -> LogPart:
+    def began(made: LogPart, head: str = "a", head_length: int = HEAD_BYTES - 1) -> LogPart:
         return replace(made, head_length=head_length, head=head)
 
     source = "file:/x.log"
@@ -343,7 +341,7 @@ def test_a_log_that_was_removed_has_one_removal_however_often_it_is_put_together
         parts.append(replace(part(day, n * 10, n * 10 + 10), at=day))
         logs = [each for each in live_logs(parts) if each.parts]
         merged = [] if n in {0, 15} else [merge_log(each, 0) for each in logs]
-        made = _known_logs(parts, logs, merged)
+        made = known_logs(parts, logs, merged)
         assert [each.start for each in made if each.file] == [NO_ROWS]
         at = day.replace("T10", "T11")
         parts += [replace(each, attempt=at, at=at) for each in (*merged, *made)]

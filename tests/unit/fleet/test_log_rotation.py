@@ -1,0 +1,397 @@
+"""Logs that grow and are rotated, packed, copied and truncated at random between ingests."""
+
+import gzip
+import random
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import pyarrow as pa
+import pytest
+
+from kplan.fleet.logs import content, files, known_end, part
+from kplan.fleet.logs.compaction import closed_log, known_logs, merge_log
+from kplan.fleet.logs.content import FileState, LogPath, file_states, span_lines
+from kplan.fleet.logs.counts import count_parts
+from kplan.fleet.logs.file_names import NamedFile
+from kplan.fleet.logs.files import find_new_lines
+from kplan.fleet.logs.known_end import HEAD_BYTES
+from kplan.fleet.logs.outcome import PartStart, read_parts
+from kplan.fleet.logs.part import LogPart, live_logs
+from kplan.fleet.logs.store import MERGED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_REQUEST = re.compile(r"\[(?P<at>[^]]{23})\] INFO Principal = User:a (?P<number>request \d+);\s*\Z")
+_OTHER = re.compile(r"\[[^]]{23}\] INFO |===> ")
+BANNER = "===> User\n===> Running\n\tprincipal.builder.class = null\n"
+
+
+def tasks(*numbers: int) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_arrays([pa.array(numbers, pa.int64())], names=["id"])
+
+
+def look(_: object, paths: Sequence[LogPath]) -> list[FileState]:
+    """Look at files without Spark."""
+    rows = [row for batch in file_states(paths, 1)(tasks(0)) for row in batch.to_pylist()]
+    return [FileState(**row) for row in rows]
+
+
+class Attempt(NamedTuple):
+    """What an ingest read: its parts, and the lines of each by number."""
+
+    parts: Sequence[LogPart]
+    lines: dict[int, Counter[str]]
+
+
+class Ingests:
+    """A store in memory: the parts of logs, and the lines that are kept of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.parts: list[LogPart] = []
+        self.rows: dict[tuple[str, int], Counter[str]] = {}
+        self.seen: set[str] = set()
+        """Requests that were in a file when it was read."""
+        self.settings = " 5"
+        self._attempts = 0
+
+    def read(self) -> Attempt:
+        """Read what is new in all files, and keep nothing yet."""
+        paths = sorted(self.folder.iterdir())
+        named = [NamedFile("eu", f"file:{each}", self.settings) for each in paths]
+        new = find_new_lines(cast("SparkSession", None), named, self.parts)
+        lines: dict[int, Counter[str]] = {}
+        starts: dict[int, str] = {}
+        reasons: dict[int, str] = {}
+        for batch in span_lines({0: new.spans})(tasks(0)):
+            for number, line in zip(batch["part"].to_pylist(), batch["line"], strict=True):
+                text = bytes(line.as_buffer()).decode(errors="replace")
+                if number < 0:
+                    reasons[number] = text
+                    continue
+                found = _REQUEST.match(text)
+                lines.setdefault(number, Counter())[found["number"] if found else text] += 1
+                if found:
+                    first = f"{found['at']}\n{found['number']}"
+                    starts[number] = min(first, starts.get(number, first))
+        begun = [
+            PartStart(number, starts.get(number), *_counts(own), "", "", None)
+            for number, own in lines.items()
+        ]
+        begun += [PartStart(n, None, 0, 0, 0, "", "", why) for n, why in reasons.items()]
+        kept, _ = read_parts(new, begun)
+        kept += [new.removals[each.part] for each in kept if each.part in new.removals]
+        for path in paths:
+            self.seen |= set(_requests(path))
+        return Attempt(kept, lines)
+
+    def keep(self, attempt: Attempt) -> None:
+        """Keep what was read."""
+        self._commit(attempt.parts, attempt.lines)
+
+    def compact(self) -> None:
+        """Put together what there is of each log, as `LogStore.compact` does."""
+        logs = [closed_log(each) for each in live_logs(self.parts) if each.parts]
+        merged = [merge_log(each, at) for at, each in enumerate(logs)]
+        lines = {at: self._lines(log.parts) for at, log in enumerate(logs)}
+        counted = ((at, own.total(), 0, "", "") for at, own in lines.items())
+        merged = count_parts(merged, counted)
+        self._commit([*merged, *known_logs(self.parts, logs, merged)], lines, MERGED)
+
+    def _commit(
+        self, parts: Sequence[LogPart], lines: dict[int, Counter[str]], prefix: str = ""
+    ) -> None:
+        self._attempts += 1
+        attempt, at = (
+            f"{prefix}{self._attempts:04}",
+            f"2026-11-01T10:00:00.{self._attempts:06}+00:00",
+        )
+        self.parts += [replace(each, attempt=attempt, at=at) for each in parts]
+        self.rows |= {(attempt, number): own for number, own in lines.items()}
+
+    def _lines(self, parts: Sequence[LogPart]) -> Counter[str]:
+        found = Counter[str]()
+        for each in parts:
+            if each.lines or each.others:
+                found += self.rows.get((each.attempt, each.part), Counter())
+        return found
+
+    def counts(self) -> Counter[str]:
+        """Count each line of the logs."""
+        return self._lines([part for log in live_logs(self.parts) for part in log.parts])
+
+
+def _counts(own: Counter[str]) -> tuple[int, int, int]:
+    others = sum(n for text, n in own.items() if _OTHER.match(text))
+    malformed = sum(
+        n for text, n in own.items() if not _OTHER.match(text) and not text.startswith("request ")
+    )
+    return own.total() - others, malformed, others
+
+
+def _requests(path: Path) -> Iterator[str]:
+    held = path.read_bytes()
+    if path.suffix == ".gz":
+        codec = zlib.decompressobj(31)
+        held = codec.decompress(held)
+        if not codec.eof:
+            held = held[: held.rfind(b"\n") + 1]
+    for line in held.decode(errors="replace").splitlines(keepends=True):
+        if found := _REQUEST.match(line):
+            yield found["number"]
+
+
+class Broker:
+    """A process that writes a log, and what rotates that."""
+
+    def __init__(self, folder: Path, chance: random.Random) -> None:
+        self.folder, self.chance = folder, chance
+        self.log = folder / "x.log"
+        self.log.touch()
+        self.style = chance.choice(["number", "date", "copy number", "copy date", "kubelet"])
+        self.noise = chance.choice([0.0, 0.5, 0.95])
+        self.is_buffered = chance.random() < 0.5
+        self.banner = BANNER * chance.choice([0, 0, 1, 8, 100])
+        self._written = self._second = 0
+        self._rest = ""
+        """What of the last line is not written yet."""
+        self.is_copied = False
+        self.is_exact = not self.style.startswith("copy")
+        self.history: list[str] = []
+
+    def time(self) -> str:
+        """Return the time of a line; some threads write theirs late."""
+        self._second += 1
+        at = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(
+            seconds=self._second + self.chance.choice([10, 10, 10, 3])
+        )
+        return f"{at:%Y-%m-%d %H:%M:%S},000"
+
+    def line(self) -> str:
+        self._written += 1
+        if self.chance.random() < self.noise:
+            text = "x" * self.chance.choice([1, 60])
+            return f"[{self.time()}] INFO other {self._written} {text}\n"
+        return f"[{self.time()}] INFO Principal = User:a request {self._written};\n"
+
+    def write(self) -> None:
+        text = self._rest + "".join(self.line() for _ in range(self.chance.randint(1, 4)))
+        cut = len(text)
+        if self.is_buffered:
+            cut -= self.chance.choice([0, 1, 1, 20, 70])
+        cut = max(cut, 0)
+        with self.log.open("a") as file:
+            file.write(text[:cut])
+        self._rest = text[cut:]
+
+    def start(self) -> None:
+        """Print what does not differ from one start to the next."""
+        if not self._rest:
+            with self.log.open("a") as file:
+                file.write(self.banner)
+
+    def rotate(self) -> None:
+        if not self.log.exists() or not self.log.stat().st_size:
+            return
+        is_copy = self.style.startswith("copy")
+        if self.style.endswith("number"):
+            self._shift()
+            name = "x.log.1"
+        else:
+            self._second += 1
+            mark = "." if self.style == "kubelet" else "-"
+            name = f"x.log{mark}20261101-{self._second:06}"
+        if is_copy:
+            (self.folder / name).write_bytes(self.log.read_bytes())
+            self.is_copied = True
+            if self.chance.random() < 0.7:
+                self.truncate()
+        else:
+            renamed = self.log.rename(self.folder / name)
+            if self._rest:  # the process has the file open
+                with renamed.open("a") as file:
+                    file.write(self._rest if self.chance.random() < 0.7 else "")
+                self._rest = ""
+            if self.chance.random() < 0.7:
+                self.log.touch()
+            self.start()
+
+    def truncate(self) -> None:
+        """Make the log empty after it was copied."""
+        if self.is_copied:
+            self.log.write_bytes(b"")
+            self.is_copied = False
+
+    def _shift(self) -> None:
+        numbered = sorted(
+            ((int(each.name.split(".")[2]), each) for each in self.folder.glob("x.log.*")),
+            reverse=True,
+        )
+        for number, each in numbered:
+            name = each.name.split(".")
+            if number >= 5:
+                each.unlink()
+            else:
+                each.rename(self.folder / ".".join(["x", "log", str(number + 1), *name[3:]]))
+
+    def _rotated(self) -> list[Path]:
+        return sorted(each for each in self.folder.glob("x.log?*") if each.suffix != ".gz")
+
+    def pack(self) -> None:
+        """Pack a file, at times not to its end yet."""
+        if not (found := self._rotated()):
+            return
+        path = self.chance.choice(found)
+        packed = gzip.compress(path.read_bytes())
+        target = path.with_name(f"{path.name}.gz")
+        if self.chance.random() < 0.2:
+            self.is_exact = False
+            target.write_bytes(packed[: self.chance.randint(0, len(packed))])
+            return
+        target.write_bytes(packed)
+        path.unlink()
+
+    def remove(self) -> None:
+        found = sorted(self.folder.glob("x.log?*"))
+        if len(found) > 2:
+            self.chance.choice(found).unlink()
+
+    def act(self) -> None:
+        self.truncate()
+        name = self.chance.choices(
+            ["write", "rotate", "pack", "remove", "start"], [6, 2, 2, 0.3, 0.3]
+        )[0]
+        self.history.append(name)
+        getattr(self, name)()
+
+
+def follow(folder: Path, seed: int, steps: int = 40) -> None:
+    """Let a broker write and its log be rotated at random, and ingest in between.
+
+    Some ingests are kept after the next one, as those of a second reader.
+    """
+    chance = random.Random(seed)
+    broker, ingests = Broker(folder, chance), Ingests(folder)
+    slow: list[Attempt] = []
+    has_two = chance.random() < 0.3 and not broker.is_buffered
+    for _ in range(steps):
+        broker.act()
+        what = chance.choices(["ingest", "compact", "slow", "zone", ""], [8, 2, 2, 0.4, 7.6])[0]
+        broker.history.append(what)
+        if what == "ingest":
+            ingests.keep(ingests.read())
+            while slow:
+                ingests.keep(slow.pop())
+        elif what == "compact":
+            ingests.compact()
+        elif what == "slow" and has_two:
+            slow.append(ingests.read())
+        elif what == "zone":
+            ingests.settings = chance.choice([" 5", "Europe/Berlin 6"])
+        if what in {"ingest", "compact"} and not slow and not broker.is_copied:
+            check(broker, ingests, has_two=has_two)
+    broker.truncate()
+    ingests.keep(ingests.read())
+    check(broker, ingests, has_two=has_two)
+
+
+def check(broker: Broker, ingests: Ingests, *, has_two: bool) -> None:
+    """Compare what counts with the requests that were in files when these were read."""
+    found = ingests.counts()
+    counts = {text: n for text, n in found.items() if text.startswith("request ")}
+    assert counts == dict.fromkeys(ingests.seen, 1), (broker.style, broker.history)
+    if broker.is_exact and not has_two:
+        twice = [text for text, n in found.items() if " other " in text and n > 1]
+        assert [each for each in twice if each.endswith("\n")] == [], broker.history
+
+
+@pytest.fixture(autouse=True)
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_read_states", look)
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("head", [200, HEAD_BYTES])
+def test_each_request_counts_once_whatever_becomes_of_its_file(
+    tmp_path: Path, seed: int, head: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (content, known_end, part):
+        monkeypatch.setattr(module, "HEAD_BYTES", head)
+    follow(tmp_path, seed)
+
+
+def request(number: int, second: int = 0) -> str:
+    return f"[2026-11-01 10:00:{second:02},000] INFO Principal = User:a request {number};\n"
+
+
+def counts_after(ingests: Ingests) -> dict[str, int]:
+    """Ingest, and count the requests by number."""
+    ingests.keep(ingests.read())
+    return {k: n for k, n in ingests.counts().items() if k.startswith("request ")}
+
+
+@pytest.mark.parametrize("before", ["", "[2026-11-01 10:00:00,000] INFO other 1\n", BANNER * 99])
+@pytest.mark.parametrize("more", ["", "\n", "\n" + request(2)])
+def test_a_request_in_an_open_last_line_counts_once_when_its_file_is_renamed_or_packed(
+    tmp_path: Path, before: str, more: str
+) -> None:
+    log, ingests = tmp_path / "x.log", Ingests(tmp_path)
+    log.write_text(before + request(1).rstrip())
+    assert counts_after(ingests) == {"request 1": 1}
+    with log.open("a") as file:
+        file.write(more)
+    log = log.rename(tmp_path / "x.log.1")
+    (tmp_path / "x.log").write_text(request(3).rstrip())
+    expected = {"request 1": 1, "request 3": 1, **({"request 2": 1} if request(2) in more else {})}
+    assert counts_after(ingests) == expected
+    (tmp_path / "x.log.2.gz").write_bytes(gzip.compress(log.read_bytes()))
+    log.unlink()
+    assert counts_after(ingests) == expected
+
+
+def test_logs_that_begin_with_the_same_settings_are_not_one(tmp_path: Path) -> None:
+    """What a broker prints when it starts has the word principal, and no time."""
+    ingests = Ingests(tmp_path)
+    (tmp_path / "x.log").write_text(BANNER + request(1))
+    assert counts_after(ingests) == {"request 1": 1}
+    (tmp_path / "x.log").rename(tmp_path / "x.log.1")
+    (tmp_path / "x.log").write_text(BANNER + request(2, 1) + request(3, 2))
+    assert counts_after(ingests) == {"request 1": 1, "request 2": 1, "request 3": 1}
+
+
+def test_packed_logs_with_the_same_long_beginning_are_not_one(tmp_path: Path) -> None:
+    ingests = Ingests(tmp_path)
+    (tmp_path / "x.log").write_text(BANNER * 99 + request(1))
+    assert counts_after(ingests) == {"request 1": 1}
+    packed = gzip.compress((BANNER * 99 + request(2, 1) + request(3, 2)).encode())
+    (tmp_path / "x.log.1.gz").write_bytes(packed)
+    assert counts_after(ingests) == {"request 1": 1, "request 2": 1, "request 3": 1}
+
+
+def test_a_packed_log_is_not_read_again_when_it_is_renamed_unless_it_is_to_be_read_otherwise(
+    tmp_path: Path,
+) -> None:
+    ingests, log = Ingests(tmp_path), tmp_path / "x.log.1.gz"
+    log.write_bytes(gzip.compress(request(1).encode()))
+    assert counts_after(ingests) == {"request 1": 1}
+    for number in (2, 3):
+        log = log.rename(tmp_path / f"x.log.{number}.gz")
+        attempt = ingests.read()
+        assert attempt.lines == {}
+        ingests.keep(attempt)
+        ingests.compact()
+        (found,) = live_logs(ingests.parts)
+        assert (found.last.source, found.lines) == (f"file:{log}", 1)
+    ingests.settings = "Europe/Berlin 6"
+    log.rename(tmp_path / "x.log.4.gz")
+    assert counts_after(ingests) == {"request 1": 1}
+    assert {each.settings for log in live_logs(ingests.parts) for each in log.parts} == {
+        "Europe/Berlin 6"
+    }
