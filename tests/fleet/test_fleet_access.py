@@ -275,7 +275,7 @@ LOG = (
         "ALTER_CONFIGS Cluster:LITERAL:kafka-cluster INCREMENTAL_ALTER_CONFIGS",
     ),
     logged("12:00:00,000", "User:a", "Allowed", "READ Topic:LITERAL:orders FETCH")[:60],
-    "java.lang.IllegalStateException: something else",
+    "===> Launching kafka ...",
 )
 
 

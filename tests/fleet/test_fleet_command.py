@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Tables = dict[str, list[dict[str, Any]]]
 
 OF_RUNS = {"run", "attempt", "read_at", "snapshots", "kplan_version"}
-STRAY = ('{"message": "Started."}', '{"message": "Principal = ', "java.lang.IllegalStateException")
+STRAY = ('{"message": "Started."}', '{"message": "Principal = ', "===> Launching ...")
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 

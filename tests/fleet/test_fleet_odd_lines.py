@@ -140,6 +140,8 @@ OTHER_EVENTS = (
     json.dumps({"specversion": "1.0", "time": f"{AT}Z", "data": {"result": {"status": "OK"}}}),
     docker(audit_event("mds.Authorize")),
     docker(audit_event("kafka.Authentication", authorizationInfo=None)),
+    docker(docker(audit_event("kafka.Authentication", authorizationInfo=None))),
+    f"2026-11-01T10:00:01.5Z stdout F {docker(docker(audit_event('mds.Authorize')))}",
 )
 LEFT_OUT = (*BESIDE, *OTHER_EVENTS)
 STARTED = "[KafkaServer id=0] started (kafka.server.KafkaServer)"
@@ -159,6 +161,13 @@ OTHER_LOGGERS = (
     f"<14>1 2026-11-01T10:00:00Z host kafka 12 - - [{AT},000] INFO {STARTED}",
     "\tat kafka.server.KafkaServer.startup(KafkaServer.scala:1)",
     "\tprincipal.builder.class = null",
+    "java.lang.IllegalStateException: stopped",
+    "java.lang.OutOfMemoryError",
+    "org.apache.kafka.common.errors.TimeoutException: a call of topic = orders\r",
+    "org.apache.zookeeper.KeeperException$SessionExpiredException: code = ... for /brokers",
+    "Caused by: java.net.ConnectException: Connection refused",
+    'Exception in thread "main" java.lang.IllegalArgumentException: no',
+    "... 23 more",
 )
 UNREADABLE = (
     f"Nov  1 10:00:00 host kafka[12]: INFO {SAID}",
@@ -173,7 +182,10 @@ UNREADABLE = (
     f"{AT} INFO PRINCIPAL &#61; User:a",
     "2026-11-01T10:00:01.5Z stdout F orders for request = FETCH",
     "===> Launching kafka ...",
-    "java.lang.IllegalStateException: stopped",
+    "java.lang.IllegalStateException stopped",
+    f"java.lang.IllegalStateException: {SAID}",
+    "orders.Exception: LITERAL for request = FETCH",
+    "Caused by: nothing",
     "\x01" + f"[{AT},000] INFO {STARTED}",
     f"[{AT},000] {STARTED}",
 )

@@ -86,10 +86,14 @@ _OTHER_LOGGER = (
     r"|\{\"log\":\".*\"stream\":\"(?:stdout|stderr)\""
     r"|[^{]{0,300}\{\s*(?=\").*\"(?:level|log\.level|severity|levelname)\"\s*:\s*"
     rf"(?:\d|\"(?i:{_LEVEL}))"
+    r"|(?:Caused by: |Exception in thread \".{0,200}?\" )?"
+    r"(?:[a-zA-Z_][\w$]*+\.){1,20}[\w$]*?(?:Exception|Error|Throwable)(?=:|\s*\z)"
+    r"|\.\.\. \d+ (?:more|common frames omitted)\s*\z"
     r"|[ \t]+\S)"
 )
 """How other loggers begin a line: with a date, a time and a level, or as JSON with a level. So do
-containers what they print, and an event goes on in lines that are indented."""
+containers what they print. An event goes on in lines that are indented, after the name of what was
+thrown."""
 _TIMED_OTHER_LOGGER = rf"(?s)^.{{0,100}}?\b{_LEVEL}"
 """The same behind the time of Kafka's default layout."""
 _UNREAD = rf"^{MARK}(?!{MARK}\z)"
@@ -268,12 +272,19 @@ def _is_left_out(text: "Column") -> "Column":
     """Whether a line that is none of the authorizer's is no line of the log either."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    json = F.regexp_extract(text, _WRAPPED, 1)
-    texts = event_texts(F.from_json(json, EVENT_SCHEMA), json)
-    wrapped = F.coalesce(*(F.when(each.contains(_CLOUD_EVENT), each) for each in texts), json)
+    wrapped = F.transform(F.array(_wrapped_event(text)), _wrapped_event)[0]  # once, or twice
     event = F.from_json(wrapped, EVENT_SCHEMA)
     is_other = F.coalesce(is_other_event(event), F.lit(col=False))
     return F.when(text.contains(_CLOUD_EVENT), is_other).otherwise(text.rlike(_EXPLANATION))
+
+
+def _wrapped_event(text: "Column") -> "Column":
+    """Return the text of an event that JSON has in it, or is; what is before the JSON is not."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    json = F.regexp_extract(text, _WRAPPED, 1)
+    texts = event_texts(F.from_json(json, EVENT_SCHEMA), json)
+    return F.coalesce(*(F.when(each.contains(_CLOUD_EVENT), each) for each in texts), json)
 
 
 def _whole_text(found: "DataFrame") -> "DataFrame":
