@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyarrow.parquet import read_metadata
 
+from kplan.fleet.logs import compaction
 from kplan.fleet.store import Store
 from kplan.model.errors import FleetError
 from tests.fleet.log_lines import ingest
-from tests.fleet.test_fleet_logs import line, pack, requests
+from tests.fleet.test_fleet_logs import line, pack, requests, stored_counts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,3 +86,37 @@ def test_logs_with_lines_of_other_loggers_alone_are_put_together(
     assert store.vacuum_logs(timedelta(0), datetime(2026, 11, 20, tzinfo=UTC)) == 0
     with pytest.raises(FleetError, match="No authorizer log"):
         store.usage()
+
+
+def test_maintenance_writes_what_is_new_and_leaves_alone_what_is_together(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log goes on, one is new, and one is only renamed, which stays known."""
+    monkeypatch.setattr(compaction, "SMALL_LINES", 100)
+    store, every = Store(spark, str(tmp_path / "tables")), tmp_path / "*.log*"
+    later, written = datetime.now(UTC) + timedelta(hours=3), []
+    for first, count in ((0, 2_000), (2_000, 200)):
+        for half in range(2):
+            with (tmp_path / "x.log").open("a") as more:
+                begin = first + half * count // 2
+                topics = range(begin, begin + count // 2)
+                more.writelines(line(f"orders-{n}", day=1 + n % 28) for n in topics)
+            (tmp_path / f"y{begin}.log").write_text(line("stock"))
+            assert ingest(store, every) == []
+        before = {*(tmp_path / "tables/requests").glob("attempt=merged-*")}
+        assert store.logs.compact() == 2
+        (merged,) = {*(tmp_path / "tables/requests").glob("attempt=merged-*")} - before
+        written.append(sum(read_metadata(each).num_rows for each in merged.glob("*.parquet")))
+        (tmp_path / "y0.log").rename(tmp_path / "y0.log.1")
+        assert ingest(store, every) == []
+        assert store.logs.remove_merged(later) == (3 if first else 2)
+        (tmp_path / "y0.log.1").rename(tmp_path / "y0.log")
+    assert written == [2_002, 202]
+    parts = store.logs.parts()
+    assert requests(store) == {**{f"orders-{n}": 1 for n in range(2_200)}, "stock": 4}
+    assert sorted(store.logs.counts()) == stored_counts(store)
+    (tmp_path / "x.log").rename(tmp_path / "x.log.1")
+    assert ingest(store, every) == []
+    assert [each.lines for each in store.logs.parts() if each not in parts] == [0]
+    assert requests(store).total() == 2_204
+    assert store.logs.compact() == 0

@@ -154,7 +154,7 @@ def _without_older_names(parts: Iterable[LogPart], every: Iterable[LogPart]) -> 
         place: {} for places in named.values() for place in places
     }
     for each in sorted(every, key=_age):
-        if each.start == 0 and not each.is_topic:
+        if each.start == 0 and not (each.is_topic or each.damage):
             for place in _beginnings(each):
                 if place in begun:
                     begun[place][each.file] = read_time(each)
@@ -304,8 +304,8 @@ def _live_log(own: Sequence[LogPart], removal: LogPart | None) -> Log:
         begins = [closed[-1:]] if closed else []
     else:
         firsts = [each for each in closed if each.start == 0 and not _is_packed_name(each)]
-        begins = [_longest_chain(closed, each) for each in firsts]
-        rest = [] if removal is None else _longest_chain(closed, replace(removal, start=0))
+        begins = [_longest_chain(closed[::-1], each) for each in firsts]
+        rest = [] if removal is None else _longest_chain(closed[::-1], replace(removal, start=0))
         begins += [rest] if len(rest) > 1 else []
     chains = [_whole_log(each, own) for each in begins]
     if not chains:

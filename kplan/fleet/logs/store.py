@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.fleet.access import request_sums
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
-from kplan.fleet.logs.compaction import closed_log, known_logs, merge_log
+from kplan.fleet.logs.compaction import (
+    chosen_run,
+    closed_log,
+    known_logs,
+    merge_log,
+    small_attempts,
+)
 from kplan.fleet.logs.counts import (
     LOG_KEYS,
     LogCount,
@@ -291,7 +297,7 @@ class LogStore:
         return OldRows(limit, whole, frozenset(found) - whole, parts)
 
     def compact(self, old: OldRows | None = None) -> int:
-        """Put the rows of each log together, without those that are old.
+        """Put the rows of small attempts together by log, and those with what is old without it.
 
         A last line that is open stays where it is, so that its log is read on from there. What is
         left out stays known, and is not read again. A log that is old as a whole is left
@@ -303,12 +309,14 @@ class LogStore:
 
         parts = old.parts if old else self.parts()  # others may be kept meanwhile, and stay
         logs = [closed_log(each) for each in live_logs(parts) if each.parts]
-        attempts = {part.attempt for log in logs for part in log.parts}  # others are merged
         whole = old.whole if old else frozenset()
+        attempts = small_attempts(logs, whole | old.others if old else whole)
         are_many = len(attempts) >= _MIN_ATTEMPTS
         if not are_many and not (old and old.logs):
             return 0
-        kept = [each for each in logs if (each.last.cluster, each.last.file) not in whole]
+        runs = [(each, chosen_run(each, attempts)) for each in logs]
+        chosen = [run for _, run in runs if run is not None]
+        kept = [each for each in chosen if (each.last.cluster, each.last.file) not in whole]
         merged = [merge_log(each, at) for at, each in enumerate(kept)]
         attempt = MERGED + uuid.uuid4().hex
         counted: list[Row] = []
@@ -326,7 +334,8 @@ class LogStore:
             counts = count_rows(self._tables.requests([attempt], REQUEST_SCHEMA), ["part"])
             counted = counts.collect()
         merged = count_parts(merged, counted)
-        self._commit([*merged, *known_logs(parts, logs, merged)], attempt)
+        staying = [each for each, run in runs if run is None]
+        self._commit([*merged, *known_logs(parts, chosen, merged, staying)], attempt)
         return len(attempts) if are_many else 0
 
     def remove_merged(self, now: datetime) -> int:

@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
-from kplan.fleet.logs.compaction import merge_log
+import pytest
+
+from kplan.fleet.logs import compaction
+from kplan.fleet.logs.compaction import chosen_run, merge_log, small_attempts
 from kplan.fleet.logs.part import LogPart, latest_parts, live_logs, log_id, remove_log
 
 
@@ -56,3 +59,52 @@ def test_what_was_removed_is_as_it_was_seen_last() -> None:
     before = nameless("3", "file:/x.log.1", "20 3  5")
     known = latest_parts([*first, *once, before, later])
     assert known["eu", "file:/x.log.1"].stamp == "20 1  6"
+
+
+def growing(*lines: int) -> list[LogPart]:
+    """Return what ingests read of one log that grew, an attempt each."""
+    ends = [sum(lines[: at + 1]) for at in range(len(lines))]
+    return [
+        LogPart(
+            "eu", "file:/x.log", f"{end} 1  5", "a", start=end - n, end=end, lines=n, at=f"{at}"
+        )
+        for at, (n, end) in enumerate(zip(lines, ends, strict=True))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "chosen"),
+    [
+        ((1000, 10, 10), (10, 10)),
+        ((1000, 300, 200), (1000, 300, 200)),
+        ((1000, 40, 30, 1), (40, 30, 1)),
+        ((1, 1000, 1000), (1, 1000, 1000)),
+        ((10, 1000, 10), (10, 1000, 10)),
+        ((1000,), ()),
+        ((9, 8, 1), (9, 8, 1)),
+    ],
+    ids=["few", "half as many", "steps", "equals", "between", "one", "all small"],
+)
+def test_what_is_large_stays_until_there_is_half_as_much_beside_it(
+    sizes: tuple[int, ...], chosen: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But what is between two that are put together is, too."""
+    monkeypatch.setattr(compaction, "SMALL_LINES", 9)
+    parts = [replace(each, attempt=each.at) for each in growing(*sizes)]
+    logs = live_logs(parts)
+    attempts = small_attempts(logs)
+    (run,) = [chosen_run(each, attempts) for each in logs]
+    assert (() if run is None else tuple(each.lines for each in run.parts)) == chosen
+    assert small_attempts(logs, {("eu", "a")}) == {each.at for each in parts}, "what is old goes"
+
+
+def test_what_is_put_together_of_the_end_of_a_log_follows_the_rest() -> None:
+    parts = [replace(each, attempt=each.at) for each in growing(1000, 10, 20)]
+    (log,) = live_logs(parts)
+    for attempts, starts in (({"1", "2"}, [0, 1000]), ({"2"}, [0, 1000, 1010])):
+        run = chosen_run(log, attempts)
+        assert run is not None
+        merged = replace(merge_log(run, 0), attempt="merged-3", at="3")
+        (found,) = live_logs([*parts, merged])
+        assert [each.start for each in found.parts] == starts
+        assert (found.parts[-1].attempt, found.lines, found.last.end) == ("merged-3", 1030, 1030)

@@ -7,15 +7,20 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pyarrow as pa
 import pytest
 
-from kplan.fleet.logs import content, files, known_end, part
-from kplan.fleet.logs.compaction import closed_log, known_logs, merge_log
+from kplan.fleet.logs import compaction, content, files, known_end, part
+from kplan.fleet.logs.compaction import (
+    chosen_run,
+    closed_log,
+    known_logs,
+    merge_log,
+    small_attempts,
+)
 from kplan.fleet.logs.content import FileState, LogPath, file_states, span_lines
 from kplan.fleet.logs.counts import count_parts
 from kplan.fleet.logs.file_names import NamedFile
@@ -24,13 +29,13 @@ from kplan.fleet.logs.known_end import HEAD_BYTES
 from kplan.fleet.logs.outcome import PartStart, read_parts
 from kplan.fleet.logs.part import LogPart, live_logs
 from kplan.fleet.logs.store import MERGED
+from tests.log_writer import BANNER, Broker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _REQUEST = re.compile(r"\[(?P<at>[^]]{23})\] INFO Principal = User:a (?P<number>request \d+);\s*\Z")
 _OTHER = re.compile(r"\[[^]]{23}\] INFO |===> ")
-BANNER = "===> User\n===> Running\n\tprincipal.builder.class = null\n"
 
 
 def tasks(*numbers: int) -> Iterator[pa.RecordBatch]:
@@ -96,14 +101,28 @@ class Ingests:
         """Keep what was read."""
         self._commit(attempt.parts, attempt.lines)
 
-    def compact(self) -> None:
-        """Put together what there is of each log, as `LogStore.compact` does."""
-        logs = [closed_log(each) for each in live_logs(self.parts) if each.parts]
+    def compact(self, *, are_others_read: bool = False) -> None:
+        """Put together what there is of each log, and remove that, as `LogStore` does.
+
+        What others may be reading stays.
+        """
+        every = [closed_log(each) for each in live_logs(self.parts) if each.parts]
+        if len(attempts := small_attempts(every)) < 2:
+            return
+        runs = [(each, chosen_run(each, attempts)) for each in every]
+        logs = [run for _, run in runs if run is not None]
         merged = [merge_log(each, at) for at, each in enumerate(logs)]
         lines = {at: self._lines(log.parts) for at, log in enumerate(logs)}
         counted = ((at, own.total(), 0, "", "") for at, own in lines.items())
         merged = count_parts(merged, counted)
-        self._commit([*merged, *known_logs(self.parts, logs, merged)], lines, MERGED)
+        staying = [each for each, run in runs if run is None]
+        known = known_logs(self.parts, logs, merged, staying)
+        self._commit([*merged, *known], lines, MERGED)
+        if are_others_read:
+            return
+        live = {part.attempt for log in live_logs(self.parts) for part in log.parts}
+        last = self.parts[-1].attempt
+        self.parts = [each for each in self.parts if each.attempt in {last, *live}]
 
     def _commit(
         self, parts: Sequence[LogPart], lines: dict[int, Counter[str]], prefix: str = ""
@@ -148,130 +167,6 @@ def _requests(path: Path) -> Iterator[str]:
             yield found["number"]
 
 
-class Broker:
-    """A process that writes a log, and what rotates that."""
-
-    def __init__(self, folder: Path, chance: random.Random) -> None:
-        self.folder, self.chance = folder, chance
-        self.log = folder / "x.log"
-        self.log.touch()
-        self.style = chance.choice(["number", "date", "copy number", "copy date", "kubelet"])
-        self.noise = chance.choice([0.0, 0.5, 0.95])
-        self.is_buffered = chance.random() < 0.5
-        self.banner = BANNER * chance.choice([0, 0, 1, 8, 100])
-        self._written = self._second = 0
-        self._rest = ""
-        """What of the last line is not written yet."""
-        self.is_copied = False
-        self.is_exact = not self.style.startswith("copy")
-        self.history: list[str] = []
-
-    def time(self) -> str:
-        """Return the time of a line; some threads write theirs late."""
-        self._second += 1
-        at = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(
-            seconds=self._second + self.chance.choice([10, 10, 10, 3])
-        )
-        return f"{at:%Y-%m-%d %H:%M:%S},000"
-
-    def line(self) -> str:
-        self._written += 1
-        if self.chance.random() < self.noise:
-            text = "x" * self.chance.choice([1, 60])
-            return f"[{self.time()}] INFO other {self._written} {text}\n"
-        return f"[{self.time()}] INFO Principal = User:a request {self._written};\n"
-
-    def write(self) -> None:
-        text = self._rest + "".join(self.line() for _ in range(self.chance.randint(1, 4)))
-        cut = len(text)
-        if self.is_buffered:
-            cut -= self.chance.choice([0, 1, 1, 20, 70])
-        cut = max(cut, 0)
-        with self.log.open("a") as file:
-            file.write(text[:cut])
-        self._rest = text[cut:]
-
-    def start(self) -> None:
-        """Print what does not differ from one start to the next."""
-        if not self._rest:
-            with self.log.open("a") as file:
-                file.write(self.banner)
-
-    def rotate(self) -> None:
-        if not self.log.exists() or not self.log.stat().st_size:
-            return
-        is_copy = self.style.startswith("copy")
-        if self.style.endswith("number"):
-            self._shift()
-            name = "x.log.1"
-        else:
-            self._second += 1
-            mark = "." if self.style == "kubelet" else "-"
-            name = f"x.log{mark}20261101-{self._second:06}"
-        if is_copy:
-            (self.folder / name).write_bytes(self.log.read_bytes())
-            self.is_copied = True
-            if self.chance.random() < 0.7:
-                self.truncate()
-        else:
-            renamed = self.log.rename(self.folder / name)
-            if self._rest:  # the process has the file open
-                with renamed.open("a") as file:
-                    file.write(self._rest if self.chance.random() < 0.7 else "")
-                self._rest = ""
-            if self.chance.random() < 0.7:
-                self.log.touch()
-            self.start()
-
-    def truncate(self) -> None:
-        """Make the log empty after it was copied."""
-        if self.is_copied:
-            self.log.write_bytes(b"")
-            self.is_copied = False
-
-    def _shift(self) -> None:
-        numbered = sorted(
-            ((int(each.name.split(".")[2]), each) for each in self.folder.glob("x.log.*")),
-            reverse=True,
-        )
-        for number, each in numbered:
-            name = each.name.split(".")
-            if number >= 5:
-                each.unlink()
-            else:
-                each.rename(self.folder / ".".join(["x", "log", str(number + 1), *name[3:]]))
-
-    def _rotated(self) -> list[Path]:
-        return sorted(each for each in self.folder.glob("x.log?*") if each.suffix != ".gz")
-
-    def pack(self) -> None:
-        """Pack a file, at times not to its end yet."""
-        if not (found := self._rotated()):
-            return
-        path = self.chance.choice(found)
-        packed = gzip.compress(path.read_bytes())
-        target = path.with_name(f"{path.name}.gz")
-        if self.chance.random() < 0.2:
-            self.is_exact = False
-            target.write_bytes(packed[: self.chance.randint(0, len(packed))])
-            return
-        target.write_bytes(packed)
-        path.unlink()
-
-    def remove(self) -> None:
-        found = sorted(self.folder.glob("x.log?*"))
-        if len(found) > 2:
-            self.chance.choice(found).unlink()
-
-    def act(self) -> None:
-        self.truncate()
-        name = self.chance.choices(
-            ["write", "rotate", "pack", "remove", "start"], [6, 2, 2, 0.3, 0.3]
-        )[0]
-        self.history.append(name)
-        getattr(self, name)()
-
-
 def follow(folder: Path, seed: int, steps: int = 40) -> None:
     """Let a broker write and its log be rotated at random, and ingest in between.
 
@@ -290,7 +185,7 @@ def follow(folder: Path, seed: int, steps: int = 40) -> None:
             while slow:
                 ingests.keep(slow.pop())
         elif what == "compact":
-            ingests.compact()
+            ingests.compact(are_others_read=has_two)
         elif what == "slow" and has_two:
             slow.append(ingests.read())
         elif what == "zone":
@@ -324,6 +219,7 @@ def test_each_request_counts_once_whatever_becomes_of_its_file(
 ) -> None:
     for module in (content, known_end, part):
         monkeypatch.setattr(module, "HEAD_BYTES", head)
+    monkeypatch.setattr(compaction, "SMALL_LINES", seed % 3 * 20)
     follow(tmp_path, seed)
 
 
