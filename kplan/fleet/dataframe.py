@@ -23,6 +23,8 @@ MAX_REMOTE_ROWS = 50_000
 """Rows that a Connect server gets as values of a plan: it holds each one as objects of Java."""
 _OFFSET_CODE, _LONG_CODE = "i", "q"
 _OWN = "own"
+Keep = Callable[["DataFrame"], "DataFrame"]
+"""Has Spark keep or compute rows that are asked for several times."""
 """The column of what `map_clusters` got for a cluster, null in the rows of a run."""
 
 
@@ -155,6 +157,11 @@ def _packed_dataframe(spark: "SparkSession", table: "pa.Table", schema: str) -> 
 
     rows = create_dataframe(spark, packed, "packed binary")
     return rows.mapInArrow(unpack_batches, schema).hint("merge")
+
+
+def ask_once(rows: "DataFrame") -> "DataFrame":
+    """Keep nothing: the rows are asked for once."""
+    return rows
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from kplan.cluster.topic import KPLAN_PREFIX
 from kplan.fleet.access import acl_rows
 from kplan.fleet.acl_pattern import OWN_NAME, name_within, pattern_reach
+from kplan.fleet.dataframe import Keep, ask_once
 from kplan.fleet.reads import TOPICS
 from kplan.fleet.snapshot import CLUSTER, HIDDEN, kinds_read
 from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def acl_findings(objects: "DataFrame") -> "DataFrame":
-    """List ACLs that could go without anybody noticing.
+def acl_findings(objects: "DataFrame", keep: Keep = ask_once) -> "DataFrame":
+    """List ACLs that could go without anybody noticing; `keep` gets them before they are in order.
 
     Out: cluster, finding, identity, by. `shadowed`: another ACL, named in `by`, covers the same and
     more. `matches_nothing`: no topic of the cluster fits it; ACLs to create topics need none, and
@@ -22,11 +23,8 @@ def acl_findings(objects: "DataFrame") -> "DataFrame":
     principal, and of everyone, under the patterns that these have.
     """
     acls = acl_rows(objects)
-    return (
-        _shadowed_acls(acls)
-        .unionByName(_acls_without_topic(objects, acls))
-        .orderBy("cluster", "finding", "identity")
-    )
+    found = _shadowed_acls(acls).unionByName(_acls_without_topic(objects, acls))
+    return keep(found).orderBy("cluster", "finding", "identity")
 
 
 def _shadowed_acls(acls: "DataFrame") -> "DataFrame":

@@ -12,7 +12,7 @@ from kplan.fleet.access import (
     matching_acls,
     request_sums,
 )
-from kplan.fleet.dataframe import arrow_table, utc_text
+from kplan.fleet.dataframe import Keep, arrow_table, ask_once, utc_text
 from kplan.fleet.logs.requests import need_acls
 from kplan.fleet.replay import is_any_topic
 from kplan.fleet.snapshot import Row, object_row
@@ -135,8 +135,10 @@ def narrow_acls(found: "DataFrame", request: RecommendRequest) -> "DataFrame":
     return found.mapInArrow(narrower, NEW_ACL_SCHEMA)
 
 
-def recommendation_table(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
-    """List the recommendations, one for each ACL.
+def recommendation_table(
+    found: "DataFrame", objects: "DataFrame", keep: Keep = ask_once
+) -> "DataFrame":
+    """List the recommendations, one for each ACL; `keep` gets them before they are in order.
 
     In: what `narrow_acls` gives. Out: cluster, action (`remove` or `narrow`), identity, instead
     (the new ACLs), requests, first_at, last_at, days_watched, confidence.
@@ -161,18 +163,13 @@ def recommendation_table(found: "DataFrame", objects: "DataFrame") -> "DataFrame
     gone = found.where("new_identity is null").select(
         *_PLACE, F.lit("").alias("instead"), F.lit(0).alias("new"), *_EVIDENCE
     )
-    return (
-        narrowed.unionByName(gone)
-        .select(
-            "cluster",
-            F.when(F.col("new") > 0, F.lit(NARROW)).otherwise(F.lit(REMOVE)).alias("action"),
-            "identity",
-            "instead",
-            *_EVIDENCE,
-            confidence.alias("confidence"),
-        )
-        .orderBy("cluster", F.desc("action"), "identity")
+    action = F.when(F.col("new") > 0, F.lit(NARROW)).otherwise(F.lit(REMOVE))
+    table = narrowed.unionByName(gone).select(
+        *("cluster", action.alias("action"), "identity", "instead"),
+        *_EVIDENCE,
+        confidence.alias("confidence"),
     )
+    return keep(table).orderBy("cluster", F.desc("action"), "identity")
 
 
 def recommendation_counts(table: "DataFrame") -> "DataFrame":

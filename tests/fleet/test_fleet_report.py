@@ -5,21 +5,24 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
-from kplan.fleet import page
+from kplan.fleet import figures, page
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.snapshot import CLUSTER, USE, Row
+from kplan.model.table import FigureTable
 from kplan.report.documents.fleet.page import fleet_page
-from kplan.workflow.fleet import fleet, ingest, report
+from kplan.workflow.fleet import fleet, ingest, open_run, report
 from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
-from tests.fleet.spark_target import commands_at_work
+from tests.fleet.spark_target import CONNECT, SparkTarget, commands_at_work
+from tests.fleet.test_fleet_bounded import each
 from tests.project_harness import SilentProgress
 
 if TYPE_CHECKING:
@@ -178,6 +181,55 @@ def test_charts_and_the_headline_do_not_depend_on_the_limit(
     assert any(each.is_truncated for each in cut.tables)
     assert short.summary == whole.summary
     assert [each.tallies for each in short.sections] == [each.tallies for each in whole.sections]
+
+
+FOUND_ONCE = {"violations", "idle_acls", "unused_acls", "unused_topics", "costs"}
+"""Tables for which Spark works, and of which the example has rows, with POLICY."""
+POLICY = """\
+policy "partitions" {
+  on   = ["create"]
+  kind = "kafka_topic"
+
+  deny {
+    condition = requested.partitions > 1
+    message   = "there is more than one partition"
+    fix       = "Declare one."
+  }
+}
+"""
+
+
+def test_what_charts_draw_of_a_cut_table_is_counted_of_the_rows_that_were_found_for_it(
+    at_work: SparkTarget,
+    options: FleetOptions,
+    ports: FleetPorts,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a large run; a small one is asked again sooner than its rows are kept."""
+    if at_work.name == CONNECT:
+        pytest.skip("Connect does not show the plans of Spark")
+    (options.folder / "prod-eu" / "policy.tf").write_text(POLICY)
+    read_from: dict[str, set[str]] = {}
+    collect = figures.collect_table
+
+    def noted(name: str, rows: "DataFrame", limit: int) -> FigureTable:
+        found = collect(name, rows, limit)
+        read_from[name] = {*sources(rows._jdf.queryExecution().optimizedPlan())}
+        return found
+
+    monkeypatch.setattr(figures, "collect_table", noted)
+    few = report.build_report(replace(options, limit=0), ports)
+    monkeypatch.setattr(open_run, "MAX_TASK_ROWS", 0)
+    large = report.build_report(replace(options, limit=0), ports)
+    found = {name: read_from[f"{name}_counts"] for name in sorted(FOUND_ONCE)}
+    assert not {name: read for name, read in found.items() if read != {"InMemoryRelation"}}
+    assert large.tables == few.tables
+
+
+def sources(plan: Any) -> Iterator[str]:  # noqa: ANN401 - of the JVM
+    """Name what a plan reads."""
+    inner = list(each(plan.children()))
+    yield from chain.from_iterable(map(sources, inner)) if inner else (plan.nodeName(),)
 
 
 def test_what_charts_draw_is_counted_of_all_rows(spark: "SparkSession") -> None:

@@ -9,7 +9,7 @@ from dataclasses import fields
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from kplan.fleet.dataframe import utc_text
+from kplan.fleet.dataframe import Keep, ask_once, utc_text
 from kplan.fleet.snapshot import CLUSTER
 from kplan.model.dataclass import dataclass
 from kplan.model.fleet import AnomalyRow, AnomalyRules
@@ -146,12 +146,17 @@ def _add_up_days(daily: "DataFrame") -> "DataFrame":
 
 
 def anomaly_table(
-    history: "DataFrame", clusters: "DataFrame", watch: Watch, rules: AnomalyRules
+    history: "DataFrame",
+    clusters: "DataFrame",
+    watch: Watch,
+    rules: AnomalyRules,
+    keep: Keep = ask_once,
 ) -> "DataFrame":
     """List what is new and what rises: the columns of AnomalyRow.
 
     In: what `subject_history` and `cluster_history` give. A new principal is told once, not again
-    for its hosts; a rise of denials is told of the cluster only where it is of no principal.
+    for its hosts; a rise of denials is told of the cluster only where it is of no principal. `keep`
+    gets the rows before they are in order.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
@@ -174,7 +179,7 @@ def anomaly_table(
         each: F.when(is_rise, F.col(f"found.{each}")).otherwise(F.col(each)).alias(each)
         for each in _COUNTS
     }
-    return rows.select(
+    told = rows.select(
         "cluster",
         "found.finding",
         F.when(F.col("kind") == _CLUSTER, F.lit(EVERYONE))
@@ -188,7 +193,9 @@ def anomaly_table(
         F.round("found.baseline", 3).alias("baseline"),
         F.round("found.threshold", 3).alias("threshold"),
         "found.because",
-    ).orderBy("cluster", "finding", F.desc("requests"), "principal", "subject")
+    )
+    order = ("cluster", "finding", F.desc("requests"), "principal", "subject")
+    return keep(told).orderBy(*order)
 
 
 def unjudged_clusters(

@@ -12,7 +12,7 @@ from kplan.fleet.access import (
     name_bits,
     request_sums,
 )
-from kplan.fleet.dataframe import utc_text
+from kplan.fleet.dataframe import Keep, ask_once, utc_text
 from kplan.fleet.inventory import topic_use
 from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.logs.layout import utc_time
@@ -133,22 +133,27 @@ def need_acls(requests: "DataFrame", objects: "DataFrame") -> "DataFrame":
     return requests.join(F.broadcast(found), ["cluster", "principal"], "left_anti")
 
 
-def unused_acls(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") -> "DataFrame":
+def unused_acls(
+    objects: "DataFrame", used: "DataFrame", sums: "DataFrame", keep: Keep = ask_once
+) -> "DataFrame":
     """List the ACLs that no request of the log ever met: cluster, identity, principal, ...
 
     A Deny counts as used when a request met it, too; super users meet none. Of clusters whose log
     tells nothing that was allowed nothing is known: brokers leave that out as they come. `sums` are
-    those of `log_sums`.
+    those of `log_sums`. `keep` gets the rows before they are in order.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     acls = acl_rows(objects).join(F.broadcast(_log_coverage(sums)), "cluster", "left_semi")
     asked = used.select(*REQUEST_COLUMNS).distinct()  # clients ask the same every day
     met = matching_acls(need_acls(asked, objects), acls).select("cluster", "identity").distinct()
-    return acls.join(met, ["cluster", "identity"], "left_anti").orderBy("cluster", "identity")
+    found = acls.join(met, ["cluster", "identity"], "left_anti")
+    return keep(found).orderBy("cluster", "identity")
 
 
-def unused_topics(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") -> "DataFrame":
+def unused_topics(
+    objects: "DataFrame", used: "DataFrame", sums: "DataFrame", keep: Keep = ask_once
+) -> "DataFrame":
     """List the topics unused.
 
     Who asks a topic for its producers, as a snapshot of kplan's does, needs a right to read it but
@@ -183,12 +188,9 @@ def unused_topics(objects: "DataFrame", used: "DataFrame", sums: "DataFrame") ->
         .when(F.col("since").isNotNull() & is_idle.isNull(), F.lit("unknown"))
         .when(by_offsets, F.lit("offsets"))
     )
-    return (
-        known.withColumn("evidence", evidence)
-        .where("evidence is not null")
-        .select("cluster", "topic", "evidence", "records", "bytes", "groups")
-        .orderBy("cluster", "topic")
-    )
+    found = known.withColumn("evidence", evidence).where("evidence is not null")
+    columns = ("cluster", "topic", "evidence", "records", "bytes", "groups")
+    return keep(found.select(*columns)).orderBy("cluster", "topic")
 
 
 def removal_candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFrame") -> "DataFrame":

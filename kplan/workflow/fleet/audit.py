@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.fleet import inventory
+from kplan.fleet.dataframe import Keep, ask_once
 from kplan.fleet.logs import requests
 from kplan.fleet.snapshot import Row
 from kplan.kinds import KINDS
@@ -115,23 +116,24 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
         return replace(made, remarks=others)
 
 
-def unused_objects(given: ReportInputs) -> "dict[str, DataFrame]":
+def unused_objects(given: ReportInputs, keep: Keep = ask_once) -> "dict[str, DataFrame]":
     """Return the unused objects, and the clusters for whose ACLs usage is unknown.
 
-    Raises FleetError where no log was ever ingested.
+    `keep` gets the unused objects before they are in order. Raises FleetError where no log was ever
+    ingested.
     """
     objects = given.of_fleet(given.objects)
     unheard = inventory.clusters_without_log(objects, given.log_sums, given.logged_clusters)
-    return {**_unused_tables(given, given.objects, given.logs), "unheard": unheard}
+    return {**_unused_tables(given, given.objects, given.logs, keep), "unheard": unheard}
 
 
 def _unused_tables(
-    given: ReportInputs, objects: "DataFrame", used: "DataFrame"
+    given: ReportInputs, objects: "DataFrame", used: "DataFrame", keep: Keep = ask_once
 ) -> "dict[str, DataFrame]":
     sums = given.log_sums
     return {
-        "unused_acls": requests.unused_acls(objects, used, sums),  # of clusters with a log
-        "unused_topics": given.of_fleet(requests.unused_topics(objects, used, sums)),
+        "unused_acls": requests.unused_acls(objects, used, sums, keep),  # of clusters with a log
+        "unused_topics": given.of_fleet(requests.unused_topics(objects, used, sums, keep)),
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from kplan.fleet.dataframe import Keep, ask_once
 from kplan.fleet.insight import anomalies, costs, trends
 from kplan.fleet.insight.ownership import Ownership
 from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
@@ -27,13 +28,6 @@ INCOMPLETE = "incomplete"
 """A finding: something could not be read, so that figures are too low."""
 TEAM_LABEL = "team"
 Found = TypeVar("Found", CostRow, TrendRow, AnomalyRow)
-
-
-Compute = Callable[["DataFrame"], "DataFrame"]
-
-
-def _ask_once(rows: "DataFrame") -> "DataFrame":
-    return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +57,7 @@ def read_costs(options: FleetOptions, ports: FleetPorts, months: int) -> Figures
         return _show(title, made, (options, given.found))
 
 
-def cost_tables(given: ReportInputs, months: int, compute: Compute = _ask_once) -> InsightTables:
+def cost_tables(given: ReportInputs, months: int, compute: Keep = ask_once) -> InsightTables:
     """Prepare `costs` (the columns of CostRow), `clusters`, `coverage` and `unknown_requests`.
 
     `compute` is for what is asked more than once where all of them and the notes are shown.
@@ -196,7 +190,7 @@ def read_anomalies(options: FleetOptions, ports: FleetPorts, until: date | None)
 
 
 def anomaly_tables(
-    given: ReportInputs, until: date | None, compute: Compute = _ask_once
+    given: ReportInputs, until: date | None, compute: Keep = ask_once
 ) -> InsightTables:
     """Prepare `anomalies` (the columns of AnomalyRow) and `left_out`.
 
@@ -212,7 +206,7 @@ def anomaly_tables(
     clusters = found.compute(anomalies.cluster_history(used, watch, rules))
     history = anomalies.subject_history(used, watch, rules)
     values = {
-        "anomalies": compute(anomalies.anomaly_table(history, clusters, watch, rules)),
+        "anomalies": anomalies.anomaly_table(history, clusters, watch, rules, compute),
         "left_out": anomalies.unjudged_clusters(
             clusters, given.of_fleet(found.objects), watch, rules
         ),

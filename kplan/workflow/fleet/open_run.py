@@ -54,8 +54,16 @@ class OpenSnapshot:
         To take their attributes out of the stored maps takes longest. Spark finds them by itself
         in every query that takes ACLs from `objects`.
         """
-        if not (self.is_read or self.is_explain):
-            self.keep(acl_rows(self.objects))
+        self.keep_of_large(acl_rows(self.objects))
+
+    def keep_of_large(self, rows: "DataFrame") -> "DataFrame":
+        """Have Spark keep rows that are asked for several times, where the run is a large one.
+
+        Of a small one they are found again sooner than they are kept. They are not to be in an
+        order: whoever shows some of them in an order sorts only as many, and kept ones are sorted
+        whole.
+        """
+        return rows if self.is_read or self.is_explain else self.keep(rows)
 
     def compute(self, rows: "DataFrame") -> "DataFrame":
         """Compute rows now that several tables are made of, and keep them; not to explain them.

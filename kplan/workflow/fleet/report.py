@@ -81,7 +81,7 @@ def _section_tables(section: SectionTables, given: ReportInputs) -> "Mapping[str
 
 def _health_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     asked, _ = given.declarations.policies
-    judged = policy.check_policies(given.objects, asked)
+    judged = given.found.keep_of_large(policy.check_policies(given.objects, asked))
     return {
         "unhealthy": page.unhealthy_topics(given.objects),
         "violations": judged.orderBy("cluster", "policy", "kind", "identity", "message"),
@@ -119,7 +119,7 @@ def _inventory_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 def _access_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     return {
         "broad_acls": page.broad_acls(given.objects),
-        "idle_acls": lint.acl_findings(given.objects),
+        "idle_acls": lint.acl_findings(given.objects, given.found.keep_of_large),
     }
 
 
@@ -134,7 +134,7 @@ def _usage_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 
 
 def _unused_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    return {} if given.history is None else unused_objects(given)
+    return {} if given.history is None else unused_objects(given, given.found.keep_of_large)
 
 
 def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
@@ -142,12 +142,12 @@ def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
         return {}
     asked = RecommendOptions(_WINDOW)
     made = narrower_acls(given, asked)
-    table = given.found.compute(recommend.recommendation_table(made, given.objects))
+    table = recommend.recommendation_table(made, given.objects, given.found.compute)
     return {"recommended": recommend.recommendation_counts(table), "recommendations": table}
 
 
 def _cost_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    made = cost_tables(given.of_all_time, _MONTHS)
+    made = cost_tables(given.of_all_time, _MONTHS, given.found.keep_of_large)
     # Its notes say less than the table of known days, and a report with notes is incomplete.
     return {"costs": made.tables["costs"], "coverage": made.tables["coverage"]}
 
@@ -165,7 +165,7 @@ def _trend_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
 def _anomaly_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     if given.history is None:
         return {}
-    return anomaly_tables(given.of_all_time, None).tables
+    return anomaly_tables(given.of_all_time, None, given.found.keep_of_large).tables
 
 
 SECTIONS: Sequence[SectionTables] = (
