@@ -66,16 +66,18 @@ def acl_usage(
 
     In: the rows of a run, usage, what `watched_days` gives of them, and what
     `reads.first_seen` gives. A Deny is always kept, and so are all ACLs of other
-    clusters than those of `watched_days`.
+    clusters than those of `days`.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
+    clusters = days.select("cluster")
     acls = (
         acl_rows(objects)
         .where("permission = 'ALLOW'")
-        .join(F.broadcast(days.select("cluster")), "cluster", "left_semi")
+        .join(F.broadcast(clusters), "cluster", "left_semi")
     )
-    uses = _acl_uses(used.where("is_allowed"), objects, acls, request)
+    allowed = used.where("is_allowed").join(F.broadcast(clusters), "cluster", "left_semi")
+    uses = _acl_uses(allowed, objects, acls, request)
     watched = (
         acls.join(uses, [*_PLACE], "left")
         .join(seen, [*_PLACE], "left")
@@ -116,6 +118,19 @@ def watched_days(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     return days.join(F.broadcast(closed), "cluster", "left_semi").select(
         "cluster", first.alias("first_day"), marks.alias("days")
     )
+
+
+def days_of_window(days: "DataFrame", reads: "DataFrame", window_days: int) -> "DataFrame":
+    """Keep the clusters of which an ACL may have been watched for `window_days`.
+
+    Of others `acl_usage` has none, whatever was requested: their logs, or their runs, do not go
+    back so far. In: what `watched_days` and `reads.read_rows` give.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    first = reads.groupBy("cluster").agg(F.to_date(F.to_timestamp(F.min("at"))).alias("day"))
+    known = days.join(F.broadcast(first), "cluster", "left")
+    return known.where(_days_watched() >= window_days).select(*days.columns)
 
 
 def narrow_acls(found: "DataFrame", request: RecommendRequest) -> "DataFrame":

@@ -16,6 +16,7 @@ from kplan.fleet.reads import first_seen, read_rows
 from kplan.fleet.recommend import (
     RecommendRequest,
     acl_usage,
+    days_of_window,
     left_out_clusters,
     narrow_acls,
     new_acl_rows,
@@ -269,6 +270,40 @@ def test_an_acl_that_was_added_again_is_as_old_as_since_then(spark: "SparkSessio
         ("us", "kept"): date(2026, 11, 1),
         ("us", "gone"): None,
     }
+
+
+def test_only_clusters_that_were_watched_for_the_window_are_compared_with_their_logs(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """A day counts after the first run that read the ACLs; of the others nothing would be left."""
+    of = {name: acl("orders", f"User:{name}") for name in ("eu", "us", "ap", "unread")}
+    found = objects([each for name, one in of.items() for each in (about(name), row(one, name))])
+    asked = [(name, "User:a", "h", "READ", "stock") for name in of if name != "ap"]
+    used = usage(spark, asked).unionByName(
+        usage(spark, [("ap", "User:a", "h", "READ", "stock")], days=(1, 2))
+    )
+    old, young = run_at("2026-10-01T06:00:00+00:00"), run_at("2026-11-02T06:00:00+00:00")
+    reads = read_rows(spark, {"eu": [old, young], "us": [young], "ap": [old]})
+    days = watched_days(found, used)
+
+    def clusters(window_days: int) -> set[str]:
+        kept = days_of_window(days, reads, window_days)
+        assert kept.columns == days.columns
+        return {each.cluster for each in kept.collect()}
+
+    assert clusters(3) == {"eu"}
+    assert clusters(2) == {"eu", "us", "ap"}
+    assert clusters(0) == {*of}
+    first = since(
+        spark, [old, young], {"eu": [{"x"}] * 2, "us": [None, {"x"}], "ap": [{"x"}, None]}
+    )
+    first = first.drop("identity").join(
+        found.where("kind = 'kafka_acl'").select("cluster", "identity"), "cluster"
+    )
+    every = acl_usage(found, used, days, first, WINDOW).collect()
+    few = acl_usage(found, used, days_of_window(days, reads, 3), first, WINDOW).collect()
+    assert [(each.cluster, each.days_watched) for each in few] == [("eu", 4)]
+    assert few == every
 
 
 def test_a_super_user_uses_no_acl(spark: "SparkSession", objects: Make) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
-from kplan.fleet import figures, page
+from kplan.fleet import figures, page, recommend
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.snapshot import CLUSTER, USE, Row
 from kplan.model.table import FigureTable
@@ -21,6 +21,7 @@ from kplan.report.documents.fleet.page import fleet_page
 from kplan.workflow.fleet import fleet, ingest, open_run, report
 from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
 from tests.fleet.spark_target import CONNECT, SparkTarget, commands_at_work
 from tests.fleet.test_fleet_bounded import each
 from tests.project_harness import SilentProgress
@@ -171,6 +172,25 @@ def test_costs_and_anomalies_of_a_page_are_those_of_all_logs(
     assert len(every.pop("used")) > len(latest.pop("used"))
     assert latest == every
     assert ("prod-eu", "its log has 2 days before 2026-11-03; min_days is 7") in every["left_out"]
+
+
+def test_acls_that_were_not_watched_for_the_window_are_not_compared_with_the_logs(
+    options: FleetOptions, ports: FleetPorts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only run of the example is of its last day."""
+    compared: list[str] = []
+    usage = recommend.acl_usage
+
+    def noted(*given: Any) -> "DataFrame":  # noqa: ANN401
+        compared.extend(each.cluster for each in given[2].collect())
+        return usage(*given)
+
+    monkeypatch.setattr(recommend, "acl_usage", noted)
+    with open_inputs(options, ports) as given:
+        assert narrower_acls(given, RecommendOptions(timedelta(days=30))).collect() == []
+        assert compared == []
+        narrower_acls(given, RecommendOptions(timedelta(0)))
+        assert compared == ["prod-eu"]
 
 
 def test_charts_and_the_headline_do_not_depend_on_the_limit(

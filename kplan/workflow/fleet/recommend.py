@@ -132,8 +132,11 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     }
     chosen = {run, *(each for runs in of_clusters.values() for each in runs)}
     rows = given.objects_of_runs(sorted(chosen, key=lambda each: each.at))
-    seen = reads.first_seen(rows, reads.read_rows(spark, of_clusters))
-    days = given.found.compute(recommend.watched_days(given.objects, given.logs))
+    known = reads.read_rows(spark, of_clusters)
+    watched = recommend.watched_days(given.objects, given.logs)
+    days = given.found.compute(recommend.days_of_window(watched, known, request.window_days))
+    known = known.join(days.select("cluster"), "cluster", "left_semi")
+    seen = reads.first_seen(rows, known)
     used = recommend.acl_usage(given.objects, given.logs, days, seen, request)
     made = recommend.narrow_acls(given.found.compute_few(used), request)
     return given.found.compute(made)  # every table of it would compare again
