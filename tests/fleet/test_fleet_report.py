@@ -22,7 +22,7 @@ from kplan.workflow.fleet import fleet, ingest, open_run, report
 from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
-from tests.fleet.spark_target import CONNECT, SparkTarget, commands_at_work
+from tests.fleet.spark_target import CONNECT, LOCAL, SparkTarget, commands_at_work
 from tests.fleet.test_fleet_bounded import each
 from tests.project_harness import SilentProgress
 
@@ -277,3 +277,34 @@ def test_what_charts_draw_is_counted_of_all_rows(spark: "SparkSession") -> None:
         ("2026-11", "c", 1, 4.0),
         ("2026-11", "shop", 2, 3.0),
     ]
+
+
+def test_a_small_table_that_is_sent_to_all_tasks_takes_little_memory(
+    at_work: SparkTarget, spark: "SparkSession"
+) -> None:
+    """A report has some fifty of them, and Spark keeps each while a plan has it."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if at_work.name != LOCAL:
+        pytest.skip("kplan sets the memory of a Spark of its own alone")
+    few = create_dataframe(spark, [("eu", 1), ("us", 2)], "cluster string, n long")
+    rows = spark.range(4).selectExpr("if(id < 2, 'eu', 'us') as cluster")
+    joined = rows.join(F.broadcast(few), "cluster")
+    assert len(joined.collect()) == 4
+    sizes = list(sent_bytes(joined._jdf.queryExecution().executedPlan()))
+    assert sizes
+    assert max(sizes) <= 2 << 20
+
+
+def sent_bytes(plan: Any) -> Iterator[int]:  # noqa: ANN401 - of the JVM
+    """Return how many bytes each table takes that a query has sent to all tasks."""
+    name = plan.nodeName()
+    if name == "AdaptiveSparkPlan":
+        yield from sent_bytes(plan.executedPlan())
+    elif name == "BroadcastQueryStage":
+        yield from sent_bytes(plan.plan())
+    elif name == "BroadcastExchange":
+        yield int(plan.metrics().apply("dataSize").value())
+    else:
+        for below in each(plan.children()):
+            yield from sent_bytes(below)

@@ -229,6 +229,11 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         # The first upper() would have ICU go through all characters, for more than a second.
         "spark.sql.icu.caseMappings.enabled": "false",
     }
+    if "spark.driver.memory" not in engine.conf:
+        # Each small table that is sent to all tasks takes a page, of 8 MB in a heap of 1 GB, until
+        # the plans that it is a part of go: a report has some fifty of them. A larger heap has
+        # larger ones: a task has 8,192 pages at most.
+        here["spark.buffer.pageSize"] = "1m"
     if not engine.conf.get(_PYTHON_SETTING) and not os.environ.get("PYSPARK_PYTHON"):
         here |= worker_settings()
     if not _WITHOUT_CODEGEN.keys() & engine.conf.keys():
