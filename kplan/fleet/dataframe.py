@@ -23,9 +23,9 @@ MAX_REMOTE_ROWS = 50_000
 """Rows that a Connect server gets as values of a plan: it holds each one as objects of Java."""
 _OFFSET_CODE, _LONG_CODE = "i", "q"
 _OWN = "own"
+"""The column of what `map_clusters` got for a cluster, null in the rows of a run."""
 Keep = Callable[["DataFrame"], "DataFrame"]
 """Has Spark keep or compute rows that are asked for several times."""
-"""The column of what `map_clusters` got for a cluster, null in the rows of a run."""
 
 
 def string_array(values: Sequence[str | None]) -> "pa.Array":
