@@ -14,7 +14,7 @@ from kplan.fleet.access import (
 )
 from kplan.fleet.dataframe import Keep, arrow_table, ask_once, utc_text
 from kplan.fleet.logs.requests import need_acls
-from kplan.fleet.replay import is_any_topic
+from kplan.fleet.replay import is_any_topic, is_topic_creation
 from kplan.fleet.snapshot import Row, object_row
 from kplan.kinds.acl import AclKind, acl_from_binding
 from kplan.model.dataclass import dataclass
@@ -66,7 +66,8 @@ def acl_usage(
 
     In: the rows of a run, usage, what `watched_days` gives of them, and what
     `reads.first_seen` gives. A Deny is always kept, and so are all ACLs of other
-    clusters than those of `days`.
+    clusters than those of `days`. So are the Creates for topics of who was asked for the Create of
+    the cluster instead: the log does not name the topics of these requests.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -84,6 +85,7 @@ def acl_usage(
         .join(F.broadcast(days), "cluster")
         .withColumn("days_watched", _days_watched())
         .where((F.col("days_watched") >= request.window_days) & ~_is_narrowest(request))
+        .where(~_is_creation_for(F.col("creators")))
     )
     return watched.select(
         *_PLACE,
@@ -99,14 +101,16 @@ def watched_days(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     """Return the days on which the log of a cluster has allowed requests.
 
     Those that allow everyone what has no ACL are left out: less ACLs would open resources. Out:
-    cluster, first_day, days (a `1` for each of them, and a `0` for each day between). Spark looks
-    through text in no time, but through arrays with an object for each of their elements.
+    cluster, first_day, days (a `1` for each of them, and a `0` for each day between), creators (who
+    used the Create of the cluster for topics). Spark looks through text in no time, but through
+    arrays with an object for each of their elements.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     closed = authorizer_rules(objects).where("not allow_everyone").select("cluster")
     found = F.sort_array(F.collect_set(F.to_date("first_at")))
-    days = used.where("is_allowed").groupBy("cluster").agg(found.alias("found"))
+    creators = F.collect_set(F.when(is_topic_creation(), F.col("principal"))).alias("creators")
+    days = used.where("is_allowed").groupBy("cluster").agg(found.alias("found"), creators)
     first = F.get("found", F.lit(0))
     marks = F.aggregate(
         "found",
@@ -116,7 +120,7 @@ def watched_days(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
         ),
     )
     return days.join(F.broadcast(closed), "cluster", "left_semi").select(
-        "cluster", first.alias("first_day"), marks.alias("days")
+        "cluster", first.alias("first_day"), marks.alias("days"), "creators"
     )
 
 
@@ -296,6 +300,15 @@ def _days_watched() -> "Column":
     place = F.greatest(F.date_diff(F.date_add("day", 1), "first_day"), F.lit(0)) + 1
     found = F.replace(F.substr("days", place), F.lit("0"), F.lit(""))
     return F.when(F.col("day").isNull(), F.lit(0)).otherwise(F.length(found)).cast("long")
+
+
+def _is_creation_for(creators: "Column") -> "Column":
+    """Whether an ACL is for the creation of topics by one of the principals."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_creation = (F.col("resource_type") == "TOPIC") & (F.col("operation") == "CREATE")
+    is_everyone = (F.col("principal") == WILDCARD_PRINCIPAL) & (F.size(creators) > 0)
+    return is_creation & (is_everyone | F.array_contains(creators, F.col("principal")))
 
 
 def _is_narrowest(request: RecommendRequest) -> "Column":

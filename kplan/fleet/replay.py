@@ -11,16 +11,27 @@ from kplan.fleet.access import (
     requests_on_acls,
 )
 from kplan.fleet.dataframe import create_dataframe, utc_text
-from kplan.fleet.kafka_names import kafka_enum_name
 from kplan.fleet.snapshot import OBJECT_SCHEMA, object_row
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.plan import Change
-from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
+from kplan.policy.authorizer import (
+    IMPLIED_BY,
+    WILDCARD_HOST,
+    WILDCARD_PRINCIPAL,
+    WILDCARD_RESOURCE,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _ACL_KIND = AclKind()
+_SECOND_QUESTIONS = (
+    ("IDEMPOTENT_WRITE", ("INITPRODUCERID",), ("TOPIC", "WRITE")),
+    ("CREATE", ("CREATETOPICS", "METADATA", "STREAMSGROUPHEARTBEAT"), ("TOPIC", "CREATE")),
+    ("DESCRIBE", ("LISTGROUPS",), ("GROUP", "DESCRIBE")),
+)
+"""What Kafka asks of the cluster first: operation, requests, and what it asks of resources of a
+type where that is denied (KafkaApis, ControllerApis; KIP-679)."""
 
 
 def replay_requests(
@@ -54,7 +65,7 @@ def replay_requests(
         concerned = _requests_on_few(asked, acl_rows(gone.unionByName(coming)))
     else:
         concerned = requests_on_acls(_add_up(asked), acls.where("was <> will_be")).drop("key")
-    weighed = _allow_other_topics(
+    weighed = _allow_second_questions(
         decisions(concerned, acls, authorizer_rules(objects), ("was", "will_be")), acls
     )
     effect = F.when(F.col("was"), F.lit("denied")).otherwise(F.lit("allowed"))
@@ -84,10 +95,11 @@ def _requests_on_few(used: "DataFrame", acls: "DataFrame") -> "DataFrame":
 def _add_up(used: "DataFrame", *more: str) -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
+    second = _second_question()
     return used.groupBy(*REQUEST_COLUMNS, *more).agg(
         F.sum("count").alias("count"),
         F.max("last_at").alias("last_at"),
-        F.bool_and(is_any_topic()).alias("is_any_topic"),
+        F.when(F.bool_and(second.isNotNull()), F.max(second)).alias("second"),
         F.bool_or("is_allowed").alias("is_allowed"),
     )
 
@@ -150,29 +162,71 @@ def is_any_topic() -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
     name = (F.col("resource_type") == "TOPIC") & (F.col("resource_name") == "hardcode")
-    asks = kafka_enum_name(F.col("request")).isin("INIT_PRODUCER_ID", "INITPRODUCERID")
+    asks = _is_request("INITPRODUCERID")
     # Few have the name: of the others Spark does not look at the request, which takes longest.
     return F.coalesce(name & (F.col("operation") == "WRITE") & asks, F.expr("false"))
 
 
-def _allow_other_topics(weighed: "DataFrame", acls: "DataFrame") -> "DataFrame":
-    """Allow what asks for any topic where some topic may be written in the end.
+def is_topic_creation() -> "Column":
+    """Whether a request asks the cluster for Create, and else each of its topics."""
+    return _is_first_question("CREATE", _SECOND_QUESTIONS[1][1])
 
-    As Kafka does, unless a Deny is on all topics; narrower ones that rule out every topic that may
-    be written are not looked for.
+
+def _is_first_question(operation: str, requests: Sequence[str]) -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_asked = (F.col("resource_type") == "CLUSTER") & (F.col("operation") == operation)
+    return F.coalesce(is_asked & _is_request(*requests), F.expr("false"))
+
+
+def _is_request(*names: str) -> "Column":
+    """Whether a request has one of the names, in capitals; logs have words, or underscores."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.upper(F.translate("request", "_", "")).isin(*names)
+
+
+def _second_question() -> "Column":
+    """Return what is enough on any one resource, as `TOPIC WRITE`; null where nothing else is."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = F.when(is_any_topic(), F.lit("TOPIC WRITE"))
+    for operation, requests, (sort, other) in _SECOND_QUESTIONS:
+        found = found.when(_is_first_question(operation, requests), F.lit(f"{sort} {other}"))
+    return found
+
+
+def _allow_second_questions(weighed: "DataFrame", acls: "DataFrame") -> "DataFrame":
+    """Allow what Kafka asks of other resources, too, where some of these is allowed in the end.
+
+    The log does not name these resources. A Deny on all of them counts; narrower ones that rule out
+    every one that is allowed are not looked for.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    writes = F.col("operation").isin("WRITE", "ALL") & (F.col("resource_type") == "TOPIC")
-    is_all = (F.col("resource_name") == WILDCARD_RESOURCE) & (F.col("pattern_type") == "LITERAL")
+    name, operation = F.col("resource_name"), F.col("operation")
+    is_allow = F.col("permission") == "ALLOW"
+    is_all = (name == WILDCARD_RESOURCE) & (F.col("pattern_type") == "LITERAL")
     hosts = {
-        "may": F.collect_set(F.when(F.col("permission") == "ALLOW", F.col("host"))),
-        "may_not": F.collect_set(F.when((F.col("permission") == "DENY") & is_all, F.col("host"))),
+        "may": F.collect_set(F.when(is_allow, F.col("host"))),
+        "may_not": F.collect_set(F.when(~is_allow & is_all, F.col("host"))),
     }
-    writers = acls.where(F.col("will_be") & writes).groupBy("cluster", "principal")
-    rows = writers.agg(*(each.alias(name) for name, each in hosts.items()))
+    answers = []
+    for sort, asked in sorted({each for *_, each in _SECOND_QUESTIONS}):
+        grants = operation.isin(asked, "ALL", *sorted(IMPLIED_BY.get(asked, ())))
+        speaks = (is_allow & grants) | (~is_allow & operation.isin(asked, "ALL"))
+        is_answer = (F.col("resource_type") == sort) & speaks
+        answers.append(F.when(is_answer, F.lit(f"{sort} {asked}")))
+    place = ("cluster", "principal", "second")
+    rows = (
+        acls.where("will_be")
+        .withColumn("second", F.explode(F.array(*answers)))
+        .where("second is not null")
+        .groupBy(*place)
+        .agg(*(each.alias(name) for name, each in hosts.items()))
+    )
     everyone = rows.where(F.col("principal") == WILDCARD_PRINCIPAL).select(
-        "cluster", *(F.col(name).alias(f"all_{name}") for name in hosts)
+        "cluster", "second", *(F.col(name).alias(f"all_{name}") for name in hosts)
     )
 
     def holds(name: str) -> "Column":
@@ -180,10 +234,10 @@ def _allow_other_topics(weighed: "DataFrame", acls: "DataFrame") -> "DataFrame":
         return F.coalesce(next(at) | next(at), F.expr("false"))
 
     may, may_not = (holds(name) | holds(f"all_{name}") for name in hosts)
-    spared = F.col("is_any_topic") & F.col("was") & may & ~may_not
+    spared = F.col("was") & may & ~may_not
     return (
-        weighed.join(rows, ["cluster", "principal"], "left")
-        .join(everyone, "cluster", "left")
+        weighed.join(rows, [*place], "left")
+        .join(everyone, ["cluster", "second"], "left")
         .withColumn("will_be", F.col("will_be") | spared)
         .select(*weighed.columns)
     )

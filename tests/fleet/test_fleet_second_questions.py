@@ -1,0 +1,77 @@
+"""Requests for which Kafka asks the cluster first, and other resources where that is denied."""
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.fleet.replay import acl_changes, replay_requests
+from kplan.model.plan import Action
+from tests.fleet.acl_rows import KIND, about, acl, row
+from tests.fleet.test_fleet_access import change
+from tests.fleet.test_fleet_recommend import Make, recommend_acls, seen, told, usage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def of_cluster(used: "DataFrame") -> "DataFrame":
+    """Make requests for topics those for the cluster itself."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return used.withColumns(
+        {"resource_type": F.lit("CLUSTER"), "resource_name": F.lit("kafka-cluster")}
+    )
+
+
+SECOND_QUESTIONS = {
+    "idempotent": ("IdempotentWrite", "InitProducerId", acl("orders", operation="Write")),
+    "create": ("Create", "CreateTopics", acl("new.", operation="Create", pattern="Prefixed")),
+    "metadata": ("Create", "Metadata", acl("new", "User:*", operation="All")),
+    "groups": ("Describe", "ListGroups", acl("g", sort="Group")),
+    "not another operation": ("IdempotentWrite", "InitProducerId", acl("orders")),
+    "not another principal": ("Create", "CreateTopics", acl("new", "User:b", "All")),
+    "not with a Deny": ("Describe", "ListGroups", acl("g", sort="Group")),
+    "not another request": ("Create", "AlterConfigs", acl("new", operation="Create")),
+}
+
+
+def test_what_kafka_asks_of_other_resources_too_is_not_denied(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """Kafka asks the cluster first, and only then topics or groups."""
+    names = {"IdempotentWrite": "IDEMPOTENT_WRITE"}
+    deny = acl("*", permission="Deny", operation="Describe", sort="Group")
+    rows = [row(deny, "not with a Deny")]
+    asked: list[DataFrame] = []
+    plans = {}
+    for cluster, (operation, request, second) in SECOND_QUESTIONS.items():
+        first = acl("kafka-cluster", operation=operation, sort="Cluster")
+        rows += [about(cluster), row(first, cluster), row(second, cluster)]
+        name = names.get(operation, operation.upper())
+        asked.append(usage(spark, [(cluster, "User:a", "h", name, "")], request=request))
+        plans[cluster] = [change(Action.DELETE, first, None)]
+    used = of_cluster(reduce(lambda a, b: a.unionByName(b), asked))
+    found = replay_requests(used, objects(rows), *acl_changes(spark, plans)).collect()
+    assert {each.effect for each in found} == {"denied"}
+    assert {each.cluster for each in found} == {
+        each for each in SECOND_QUESTIONS if each.startswith("not ")
+    }
+
+
+def test_the_creation_of_topics_is_kept_for_who_creates_them(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """The Create of the cluster answers first: the log does not name the topics."""
+    wide = acl("kafka-cluster", operation="Create", sort="Cluster")
+    narrow = acl("new.", operation="Create", pattern="Prefixed")
+    other = acl("new.", "User:b", operation="Create", pattern="Prefixed")
+    everyone = acl("any.", "User:*", operation="Create", pattern="Prefixed")
+    held = [wide, narrow, other, everyone]
+    found = objects([about("eu"), *map(row, held)])
+    asked = [("eu", "User:a", "h", "CREATE", "")]
+    created = of_cluster(usage(spark, asked, request="CreateTopics"))
+    made = recommend_acls(found, created, seen(spark, {"eu": held}))
+    assert {*told(made, found)} == {str(KIND.identify(other))}
