@@ -39,15 +39,13 @@ def replay_requests(
     objects: "DataFrame",
     gone: "DataFrame",
     coming: "DataFrame",
-    *,
-    is_proof: bool = False,
 ) -> "DataFrame":
     """Weigh every request of the history with the ACLs of now and with those of the plan.
 
     In: usage as `audit.usage` gives it, the rows of a run, the ACLs that go (rows where they are
-    those of plans, and few; else cluster and identity) and come (rows). With `is_proof` what the
-    log has only as denied is not newly denied, though an ACL of now allows it. Out: REQUEST, effect
-    (`denied` or `allowed`: newly so), count, last_at.
+    those of plans, and few; else cluster and identity) and come (rows). Out: REQUEST, effect
+    (`denied` or `allowed`: newly so), count, last_at. What the log has only as denied is not newly
+    denied, though an ACL of now allows it.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -71,7 +69,7 @@ def replay_requests(
     effect = F.when(F.col("was"), F.lit("denied")).otherwise(F.lit("allowed"))
     is_other = F.col("was") != F.col("will_be")
     return (
-        weighed.where(is_other & (F.col("is_allowed") | ~F.col("was")) if is_proof else is_other)
+        weighed.where(is_other & (F.col("is_allowed") | ~F.col("was")))
         .select(
             effect.alias("effect"),
             *REQUEST_COLUMNS,

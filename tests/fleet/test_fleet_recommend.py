@@ -103,7 +103,7 @@ def since(
 def replay_of(found: "DataFrame", objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     gone = inline_few(found.select("cluster", "identity").distinct())
     coming = inline_few(new_acl_rows(found, objects))
-    return replay_requests(used, objects, gone, coming, is_proof=True)
+    return replay_requests(used, objects, gone, coming)
 
 
 def recommend_acls(

@@ -1,4 +1,4 @@
-"""Requests for which Kafka asks the cluster first, and other resources where that is denied."""
+"""Requests that a replay does not call denied, since they are not, or were so before."""
 
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -59,6 +59,21 @@ def test_what_kafka_asks_of_other_resources_too_is_not_denied(
     assert {each.cluster for each in found} == {
         each for each in SECOND_QUESTIONS if each.startswith("not ")
     }
+
+
+def test_what_the_log_has_only_as_denied_is_not_denied_by_a_plan(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """An ACL may be younger than the requests that it allows now."""
+    young, other = acl("orders"), acl("stock")
+    found = objects([about("eu"), row(young), row(other)])
+    used = usage(spark, [("eu", "User:a", "h", "READ", name) for name in ("orders", "stock")])
+    used = used.withColumn("is_allowed", used["resource_name"] == "stock")
+    plan = [change(Action.DELETE, each, None) for each in (young, other)]
+    replayed = replay_requests(used, found, *acl_changes(spark, {"eu": plan}))
+    assert [(each.effect, each.resource_name) for each in replayed.collect()] == [
+        ("denied", "stock")
+    ]
 
 
 def test_the_creation_of_topics_is_kept_for_who_creates_them(

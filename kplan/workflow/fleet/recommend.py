@@ -88,7 +88,7 @@ def recommend_privileges(
         goes = found.compute(made.select("cluster", "identity").distinct())
         comes = found.compute(recommend.new_acl_rows(made, objects))
         describe_jobs(found.spark, "replay the logs with the recommended ACLs")
-        replayed = replay_requests(history, objects, goes, comes, is_proof=True)
+        replayed = replay_requests(history, objects, goes, comes)
         proof = found.compute(recommend.replay_proof(made, replayed, history))
         silent = clusters_without_log(
             given.of_fleet(objects), given.log_sums, given.logged_clusters
