@@ -1,6 +1,7 @@
 """Counts and sizes of a fleet, by cluster or by label."""
 
 from collections.abc import Collection
+from datetime import date
 from typing import TYPE_CHECKING
 
 from kplan.fleet.snapshot import (
@@ -236,6 +237,26 @@ def clusters_without_log(
     return (
         there.join(logs, "cluster", "left")
         .where(~F.coalesce("tells", F.expr("false")))
+        .select("cluster", reason.alias("reason"))
+        .orderBy("cluster")
+    )
+
+
+def clusters_with_ended_log(sums: "DataFrame", last_end: date) -> "DataFrame":
+    """List the clusters whose log has no allowed request since that day: cluster, reason.
+
+    In: what `log_sums` gives.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    end = F.to_date("until")
+    reason = F.format_string(
+        "its log ends on %s: what was used since is unknown", F.date_format(end, "yyyy-MM-dd")
+    )
+    return (
+        sums.groupBy("cluster")
+        .agg(F.max("until").alias("until"))
+        .where(end < F.lit(last_end))
         .select("cluster", reason.alias("reason"))
         .orderBy("cluster")
     )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.request import AclBinding
@@ -39,6 +40,8 @@ NEW_ACL_SCHEMA = (
 """One row for each ACL that takes the place of `identity`, or one without any."""
 CONFIDENCE_DAYS = {"high": 90, "medium": 30}
 """Days of logs from which on the confidence in a recommendation is so."""
+MAX_SILENCE = timedelta(days=7)
+"""How long before a run a log may have ended: ACLs may have been used since."""
 REMOVE, NARROW = "remove", "narrow"
 ADVICE_ORDER = ("cluster", "is_new", "identity")
 """The order of `advised_acls` in which one cluster comes after another."""
@@ -48,11 +51,23 @@ ADVICE_ORDER = ("cluster", "is_new", "identity")
 class RecommendRequest:
     """What to recommend: nothing about ACLs that were watched for fewer days than `window_days`.
 
-    With `by_host` ACLs for any host are narrowed to the addresses that were used.
+    `day` is that of the run. With `by_host` ACLs for any host are narrowed to the addresses that
+    were used.
     """
 
     window_days: int
+    day: date
     by_host: bool = False
+
+    @property
+    def last_end(self) -> date:
+        """The day before which a log that has ended says too little of the run."""
+        return self.day - MAX_SILENCE
+
+    @property
+    def first_day(self) -> date:
+        """The first day that counts as watched: clients ask on half of all days at least."""
+        return self.day - timedelta(days=2 * max(self.window_days, *CONFIDENCE_DAYS.values()))
 
 
 def acl_usage(
@@ -97,10 +112,11 @@ def acl_usage(
     )
 
 
-def watched_days(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
+def watched_days(objects: "DataFrame", used: "DataFrame", request: RecommendRequest) -> "DataFrame":
     """Return the days on which the log of a cluster has allowed requests.
 
-    Those that allow everyone what has no ACL are left out: less ACLs would open resources. Out:
+    Clusters that allow everyone what has no ACL are left out, since less ACLs would open resources,
+    and so are those whose log has ended long before the run, and days of another time. Out:
     cluster, first_day, days (a `1` for each of them, and a `0` for each day between), creators (who
     used the Create of the cluster for topics). Spark looks through text in no time, but through
     arrays with an object for each of their elements.
@@ -108,9 +124,16 @@ def watched_days(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     closed = authorizer_rules(objects).where("not allow_everyone").select("cluster")
-    found = F.sort_array(F.collect_set(F.to_date("first_at")))
+    day = F.to_date("first_at")
+    is_near = day >= F.lit(request.first_day)
+    found = F.sort_array(F.collect_set(F.when(is_near, day))).alias("found")
     creators = F.collect_set(F.when(is_topic_creation(), F.col("principal"))).alias("creators")
-    days = used.where("is_allowed").groupBy("cluster").agg(found.alias("found"), creators)
+    days = (
+        used.where("is_allowed")
+        .groupBy("cluster")
+        .agg(found, creators, F.to_date(F.max("last_at")).alias("end"))
+        .where(F.col("end") >= F.lit(request.last_end))
+    )
     first = F.get("found", F.lit(0))
     marks = F.aggregate(
         "found",
@@ -234,34 +257,6 @@ def advised_acls(table: "DataFrame", new: "DataFrame", objects: "DataFrame") -> 
         held.join(evidence, [*_PLACE])
         .selectExpr("*", "false AS is_new")
         .unionByName(new.selectExpr(*_PLACE, "value", "true AS is_new"), allowMissingColumns=True)
-    )
-
-
-def replay_proof(found: "DataFrame", replayed: "DataFrame", used: "DataFrame") -> "DataFrame":
-    """Say what the recommendation would have done to the requests of the logs.
-
-    In: what `narrow_acls` gives, the replay of requests with it, usage. Out: cluster, requests
-    (allowed ones that were replayed), denied and allowed (those whose answer would be another).
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    concerned = found.select("cluster").distinct()
-    effects = replayed.groupBy("cluster").agg(
-        *(
-            F.sum(F.when(F.col("effect") == each, F.col("count"))).alias(each)
-            for each in ("denied", "allowed")
-        )
-    )
-    counts = used.where("is_allowed").groupBy("cluster").agg(F.sum("count").alias("requests"))
-    none = F.lit(0)
-    return (
-        concerned.join(counts, "cluster", "left")
-        .join(effects, "cluster", "left")
-        .select(
-            "cluster",
-            *(F.coalesce(each, none).alias(each) for each in ("requests", "denied", "allowed")),
-        )
-        .orderBy("cluster")
     )
 
 

@@ -129,6 +129,34 @@ def replay_summary(replayed: "DataFrame", used: "DataFrame") -> ReplaySummary:
     )
 
 
+def replay_proof(found: "DataFrame", replayed: "DataFrame", used: "DataFrame") -> "DataFrame":
+    """Say what the recommendation would have done to the requests of the logs.
+
+    In: what `narrow_acls` gives, the replay of requests with it, usage. Out: cluster, requests
+    (allowed ones that were replayed), denied and allowed (those whose answer would be another).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    concerned = found.select("cluster").distinct()
+    effects = replayed.groupBy("cluster").agg(
+        *(
+            F.sum(F.when(F.col("effect") == each, F.col("count"))).alias(each)
+            for each in ("denied", "allowed")
+        )
+    )
+    counts = used.where("is_allowed").groupBy("cluster").agg(F.sum("count").alias("requests"))
+    none = F.lit(0)
+    return (
+        concerned.join(counts, "cluster", "left")
+        .join(effects, "cluster", "left")
+        .select(
+            "cluster",
+            *(F.coalesce(each, none).alias(each) for each in ("requests", "denied", "allowed")),
+        )
+        .orderBy("cluster")
+    )
+
+
 def merge_names(logs: "DataFrame", names: Mapping[str, Sequence[str]]) -> "DataFrame":
     """Return the requests of clusters under one name each; in: all their names by this one.
 

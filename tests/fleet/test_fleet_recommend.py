@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import date
+from datetime import date, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import pytest
 
 from kplan.fleet import recommend
 from kplan.fleet.dataframe import create_dataframe, inline_few
+from kplan.fleet.inventory import clusters_with_ended_log
 from kplan.fleet.logs.requests import log_sums, unused_acls
 from kplan.fleet.reads import first_seen, read_rows
 from kplan.fleet.recommend import (
@@ -21,10 +22,9 @@ from kplan.fleet.recommend import (
     narrow_acls,
     new_acl_rows,
     recommendation_table,
-    replay_proof,
     watched_days,
 )
-from kplan.fleet.replay import acl_changes, replay_requests
+from kplan.fleet.replay import acl_changes, replay_proof, replay_requests
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Run
 from kplan.kinds.acl import Acl
@@ -44,7 +44,8 @@ USED_COLUMNS = (
     *("cluster", "principal", "host", "operation", "resource_type", "resource_name"),
     *("is_allowed", "request", "count", "first_at", "last_at"),
 )
-WINDOW = RecommendRequest(window_days=3)
+RUN_DAY = date(2026, 11, 5)
+WINDOW = RecommendRequest(3, RUN_DAY)
 
 
 def usage(
@@ -118,7 +119,7 @@ def recommend_acls(
 def usage_of(
     objects: "DataFrame", used: "DataFrame", first: "DataFrame", request: RecommendRequest
 ) -> "DataFrame":
-    return acl_usage(objects, used, watched_days(objects, used), first, request)
+    return acl_usage(objects, used, watched_days(objects, used, request), first, request)
 
 
 def told(found: "DataFrame", objects: "DataFrame") -> dict[str, tuple[str, str, int, int, str]]:
@@ -160,7 +161,7 @@ def test_a_replay_of_the_recommendation_denies_and_allows_nothing(
 ) -> None:
     """Issue 19, 4.1: random ACLs of several clusters, random requests, the authorizer as judge."""
     found, history, first = random_fleet(spark, objects)
-    made = recommend_acls(found, history, first, RecommendRequest(3, by_host=True))
+    made = recommend_acls(found, history, first, RecommendRequest(3, RUN_DAY, by_host=True))
     actions = {each[0] for each in told(made, found).values()}
     assert actions == {"remove", "narrow"}
     replayed = replay_of(made, found, history)
@@ -174,7 +175,7 @@ def test_a_replay_of_the_recommendation_denies_and_allows_nothing(
     assert effects == {"denied"}
 
 
-@pytest.mark.parametrize("asked", [WINDOW, RecommendRequest(3, by_host=True)], ids=str)
+@pytest.mark.parametrize("asked", [WINDOW, RecommendRequest(3, RUN_DAY, by_host=True)], ids=str)
 def test_acls_that_spark_leaves_out_could_not_be_narrower(
     spark: "SparkSession", objects: Make, monkeypatch: pytest.MonkeyPatch, asked: RecommendRequest
 ) -> None:
@@ -253,6 +254,35 @@ def test_requests_from_before_an_acl_do_not_make_it_older(
         seen(spark, {"eu": [new]}, "2026-11-03T06:00:00+00:00")
     )
     assert told(recommend_acls(found, used, first), found) == {}
+
+
+def test_a_log_that_ended_long_before_the_run_says_too_little_of_it(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """What was used since is not known, and days of another year are no days of this one."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    unused = acl("old")
+    found = objects([about(name) for name in ("eu", "us")] + [row(unused, n) for n in ("eu", "us")])
+    asked = [(name, "User:a", "h", "READ", "orders") for name in ("eu", "us")]
+    used = usage(spark, asked)
+    first = seen(spark, {"eu": [unused], "us": [unused]})
+    again = usage(spark, asked[1:], days=[30])
+    both = used.unionByName(again)
+    sums = log_sums(both.selectExpr("*", "'a.log' AS source"))
+    ended = RecommendRequest(0, date(2026, 11, 12))
+    before = RecommendRequest(0, date(2026, 11, 11))
+    for request, days_watched in ((before, {"eu": 4, "us": 5}), (ended, {"us": 5})):
+        watched = usage_of(found, both, first, request).collect()
+        assert {each.cluster: each.days_watched for each in watched} == days_watched
+    assert [tuple(each) for each in clusters_with_ended_log(sums, ended.last_end).collect()] == [
+        ("eu", "its log ends on 2026-11-04: what was used since is unknown")
+    ]
+    next_year = both.withColumn("last_at", F.col("last_at") + F.expr("interval 190 days"))
+    next_year = next_year.withColumn("first_at", next_year["last_at"])
+    later = RecommendRequest(0, date(2026, 11, 4) + timedelta(days=190))
+    watched = usage_of(found, used.unionByName(next_year), first, later).collect()
+    assert {each.cluster: each.days_watched for each in watched} == {"eu": 4, "us": 5}
 
 
 def test_an_acl_that_was_added_again_is_as_old_as_since_then(spark: "SparkSession") -> None:
@@ -379,6 +409,6 @@ def test_days_watched_are_the_days_of_the_log_after_the_first_run_that_has_the_a
         runs.append(seen(spark, {name: [held]}, f"2026-11-{run_day:02}T06:00:00+00:00"))
         expected[name] = sum(day > run_day for day in days)
     used, first = (reduce(lambda a, b: a.unionByName(b), each) for each in (asked, runs))
-    found = usage_of(objects(rows), used, first, RecommendRequest(0)).collect()
+    found = usage_of(objects(rows), used, first, RecommendRequest(0, RUN_DAY)).collect()
     assert {each["cluster"]: each["days_watched"] for each in found} == expected
     assert 0 in expected.values()

@@ -53,8 +53,9 @@ def recommend(
 
     An unused ACL is removed. `*`, prefixes, All and User:* become the names, operations and
     principals that were used. kplan keeps Deny ACLs, ACLs that it has not known for -window, and
-    all ACLs of clusters that log denials only or allow everyone. Confidence is high from 90 days of
-    logs, medium from 30. kplan then replays the same logs: no request may be denied.
+    all ACLs of clusters that log denials only, whose log has ended, or that allow everyone.
+    Confidence is high from 90 days of logs, medium from 30. kplan then replays the same logs: no
+    request may be denied.
     """
     from kplan.workflow.fleet.recommend import (  # noqa: PLC0415 - help needs none of these
         RecommendOptions,

@@ -1,6 +1,6 @@
 """What authorizer logs say: the requests in them, and what these use."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import (
@@ -34,6 +34,8 @@ _SUM_SCHEMA = _USAGE_SCHEMA.removeprefix("cluster string, source string, ")
 MALFORMED_COLUMNS = ("cluster", "source", "line", "count")
 REQUEST_SCHEMA = f"part int, cluster string, {_SUM_SCHEMA}, line string"
 """Rows of logs as they are stored."""
+REMOVAL_ORDER = ("cluster", "kind", "identity")
+"""The order of `removal_candidates`."""
 _PARSED = {"text", "is_whole", "is_utc", "is_other_logger", "count", "first_at", "last_at"}
 
 
@@ -200,24 +202,26 @@ def removal_candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFra
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    place = ["cluster", "kind", "identity"]
     unused = acls.select("cluster", F.lit("kafka_acl").alias("kind"), "identity").unionByName(
         topics.where("evidence <> 'unknown'").select(
             "cluster", F.lit("kafka_topic").alias("kind"), F.col("topic").alias("identity")
         )
     )
-    return objects.join(unused, place, "left_semi").orderBy(*place)
+    return objects.join(unused, [*REMOVAL_ORDER], "left_semi").orderBy(*REMOVAL_ORDER)
 
 
 def log_sums(used: "DataFrame") -> "DataFrame":
-    """Add up the requests of each log: cluster, source, count, first_at, last_at, since.
+    """Add up the requests of each log: cluster, source, count, first_at, last_at, since, until.
 
-    `since` is the time of the first request that was allowed; null where there is none.
+    `since` and `until` are the times of the first and the last request that was allowed; null where
+    there is none.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    allowed = F.min(F.when(F.col("is_allowed"), F.col("first_at")))
-    return used.groupBy("cluster", "source").agg(*request_sums(), allowed.alias("since"))
+    first, last = (F.when(F.col("is_allowed"), F.col(each)) for each in ("first_at", "last_at"))
+    return used.groupBy("cluster", "source").agg(
+        *request_sums(), F.min(first).alias("since"), F.max(last).alias("until")
+    )
 
 
 def log_lineage(sums: "DataFrame") -> dict[str, str]:
@@ -242,6 +246,15 @@ def log_lineage(sums: "DataFrame") -> dict[str, str]:
 def clusters_with_log(sums: "DataFrame") -> frozenset[str]:
     """Name the clusters whose log includes allowed requests; in: what `log_sums` gives."""
     return frozenset(row["cluster"] for row in _log_coverage(sums).select("cluster").collect())
+
+
+def log_ends(sums: "DataFrame") -> dict[str, date]:
+    """Return the day of the last allowed request of each cluster; in: what `log_sums` gives."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    end = F.to_date(F.max("until")).alias("end")
+    rows = sums.where("until is not null").groupBy("cluster").agg(end).collect()
+    return {row["cluster"]: row["end"] for row in rows}
 
 
 def _log_coverage(sums: "DataFrame") -> "DataFrame":

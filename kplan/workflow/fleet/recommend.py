@@ -11,8 +11,9 @@ from unicodedata import is_normalized
 
 from kplan.fleet import reads, recommend
 from kplan.fleet.dataframe import create_dataframe
-from kplan.fleet.inventory import clusters_without_log
-from kplan.fleet.replay import replay_requests
+from kplan.fleet.insight.spans import run_day
+from kplan.fleet.inventory import clusters_with_ended_log, clusters_without_log
+from kplan.fleet.replay import replay_proof, replay_requests
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Run
 from kplan.kinds import KINDS
@@ -89,14 +90,15 @@ def recommend_privileges(
         comes = found.compute(recommend.new_acl_rows(made, objects))
         describe_jobs(found.spark, "replay the logs with the recommended ACLs")
         replayed = replay_requests(history, objects, goes, comes)
-        proof = found.compute(recommend.replay_proof(made, replayed, history))
+        proof = found.compute(replay_proof(made, replayed, history))
         silent = clusters_without_log(
             given.of_fleet(objects), given.log_sums, given.logged_clusters
         )
+        ended = clusters_with_ended_log(given.log_sums, _request_of(given, asked).last_end)
         values = {
             "recommendations": recommend.recommendation_table(made, objects),
             "replay": proof,
-            "left_out": silent.unionByName(recommend.left_out_clusters(objects)),
+            "left_out": silent.unionByName(ended).unionByName(recommend.left_out_clusters(objects)),
         }
         title = "Least privilege of the fleet"
         if options.is_explain:
@@ -123,7 +125,7 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
 
     Raises FleetError where no log was ever ingested.
     """
-    request = recommend.RecommendRequest(-(-asked.window // _DAY), asked.by_host)
+    request = _request_of(given, asked)
     run, now, spark = given.found.run, given.ports.now(), given.found.spark
     describe_jobs(spark, "compare ACLs with usage")
     of_clusters = {
@@ -133,13 +135,18 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     chosen = {run, *(each for runs in of_clusters.values() for each in runs)}
     rows = given.objects_of_runs(sorted(chosen, key=lambda each: each.at))
     known = reads.read_rows(spark, of_clusters)
-    watched = recommend.watched_days(given.objects, given.logs)
+    watched = recommend.watched_days(given.objects, given.logs, request)
     days = given.found.compute(recommend.days_of_window(watched, known, request.window_days))
     known = known.join(days.select("cluster"), "cluster", "left_semi")
     seen = reads.first_seen(rows, known)
     used = recommend.acl_usage(given.objects, given.logs, days, seen, request)
     made = recommend.narrow_acls(given.found.compute_few(used), request)
     return given.found.compute(made)  # every table of it would compare again
+
+
+def _request_of(given: ReportInputs, asked: RecommendOptions) -> recommend.RecommendRequest:
+    days = -(-asked.window // _DAY)
+    return recommend.RecommendRequest(days, run_day(given.found.run), asked.by_host)
 
 
 def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta) -> list[Run]:
