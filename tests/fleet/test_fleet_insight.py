@@ -189,25 +189,27 @@ def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkS
     ]
 
 
-def test_requests_of_months_before_the_log_are_unknown(spark: "SparkSession") -> None:
+def test_requests_of_months_before_and_after_the_log_are_unknown(spark: "SparkSession") -> None:
     """A log of denials says nothing of any month."""
     eu, us = read("eu", ("a.data", 1, 1, 1)), read("us", ("a.data", 1, 1, 1))
-    objects = objects_of(spark, [("2026-10-20", [*eu, *us]), ("2026-11-11", [*eu, *us])])
+    days = ("2026-10-20", "2026-11-11", "2026-12-02")
+    objects = objects_of(spark, [(each, [*eu, *us]) for each in days])
     log = Logs("eu", random.Random(1))
     log.add(date(2026, 11, 3), "User:a", "h", ("READ", "TOPIC"), 7)
-    used = usage_of(
-        spark, [*log.rows, *(row for d in (9, 10) for row in denials("eu", date(2026, d, 20)))]
-    )
+    denied = [date(2026, 9, 20), date(2026, 10, 20), date(2026, 12, 1)]
+    used = usage_of(spark, [*log.rows, *(row for each in denied for row in denials("eu", each))])
     sums = log_sums(used.selectExpr("*", "'log' AS source"))
     usage = monthly_usage(objects, ownership_of(spark, []), used, sums)
     asked = {(row["month"], row["cluster"]): row["requests"] for row in usage.collect()}
     assert asked["2026-10", "eu"] is None
     assert asked["2026-11", "eu"] == 7
+    assert asked["2026-12", "eu"] is None
     assert asked["2026-11", "us"] is None
     coverage = month_coverage(month_spans(run_spans(objects)))
     there = objects_of(spark, [("x", [*eu, *us])])
     assert [tuple(each) for each in unknown_requests(there, sums, coverage).collect()] == [
         ("eu", "its log begins on 2026-11-03: requests of the months before are unknown"),
+        ("eu", "its log ends on 2026-11-03: requests of the months after are unknown"),
         ("us", "no authorizer log was ingested"),
     ]
 

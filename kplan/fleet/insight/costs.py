@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _GIB, _MILLION = 1 << 30, 1_000_000
 _DECIMALS = 4
 _MAX_MONTHS = 1_200
+_UNKNOWN = ": requests of the months {} are unknown"
 _AMOUNTS = ("gib_months", "partition_months", "storage_cost", "partition_cost", "request_cost")
 _COUNTS = ("topics", "partitions", "replicas", "bytes", "requests", "unsized")
 _SIZES = ("partitions", "replicas", "bytes")
@@ -185,18 +186,27 @@ def unknown_requests(
         return there.withColumn("reason", F.lit("no authorizer log was ingested")).orderBy(
             "cluster"
         )
-    first = coverage.groupBy("cluster").agg(F.min("month").alias("month"))
-    reason = F.format_string(
-        "its log begins on %s: requests of the months before are unknown",
-        F.date_format("since", "yyyy-MM-dd"),
+    months = coverage.groupBy("cluster").agg(
+        F.min("month").alias("first"), F.max("month").alias("last")
     )
-    late = (
-        _log_starts(sums)
-        .join(first, "cluster")
-        .where(F.date_format("since", "yyyy-MM") > F.col("month"))
-        .select("cluster", reason.alias("reason"))
+    since, until = (F.date_format(each, "yyyy-MM-dd") for each in ("since", "until"))
+    reasons = F.array(
+        F.when(
+            F.date_format("since", "yyyy-MM") > F.col("first"),
+            F.concat(F.lit("its log begins on "), since, F.lit(_UNKNOWN.format("before"))),
+        ),
+        F.when(
+            F.date_format("until", "yyyy-MM") < F.col("last"),
+            F.concat(F.lit("its log ends on "), until, F.lit(_UNKNOWN.format("after"))),
+        ),
     )
-    return clusters_without_log(objects, sums).unionByName(late).orderBy("cluster")
+    partly = (
+        _log_times(sums)
+        .join(months, "cluster")
+        .select("cluster", F.explode(reasons).alias("reason"))
+        .where("reason is not null")
+    )
+    return clusters_without_log(objects, sums).unionByName(partly).orderBy("cluster", "reason")
 
 
 def price_usage(usage: "DataFrame", rules: CostRules, months: tuple[str, str]) -> "DataFrame":
@@ -257,24 +267,25 @@ def _topic_requests(used: "DataFrame") -> "DataFrame":
 
 
 def _without_unknown_requests(by_topic: "DataFrame", sums: "DataFrame") -> "DataFrame":
-    """Count 0 requests of topics that no log names; null in months before the first allowed one.
+    """Count 0 requests of topics that no log names; null in months before and after allowed ones.
 
-    That is of all months on clusters that log denials at most.
+    These are all months on clusters that log denials at most.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    logs = F.broadcast(_log_starts(sums))
-    is_logged = F.col("month") >= F.date_format("since", "yyyy-MM")
-    known = F.when(is_logged, F.coalesce("requests", F.lit(0)))
-    return by_topic.join(logs, "cluster", "left").withColumn("requests", known).drop("since")
+    logs = F.broadcast(_log_times(sums))
+    months = (F.date_format(each, "yyyy-MM") for each in ("since", "until"))
+    known = F.when(F.col("month").between(*months), F.coalesce("requests", F.lit(0)))
+    joined = by_topic.join(logs, "cluster", "left").withColumn("requests", known)
+    return joined.drop("since", "until")
 
 
-def _log_starts(sums: "DataFrame") -> "DataFrame":
-    """Return when the first allowed request of a cluster is: cluster, since."""
+def _log_times(sums: "DataFrame") -> "DataFrame":
+    """Return the times of the first and the last allowed request: cluster, since, until."""
     from pyspark.sql import functions as F  # noqa: N812
 
     told = sums.where("since is not null")
-    return told.groupBy("cluster").agg(F.min("since").alias("since"))
+    return told.groupBy("cluster").agg(F.min("since").alias("since"), F.max("until").alias("until"))
 
 
 def _total(names: Iterable[str]) -> "Column":
