@@ -133,8 +133,11 @@ def test_a_renamed_cluster_counts_once_and_its_old_name_is_noted(
 
 
 def test_a_removed_cluster_counts_neither_for_requests_nor_for_storage(ask: Ask) -> None:
-    declare(REST)
+    declare(REST + 'team "gone" { owners = ["eu"] }\nteam "met" { topics = ["*"] }\n')
     found = costs(ask)  # of the run that has it
+    assert [each for each in found.notes if each.startswith("Team ")] == [
+        'Team "gone" applies to no topic.'
+    ]
     for table in ("clusters", "coverage", "unknown_requests"):
         assert set(column(found, table, "cluster")) == {"us"}
     assert set(column(found, "costs", "requests")) == {None}

@@ -27,7 +27,7 @@ from kplan.fleet.insight.costs import (
     price_usage,
     unknown_requests,
 )
-from kplan.fleet.insight.ownership import Ownership
+from kplan.fleet.insight.ownership import Ownership, add_owner
 from kplan.fleet.insight.spans import last_runs_of_days, run_spans
 from kplan.fleet.insight.trends import (
     OTHERS,
@@ -212,6 +212,36 @@ def test_requests_of_months_before_and_after_the_log_are_unknown(spark: "SparkSe
         ("eu", "its log ends on 2026-11-03: requests of the months after are unknown"),
         ("us", "no authorizer log was ingested"),
     ]
+
+
+def test_the_topics_of_nested_modules_are_those_of_the_nearest_team(spark: "SparkSession") -> None:
+    """A team owns a module with all of its instances, or one of them."""
+    shop = 'prod: module.shop["e.module.u"]'
+    expected = {
+        "prod": "all",
+        "prod: module.other": "all",
+        "prod: module.shop[0].module.a": "shop",
+        f"{shop}.module.a": "eu",
+        f'{shop}.module.deep["x"].module.b[1]': "deep",
+        "prod: module.shop[1].module.deep": "shop",
+        "prod: module.pay[0].module.card[1].module.a": "card",
+        "prod: module.paying.module.card": "all",
+        "test: module.shop": "",
+    }
+    teams = [
+        Team("all", ("prod",)),
+        Team("shop", ("prod: module.shop",)),
+        Team("eu", (shop,)),
+        Team("deep", (f"{shop}.module.deep",)),
+        Team("card", ("prod: module.pay.module.card",)),
+    ]
+    names = {owner: f"t{number}" for number, owner in enumerate(expected)}
+    owned = [("eu", TOPIC_KIND, topic, owner) for owner, topic in names.items()]
+    topics = create_dataframe(
+        spark, [("eu", topic) for topic in names.values()], "cluster string, topic string"
+    )
+    rows = add_owner(topics, ownership_of(spark, owned, teams)).collect()
+    assert {row["owner"]: row["team"] for row in rows} == expected
 
 
 def test_growth_meets_its_limit_on_the_day_that_the_line_says(spark: "SparkSession") -> None:

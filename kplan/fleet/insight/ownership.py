@@ -1,6 +1,7 @@
 """Which owner and which team each topic of a fleet belongs to."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kplan.model.dataclass import dataclass
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 _TOPIC_KIND = "kafka_topic"
 _PREFIX_END = "._-"
+_KEY = r"""\[(?:[0-9]+|"(?:[^"\\]|\\.)*")\]"""
+_MODULE = rf"[ .]module\.[^.\[]+(?:{_KEY})?"
+"""A module of an owner, and the key of its instance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ def add_owner(topics: "DataFrame", ownership: Ownership) -> "DataFrame":
     """Add `owner` and `team` to rows with cluster and topic.
 
     Topics that begin with `__` are Kafka's own. A team block that names the topic wins, the longest
-    prefix first, then one that names the owner, then the label `team` of the cluster.
+    prefix first, then one that names the owner or a module around it, then the label `team` of the
+    cluster.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -68,11 +73,27 @@ def _team_choices(ownership: Ownership) -> "list[Column]":
         _lookup(exact, topic),
         *(_lookup(prefixes, F.substring(topic, 1, n)) for n in lengths),
         _lookup(owners, F.col("owner")),
-        # `prod: module.shop` is of the team that owns `prod`, unless a team owns that module.
-        _lookup(owners, F.substring_index("owner", ": module.", 1)),
+        *(_lookup(owners, each) for each in _outer_modules(owners)),
         _lookup(ownership.cluster_teams or {}, F.col("cluster")),
     ]
     return [*(each for each in choices if each is not None), F.lit("")]
+
+
+def _outer_modules(owners: Iterable[str]) -> "Iterator[Column]":
+    """Return what the modules around `owner` may be called, from the inside out.
+
+    `prod: module.shop["eu"].module.a[0]` is of the team that owns `prod`, unless a team owns one of
+    its modules: that one, or all of its instances. In: the names that are looked for.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    depths = {len(re.findall(_MODULE, name)) for name in owners} - {0}
+    for depth in sorted(depths, reverse=True):
+        found = F.regexp_extract("owner", f"^.*?:(?:{_MODULE}){{{depth}}}", 0)
+        yield found
+        yield F.regexp_replace(found, f"{_KEY}$", "")
+        yield F.regexp_replace(found, _KEY, "")
+    yield F.substring_index("owner", ": module.", 1)
 
 
 def _lookup(known: Mapping[str, str], key: "Column") -> "Column | None":

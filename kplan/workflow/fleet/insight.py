@@ -85,7 +85,8 @@ def cost_tables(given: ReportInputs, months: int, compute: Keep = ask_once) -> I
         names = cluster_names(notes.rows)
         missing = given.clusters_without_run(names)
         others = given.other_clusters(names | found.store.logs.clusters)
-        return (*notes.said, *_partial_notes(coverage), *_price_notes(found), *missing, *others)
+        own = (*_partial_notes(coverage), *_price_notes(found), *_idle_teams(given, priced))
+        return (*notes.said, *own, *missing, *others)
 
     return InsightTables(values, said, notes.is_incomplete, lineage)
 
@@ -112,6 +113,15 @@ def _price_notes(found: OpenSnapshot) -> list[str]:
     if rules.prices.is_empty and all(each.is_empty for each in rules.by_cluster.values()):
         return ["No prices are set: fleet.hcl has no costs block with a price."]
     return []
+
+
+def _idle_teams(given: ReportInputs, priced: "DataFrame") -> list[str]:
+    """Name the teams without a topic; nothing where some clusters are selected."""
+    teams = {each.name for each in given.found.fleet.rules.teams}
+    if not teams or given.options.cluster_names:
+        return []
+    met = {row["team"] for row in priced.select("team").distinct().collect()}
+    return [f'Team "{each}" applies to no topic.' for each in sorted(teams - met)]
 
 
 # ---- trends
