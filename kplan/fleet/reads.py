@@ -76,3 +76,27 @@ def first_seen(objects: "DataFrame", reads: "DataFrame") -> "DataFrame":
     after = F.when(lacking == 0, F.lit(0)).otherwise(F.length(F.bin(lacking)))
     day = F.to_date(F.to_timestamp(F.get("reads", after)["at"]))
     return held.join(F.broadcast(of_cluster), "cluster").select(*_PLACE, day.alias("day"))
+
+
+def mark_young(
+    objects: "DataFrame", earlier: "DataFrame", runs: Mapping[tuple[str, str], str]
+) -> "DataFrame":
+    """Say of each object whether the run of before lacks it, or has another one (`is_young`).
+
+    In: rows of a run, those of earlier ones with `run`, and the name of one of these by cluster and
+    kind; empty where none is known. What has no such name is not young.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = ("cluster", "kind", "identity", "uid", "before")
+    held = earlier.withColumnRenamed("run", "before").select(*found)
+    asked = create_dataframe(
+        objects.sparkSession,
+        [(*place, name) for place, name in sorted(runs.items())],
+        "cluster string, kind string, before string",
+    )
+    return (
+        objects.join(F.broadcast(asked), ["cluster", "kind"], "left")
+        .join(held.withColumn("is_there", F.expr("true")), [*found], "left")
+        .withColumn("is_young", F.col("before").isNotNull() & F.col("is_there").isNull())
+    )

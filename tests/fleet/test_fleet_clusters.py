@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,10 +14,12 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.history import cluster_changes
+from kplan.fleet.logs.requests import removal_candidates
 from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row
 from kplan.model.errors import UsageError
 from kplan.model.table import Figures
 from kplan.workflow.fleet import audit, fleet, ingest, insight, recommend, report
+from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from tests.fleet.spark_target import commands_at_work
 from tests.project_harness import SilentProgress
@@ -46,7 +48,7 @@ cluster "NAME" {
 """
 ADVICE = recommend.RecommendOptions(timedelta(days=30))
 NOTE = "Not counted, because fleet.hcl does not have them: alpha."
-Ask = Callable[[Callable[[FleetOptions, FleetPorts], Figures]], Figures]
+Ask = Callable[[Callable[[FleetOptions, FleetPorts], Any]], Any]
 
 
 @pytest.fixture
@@ -89,7 +91,8 @@ def ask(place: Path, spark: "SparkSession", progress: SilentProgress) -> Iterato
 
 
 def costs(ask: Ask) -> Figures:
-    return ask(lambda o, p: insight.read_costs(o, p, 1))
+    found: Figures = ask(lambda o, p: insight.read_costs(o, p, 1))
+    return found
 
 
 def column(found: Figures, table: str, name: str) -> list[object]:
@@ -245,3 +248,27 @@ def test_a_cluster_that_a_run_could_not_read_is_in_it(spark: "SparkSession") -> 
         ("ap", "created"),
         ("us", "deleted"),
     ]
+
+
+def test_what_is_younger_than_the_log_is_not_removed(ask: Ask, progress: SilentProgress) -> None:
+    """No line of the log can name it."""
+
+    def listed(options: FleetOptions, ports: FleetPorts) -> set[str]:
+        with open_inputs(options, ports) as given:
+            idle = audit.unused_objects(given)
+            found = removal_candidates(given.objects, idle["unused_acls"], idle["unused_topics"])
+            return {row["identity"] for row in audit.without_young(given, found).collect()}
+
+    file = Path("snapshots/prod-eu.jsonl")
+    before = ask(listed)
+    assert before
+    head, about, acl, *rows, _ = file.read_text().splitlines()
+    lines = [json.dumps({**json.loads(head), "rows": len(rows) + 3}), about, acl, *rows]
+    lines.insert(2, acl.replace("User:", "User:a"))
+    file.write_text("\n".join([*lines, json.dumps({"end": len(rows) + 3})]) + "\n")
+    ask(fleet.take_snapshot)
+    assert ask(listed) == before
+    assert progress.notes[-1] == (
+        "alpha: left out of the HCL: 1 object that may be younger than the log, which ends on "
+        "2026-11-02."
+    )

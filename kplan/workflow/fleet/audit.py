@@ -4,19 +4,25 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from datetime import date
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.fleet import inventory
+from kplan.fleet import inventory, reads
 from kplan.fleet.dataframe import Keep, ask_once
+from kplan.fleet.insight.spans import run_day
 from kplan.fleet.logs import requests
+from kplan.fleet.reads import ACLS, TOPICS
+from kplan.fleet.recommend import MAX_SILENCE
 from kplan.fleet.snapshot import Row
+from kplan.fleet.store import Run
 from kplan.kinds import KINDS
 from kplan.kinds.schema import from_document
 from kplan.model.resource import Identity
 from kplan.model.state import State
 from kplan.model.table import Figures
+from kplan.report.documents.notation import count_text
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
 from kplan.workflow.fleet.desired import read_owned
 from kplan.workflow.fleet.fleet import asks_first_clusters, render_figures, until_cluster
@@ -93,7 +99,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
             rows = requests.removal_candidates(
                 found.objects, idle["unused_acls"], idle["unused_topics"]
             )
-            _write_removals(found, rows, removed, (options, ports))
+            _write_removals(found, without_young(given, rows), removed, (options, ports))
         title, at = "Use of the fleet", (options, found)
         values = {"used": requests.last_usage(history), **idle}
         others = given.other_logs()
@@ -135,6 +141,46 @@ def _unused_tables(
         "unused_acls": requests.unused_acls(objects, used, sums, keep),  # of clusters with a log
         "unused_topics": given.of_fleet(requests.unused_topics(objects, used, sums, keep)),
     }
+
+
+def without_young(given: ReportInputs, unused: "DataFrame") -> "DataFrame":
+    """Leave out, and tell, objects that may be younger than the log that does not name them.
+
+    These are in no run before the last day of their log; where none is so old, not in the first
+    one; and where that is long after the log, they are all of a cluster. In, out: rows of the run.
+    """
+    ends = requests.log_ends(given.log_sums)
+    before = {
+        (cluster, kind): _run_before(runs, ends[cluster])
+        for kind in (ACLS, TOPICS)
+        for cluster, runs in sorted(given.reads(kind).items())
+        if cluster in ends
+    }
+    older = {place: each for place, each in before.items() if each != given.found.run}
+    if not older:
+        return unused
+    names = {place: each.run if each else "" for place, each in older.items()}
+    runs = {each or given.found.run for each in older.values()}
+    held = given.objects_of_runs(sorted(runs, key=lambda each: each.at))
+    marked = reads.mark_young(unused, held, names)
+    for row in marked.where("is_young").groupBy("cluster").count().orderBy("cluster").collect():
+        name = row["cluster"]
+        given.ports.progress.note(
+            f"{name}: left out of the HCL: {count_text(row['count'], 'object')} that may be "
+            f"younger than the log, which ends on {ends[name]}."
+        )
+    return marked.where("not is_young").select(*unused.columns).orderBy(*requests.REMOVAL_ORDER)
+
+
+def _run_before(runs: Sequence[Run], end: date) -> Run | None:
+    """Choose the last of runs before the day on which a log ends, else the first; None long after.
+
+    In: runs by age.
+    """
+    older = [each for each in runs if run_day(each) < end]
+    if older:
+        return older[-1]
+    return runs[0] if run_day(runs[0]) - end <= MAX_SILENCE else None
 
 
 def _write_removals(
