@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _ACL_KIND = AclKind()
 _AGES = tuple(timedelta(days=days) for days in (0, 7, 30, 90, 365))
 """Ages of runs that are asked whether they have an ACL; all of a long history are too many."""
+_MAX_RUNS = 62
+"""Runs of a cluster that are asked at most: `first_seen` has a bit for each in a number."""
 _DAY = timedelta(days=1)
 _ADVICE = ("cluster", "identity", "new_identity")
 _NON_ASCII = r"[^\x00-\x7f]"
@@ -150,9 +152,11 @@ def _request_of(given: ReportInputs, asked: RecommendOptions) -> recommend.Recom
 
 
 def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta) -> list[Run]:
-    """Choose the run itself, the oldest, and the latest before each age, of `runs` by time.
+    """Choose the run itself, the oldest, the latest before each age, and the last of each day.
 
-    These are the runs that read the ACLs of one cluster: others say nothing of its ACLs.
+    These are of `runs` by time, which read the ACLs of one cluster: others say nothing of its ACLs.
+    Days are those within the window, the latest of them: who deletes an ACL there and adds it again
+    has another one.
 
     The window is such an age: what it lets through would else be known only of a much older run.
     So is a day more, since the day of the run that first has an ACL does not count as watched.
@@ -163,6 +167,12 @@ def runs_by_age(runs: Sequence[Run], run: Run, now: datetime, window: timedelta)
         older = [each for each in runs if datetime.fromisoformat(each.at) <= now - age]
         if older:
             chosen[older[-1].attempt] = older[-1]
+    by_day = {
+        run_day(each): each for each in runs if datetime.fromisoformat(each.at) > now - window
+    }
+    for each in reversed(by_day.values()):
+        if len(chosen) < _MAX_RUNS:
+            chosen[each.attempt] = each
     return list(chosen.values())
 
 
