@@ -126,6 +126,21 @@ def cluster_names(objects: "DataFrame") -> set[str]:
     return {row["cluster"] for row in names.limit(_MAX_CLUSTERS).collect()}
 
 
+def cluster_aliases(objects: "DataFrame") -> list[tuple[str, ...]]:
+    """Return the names of each cluster that has several, in order; in: rows of a run."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = F.sort_array(F.collect_set("cluster")).alias("names")
+    rows = (
+        objects.where((F.col("kind") == CLUSTER) & (F.col("identity") != ""))
+        .groupBy("identity")
+        .agg(names)
+        .where(F.size("names") > 1)
+        .collect()
+    )
+    return sorted(tuple(row["names"]) for row in rows)
+
+
 def add_group(objects: "DataFrame", by: str) -> "DataFrame":
     """Add the column `group`: the cluster, or the value of its label."""
     from pyspark.sql import functions as F  # noqa: N812

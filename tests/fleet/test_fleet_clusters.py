@@ -250,6 +250,15 @@ def test_a_cluster_that_a_run_could_not_read_is_in_it(spark: "SparkSession") -> 
     ]
 
 
+def test_a_cluster_with_two_names_is_noted_in_costs(ask: Ask) -> None:
+    declare("".join(LOGGED.replace("NAME", each) for each in ("alpha", "beta")) + REST)
+    ask(fleet.take_snapshot)
+    told = [each for each in costs(ask).notes if "one cluster" in each]
+    assert told == [
+        "alpha, beta are one cluster: its topics count and cost under each of the names."
+    ]
+
+
 def test_what_is_younger_than_the_log_is_not_removed(ask: Ask, progress: SilentProgress) -> None:
     """No line of the log can name it."""
 

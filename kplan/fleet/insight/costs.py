@@ -19,7 +19,8 @@ from kplan.model.fleet import CostRow, CostRules, Prices
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_GIB, _MILLION = 1 << 30, 1_000_000
+_GIB_BITS = 30
+_GIB, _MILLION = 1 << _GIB_BITS, 1_000_000
 _DECIMALS = 4
 _MAX_MONTHS = 1_200
 _UNKNOWN = ": requests of the months {} are unknown"
@@ -59,12 +60,17 @@ def monthly_usage(
 
     months = F.broadcast(month_spans(run_spans(objects)))
     at_end = {name: F.when(F.col("is_end"), F.col(name)) for name in _SIZES}
+    # A long holds the bytes of a topic, but not those of an exbibyte on all days of a month.
+    days = {
+        "gib_days": F.shiftright("bytes", _GIB_BITS) * F.col("days"),
+        "rest_days": F.col("bytes").bitwiseAND(_GIB - 1) * F.col("days"),
+        "partition_days": F.col("partitions") * F.col("days"),
+    }
     figures = {
-        "topics": F.when(F.col("is_end"), F.lit(1)),
+        "topics": F.col("is_end").cast("long"),
         **at_end,
         "unsized": F.col("bytes").isNull().cast("long"),
-        "byte_days": _days_of("bytes"),
-        "partition_days": _days_of("partitions"),
+        **days,
     }
     rows = (
         topic_sizes(objects)
@@ -75,18 +81,24 @@ def monthly_usage(
         rows = rows.withColumn("requests", F.lit(None).cast("long"))
     else:
         rows = rows.unionByName(_topic_requests(used), allowMissingColumns=True)
-    added = ("byte_days", "partition_days", "requests")
+    added = (*days, "requests")
     by_topic = rows.groupBy(*_TOPIC_MONTH).agg(
         *(F.max(name).alias(name) for name in figures if name not in added),
         *(F.sum(name).alias(name) for name in added),
     )
+    is_gone = F.col("topics") == 0  # it was there in the month; of requests alone it is null
+    by_topic = by_topic.withColumns(
+        {name: F.when(is_gone, F.lit(0)).otherwise(F.col(name)) for name in _SIZES}
+    )
     if sums is not None:
         by_topic = _without_unknown_requests(by_topic, sums)
-    many = {name: F.col(name).cast("decimal(20,0)") for name in ("byte_days", "partition_days")}
+    gib_days, rest_days = (F.col(name).cast("decimal(20,0)") for name in ("gib_days", "rest_days"))
     return (
         add_owner(by_topic, ownership)
         .groupBy("month", "cluster", "team", "owner")
-        .agg(*(F.sum(many.get(name, name)).alias(name) for name in (*_COUNTS, *many)))
+        .agg(*(F.sum(name).alias(name) for name in (*_COUNTS, *days)))
+        .withColumn("byte_days", gib_days * F.lit(_GIB).cast("decimal(11,0)") + rest_days)
+        .drop("gib_days", "rest_days")
     )
 
 
@@ -245,13 +257,6 @@ def cost_table(
     columns = (F.sum(name).alias(name) for name in sums)
     first = (F.desc("month"), F.desc_nulls_last("cost"), F.desc_nulls_last("bytes"))
     return priced.groupBy(*by).agg(*columns).orderBy(*first, *map(F.col, by[1:]))
-
-
-def _days_of(name: str) -> "Column":
-    """Return a figure of a topic times its days: a long holds those of a month up to 290 PB."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.col(name) * F.col("days")
 
 
 def _topic_requests(used: "DataFrame") -> "DataFrame":

@@ -10,7 +10,7 @@ from kplan.fleet.dataframe import Keep, ask_once
 from kplan.fleet.insight import anomalies, costs, trends
 from kplan.fleet.insight.ownership import Ownership
 from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
-from kplan.fleet.inventory import cluster_names
+from kplan.fleet.inventory import cluster_aliases, cluster_names
 from kplan.fleet.reads import TOPICS
 from kplan.fleet.store import Run
 from kplan.model.dataclass import dataclass
@@ -85,7 +85,12 @@ def cost_tables(given: ReportInputs, months: int, compute: Keep = ask_once) -> I
         names = cluster_names(notes.rows)
         missing = given.clusters_without_run(names)
         others = given.other_clusters(names | found.store.logs.clusters)
-        own = (*_partial_notes(coverage), *_price_notes(found), *_idle_teams(given, priced))
+        own = (
+            *_partial_notes(coverage),
+            *_price_notes(found),
+            *_idle_teams(given, priced),
+            *_alias_notes(given),
+        )
         return (*notes.said, *own, *missing, *others)
 
     return InsightTables(values, said, notes.is_incomplete, lineage)
@@ -122,6 +127,13 @@ def _idle_teams(given: ReportInputs, priced: "DataFrame") -> list[str]:
         return []
     met = {row["team"] for row in priced.select("team").distinct().collect()}
     return [f'Team "{each}" applies to no topic.' for each in sorted(teams - met)]
+
+
+def _alias_notes(given: ReportInputs) -> list[str]:
+    return [
+        f"{', '.join(each)} are one cluster: its topics count and cost under each of the names."
+        for each in cluster_aliases(given.of_fleet(given.found.objects))
+    ]
 
 
 # ---- trends
