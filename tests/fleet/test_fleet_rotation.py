@@ -120,3 +120,22 @@ def test_maintenance_writes_what_is_new_and_leaves_alone_what_is_together(
     assert [each.lines for each in store.logs.parts() if each not in parts] == [0]
     assert requests(store).total() == 2_204
     assert store.logs.compact() == 0
+
+
+def test_a_request_in_an_open_last_line_counts_once_when_its_file_is_renamed_and_packed(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log"
+    every = tmp_path / "x.log*"
+    log.write_text(line("orders").rstrip())
+    assert ingest(store, every) == []
+    assert requests(store) == {"orders": 1}
+    log = log.rename(tmp_path / "x.log.1")
+    log.write_text(line("orders"))
+    (tmp_path / "x.log").write_text(line("stock").rstrip())
+    assert ingest(store, every) == []
+    assert requests(store) == {"orders": 1, "stock": 1}
+    store.logs.compact()
+    pack(log)
+    assert ingest(store, every) == []
+    assert requests(store) == {"orders": 1, "stock": 1}
