@@ -79,19 +79,15 @@ def acl_usage(
 ) -> "DataFrame":
     """Return what each ACL was used for that may be wider than its use, for `narrow_acls`.
 
-    In: the rows of a run, usage, what `watched_days` gives of them, and what
-    `reads.first_seen` gives. A Deny is always kept, and so are all ACLs of other
-    clusters than those of `days`. So are the Creates for topics of who was asked for the Create of
-    the cluster instead: the log does not name the topics of these requests.
+    In: the rows of a run, usage, what `watched_days` gives of them, and what `reads.first_seen`
+    gives. A Deny is always kept, and so are all ACLs of other clusters than those of `days`, and
+    the Creates for topics of who was asked for that of the cluster: the log names no topics then.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     clusters = days.select("cluster")
-    acls = (
-        acl_rows(objects)
-        .where("permission = 'ALLOW'")
-        .join(F.broadcast(clusters), "cluster", "left_semi")
-    )
+    acls = acl_rows(objects).where("permission = 'ALLOW'")
+    acls = acls.join(F.broadcast(clusters), "cluster", "left_semi")
     allowed = used.where("is_allowed").join(F.broadcast(clusters), "cluster", "left_semi")
     uses = _acl_uses(allowed, objects, acls, request)
     watched = (

@@ -314,7 +314,7 @@ def test_only_clusters_that_were_watched_for_the_window_are_compared_with_their_
     )
     old, young = run_at("2026-10-01T06:00:00+00:00"), run_at("2026-11-02T06:00:00+00:00")
     reads = read_rows(spark, {"eu": [old, young], "us": [young], "ap": [old]})
-    days = watched_days(found, used)
+    days = watched_days(found, used, WINDOW)
 
     def clusters(window_days: int) -> set[str]:
         kept = days_of_window(days, reads, window_days)
