@@ -22,7 +22,7 @@ from kplan.workflow.fleet import audit, fleet, ingest, insight, recommend, repor
 from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from tests.fleet.spark_target import commands_at_work
-from tests.project_harness import SilentProgress
+from tests.project_harness import ProjectHarness, SilentProgress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -281,3 +281,43 @@ def test_what_is_younger_than_the_log_is_not_removed(ask: Ask, progress: SilentP
         "alpha: left out of the HCL: 1 object that may be younger than the log, which ends on "
         "2026-11-02."
     )
+
+
+def own_acl(cluster_id: str, provider: str = "") -> None:
+    """Make `conf` the configuration of `alpha`; its state owns an unused ACL on a cluster."""
+    Path("conf").mkdir()
+    cluster = MemoryCluster(cluster_id=cluster_id)
+    site = ProjectHarness(Path("conf"), cluster, clusters={"eu": cluster})
+    alias = f'alias = "{provider}"' if provider else ""
+    argument = f"provider = kafka.{provider}" if provider else ""
+    site.write(
+        f'provider "kafka" {{\n  {alias}\n  bootstrap_servers = ["127.0.0.1:1"]\n}}\n'
+        f'resource "kafka_acl" "mine" {{\n  {argument}\n  acl_principal = "User:reports"\n'
+        '  resource_type = "Topic"\n  resource_name = "shop.reports"\n  acl_host = "*"\n'
+        '  acl_operation = "Read"\n  acl_permission_type = "Allow"\n}\n'
+    )
+    site.apply()
+    more = '  configuration = "conf"\n  state = "conf/state/kplan.state.json"\n  snapshot'
+    declare((LOGGED.replace("NAME", "alpha") + REST).replace("  snapshot", more, 1))
+
+
+def test_no_hcl_is_written_from_the_state_of_another_cluster(
+    ask: Ask, progress: SilentProgress
+) -> None:
+    """Design law 3: its addresses are those of objects elsewhere."""
+    own_acl("elsewhere")
+    folder = Path("hcl")
+    ask(lambda o, p: audit.read_usage(o, p, folder))
+    advice = replace(ADVICE, window=timedelta(0), hcl=folder)
+    ask(lambda o, p: recommend.recommend_privileges(o, p, advice))
+    assert [*folder.iterdir()] == []
+    known = "The state belongs to cluster elsewhere; prod-eu-cluster-id0000 answers"
+    assert sum(f"alpha: no HCL is written. {known}" in each for each in progress.notes) == 2
+
+
+def test_what_is_owned_through_an_alias_is_owned(ask: Ask, progress: SilentProgress) -> None:
+    own_acl("prod-eu-cluster-id0000", "eu")
+    ask(lambda o, p: audit.read_usage(o, p, Path("hcl")))
+    assert "from = kafka_acl.mine\n" in Path("hcl/alpha.unused.tf").read_text()
+    assert "shop.reports" not in Path("hcl/alpha.unmanaged.tf").read_text()
+    assert any("alpha: objects are owned through kafka.eu." in each for each in progress.notes)

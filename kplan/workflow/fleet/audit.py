@@ -1,7 +1,7 @@
 """Use cases over many clusters: usage, and HCL to remove what is unused."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import date
@@ -20,20 +20,19 @@ from kplan.fleet.store import Run
 from kplan.kinds import KINDS
 from kplan.kinds.schema import from_document
 from kplan.model.resource import Identity
-from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
 from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
-from kplan.workflow.fleet.desired import read_owned
 from kplan.workflow.fleet.fleet import asks_first_clusters, render_figures, until_cluster
 from kplan.workflow.fleet.hcl_files import write_hcl_files
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.workflow.fleet.removals import ClusterState, render_clusters, render_removed
 
 _OWNED_HEADER = """\
 # These objects are unused. Delete their resource blocks, add this file, and plan: the plan deletes
-# them. Of a block with for_each delete only the key.
+# them. Of blocks with count or for_each, and in modules, comments below tell what goes.
 """
 _UNOWNED_HEADER = """\
 # These objects are unused, and kplan does not own them, so it does not delete them. To delete
@@ -43,37 +42,31 @@ _UNOWNED_HEADER = """\
 _HEADERS = {"unused": _OWNED_HEADER, "unmanaged": _UNOWNED_HEADER}
 
 
-def render_removals(state: State, unused: Sequence[Row]) -> Mapping[str, str]:
+def render_removals(known: ClusterState, unused: Sequence[Row]) -> Mapping[str, str]:
     """Write, by the ending of a file, `removed` blocks for owned objects, and blocks for the rest.
 
-    `unused` are rows of one cluster, `state` is its own.
+    `unused` are rows of one cluster, `known` is the state of its configuration.
     """
-    owned = {(each.address.kind, each.identity): each.address for each in state.owned.values()}
+    owned = known.owned
     named = {(row.kind, Identity(row.identity)): row for row in unused}
-    addresses = sorted(
-        (owned[key] for key in owned.keys() & named.keys()), key=lambda each: each.sort_key
-    )
-    blocks = [
-        f"removed {{\n  from = {each}\n  lifecycle {{\n    destroy = true\n  }}\n}}\n"
-        for each in addresses
-    ]
+    gone = [each for key in owned.keys() & named.keys() for each in owned[key].addresses]
+    removed = render_removed(known.state, dict.fromkeys(gone, ""))
     foreign = [row for key, row in sorted(named.items()) if key not in owned]
     texts = {
-        "unused": _OWNED_HEADER + "\n" + "\n".join(blocks) if blocks else "",
-        "unmanaged": _UNOWNED_HEADER + "\n" + _render_unowned(foreign, state) if foreign else "",
+        "unused": f"{_OWNED_HEADER}\n{removed}" if removed else "",
+        "unmanaged": _UNOWNED_HEADER + "\n" + _render_unowned(foreign, known) if foreign else "",
     }
     return {ending: text for ending, text in texts.items() if text}
 
 
-def _render_unowned(rows: Sequence[Row], state: State) -> str:
+def _render_unowned(rows: Sequence[Row], known: ClusterState) -> str:
     values: dict[str, list[object]] = {}
     taken: dict[str, set[str]] = {}
-    for each in state.owned.values():
-        taken.setdefault(each.address.kind, set()).add(each.address.name)
     for kind in KINDS:
         found = (row.value for row in rows if row.kind == kind.name and row.value is not None)
         read = (from_document(kind.schema, json.loads(each)) for each in found)
         values[kind.name] = [declarable_value(each) for each in read if is_writable(each)]
+        taken[kind.name] = known.block_names(kind.name)
     return generate_blocks(values, KINDS, taken, "unmanaged.tf")
 
 
@@ -199,10 +192,6 @@ def _write_removals(
         ports.progress.note("No cluster has a configuration: there is nothing to write HCL for.")
         return
     rows = (Row(*each) for each in candidates.select(*Row._fields).toLocalIterator())
-
-    def texts() -> Iterator[tuple[str, Mapping[str, str]]]:
-        for name, own in groupby(rows, key=lambda each: each.cluster):
-            if name in clusters:
-                yield name, render_removals(read_owned(clusters[name], options, ports), list(own))
-
-    write_hcl_files(folder, clusters, texts(), _HEADERS, ports.progress.note)
+    answers = ((name, list(own)) for name, own in groupby(rows, key=lambda each: each.cluster))
+    texts = render_clusters(found, clusters, answers, render_removals, given)
+    write_hcl_files(folder, clusters, texts, _HEADERS, ports.progress.note)

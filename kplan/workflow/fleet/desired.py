@@ -224,9 +224,8 @@ def failure_text(failure: KplanError) -> str:
 
 
 def read_owned(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
-    """Read the state of the cluster itself. Raises StateError and ClusterError."""
-    project = cluster_project(cluster, options.inputs, ports.state_store)
-    return read_project_state(project).for_provider("")
+    """Read the state of the configuration of a cluster. Raises StateError and ClusterError."""
+    return read_project_state(cluster_project(cluster, options.inputs, ports.state_store))
 
 
 def configured_clusters(

@@ -61,10 +61,11 @@ def _write_texts(
 def _file(folder: Path, name: str, ending: str, text: str, header: str) -> Path:
     """Name the file for a text: the one with its blocks, or else the first that may be replaced.
 
-    The comments are the evidence, which is another one each day.
+    The comments are the evidence, which is another one each day. A text may be comments alone.
     """
+    blocks = _blocks(text)
     for file in _files(folder, name, ending):
-        if _blocks(_text(file)) == _blocks(text):
+        if _blocks(_text(file)) == blocks and (blocks or _is_kplans(file, header)):
             return file
     names = (f"{name}.{ending}{f'.{n}' if n > 1 else ''}.tf" for n in count(1))
     return next(

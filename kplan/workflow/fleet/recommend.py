@@ -1,7 +1,7 @@
 """Use case over many clusters: least privilege from usage, with a replay as its proof."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -21,16 +21,15 @@ from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.schema import from_document
 from kplan.model.dataclass import dataclass
 from kplan.model.resource import Identity
-from kplan.model.state import State
 from kplan.model.table import Figures
-from kplan.report.documents.notation import count_text, hcl_comment
+from kplan.report.documents.notation import count_text
 from kplan.workflow.adopt.block import generate_blocks
-from kplan.workflow.fleet.desired import read_owned
 from kplan.workflow.fleet.fleet import render_figures
 from kplan.workflow.fleet.hcl_files import write_hcl_files
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.workflow.fleet.removals import ClusterState, render_clusters, render_removed
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame, SparkSession
@@ -45,7 +44,8 @@ _ADVICE = ("cluster", "identity", "new_identity")
 _NON_ASCII = r"[^\x00-\x7f]"
 _REMOVE_HEADER = """\
 # ACLs that were not used, or wider than their use. Delete their resource blocks, add this file, and
-# plan: the plan deletes them. Of a block with for_each delete only the key.
+# plan: the plan deletes them. Of blocks with count or for_each, and in modules, comments below tell
+# what goes.
 
 """
 _NEW_HEADER = """\
@@ -225,15 +225,17 @@ def _write_hcl(
     )
     rows = advice.orderBy(*recommend.ADVICE_ORDER)
 
-    def texts() -> Iterator[tuple[str, Mapping[str, str]]]:
-        for name, own in groupby(answers, key=lambda each: str(each["cluster"])):
-            yield name, _cluster_hcl(read_owned(clusters[name], options, ports), list(own))
+    answers = (
+        (str(name), list(own))
+        for name, own in groupby(
+            (each.asDict() for each in rows.toLocalIterator()), key=lambda each: each["cluster"]
+        )
+    )
+    texts = render_clusters(found, clusters, answers, _cluster_hcl, given)
+    write_hcl_files(folder, clusters, texts, _HEADERS, ports.progress.note)
 
-    answers = (each.asDict() for each in rows.toLocalIterator())
-    write_hcl_files(folder, clusters, texts(), _HEADERS, ports.progress.note)
 
-
-def _cluster_hcl(state: State, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+def _cluster_hcl(known: ClusterState, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
     """Write the HCL of one cluster; in: its rows of `advised_acls`."""
     held, new = (
         [from_document(Acl, json.loads(each["value"])) for each in rows if each["is_new"] is is_new]
@@ -242,7 +244,7 @@ def _cluster_hcl(state: State, rows: Sequence[Mapping[str, Any]]) -> Mapping[str
     evidence = {
         Identity(each["identity"]): _evidence_text(each) for each in rows if not each["is_new"]
     }
-    return render_recommendation(state, held, new, evidence)
+    return render_recommendation(known, held, new, evidence)
 
 
 def _evidence_text(row: Mapping[str, Any]) -> str:
@@ -254,33 +256,22 @@ def _evidence_text(row: Mapping[str, Any]) -> str:
 
 
 def render_recommendation(
-    state: State, old: Sequence[Acl], new: Sequence[Acl], evidence: Mapping[Identity, str]
+    known: ClusterState, old: Sequence[Acl], new: Sequence[Acl], evidence: Mapping[Identity, str]
 ) -> Mapping[str, str]:
     """Write a recommendation for one cluster as HCL, by the ending of a file.
 
     `remove` has `removed` blocks for owned ACLs, `narrow` blocks for the new ones, and `unmanaged`
     blocks by which ACLs that kplan does not own become its own. `evidence` is by identity.
     """
-    owned = {
-        each.identity: each.address
-        for each in state.owned.values()
-        if each.address.kind == _ACL_KIND.name
-    }
+    owned = {name: each for (kind, name), each in known.owned.items() if kind == _ACL_KIND.name}
     names = [_ACL_KIND.identify(each) for each in old]
-    places = sorted(
-        ((owned[each], each) for each in names if each in owned),
-        key=lambda each: each[0].sort_key,
-    )
-    removals = [
-        f"{hcl_comment(evidence[name])}removed {{\n  from = {address}\n  lifecycle {{\n"
-        "    destroy = true\n  }\n}\n"
-        for address, name in places
-    ]
+    gone = {at: evidence[each] for each in names if each in owned for at in owned[each].addresses}
+    removed = render_removed(known.state, gone)
     foreign = [acl for acl, name in zip(old, names, strict=True) if name not in owned]
     comments = {name: (evidence[name],) for name in names}
-    taken = [each.address.name for each in state.owned.values() if each.identity in owned]
+    taken = known.block_names(_ACL_KIND.name)
     texts = {
-        "remove": _REMOVE_HEADER + "\n".join(removals) if removals else "",
+        "remove": _REMOVE_HEADER + removed if removed else "",
         "narrow": _NEW_HEADER + _render_acls(new, taken, {}) if new else "",
         "unmanaged": _FOREIGN_HEADER + _render_acls(foreign, taken, comments) if foreign else "",
     }
@@ -288,7 +279,7 @@ def render_recommendation(
 
 
 def _render_acls(
-    acls: Sequence[Acl], taken: Sequence[str], comments: Mapping[Identity, Sequence[str]]
+    acls: Sequence[Acl], taken: Collection[str], comments: Mapping[Identity, Sequence[str]]
 ) -> str:
     name = _ACL_KIND.name
     return generate_blocks({name: acls}, KINDS, {name: taken}, "acls.tf", {name: comments})

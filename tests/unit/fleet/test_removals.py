@@ -10,6 +10,7 @@ from kplan.model.errors import FleetError
 from kplan.state.file_store import FileStore
 from kplan.workflow.fleet.audit import render_removals
 from kplan.workflow.fleet.hcl_files import write_hcl_files
+from kplan.workflow.fleet.removals import ClusterState
 from tests.project_harness import ProjectHarness
 
 DECLARED = """
@@ -32,7 +33,7 @@ def test_the_hcl_for_review_is_what_its_head_says(tmp_path: Path) -> None:
     unused = [row for row in rows if row.kind == "kafka_topic"]
     state = FileStore(site.project.state_path).read()
     assert state is not None
-    texts = render_removals(state, unused)
+    texts = render_removals(ClusterState(state, site.cluster.describe().cluster_id), unused)
     assert set(texts) == {"unused", "unmanaged"}
 
     site.write(texts["unmanaged"], "more.tf")
@@ -106,6 +107,20 @@ def test_a_file_that_may_declare_objects_is_not_replaced_by_another_answer(tmp_p
     (tmp_path / "eu.narrow.3.tf").write_text(own, encoding="utf-8")
     assert answer(third) == ["Unchanged: eu.narrow.3.tf", f"Left: eu.narrow.2.tf, {left}"]
     assert (tmp_path / "eu.narrow.3.tf").read_text(encoding="utf-8") == own
+
+
+def test_an_answer_of_comments_alone_takes_no_file_of_others(tmp_path: Path) -> None:
+    header = "# Ours.\n"
+    (tmp_path / "eu.remove.tf").write_text("# Of a person.\n", encoding="utf-8")
+    notes: list[str] = []
+    for number in (1, 2):
+        made = [("eu", {"remove": f"{header}# {number}\n"})]
+        write_hcl_files(tmp_path, ["eu"], made, {"remove": header}, notes.append)
+    assert notes == [f"Written: {tmp_path / 'eu.remove.2.tf'}"] * 2
+    assert {each.name: each.read_text(encoding="utf-8") for each in tmp_path.iterdir()} == {
+        "eu.remove.tf": "# Of a person.\n",
+        "eu.remove.2.tf": "# Ours.\n# 2\n",
+    }
 
 
 def test_an_answer_that_fails_leaves_the_earlier_one_whole(tmp_path: Path) -> None:
