@@ -52,7 +52,7 @@ class FleetCluster:
     says where it `has_own_state`. `audit` are authorizer logs, `audit_files` those whose layout is
     named. Files have the time of `audit_time_zone`, UTC where that is empty.
     `super_users` and `allow_everyone` are what the brokers are set to (super.users,
-    allow.everyone.if.no.acl.found).
+    allow.everyone.if.no.acl.found); `allow_everyone` is None where the file says nothing.
     """
 
     name: str
@@ -68,7 +68,7 @@ class FleetCluster:
     audit_time_zone: str = ""
     deadline_s: float | None = None
     super_users: tuple[str, ...] = ()
-    allow_everyone: bool = False
+    allow_everyone: bool | None = None
 
     @property
     def has_audit(self) -> bool:
@@ -197,8 +197,9 @@ class _ArgumentReader:
             audit_time_zone=self._time_zone(declaration, "audit_time_zone"),
             deadline_s=self._seconds(declaration, "deadline_s"),
             super_users=tuple(self.strings(declaration, "super_users")),
-            allow_everyone=self._value_of_type(declaration, "allow_everyone", bool, "true or false")
-            or False,
+            allow_everyone=self._value_of_type(
+                declaration, "allow_everyone", bool, "true or false"
+            ),
         )
 
     def text(self, declaration: Declaration, name: str) -> str | None:

@@ -16,7 +16,7 @@ from kplan.fleet.acl_pattern import (
 from kplan.fleet.compat import map_groups
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.kafka_names import kafka_enum_name
-from kplan.fleet.snapshot import CLUSTER
+from kplan.fleet.snapshot import ALLOW_EVERYONE, CLUSTER
 from kplan.kinds.acl import OPERATIONS as OPERATION_WORDS
 from kplan.kinds.acl import PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES
 from kplan.policy.access_query import who_can as holders
@@ -75,7 +75,7 @@ def acl_rows(objects: "DataFrame") -> "DataFrame":
 
 
 def authorizer_rules(objects: "DataFrame") -> "DataFrame":
-    """Return the authorizer settings of brokers: cluster, super_users, allow_everyone."""
+    """Return the authorizer settings of brokers: cluster, super_users, allow_everyone or null."""
     from pyspark.sql import functions as F  # noqa: N812
 
     found = F.col("attributes")
@@ -83,7 +83,7 @@ def authorizer_rules(objects: "DataFrame") -> "DataFrame":
     return objects.where(F.col("kind") == CLUSTER).select(
         "cluster",
         users.alias("super_users"),
-        (F.coalesce(found["allow_everyone"], F.lit("false")) == "true").alias("allow_everyone"),
+        (found[ALLOW_EVERYONE] == "true").alias("allow_everyone"),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from datetime import date
 from typing import TYPE_CHECKING
 
+from kplan.fleet.access import authorizer_rules
 from kplan.fleet.snapshot import (
     CLUSTER,
     GROUP,
@@ -11,6 +12,7 @@ from kplan.fleet.snapshot import (
     NON_OBJECT_KINDS,
     UNREAD,
     USE,
+    kinds_read,
 )
 from kplan.model.table import NO_OWNER
 
@@ -23,6 +25,11 @@ OWNER_SCHEMA = "cluster string, kind string, identity string, owner string"
 """What owns which object: a configuration, with the module in it."""
 _MAX_CLUSTERS = 10_000
 """Names of clusters that are brought over: a fleet has hundreds."""
+_OPEN = "allow_everyone is true: fewer ACLs would open resources to everyone"
+_MAY_BE_OPEN = (
+    "whether the brokers allow everyone what has no ACL is not known: set allow_everyone in "
+    "fleet.hcl, and take a run"
+)
 
 
 def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
@@ -275,3 +282,13 @@ def clusters_with_ended_log(sums: "DataFrame", last_end: date) -> "DataFrame":
         .select("cluster", reason.alias("reason"))
         .orderBy("cluster")
     )
+
+
+def open_clusters(objects: "DataFrame") -> "DataFrame":
+    """List clusters that allow everyone what has no ACL, and those that may: cluster, reason."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    reason = F.when(F.col("allow_everyone"), F.lit(_OPEN)).otherwise(F.lit(_MAY_BE_OPEN))
+    read = objects.where(F.array_contains(kinds_read(), "kafka_acl"))
+    rules = authorizer_rules(read).where("allow_everyone is null or allow_everyone")
+    return rules.select("cluster", reason.alias("reason"))

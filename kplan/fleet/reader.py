@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kplan.cluster.authorizer_settings import read_authorizer_settings
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import TopicDescription
 from kplan.cluster.usage import TopicUse
 from kplan.fleet.dataframe import map_array, string_array
 from kplan.fleet.snapshot import (
     ABSENT_NAMES,
+    ALLOW_EVERYONE,
     CLUSTER,
     GROUP,
     LEADERLESS,
@@ -102,6 +104,7 @@ NamesByKind = Mapping[str, Collection[Identity]]
 class SnapshotSource:
     """The origin of one cluster's rows: `connect` opens it live, otherwise `file` contains them.
 
+    `allow_everyone` is read from a broker, or taken from the file, where it is None.
     `expected_names` is what is declared or owned there.
     """
 
@@ -111,7 +114,7 @@ class SnapshotSource:
     file: Path | None = None
     deadline_s: float = DEADLINE_S
     super_users: tuple[str, ...] = ()
-    allow_everyone: bool = False
+    allow_everyone: bool | None = None
     expected_names: NamesByKind = field(default_factory=dict, repr=False)
 
     @property
@@ -120,8 +123,13 @@ class SnapshotSource:
         return {
             **{f"label.{name}": value for name, value in sorted(self.labels.items())},
             "super_users": json.dumps(self.super_users),
-            "allow_everyone": json.dumps(self.allow_everyone),
+            **_everyone_attribute(self.allow_everyone),
         }
+
+
+def _everyone_attribute(value: bool | None) -> dict[str, str]:  # noqa: FBT001 - it is the value
+    """Return the attribute of a cluster that says it; none for what is not known."""
+    return {} if value is None else {ALLOW_EVERYONE: json.dumps(value)}
 
 
 def read_rows(source: SnapshotSource) -> Sequence[Row]:
@@ -153,6 +161,7 @@ def _read_source(source: SnapshotSource, opened: list[Cluster]) -> Sequence[Row]
             opened.append(cluster)
             found = _read_snapshot(cluster, source.expected_names)
             about = {
+                **_read_everyone(cluster, found, source),
                 **source.cluster_attributes,
                 ABSENT_NAMES: _absent_names_json(found, source.expected_names),
             }
@@ -169,6 +178,12 @@ def _read_source(source: SnapshotSource, opened: list[Cluster]) -> Sequence[Row]
     except Exception as failure:  # noqa: BLE001 - one cluster never takes the others down
         detail = f"{type(failure).__name__}: {failure}"
         return unread_cluster_rows(source.name, detail, source.cluster_attributes)
+
+
+def _read_everyone(cluster: Cluster, found: Snapshot, source: SnapshotSource) -> dict[str, str]:
+    if source.allow_everyone is not None:
+        return {}
+    return _everyone_attribute(read_authorizer_settings(cluster, found.brokers).allow_everyone)
 
 
 def _read_source_file(source: SnapshotSource) -> Sequence[Row]:

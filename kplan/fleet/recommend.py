@@ -111,8 +111,8 @@ def acl_usage(
 def watched_days(objects: "DataFrame", used: "DataFrame", request: RecommendRequest) -> "DataFrame":
     """Return the days on which the log of a cluster has allowed requests.
 
-    Clusters that allow everyone what has no ACL are left out, since less ACLs would open resources,
-    and so are those whose log has ended long before the run, and days of another time. Out:
+    Clusters that allow everyone what has no ACL, or may, are left out: less ACLs would open it. So
+    are those whose log has ended long before the run, and days of another time. Out:
     cluster, first_day, days (a `1` for each of them, and a `0` for each day between), creators (who
     used the Create of the cluster for topics). Spark looks through text in no time, but through
     arrays with an object for each of their elements.
@@ -254,15 +254,6 @@ def advised_acls(table: "DataFrame", new: "DataFrame", objects: "DataFrame") -> 
         .selectExpr("*", "false AS is_new")
         .unionByName(new.selectExpr(*_PLACE, "value", "true AS is_new"), allowMissingColumns=True)
     )
-
-
-def left_out_clusters(objects: "DataFrame") -> "DataFrame":
-    """List clusters that allow everyone what has no ACL: cluster, reason."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    reason = "allow_everyone is true: fewer ACLs would open resources to everyone"
-    rules = authorizer_rules(objects).where("allow_everyone")
-    return rules.select("cluster", F.lit(reason).alias("reason"))
 
 
 def _with_existing(found: "DataFrame", objects: "DataFrame") -> "DataFrame":

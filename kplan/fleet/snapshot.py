@@ -49,6 +49,9 @@ kind nothing is known, also not that there is none."""
 ABSENT_NAMES = "asked"
 """The attribute of a cluster that lists, as JSON by kind, what was asked for by name and is not
 there. What is not listed here, nor found, may also be hidden from lists."""
+ALLOW_EVERYONE = "allow_everyone"
+"""The attribute of a cluster that says, as JSON, whether brokers allow everyone what has no ACL;
+there is none where that is not known."""
 LEADERLESS, UNDER_REPLICATED = "leaderless", "under_replicated"
 """Attributes of the use of a topic: its partitions without a leader or without all replicas."""
 ALL_KINDS = "*"

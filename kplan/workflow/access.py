@@ -3,16 +3,16 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from kplan.cluster.authorizer_settings import AuthorizerSettings, read_authorizer_settings
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import AclBinding
-from kplan.cluster.settings import ConfigResource, ConfigScope
 from kplan.config.load import Configuration
 from kplan.config.modules.provider import Provider
 from kplan.kinds.acl import Acl, acl_binding
 from kplan.model.codes import SUMMARIES
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
-from kplan.model.errors import ClusterError, Refusal
+from kplan.model.errors import ClusterError
 from kplan.model.impact import AccessChange, AccessDiff, AccessEffect
 from kplan.model.plan import Batch, Change, ObjectKey, Plan, Risk
 from kplan.model.state import Snapshot
@@ -27,8 +27,6 @@ from kplan.policy.authorizer import (
 KIND = "kafka_acl"
 SUPER_USERS = "super_users"
 ALLOW_EVERYONE = "allow_everyone_if_no_acl_found"
-_SUPER_USERS_KEY = "super.users"
-_ALLOW_EVERYONE_KEY = "allow.everyone.if.no.acl.found"
 _LAST_EARLY_RANK = 20
 
 
@@ -216,8 +214,7 @@ def list_live_names(context: AccessContext, types: Collection[str]) -> LiveNames
 def read_authorizer_rules(context: AccessContext) -> AuthorizerRules:
     """Read the super users, and the rule for resources without ACLs.
 
-    What the provider block says wins. Brokers show which keys are set, but not to what: they take
-    every key that is not theirs for a secret. A key that is not set has Kafka's default.
+    What the provider block says wins over what a broker shows.
     """
     said: Mapping[str, object] = next(
         (
@@ -228,49 +225,13 @@ def read_authorizer_rules(context: AccessContext) -> AuthorizerRules:
         {},
     )
     supers, everyone = said.get(SUPER_USERS), said.get(ALLOW_EVERYONE)
-    live = None
+    live = AuthorizerSettings()
     if supers is None or everyone is None:
-        live = _broker_settings(context)
+        live = read_authorizer_settings(context.cluster, context.snapshot.brokers)
     return AuthorizerRules(
-        _super_users(live) if not isinstance(supers, list | tuple) else frozenset(map(str, supers)),
-        _allows_everyone(live) if not isinstance(everyone, bool) else everyone,
+        frozenset(map(str, supers)) if isinstance(supers, list | tuple) else live.super_users,
+        everyone if isinstance(everyone, bool) else live.allow_everyone,
     )
-
-
-_HIDDEN_VALUE = object()
-
-
-def _broker_settings(context: AccessContext) -> Mapping[str, object] | None:
-    """Read the two settings of one broker; a value that is kept from us is `_HIDDEN_VALUE`."""
-    if not context.snapshot.brokers:
-        return None
-    asked = ConfigResource(
-        ConfigScope.BROKER, str(min(each.id for each in context.snapshot.brokers))
-    )
-    try:
-        found = context.cluster.configs([asked]).get(asked)
-    except ClusterError:
-        return None
-    if found is None or isinstance(found, Refusal):
-        return None
-    keys = (_SUPER_USERS_KEY, _ALLOW_EVERYONE_KEY)
-    return {
-        key: _HIDDEN_VALUE if found[key].entry.value is None else found[key].entry.value
-        for key in keys
-        if key in found
-    }
-
-
-def _super_users(live: Mapping[str, object] | None) -> frozenset[str] | None:
-    found = _HIDDEN_VALUE if live is None else live.get(_SUPER_USERS_KEY, "")
-    if not isinstance(found, str):
-        return None
-    return frozenset(each.strip() for each in found.split(";") if each.strip())
-
-
-def _allows_everyone(live: Mapping[str, object] | None) -> bool | None:
-    found = _HIDDEN_VALUE if live is None else live.get(_ALLOW_EVERYONE_KEY, "false")
-    return found.strip().lower() == "true" if isinstance(found, str) else None
 
 
 def _unknown_rules(rules: AuthorizerRules) -> Iterable[str]:

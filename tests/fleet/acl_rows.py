@@ -1,15 +1,17 @@
 """Rows of clusters with topics and ACLs, as a run has them."""
 
-from kplan.fleet.snapshot import KINDS_READ, Row, object_row
+from kplan.fleet.snapshot import ALLOW_EVERYONE, KINDS_READ, Row, object_row
 from kplan.kinds.acl import Acl, AclKind
 
 KIND = AclKind()
 
 
 def about(
-    cluster: str, *, everyone: str = "false", kinds: str = '["kafka_acl","kafka_topic"]'
+    cluster: str, *, everyone: str | None = "false", kinds: str = '["kafka_acl","kafka_topic"]'
 ) -> Row:
-    found = {"super_users": '["User:root"]', "allow_everyone": everyone, KINDS_READ: kinds}
+    found = {"super_users": '["User:root"]', KINDS_READ: kinds}
+    if everyone is not None:
+        found[ALLOW_EVERYONE] = everyone
     return Row(cluster, "cluster", f"id-{cluster}", attributes=found)
 
 

@@ -12,13 +12,13 @@ import pytest
 from kplan.fleet import recommend
 from kplan.fleet.dataframe import create_dataframe, inline_few
 from kplan.fleet.inventory import clusters_with_ended_log
+from kplan.fleet.inventory import open_clusters
 from kplan.fleet.logs.requests import log_sums, unused_acls
 from kplan.fleet.reads import first_seen, read_rows
 from kplan.fleet.recommend import (
     RecommendRequest,
     acl_usage,
     days_of_window,
-    left_out_clusters,
     narrow_acls,
     new_acl_rows,
     recommendation_table,
@@ -236,11 +236,29 @@ def test_recommendations_have_evidence_and_leave_young_acls_alone(
         str(KIND.identify(unused)): ("remove", "", 0, 4, "low"),
     }
     assert new_acl_rows(made, found).collect() == []
-    assert [each.cluster for each in left_out_clusters(found).collect()] == ["us"]
+    assert [each.cluster for each in open_clusters(found).collect()] == ["us"]
     later = usage(spark, asked, days=range(1, 31))
     confident = told(recommend_acls(found, later, first), found)
     assert {each[-1] for each in confident.values()} == {"medium", "low"}
     assert str(KIND.identify(young)) in confident
+
+
+def test_clusters_that_may_allow_everyone_what_has_no_acl_are_left_out(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """Without its last ACL a resource would be open there."""
+    unused, clusters = acl("payroll"), {"eu": "false", "us": "true", "ap": None}
+    rows = [about(name, everyone=each) for name, each in clusters.items()]
+    rows.append(about("down", everyone=None, kinds="[]"))
+    found = objects([*rows, *(row(unused, each) for each in clusters)])
+    used = usage(spark, [(each, "User:a", "h", "READ", "orders") for each in clusters])
+    made = recommend_acls(found, used, seen(spark, {each: [unused] for each in clusters}))
+    assert [each.cluster for each in made.collect()] == ["eu"]
+    left_out = {each.cluster: each.reason for each in open_clusters(found).collect()}
+    assert {name: text.split(":")[0] for name, text in left_out.items()} == {
+        "us": "allow_everyone is true",
+        "ap": "whether the brokers allow everyone what has no ACL is not known",
+    }
 
 
 def test_requests_from_before_an_acl_do_not_make_it_older(

@@ -11,7 +11,7 @@ from kplan.config.inputs import Inputs
 from kplan.fleet.dataframe import create_dataframe, kept_rows
 from kplan.fleet.logs.requests import clusters_with_log, log_sums
 from kplan.fleet.replay import acl_changes, merge_names, replay_requests, replay_summary
-from kplan.fleet.snapshot import CLUSTER, OBJECT_SCHEMA, Row, object_row
+from kplan.fleet.snapshot import ALLOW_EVERYONE, CLUSTER, OBJECT_SCHEMA, Row, object_row
 from kplan.fleet.spark.progress import SessionProgress
 from kplan.fleet.spark.session import SparkSettings, open_session
 from kplan.fleet.store import Store
@@ -136,7 +136,7 @@ def _live_rows(known: Row, basis: ReplayBasis) -> list[Row]:
     if basis.super_users is not None:
         found["super_users"] = json.dumps(sorted(basis.super_users))
     if basis.allow_everyone is not None:
-        found["allow_everyone"] = json.dumps(basis.allow_everyone)
+        found[ALLOW_EVERYONE] = json.dumps(basis.allow_everyone)
     acls = (object_row(known.cluster, _ACL_KIND, each) for each in basis.acls)
     return [known._replace(attributes=found), *acls]
 

@@ -12,7 +12,7 @@ from unicodedata import is_normalized
 from kplan.fleet import reads, recommend
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.insight.spans import run_day
-from kplan.fleet.inventory import clusters_with_ended_log, clusters_without_log
+from kplan.fleet.inventory import clusters_with_ended_log, clusters_without_log, open_clusters
 from kplan.fleet.replay import replay_proof, replay_requests
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Run
@@ -100,7 +100,7 @@ def recommend_privileges(
         values = {
             "recommendations": recommend.recommendation_table(made, objects),
             "replay": proof,
-            "left_out": silent.unionByName(ended).unionByName(recommend.left_out_clusters(objects)),
+            "left_out": silent.unionByName(ended).unionByName(open_clusters(objects)),
         }
         title = "Least privilege of the fleet"
         if options.is_explain:

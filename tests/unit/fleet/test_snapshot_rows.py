@@ -20,6 +20,7 @@ from kplan.model.resource import Identity
 from kplan.model.state import OwnedObject, State
 from kplan.plan.drift import find_drift
 from kplan.plan.request import PlanRequest
+from tests.unit.workflow.plan.test_access import Brokers
 
 READER = AclBinding("TOPIC", "a", "LITERAL", "User:x", "*", "READ", "ALLOW")
 
@@ -43,6 +44,43 @@ def test_a_cluster_is_read_with_all_kinds_and_its_labels() -> None:
     assert topics["a"].attributes["config.retention.ms"] == "5"
     assert topics["a"].uid
     assert sum(row.kind == "kafka_acl" for row in rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("declared", "settings", "known"),
+    [
+        (None, {"allow.everyone.if.no.acl.found": "true"}, "true"),
+        (None, {"allow.everyone.if.no.acl.found": None}, None),
+        (None, {}, "false"),
+        (False, {"allow.everyone.if.no.acl.found": "true"}, "false"),
+    ],
+)
+def test_whether_everyone_may_what_has_no_acl_is_as_declared_or_as_a_broker_shows(
+    declared: bool | None, settings: dict[str, str | None], known: str | None
+) -> None:
+    cluster = Brokers(1)
+    cluster.settings = settings
+    source = SnapshotSource("eu", {}, lambda: cluster, allow_everyone=declared)
+    (about,) = [row for row in read_rows(source) if row.kind == "cluster"]
+    assert about.attributes.get("allow_everyone") == known
+
+
+def test_whether_everyone_may_what_has_no_acl_is_unknown_without_a_right() -> None:
+    cluster = memory()
+    cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="configs")
+    (about,) = [row for row in read(cluster) if row.kind == "cluster"]
+    assert "allow_everyone" not in about.attributes
+
+
+def test_what_a_file_says_of_everyone_is_kept_unless_it_is_declared(tmp_path: Path) -> None:
+    cluster = Brokers(1)
+    cluster.settings = {"allow.everyone.if.no.acl.found": "true"}
+    file = tmp_path / "eu.jsonl"
+    write_snapshot(file, read(cluster))
+    for declared, known in ((None, "true"), (False, "false")):
+        source = SnapshotSource("eu", file=file, allow_everyone=declared)
+        (about,) = [row for row in read_rows(source) if row.kind == "cluster"]
+        assert about.attributes["allow_everyone"] == known
 
 
 def test_what_stands_in_topics_and_who_uses_it_is_read() -> None:
