@@ -1,6 +1,7 @@
 """Use case over many clusters: least privilege from usage, with a replay as its proof."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -41,6 +42,7 @@ _MAX_RUNS = 62
 """Runs of a cluster that are asked at most: `first_seen` has a bit for each in a number."""
 _DAY = timedelta(days=1)
 _ADVICE = ("cluster", "identity", "new_identity")
+_BLOCK_NAME = re.compile(rf'^resource "{_ACL_KIND.name}" "([^"]+)"', re.MULTILINE)
 _NON_ASCII = r"[^\x00-\x7f]"
 _REMOVE_HEADER = """\
 # ACLs that were not used, or wider than their use. Delete their resource blocks, add this file, and
@@ -270,9 +272,11 @@ def render_recommendation(
     foreign = [acl for acl, name in zip(old, names, strict=True) if name not in owned]
     comments = {name: (evidence[name],) for name in names}
     taken = known.block_names(_ACL_KIND.name)
+    narrow = _render_acls(new, taken, {})
+    taken.update(_BLOCK_NAME.findall(narrow))
     texts = {
         "remove": _REMOVE_HEADER + removed if removed else "",
-        "narrow": _NEW_HEADER + _render_acls(new, taken, {}) if new else "",
+        "narrow": _NEW_HEADER + narrow if new else "",
         "unmanaged": _FOREIGN_HEADER + _render_acls(foreign, taken, comments) if foreign else "",
     }
     return {ending: text for ending, text in texts.items() if text}

@@ -1,6 +1,7 @@
 """HCL of recommendations, applied as its heads say."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,21 @@ def test_the_hcl_of_a_recommendation_narrows_what_is_owned_and_what_is_not(tmp_p
     site.write(texts["narrow"], "narrow.tf")
     site.apply()
     assert set(site.cluster.acls()) == set(narrower)
+
+
+def test_blocks_of_the_files_for_one_cluster_have_names_of_their_own(tmp_path: Path) -> None:
+    """Each is named after its principal, and both files may be added at once."""
+    site = ProjectHarness(tmp_path, MemoryCluster())
+    wide = replace(WIDE, resource_name="*", pattern_type="LITERAL")
+    site.cluster.create_acls([wide])
+    old, *new = map(acl_from_binding, (wide, *narrow_acl(wide, [AclUse("READ", "", "", ("b",))])))
+    evidence = {KIND.identify(old): "unused"}
+    texts = render_recommendation(ClusterState(State("x"), "id"), [old], new, evidence)
+    assert list(texts) == ["narrow", "unmanaged"]
+    site.write(PROVIDER + "".join(texts.values()))
+    assert not site.plan().plan.has_errors
+    site.apply()
+    assert set(site.cluster.acls()) == {wide, replace(wide, resource_name="b", operation="READ")}
 
 
 def test_instances_of_count_for_each_and_modules_go_as_the_hcl_says(tmp_path: Path) -> None:
