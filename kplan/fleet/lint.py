@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from kplan.cluster.topic import KPLAN_PREFIX
 from kplan.fleet.access import acl_rows
-from kplan.fleet.acl_pattern import OWN_NAME, name_within, pattern_reach
 from kplan.fleet.dataframe import Keep, ask_once
 from kplan.fleet.reads import TOPICS
 from kplan.fleet.snapshot import CLUSTER, HIDDEN, kinds_read
-from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
+from kplan.fleet.wider_acls import wider_acls
+from kplan.policy.authorizer import WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,32 +30,8 @@ def acl_findings(objects: "DataFrame", keep: Keep = ask_once) -> "DataFrame":
 def _shadowed_acls(acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    group = ["cluster", "resource_type", "permission", "by_principal"]
-    name, reach = F.col("resource_name"), pattern_reach()
-    wider = acls.select(
-        *group[:-1],
-        F.col("principal").alias("by_principal"),
-        reach.alias("reach"),
-        name_within(reach).alias("by_name"),
-        F.col("identity").alias("by"),
-        F.col("host").alias("by_host"),
-        F.col("operation").alias("by_operation"),
-    )
     who = F.array_distinct(F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL)))
-    is_prefix = F.col("pattern_type") == "PREFIXED"
-    fits = (F.col("reach") <= F.length(name)) & ~(is_prefix & (F.col("reach") == OWN_NAME))
-    looking = (
-        acls.withColumn("by_principal", F.explode(who))
-        .join(wider.select(*group, "reach").distinct(), group)
-        .where(fits)
-        .withColumn("by_name", name_within(F.col("reach")))
-        .select(*group, "reach", "by_name", "identity", "host", "operation")
-    )
-    found = looking.join(wider, [*group, "reach", "by_name"]).where(
-        (F.col("by") != F.col("identity"))
-        & F.col("by_host").isin(WILDCARD_HOST, F.col("host"))
-        & F.col("by_operation").isin("ALL", F.col("operation"))
-    )
+    found = wider_acls(acls, acls, who).where(F.col("by_operation").isin("ALL", F.col("operation")))
     return (
         found.groupBy("cluster", "identity")
         .agg(F.min("by").alias("by"))

@@ -11,8 +11,7 @@ import pytest
 
 from kplan.fleet import recommend
 from kplan.fleet.dataframe import create_dataframe, inline_few
-from kplan.fleet.inventory import clusters_with_ended_log
-from kplan.fleet.inventory import open_clusters
+from kplan.fleet.inventory import clusters_with_ended_log, open_clusters
 from kplan.fleet.logs.requests import log_sums, unused_acls
 from kplan.fleet.reads import first_seen, read_rows
 from kplan.fleet.recommend import (

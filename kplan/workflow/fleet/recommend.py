@@ -17,6 +17,7 @@ from kplan.fleet.inventory import clusters_with_ended_log, clusters_without_log,
 from kplan.fleet.replay import replay_proof, replay_requests
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Run
+from kplan.fleet.wider_acls import replace_covered_acls
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.schema import from_document
@@ -145,7 +146,10 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     seen = reads.first_seen(rows, known)
     used = recommend.acl_usage(given.objects, given.logs, days, seen, request)
     made = recommend.narrow_acls(given.found.compute_few(used), request)
-    return given.found.compute(made)  # every table of it would compare again
+    made = given.found.compute(made)  # every table of it would compare again
+    if not given.options.is_explain and made.where("new_identity is not null").isEmpty():
+        return made
+    return given.found.compute(replace_covered_acls(made, given.objects))
 
 
 def _request_of(given: ReportInputs, asked: RecommendOptions) -> recommend.RecommendRequest:
