@@ -104,7 +104,7 @@ def _folder(kept: str) -> Iterator[Path]:
 def _make(folder: Path, fleet: Fleet) -> None:
     blocks = [
         f'cluster "c{n}" {{\n  snapshot = "{_SNAPSHOT}"\n  audit = ["logs/c{n}.log"]\n'
-        f'  configuration = "clusters/c{n}"\n}}\n'
+        f'  configuration = "clusters/c{n}"\n  allow_everyone = false\n}}\n'
         for n in range(fleet.clusters)
     ]
     (folder / "fleet.hcl").write_text('store {\n  path = "tables"\n}\n' + "\n".join(blocks))
