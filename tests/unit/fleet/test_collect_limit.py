@@ -36,7 +36,9 @@ KNOWN = {
     "plan_replay.compare_plan": "a row for each cluster",
     "reads.read_runs": "two rows for each cluster",
     "recommend.recommend_privileges": "a row for each cluster",
+    "removals.render_clusters": "a row for each cluster",
     "replay.replay_summary": "one row",
+    "lines._cut_times": "no job: lines of an Arrow batch, where they are read",
 }
 """Functions that bring rows over without one of BOUNDS, and what bounds them."""
 
