@@ -61,7 +61,7 @@ which one counts."""
 
 
 class Requests(NamedTuple):
-    """Requests that were found in lines: which `rows` these are, and what stands there.
+    """Requests that were found in lines: which `rows` these are, what they say, and when.
 
     `said` begins with MESSAGE_BEGINNING. `at` is milliseconds since 1970, by the clock of the
     broker unless it `is_utc`.

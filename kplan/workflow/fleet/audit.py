@@ -28,12 +28,17 @@ from kplan.workflow.fleet.hcl_files import write_hcl_files
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
-from kplan.workflow.fleet.removals import ClusterState, render_clusters, render_removed
+from kplan.workflow.fleet.removals import (
+    INSTANCES_NOTE,
+    ClusterState,
+    render_clusters,
+    render_removed,
+)
 
-_OWNED_HEADER = """\
+_OWNED_HEADER = f"""\
 # These objects are unused. Delete their resource blocks, add this file, and plan: the plan deletes
-# them. Of blocks with count or for_each, and in modules, comments below tell what goes.
-"""
+# them.
+{INSTANCES_NOTE}"""
 _UNOWNED_HEADER = """\
 # These objects are unused, and kplan does not own them, so it does not delete them. To delete
 # some, add their blocks and apply: that changes nothing but makes kplan their owner. Then take the

@@ -31,7 +31,12 @@ from kplan.workflow.fleet.hcl_files import write_hcl_files
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
 from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
-from kplan.workflow.fleet.removals import ClusterState, render_clusters, render_removed
+from kplan.workflow.fleet.removals import (
+    INSTANCES_NOTE,
+    ClusterState,
+    render_clusters,
+    render_removed,
+)
 
 if TYPE_CHECKING:
     from kplan.fleet.spark.session import DataFrame, SparkSession
@@ -45,11 +50,10 @@ _DAY = timedelta(days=1)
 _ADVICE = ("cluster", "identity", "new_identity")
 _BLOCK_NAME = re.compile(rf'^resource "{_ACL_KIND.name}" "([^"]+)"', re.MULTILINE)
 _NON_ASCII = r"[^\x00-\x7f]"
-_REMOVE_HEADER = """\
+_REMOVE_HEADER = f"""\
 # ACLs that were not used, or wider than their use. Delete their resource blocks, add this file, and
-# plan: the plan deletes them. Of blocks with count or for_each, and in modules, comments below tell
-# what goes.
-
+# plan: the plan deletes them.
+{INSTANCES_NOTE}
 """
 _NEW_HEADER = """\
 # ACLs as narrow as what was used. Add this file together with the removals. With

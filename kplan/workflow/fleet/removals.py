@@ -17,6 +17,10 @@ from kplan.workflow.fleet.open_run import OpenSnapshot
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 T = TypeVar("T")
+INSTANCES_NOTE = """\
+# Of blocks with count or for_each, and in modules, comments below say which instances go.
+"""
+"""The end of the header of a file that has what `render_removed` writes."""
 _REST_HEADER = """\
 # A removed block is for all instances at once, and other instances of these blocks stay. Take the
 # ones below out of for_each or count of the block, and plan: the plan deletes them. Out of those of
