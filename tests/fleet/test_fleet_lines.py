@@ -8,6 +8,7 @@ import pytest
 from kplan.fleet.logs.layout import parse_lines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.requests import line_sums, malformed_lines, usage
+from tests.fleet.spark_target import CONNECT, SparkTarget
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,6 +79,23 @@ def test_what_is_whole_is_read_and_what_is_not_is_kept_as_often_as_it_is_there(
     assert {str(row.first_at) for row in used} == {"2026-11-01 10:00:00.123000"}
     stray = {each.line: each["count"] for each in malformed_lines(found).collect()}
     assert stray == dict.fromkeys(BROKEN, 2)
+
+
+def test_no_filter_moves_before_lines_are_taken_apart(
+    spark: "SparkSession", at_work: SparkTarget
+) -> None:
+    """Spark would write what takes them apart into it once more: for 3.5 that was without end."""
+    if at_work.name == CONNECT:
+        pytest.skip("Connect does not show the plans of Spark")
+    rows = [("eu", "x", line())]
+    lines = spark.createDataFrame(rows, "cluster string, source string, line string")
+    sums = line_sums(parse_lines(sum_lines(lines)))
+    for found in (sums, usage(sums), malformed_lines(sums)):
+        plan = found._jdf.queryExecution().optimizedPlan().toString()
+        before, aggregate, after = plan.partition("- Aggregate [")
+        assert aggregate
+        assert "- Filter " in before
+        assert "- Filter " not in after
 
 
 def test_no_line_takes_long_however_its_words_repeat(spark: "SparkSession") -> None:

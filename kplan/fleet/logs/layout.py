@@ -244,8 +244,9 @@ def parse_lines(sums: "DataFrame", zone: "Column | None" = None) -> "DataFrame":
     day = F.to_date("first_at" if zone is None else utc_time("first_at", zone)).alias("day")
     return _whole_text(
         parsed.groupBy(*keys, "text", "is_line", "is_utc", "is_timed", day).agg(
-            F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
-            F.col("text").isNull().alias("is_other_logger"),
+            # Of an aggregate, so that no filter on them moves before the work and repeats it there.
+            F.bool_and("is_line").alias("is_whole"),
+            F.bool_and(F.col("text").isNull()).alias("is_other_logger"),
             *request_sums(),
         )
     ).where(F.col("is_whole") | F.col("is_other_logger") | ~_is_left_out(F.col("text")))
