@@ -100,7 +100,7 @@ def _merge_sums(held: Sequence["pa.Table"]) -> "pa.Table":
 
 
 def _parse_requests(lines: "pa.Table") -> "pa.Table":
-    """Take requests apart: `said`, is_default."""
+    """Take requests apart: `said`, is_default. The same one of several threads is one then."""
     import pyarrow as pa  # noqa: PLC0415 - on the executor
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -115,7 +115,8 @@ def _parse_requests(lines: "pa.Table") -> "pa.Table":
     joined = pc.binary_join_element_wise(*parts, pa.scalar(MARK.encode(), pa.binary()))
     found = pc.if_else(is_default, joined, said)
     at = lines.column_names.index("said")
-    return lines.set_column(at, "said", found).append_column("is_default", is_default)
+    parsed = lines.set_column(at, "said", found).append_column("is_default", is_default)
+    return _merge_sums([parsed])
 
 
 def _sums(found: "pa.Table") -> Iterator["pa.RecordBatch"]:

@@ -50,6 +50,21 @@ def test_lines_that_say_the_same_on_a_day_are_one_row() -> None:
     assert days[2]["count"] == 1
 
 
+@pytest.mark.parametrize("time", ["[2026-11-01 10:00:0{n},123] INFO", "2026-11-01 10:00:0{n},123"])
+def test_the_same_request_of_several_threads_is_one_row(time: str) -> None:
+    said = "Principal = User:a is Allowed operation = READ from host = 10.0.0.1 on resource = "
+    said += "Topic:LITERAL:orders for request = FETCH with resourceRefCount = 1 based on rule X"
+    end = "(kafka.authorizer.logger) [data-plane-kafka-request-handler-{n}]"
+    texts = [f"{time} {said} {end}".format(n=n) for n in range(5)]
+    (row,) = sums(batch(*texts[:3]), batch(*texts[3:]))
+    assert row["said"] == MARK.join(
+        ("User:a", "Allowed", "READ", "10.0.0.1", "Topic", "orders", "FETCH")
+    )
+    assert (row["count"], row["whole"]) == (5, None)
+    assert row["first_at"] == at("2026-11-01T10:00:00.123")
+    assert row["last_at"] == at("2026-11-01T10:00:04.123")
+
+
 def test_what_has_no_time_of_the_default_layout_stays_as_it_is() -> None:
     texts = [
         "",
@@ -68,7 +83,7 @@ def test_what_has_no_time_of_the_default_layout_stays_as_it_is() -> None:
         "[2026-1é-01 10:00:00,123] x",
     ]
     found = sums(batch(*texts, *texts))
-    assert [each["said"] for each in found] == texts
+    assert sorted(each["said"] for each in found) == sorted(texts)
     assert {(each["has_time"], each["count"], each["first_at"]) for each in found} == {
         (False, 2, None)
     }
