@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,38 +110,46 @@ def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
     assert sorted(store.logs.counts()) == stored_counts(store)
 
 
-def daily_counts(store: Store) -> dict[str, int]:
-    """Count requests by day as `kplan help fleet-tables` says."""
-    found = Counter[str]()
+def daily_counts(store: Store) -> dict[str, dict[str, int]]:
+    """Count the requests of clusters by day as `kplan help fleet-tables` says."""
+    found = defaultdict[str, Counter[str]](Counter)
     for row in store.usage().collect():
         assert row["first_at"].date() == row["last_at"].date()
-        found[f"{row['first_at']:%m-%d}"] += row["count"]
-    return dict(found)
+        found[row["cluster"]][f"{row['first_at']:%m-%d}"] += row["count"]
+    return {cluster: dict(days) for cluster, days in found.items()}
 
 
-@pytest.mark.parametrize(
-    ("zone", "times"),
-    [
-        ("", ("02 00:00", "02 12:00", "02 23:59", "03 00:00")),
-        ("America/New_York", ("01 19:00", "02 08:00", "02 18:59", "02 19:00")),
-        ("Asia/Kathmandu", ("02 05:45", "02 12:00", "03 05:44", "03 05:45")),
-        ("Australia/Adelaide", ("02 10:30", "02 12:00", "03 10:29", "03 10:30")),
-    ],
-)
+ZONES = {
+    "": ("02 00:00", "02 12:00", "02 23:59", "03 00:00"),
+    "America/New_York": ("01 19:00", "02 08:00", "02 18:59", "02 19:00"),
+    "Asia/Kathmandu": ("02 05:45", "02 12:00", "03 05:44", "03 05:45"),
+    "Australia/Adelaide": ("02 10:30", "02 12:00", "03 10:29", "03 10:30"),
+}
+
+
 def test_requests_count_on_their_day_in_utc_whatever_the_time_zone_of_their_log(
-    spark: "SparkSession", tmp_path: Path, zone: str, times: tuple[str, ...]
+    spark: "SparkSession", tmp_path: Path
 ) -> None:
-    """The log grows, and another one has its time in a layout of its own."""
-    store, log, other = Store(spark, str(tmp_path / "tables")), tmp_path / "x.log", tmp_path / "y"
-    days = [(int(each[:2]), f"{each[3:]}:00,000") for each in times]
-    log.write_text("".join(line("orders", at, day) for day, at in days))
-    other.write_text("".join(f"b1 {line('stock', at, day)}" for day, at in days))
-    assert ingest(store, tmp_path / "[xy]*", zone) == []
-    assert daily_counts(store) == {"11-02": 6, "11-03": 2}
-    with log.open("a") as more:
-        more.write(line("orders", days[2][1], days[2][0]) + line("orders", days[3][1], days[3][0]))
-    assert ingest(store, tmp_path / "[xy]*", zone) == []
-    assert daily_counts(store) == {"11-02": 7, "11-03": 3}
+    """The log of each grows, and another one has its time in a layout of its own."""
+    store = Store(spark, str(tmp_path / "tables"))
+    given, last = [], {}
+    for number, (zone, times) in enumerate(ZONES.items()):
+        folder = tmp_path / f"c{number}"
+        folder.mkdir()
+        days = [(int(each[:2]), f"{each[3:]}:00,000") for each in times]
+        lines = "".join(line("orders", at, day) for day, at in days)
+        (folder / "x.log").write_text(lines)
+        (folder / "y").write_text("".join(f"b1 {line('stock', at, day)}" for day, at in days))
+        last[folder / "x.log"] = "".join(line("orders", at, day) for day, at in days[2:])
+        given.append(LogPatterns(folder.name, (f"{folder}/[xy]*",), zone))
+    assert ingest_files(store, spark, given)[:2] == ([], [])
+    names = [each.cluster for each in given]
+    assert daily_counts(store) == {each: {"11-02": 6, "11-03": 2} for each in names}
+    for log, lines in last.items():
+        with log.open("a") as more:
+            more.write(lines)
+    assert ingest_files(store, spark, given)[:2] == ([], [])
+    assert daily_counts(store) == {each: {"11-02": 7, "11-03": 3} for each in names}
 
 
 def test_requests_count_on_their_day_in_utc_on_both_sides_of_daylight_saving_time(
@@ -155,7 +163,7 @@ def test_requests_count_on_their_day_in_utc_on_both_sides_of_daylight_saving_tim
     october = line("orders", "19:59:59,000") + line("orders", "20:00:00,000")
     (tmp_path / "y.log").write_text(october.replace("2026-11-01", "2026-10-31"))
     assert ingest(store, tmp_path / "*.log", "America/New_York") == []
-    assert daily_counts(store) == {"10-31": 1, "11-01": 3, "11-02": 2}
+    assert daily_counts(store) == {"eu": {"10-31": 1, "11-01": 3, "11-02": 2}}
 
 
 def test_only_logs_with_a_time_zone_are_read_again_for_their_days_in_utc() -> None:
