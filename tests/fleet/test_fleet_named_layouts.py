@@ -35,6 +35,7 @@ COARSE = {
     "minutes": "minutes",
 }
 """What times of layouts end with, by the end of their name; the others have milliseconds."""
+IN_JSON = ("gcp", "gelf", "json", "ecs", "logstash")
 NAMELESS = "-nameless"
 DECISIONS = 16
 """Each log has at least so many."""
@@ -111,16 +112,16 @@ def test_what_a_broker_logs_in_a_named_layout_is_what_it_logs_in_its_default_one
         assert found == truth, name
 
 
-@pytest.mark.parametrize("layout", ["gcp", "gelf", "json", "ecs", "logstash"])
 def test_a_record_of_a_topic_in_json_is_the_line_that_the_broker_logs(
-    spark: "SparkSession", layout: str
+    spark: "SparkSession",
 ) -> None:
     """Its time is of UTC, as records have no time zone of their own."""
-    records = spark.read.text(str(LOGS / f"log4j2-{layout}.log"))
-    found = {
-        row[0]
-        for row in records.select(authorizer_line(records["value"], has_zone=False)).collect()
-    }
+    logs = [str(LOGS / f"log4j2-{each}.log") for each in IN_JSON]
+    records = spark.read.text(logs).select("value", "_metadata.file_name")
+    text = authorizer_line(records["value"], has_zone=False)
+    found: dict[str, set[str]] = {}
+    for name, line in records.select("file_name", text).collect():
+        found.setdefault(name, set()).add(line)
     clusters = load_fleet(LOGS, Inputs(environ={})).clusters
     (cluster,) = (each for each in clusters if each.name == "log4j2-default")
     truth = set()
@@ -129,4 +130,6 @@ def test_a_record_of_a_topic_in_json_is_the_line_that_the_broker_logs(
         local = datetime.strptime(time, "%Y-%m-%d %H:%M:%S,%f")  # noqa: DTZ007
         at = local.replace(tzinfo=ZoneInfo(cluster.audit_time_zone)).astimezone(UTC)
         truth.add(f"[{at:%Y-%m-%d %H:%M:%S},{at:%f}"[:-3] + f"] INFO Principal = {said}")
-    assert found == truth
+    assert set(found) == {Path(each).name for each in logs}
+    for name, lines in found.items():
+        assert lines == truth, name
