@@ -5,12 +5,14 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kplan.fleet.compat import asks_for_tokens, spark_version
+from kplan.sandbox.artifact import cache_folder
 from tests.e2e.commands import Ran, kplan, start
 from tests.e2e.places import until
 from tests.fleet.connect_server import FAST_SETTINGS, as_options, event_log_settings
@@ -75,12 +77,17 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def own_java(place: Path) -> dict[str, str]:
-    """Have a Java that a command starts itself write events, and no archive: that takes longer."""
+@contextmanager
+def own_java(place: Path) -> Iterator[dict[str, str]]:
+    """Have a Java that a command starts itself write events, and use classes that others kept."""
+    kept = place / "cache" / "spark"
+    kept.symlink_to(cache_folder() / "spark")
     defaults = event_log_settings(place / "events")
-    text = "".join(f"{name} {value}\n" for name, value in defaults.items())
-    (place / "spark-defaults.conf").write_text(text, encoding="utf-8")
-    return {"SPARK_CONF_DIR": str(place)}
+    options = (f"-D{name}={value}" for name, value in defaults.items())
+    try:
+        yield {"JDK_JAVA_OPTIONS": " ".join(("-XX:TieredStopAtLevel=1", *options))}
+    finally:
+        kept.unlink()
 
 
 @pytest.mark.timeout(900)
@@ -148,7 +155,8 @@ def test_a_command_whose_server_ends_says_so_within_seconds_and_the_next_one_doe
     assert not is_running(known["pid"])
     assert record(place).exists()
     assert status(command) == {"running": False}
-    alone = kplan(folder, "fleet", "audit", "ingest", env={**environ, **own_java(place)})
+    with own_java(place) as for_java:
+        alone = kplan(folder, "fleet", "audit", "ingest", env={**environ, **for_java})
     assert alone.code == 0, alone.err
     assert any((place / "events").iterdir())
     assert "No Spark is running" in command("spark", "stop").out
