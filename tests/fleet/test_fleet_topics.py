@@ -159,23 +159,25 @@ def test_a_topic_that_was_re_created_is_told_and_read_from_its_first_offset(
     assert "and 1 other partition before what was read" in topic.progress.notes[1]
 
 
-@pytest.mark.parametrize("batch", [(), ((0, 2),)], ids=["no record yet", "its third one"])
 def test_a_stream_reads_a_topic_that_was_re_created_from_its_first_offset(
-    topic: AuditTopic, batch: tuple[tuple[int, int], ...]
+    topic: AuditTopic,
 ) -> None:
     """Spark goes on at the end that it finds, and a micro-batch is done again after a kill."""
     topic.write({0: [line("old")] * 5, 1: []})
     assert topic.follow(*((0, n) for n in range(5))) == 5
     assert topic.follow(*((0, n) for n in range(4))) == 0, "it is done again"
     assert topic.progress.notes == []
-    topic.write({0: [line(f"t{n}") for n in range(3)], 1: []})
-    assert topic.follow(*batch) == 3
-    assert topic.follow(*batch) == 0
-    topic.write({0: [line(f"t{n}") for n in range(4)], 1: []})
-    assert topic.follow((0, 3)) == 1
-    assert requests(topic.store) == {"old": 5, **{f"t{n}": 1 for n in range(4)}}
-    (told,) = topic.progress.notes
-    assert "topic audit was re-created or truncated" in told
+    no_record_yet, its_third_one = (), ((0, 2),)
+    for name, batch in (("t", no_record_yet), ("u", its_third_one)):
+        topic.progress.notes.clear()
+        topic.write({0: [line(f"{name}{n}") for n in range(3)], 1: []})
+        assert topic.follow(*batch) == 3
+        assert topic.follow(*batch) == 0
+        topic.write({0: [line(f"{name}{n}") for n in range(4)], 1: []})
+        assert topic.follow((0, 3)) == 1
+        (told,) = topic.progress.notes
+        assert "topic audit was re-created or truncated" in told
+    assert requests(topic.store) == {"old": 5, **{f"{t}{n}": 1 for t in "tu" for n in range(4)}}
 
 
 def test_a_topic_with_another_format_is_an_error_of_the_ingest_that_read_it(
