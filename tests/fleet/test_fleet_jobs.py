@@ -1,6 +1,7 @@
 """What a Spark that kplan starts shows of a command: names of jobs, and no credentials."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kplan.cli.run import run
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import SparkSettings, open_session
 from tests.e2e.commands import kplan
@@ -49,28 +51,6 @@ def job_names(folder: Path) -> set[tuple[str, str]]:
     return {(each.get("spark.jobGroup.id"), each.get("spark.job.description")) for each in jobs}
 
 
-def test_jobs_have_the_name_of_the_command_and_of_their_work(tmp_path: Path) -> None:
-    folder, logs = tmp_path / "fleet", tmp_path / "events"
-    shutil.copytree(EXAMPLE, folder)
-    conf = {**FAST_SETTINGS, **SECRETS, **event_log_settings(logs)}
-    took = kplan(folder, "fleet", "snapshot", "-run=one", *as_options(conf))
-    assert took.code == 0, took.err
-    read = kplan(folder, "fleet", "audit", "ingest", *as_options(conf))
-    assert read.code == 0, read.err
-    names = job_names(logs)
-    assert {group for group, _ in names} == {"kplan fleet snapshot", "kplan fleet audit ingest"}
-    texts = {text for _, text in names}
-    assert "kplan fleet snapshot: store run one" in texts
-    assert "kplan fleet audit ingest: list logs" in texts
-    assert any(
-        each.startswith("kplan fleet audit ingest: read ") and each.endswith("of cluster prod-eu")
-        for each in texts
-    ), texts
-    told = "".join(map(json.dumps, events(logs)))
-    assert "s3a.secret.key" in told
-    assert not [each for each in MARKS if each in told]
-
-
 def commands_of_java() -> str:
     """Return the command lines of all processes, as everyone on the machine can read them."""
     lines = []
@@ -93,13 +73,19 @@ def rest(spark: "SparkSession", what: str) -> str:
         return str(answer.read().decode())
 
 
-def look_around() -> dict[str, Any]:
-    """Start a Spark with credentials; return those that arrived, and what can be seen of it."""
-    conf = {**FAST_SETTINGS, **SECRETS, "spark.ui.enabled": "true", "spark.ui.port": "0"}
-    engine = SparkSettings("local[1]", conf=conf)
+def look_around(place: Path) -> dict[str, Any]:
+    """Start a Spark with credentials; return those that arrived, and what can be seen of it.
+
+    A command reads the logs of the fleet there, too.
+    """
+    own = {"spark.ui.enabled": "true", "spark.ui.port": "0", **event_log_settings(place / "events")}
+    engine = SparkSettings("local[2]", conf={**FAST_SETTINGS, **SECRETS, **own})
     with open_session(engine, command="kplan fleet inventory") as spark:
         describe_jobs(spark, "show table inventory")
         spark.range(3).collect()
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+        os.chdir(place / "fleet")
+        assert run(["fleet", "audit", "ingest"], {}) == 0
         taken = {name: spark.sparkContext.getConf().get(name) for name in SECRETS}
         pages = {
             each: rest(spark, each)
@@ -108,14 +94,51 @@ def look_around() -> dict[str, Any]:
         return {"taken": taken, "seen": {**pages, "commands": commands_of_java()}}
 
 
-def test_credentials_are_in_no_page_plan_or_command_line() -> None:
-    """In a process of its own: one process has one Spark, and the other tests have theirs."""
-    command = [sys.executable, "-m", "tests.fleet.test_fleet_jobs"]
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a fleet, and of the events of two Sparks that work on it."""
+    found = tmp_path_factory.mktemp("jobs")
+    shutil.copytree(EXAMPLE, found / "fleet")
+    return found
+
+
+@pytest.fixture(scope="module")
+def looked(place: Path) -> dict[str, Any]:
+    """Look around in a process of its own: one has one Spark, and the other tests have theirs."""
+    command = [sys.executable, "-m", "tests.fleet.test_fleet_jobs", str(place)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout.splitlines()[-1])
-    seen = found["seen"]
-    assert found["taken"] == SECRETS  # they have arrived all the same
+    found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    return found
+
+
+def test_jobs_have_the_name_of_the_command_and_of_their_work(
+    place: Path, looked: dict[str, Any]
+) -> None:
+    assert looked
+    logs = (place / "events", place / "events-of-a-command")
+    conf = {**FAST_SETTINGS, **SECRETS, **event_log_settings(logs[1])}
+    took = kplan(place / "fleet", "fleet", "snapshot", "-run=one", *as_options(conf))
+    assert took.code == 0, took.err
+    ours, names = map(job_names, logs)
+    assert {group for group, _ in names} == {"kplan fleet snapshot"}
+    assert {group for group, _ in ours} == {"kplan fleet inventory", "kplan fleet audit ingest"}
+    texts = {text for _, text in ours | names}
+    assert "kplan fleet snapshot: store run one" in texts
+    assert "kplan fleet audit ingest: list logs" in texts
+    assert any(
+        each.startswith("kplan fleet audit ingest: read ") and each.endswith("of cluster prod-eu")
+        for each in texts
+    ), texts
+    for folder in logs:
+        told = "".join(map(json.dumps, events(folder)))
+        assert "s3a.secret.key" in told
+        assert not [each for each in MARKS if each in told]
+
+
+def test_credentials_are_in_no_page_plan_or_command_line(looked: dict[str, Any]) -> None:
+    seen = looked["seen"]
+    assert looked["taken"] == SECRETS  # they have arrived all the same
     assert "kplan fleet inventory: show table inventory" in seen["jobs"]
     assert "s3a.secret.key" in seen["environment"]
     for name, text in seen.items():
@@ -123,4 +146,4 @@ def test_credentials_are_in_no_page_plan_or_command_line() -> None:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(look_around()) + "\n")
+    sys.stdout.write(json.dumps(look_around(Path(sys.argv[1]))) + "\n")
