@@ -12,7 +12,7 @@ from pathlib import Path
 from kplan.fleet.compat import spark_version
 from kplan.fleet.iceberg_tables import iceberg_settings
 from kplan.fleet.jars import DELTA_LAKE, ICEBERG_RUNTIME, PACKAGES_SETTING, maven_settings
-from kplan.fleet.spark.jvm import find_java, spark_command
+from kplan.fleet.spark.jvm import find_class_archive, find_java, spark_command
 from kplan.fleet.spark.session import spark_home
 from kplan.fleet.tables import delta_settings
 
@@ -85,7 +85,8 @@ def connect_server(log: Path, more: Mapping[str, str]) -> Iterator[str]:
         options |= maven_settings(options, os.environ, jar)
     server_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
     work = ("--class", server_class, "spark-internal")
-    command = spark_command(java, spark_home(), options, os.environ, work)
+    launcher, *rest = spark_command(java, spark_home(), options, os.environ, work)
+    command = [launcher, *kept_classes(java), *rest]
     environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(spark_home())}
     with log.open("wb") as output:
         server = subprocess.Popen(command, env=environ, stdout=output, stderr=subprocess.STDOUT)
@@ -95,6 +96,15 @@ def connect_server(log: Path, more: Mapping[str, str]) -> Iterator[str]:
     finally:
         server.terminate()  # it removes its scratch folders
         server.wait()
+
+
+def kept_classes(java: Path) -> tuple[str, ...]:
+    """Give the options by which a Java uses what one that kplan has started before has kept.
+
+    To load and check these classes again takes some ten seconds of a processor.
+    """
+    found = find_class_archive(java, spark_home(), os.environ)
+    return found.java_options() if found and found.exists else ()
 
 
 def free_port() -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kplan.fleet.spark.jvm import find_java
 from kplan.fleet.spark.session import spark_home
-from tests.fleet.connect_server import await_port, free_port
+from tests.fleet.connect_server import await_port, free_port, kept_classes
 
 WORKERS = 2
 _HOST = "127.0.0.1"
@@ -26,10 +26,15 @@ ON_LOOPBACK = {
 """Settings of a session on it."""
 _DEPLOY = "org.apache.spark.deploy"
 _JAVA = """#!/bin/sh
-# Workers have Spark name a module that a small Java does not have, and can do without.
+# Workers have Spark name a module that a small Java does not have, and can do without. The class
+# path is that of kplan: with another one Java loads all classes anew.
 for word do
   shift
-  [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"
+  case $word in
+    --add-modules=jdk.incubator.vector) ;;
+    {home}/conf:*:{home}/jars/\\*) set -- "$@" {home}'/jars/*' ;;
+    *) set -- "$@" "$word" ;;
+  esac
 done
 exec {java} "$@"
 """
@@ -39,7 +44,9 @@ def java_home(folder: Path) -> Path:
     """Write a JAVA_HOME into a folder with which the scripts of Spark start any Java."""
     launcher = folder / "java" / "bin" / "java"
     launcher.parent.mkdir(parents=True)
-    launcher.write_text(_JAVA.format(java=shlex.quote(str(find_java(os.environ)))))
+    java, home = find_java(os.environ), spark_home()
+    command = shlex.join([str(java), "-XX:+UseSerialGC", *kept_classes(java)])
+    launcher.write_text(_JAVA.format(java=command, home=shlex.quote(str(home))))
     launcher.chmod(0o700)
     return folder / "java"
 
@@ -75,7 +82,7 @@ class _Node:
         """Run one, and end it with the executors that it has started."""
         home = spark_home()
         command = [
-            *(str(self._java), "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            *(str(self._java), "-Xmx256m", "-XX:TieredStopAtLevel=1"),
             *("-cp", str(home / "jars" / "*"), f"{_DEPLOY}.{role}.{role.title()}", *args),
         ]
         environ = {
