@@ -1,6 +1,7 @@
 """Costs, trends and anomalies of a fleet, on Spark, against figures that are worked out by hand."""
 
 import random
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -61,6 +62,7 @@ from tests.fleet.seeded_logs import (
     seeded_logs,
     usage_of,
 )
+from tests.fleet.spark_target import CONNECT, SparkTarget
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -283,6 +285,32 @@ def test_growth_meets_its_limit_on_the_day_that_the_line_says(spark: "SparkSessi
     pay = found["owner", "pay", "partitions"]
     assert (pay.standing, pay.limit_day) == ("steady", "")
     assert told[0].standing == "over"
+
+
+def test_the_topics_of_all_runs_are_shuffled_once(
+    at_work: SparkTarget, spark: "SparkSession"
+) -> None:
+    """Each day has a row of each topic: what is asked after the first shuffle is of one topic."""
+    if at_work.name == CONNECT:
+        pytest.skip("Connect does not show the plans of Spark")
+    days = [date(2026, 11, 1), date(2026, 11, 2)]
+    objects = objects_of(spark, [(f"{day}", read("eu", ("a.data", 1, 1, 1))) for day in days])
+    ownership = ownership_of(spark, [("eu", TOPIC_KIND, "a.data", "pay")])
+    log = Logs("eu", random.Random(1))
+    log.add(days[0], "User:a", "h", ("READ", "TOPIC"), 7)
+    used = usage_of(spark, log.rows)
+    sums = log_sums(used.selectExpr("*", "'log' AS source"))
+    for found in (
+        daily_figures(objects, ownership, days),
+        monthly_usage(objects, ownership, used, sums),
+    ):
+        plan = found._jdf.queryExecution().executedPlan().toString()
+        keys = [
+            re.findall(r"[a-z]+(?=#)", each) for each in re.findall("Exchange hash.*?\\)", plan)
+        ]
+        assert ["cluster", "topic"] in keys
+        assert not [each for each in keys if {"run", "topic"} <= {*each}]
+    assert found.select("month", "requests", "partition_days").collect() == [("2026-11", 7, 2)]
 
 
 def test_sizes_by_day_tell_the_largest_owners_apart(spark: "SparkSession") -> None:

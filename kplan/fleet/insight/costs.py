@@ -77,15 +77,16 @@ def monthly_usage(
         .join(months, ["cluster", "run"])
         .select(*_TOPIC_MONTH, *(each.alias(name) for name, each in figures.items()))
     )
-    if used is None:
-        rows = rows.withColumn("requests", F.lit(None).cast("long"))
-    else:
-        rows = rows.unionByName(_topic_requests(used), allowMissingColumns=True)
+    rows = rows.withColumn("requests", F.lit(None).cast("long"))
     added = (*days, "requests")
-    by_topic = rows.groupBy(*_TOPIC_MONTH).agg(
+    totals = (
         *(F.max(name).alias(name) for name in figures if name not in added),
         *(F.sum(name).alias(name) for name in added),
     )
+    by_topic = rows.groupBy(*_TOPIC_MONTH).agg(*totals)
+    if used is not None:
+        both = by_topic.unionByName(_topic_requests(used), allowMissingColumns=True)
+        by_topic = both.groupBy(*_TOPIC_MONTH).agg(*totals)
     is_gone = F.col("topics") == 0  # it was there in the month; of requests alone it is null
     by_topic = by_topic.withColumns(
         {name: F.when(is_gone, F.lit(0)).otherwise(F.col(name)) for name in _SIZES}

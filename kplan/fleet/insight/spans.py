@@ -11,6 +11,8 @@ from kplan.fleet.store import Run
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_OF_TOPIC = ("partitions", "replication_factor")
+
 
 def run_day(run: Run) -> date:
     """Return the day of a run, in UTC."""
@@ -61,25 +63,33 @@ def topic_sizes(objects: "DataFrame") -> "DataFrame":
     """Return what each run saw of each topic: cluster, run, topic, partitions, replicas, bytes.
 
     Bytes are those of all replicas, null where the size is not known: Kafka tells the size of one
-    replica, and the others follow it.
+    replica, and the others follow it. All rows of a topic are in one partition: what is asked next
+    is of one topic, and each run has a row of each.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     found = F.col("attributes")
     is_topic = F.col("kind") == TOPICS
-    partitions, copies = (
-        F.max(F.when(is_topic, found[name].cast("long")))
-        for name in ("partitions", "replication_factor")
+    figures = {
+        **{name: F.when(is_topic, found[name].cast("long")) for name in _OF_TOPIC},
+        "size": F.when(F.col("kind") == USE, found["bytes"].cast("long")),
+        "is_topic": is_topic,
+    }
+    rows = objects.where(F.col("kind").isin(TOPICS, USE)).select(
+        "cluster",
+        "run",
+        F.col("identity").alias("topic"),
+        *(each.alias(name) for name, each in figures.items()),
     )
-    size = F.max(F.when(F.col("kind") == USE, found["bytes"].cast("long")))
+    partitions, copies, size = (F.max(name) for name in (*_OF_TOPIC, "size"))
     return (
-        objects.where(F.col("kind").isin(TOPICS, USE))
-        .groupBy("cluster", "run", F.col("identity").alias("topic"))
+        rows.repartition("cluster", "topic")
+        .groupBy("cluster", "run", "topic")
         .agg(
             partitions.alias("partitions"),
             (partitions * copies).alias("replicas"),
             (size * copies).alias("bytes"),
-            F.bool_or(is_topic).alias("is_topic"),
+            F.bool_or("is_topic").alias("is_topic"),
         )
         .where("is_topic")
         .drop("is_topic")
