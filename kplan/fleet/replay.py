@@ -10,7 +10,7 @@ from kplan.fleet.access import (
     decisions,
     requests_on_acls,
 )
-from kplan.fleet.dataframe import create_dataframe, utc_text
+from kplan.fleet.dataframe import Keep, ask_once, create_dataframe, utc_text
 from kplan.fleet.snapshot import OBJECT_SCHEMA, object_row
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.plan import Change
@@ -32,6 +32,10 @@ _SECOND_QUESTIONS = (
 )
 """What Kafka asks of the cluster first: operation, requests, and what it asks of resources of a
 type where that is denied (KafkaApis, ControllerApis; KIP-679)."""
+_SECOND_NUMBERS = {
+    each: n for n, each in enumerate(sorted({each for *_, each in _SECOND_QUESTIONS}))
+}
+"""Of texts Spark finds the largest by sorting all rows, of numbers by hashing."""
 
 
 def replay_requests(
@@ -39,23 +43,26 @@ def replay_requests(
     objects: "DataFrame",
     gone: "DataFrame",
     coming: "DataFrame",
+    keep: Keep = ask_once,
 ) -> "DataFrame":
     """Weigh every request of the history with the ACLs of now and with those of the plan.
 
     In: usage as `audit.usage` gives it, the rows of a run, the ACLs that go (rows where they are
     those of plans, and few; else cluster and identity) and come (rows). Out: REQUEST, effect
     (`denied` or `allowed`: newly so), count, last_at. What the log has only as denied is not newly
-    denied, though an ACL of now allows it.
+    denied, though an ACL of now allows it. `keep` gets the ACLs, which are looked at several times.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    goes = F.broadcast(gone.select("cluster", "identity", F.expr("true").alias("goes")))
+    goes = gone.select("cluster", "identity", F.expr("true").alias("goes"))
     now = acl_rows(objects).join(goes, ["cluster", "identity"], "left")
-    acls = now.select(
-        "*", F.expr("true").alias("was"), F.col("goes").isNull().alias("will_be")
-    ).unionByName(
-        acl_rows(coming).select("*", F.expr("false").alias("was"), F.expr("true").alias("will_be")),
-        allowMissingColumns=True,
+    acls = keep(
+        now.select(
+            "*", F.expr("true").alias("was"), F.col("goes").isNull().alias("will_be")
+        ).unionByName(
+            acl_rows(coming).selectExpr("*", "false as was", "true as will_be"),
+            allowMissingColumns=True,
+        )
     )
     touched = gone.select("cluster").unionByName(coming.select("cluster")).distinct()
     asked = used.join(F.broadcast(touched), "cluster", "left_semi")
@@ -213,12 +220,13 @@ def _is_request(*names: str) -> "Column":
 
 
 def _second_question() -> "Column":
-    """Return what is enough on any one resource, as `TOPIC WRITE`; null where nothing else is."""
+    """Return the number of what is enough on any one resource; null where nothing else is."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    found = F.when(is_any_topic(), F.lit("TOPIC WRITE"))
-    for operation, requests, (sort, other) in _SECOND_QUESTIONS:
-        found = found.when(_is_first_question(operation, requests), F.lit(f"{sort} {other}"))
+    found = F.when(is_any_topic(), F.lit(_SECOND_NUMBERS["TOPIC", "WRITE"]))
+    for operation, requests, other in _SECOND_QUESTIONS:
+        is_asked = _is_first_question(operation, requests)
+        found = found.when(is_asked, F.lit(_SECOND_NUMBERS[other]))
     return found
 
 
@@ -238,11 +246,11 @@ def _allow_second_questions(weighed: "DataFrame", acls: "DataFrame") -> "DataFra
         "may_not": F.collect_set(F.when(~is_allow & is_all, F.col("host"))),
     }
     answers = []
-    for sort, asked in sorted({each for *_, each in _SECOND_QUESTIONS}):
+    for (sort, asked), number in _SECOND_NUMBERS.items():
         grants = operation.isin(asked, "ALL", *sorted(IMPLIED_BY.get(asked, ())))
         speaks = (is_allow & grants) | (~is_allow & operation.isin(asked, "ALL"))
         is_answer = (F.col("resource_type") == sort) & speaks
-        answers.append(F.when(is_answer, F.lit(f"{sort} {asked}")))
+        answers.append(F.when(is_answer, F.lit(number)))
     place = ("cluster", "principal", "second")
     rows = (
         acls.where("will_be")

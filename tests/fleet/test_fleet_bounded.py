@@ -24,6 +24,8 @@ from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA
 from kplan.fleet.logs.content import STATE_SCHEMA
 from kplan.fleet.logs.part import LOG_SCHEMA
+from kplan.fleet.replay import replay_requests
+from kplan.fleet.snapshot import Row
 from kplan.fleet.spark.session import enable_codegen
 from kplan.fleet.tables import RUN_SCHEMA
 from kplan.kinds.acl import Acl, AclKind
@@ -44,7 +46,9 @@ from kplan.workflow.fleet import (
 )
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.recommend import RecommendOptions, recommend_privileges
+from tests.fleet.acl_rows import about, acl, row
 from tests.fleet.spark_target import CONNECT, SparkTarget, commands_at_work
+from tests.fleet.test_fleet_recommend import usage
 from tests.project_harness import SilentProgress
 
 if TYPE_CHECKING:
@@ -392,6 +396,22 @@ def test_acls_are_hashed_however_few_the_requests_seem(
     assert "BuildRight" in plan
     assert "BuildLeft" not in plan
     assert found.count() == 3
+
+
+def test_a_replay_of_many_acls_holds_none_of_them_in_the_driver_and_sorts_no_requests(
+    at_work: SparkTarget, spark: "SparkSession", objects: "Callable[[list[Row]], DataFrame]"
+) -> None:
+    """A recommendation names as many ACLs as the fleet has; a text as a sum is found by sorting."""
+    if at_work.name == CONNECT:
+        pytest.skip("Connect does not show the plans of Spark")
+    run = objects([about("eu"), row(acl("orders"))])
+    used = usage(spark, [("eu", "User:a", "h", "READ", "orders")])
+    names = f"'eu' as cluster, '{AclKind().identify(acl('orders'))}' as identity"
+    gone = spark.range(1).selectExpr(*names.split(", "))
+    found = replay_requests(used, run, gone, run.where("kind = 'none'"))
+    assert not [*unbounded_broadcasts(optimized(found))]
+    assert "SortAggregate" not in found._jdf.queryExecution().executedPlan().toString()
+    assert [each.effect for each in found.collect()] == ["denied"]
 
 
 def test_code_is_made_for_queries_only_where_there_is_enough_to_read(
