@@ -144,7 +144,10 @@ class Store:
 
     def run(self, name: str = "") -> Run:
         """Find a run by its name, by default the latest; raises FleetError."""
-        found = self.runs()
+        return self.choose_run(self.runs(), name)
+
+    def choose_run(self, found: Sequence[Run], name: str = "") -> Run:
+        """Choose one of what `runs` gives, by default the latest; raises FleetError."""
         if not found:
             raise FleetError(
                 f"There is no run in {self.name} yet.", "Take one with: kplan fleet snapshot"

@@ -157,7 +157,8 @@ def open_snapshot(
         choose_engine(fleet, options.engine), ports.progress, options.command
     ) as spark:
         store = open_store(spark, fleet)
-        run = store.run(options.run)
+        runs = store.runs()
+        run = store.choose_run(runs, options.run)
         objects = filter_clusters(options, store.objects(run))
         ports.progress.stage("Working on the run")
         stored, objects = objects, read_few(objects, run.rows, options)
@@ -174,8 +175,8 @@ def open_snapshot(
             taken = begin(figures.snapshot_times, objects)
             try:
                 yield OpenSnapshot(
-                    fleet, spark, store, run, objects, unread, taken, options.is_explain, kept,
-                    is_small, is_read, expect_many,
+                    fleet, spark, store, runs, run, objects, unread, taken, options.is_explain,
+                    kept, is_small, is_read, expect_many,
                 )  # fmt: skip
             finally:  # a Spark that others started outlives this answer
                 expect_many()
@@ -305,7 +306,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
 def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
     """Return the differences to an earlier run, and since when objects are unchanged."""
     with open_snapshot(options, ports) as found:
-        earlier = found.store.run(since)
+        earlier = found.store.choose_run(found.runs, since)
         before = filter_clusters(options, found.store.objects(earlier))
         both = before, found.objects
         differences = history.changes(*both).unionByName(history.cluster_changes(*both))
@@ -318,7 +319,7 @@ def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> F
 def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
     """Return which values one object had from when to when, and which runs saw them."""
     with open_snapshot(options, ports) as found:
-        every = filter_clusters(options, found.store.objects_of_runs(found.store.runs()))
+        every = filter_clusters(options, found.store.objects_of_runs(found.runs))
         meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)
         spans = history.history(every.where(meant))
         ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from", "uid", "value")

@@ -81,15 +81,10 @@ class ReportInputs:
         return (note,)
 
     @cached_property
-    def runs(self) -> tuple[Run, ...]:
-        """The runs that are whole, oldest first."""
-        return self.found.store.runs()
-
-    @cached_property
     def _reads(self) -> Mapping[tuple[str, str], tuple[Run, ...]]:
         """The runs up to that of the answer which read a kind of a cluster, oldest first."""
         found = self.found
-        runs = [each for each in self.runs if each.at <= found.run.at] or [found.run]
+        runs = [each for each in found.runs if each.at <= found.run.at] or [found.run]
         places = known_reads(runs, (ACLS, TOPICS))
         if older := [each for each in runs if each.kinds_read is None]:
             for place, names in read_runs(self._rows_of_runs(older), (ACLS, TOPICS)).items():
@@ -162,7 +157,7 @@ class ReportInputs:
         found = ReportInputs(
             options, self.ports, self.found, self._owners, keeps_logs=self.keeps_logs
         )
-        found.owned, found.runs, found._reads = self.owned, self.runs, self._reads
+        found.owned, found._reads = self.owned, self._reads
         return found
 
     def _keep_logs(self, rows: "DataFrame") -> "DataFrame":

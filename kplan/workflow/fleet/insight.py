@@ -284,7 +284,7 @@ def _runs_between(given: ReportInputs, first: date, last: date) -> list[Run]:
 
     A run of some clusters alone, or one that met one which was down, is not the last of the others.
     """
-    older = [each for each in given.runs if each.at <= given.found.run.at]
+    older = [each for each in given.found.runs if each.at <= given.found.run.at]
     chosen = {*last_runs_of_days(older, first, last)}
     if len(older) > len(chosen):
         for runs in {*given.reads(TOPICS).values()}:

@@ -1,6 +1,6 @@
 """A stored run that is open for questions, and what its answers say of their source."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kplan.config.fleet_file import FleetConfiguration
@@ -25,6 +25,8 @@ MAX_TASK_ROWS = 20_000
 class OpenSnapshot:
     """A stored run open for questions. `spark` is the session that answers.
 
+    `runs` are all that were whole when it was opened, oldest first.
+
     What every answer tells is computed while configurations are read. `kept` is in memory and on
     disk until it is closed. Of one that `is_small` the rows are values of each query; of one that
     `is_read`, small or not, they are in memory.
@@ -33,6 +35,7 @@ class OpenSnapshot:
     fleet: FleetConfiguration
     spark: "SparkSession"
     store: Store
+    runs: Sequence[Run]
     run: Run
     objects: "DataFrame"
     _unread: Callable[[], FigureTable]

@@ -68,7 +68,7 @@ def _all_tables(given: ReportInputs) -> "dict[str, DataFrame]":
     """
     given.found.keep_acls()
     given.owned = given.declarations.owned  # they read the states, too
-    _ = given.runs, given.history, given.of_all_time.log_lineage
+    _ = given.history, given.of_all_time.log_lineage
     with open_query_pool() as pool:
         found = [pool.submit(_section_tables, section, given) for section in SECTIONS]
         return {name: rows for each in found for name, rows in each.result().items()}
