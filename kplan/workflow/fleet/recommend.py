@@ -89,7 +89,7 @@ def recommend_privileges(
     cluster then, and `findings` holds `denied`.
     """
     options = replace(options, names_files=asked.hcl is not None)
-    with open_inputs(options, ports) as given:
+    with open_inputs(options, ports, keeps_logs=False) as given:
         found, history, logs = given.found, given.logs, given.log_lineage
         ports.progress.stage("Comparing ACLs with usage")
         objects = given.objects
@@ -98,7 +98,7 @@ def recommend_privileges(
         goes = found.compute(made.select("cluster", "identity").distinct())
         comes = found.compute(recommend.new_acl_rows(made, objects))
         describe_jobs(found.spark, "replay the logs with the recommended ACLs")
-        replayed = replay_requests(history, objects, goes, comes)
+        replayed = replay_requests(history, objects, goes, comes, found.keep_of_large)
         proof = found.compute(replay_proof(made, replayed, history))
         silent = clusters_without_log(
             given.of_fleet(objects), given.log_sums, given.logged_clusters
