@@ -50,12 +50,13 @@ class GroupUse:
 class TopicUse:
     """All that could be read of a topic's use. `groups` None: they could not be listed in full.
 
-    `unread` says what is missing and why.
+    `unread` says what is missing and why. `topic_id` is "" where the broker does not return one.
     """
 
     partitions: Mapping[int, PartitionUse] = field(default_factory=dict)
     groups: tuple[GroupUse, ...] | None = None
     unread: tuple[str, ...] = ()
+    topic_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)

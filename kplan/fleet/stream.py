@@ -21,6 +21,7 @@ from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.store import Store
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, KplanError
+from kplan.model.log_layout import KAFKA_SCHEME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -226,8 +227,8 @@ class FollowedTopic:
     """A topic that a stream reads, and how far it was read as the stream knows it.
 
     `options` says how Kafka's Java client connects to it. `time_zone` is that of lines that name
-    none, "" UTC. `find` asks the cluster what is to be read of its partitions; both may raise
-    KplanError.
+    none, "" UTC. `find` asks the cluster what is to be read of its partitions, and `topic_id` which
+    id the topic has now, "" if none is known; all three may raise KplanError.
     """
 
     cluster: str
@@ -235,6 +236,7 @@ class FollowedTopic:
     options: Callable[[], Mapping[str, str]] = dict
     time_zone: str = ""
     find: Callable[[], Sequence[OffsetRange]] = tuple
+    topic_id: Callable[[], str] = str
     _ends: dict[str, TopicEnd] | None = None
     _read_at: float = 0.0
 
@@ -258,7 +260,16 @@ class FollowedTopic:
 
     def keep_ends(self, known: Mapping[str, TopicEnd], parts: Iterable[LogPart]) -> None:
         """Remember how far the partitions were read, now that parts were kept."""
-        self._ends = {**known, **{each.source: TopicEnd(each.end, each.file) for each in parts}}
+        ends = {each.source: TopicEnd(each.end, each.file, each.head) for each in parts}
+        self._ends = {**known, **ends}
+
+    def is_other(self, known: Mapping[str, TopicEnd], topic_id: str) -> bool:
+        """Whether the topic was re-created since one of its partitions was read; in: its id now."""
+        return any(
+            end.is_of_other_topic(topic_id)
+            for source, end in known.items()
+            if source.rpartition("/")[0] == f"{KAFKA_SCHEME}{self.name}"
+        )
 
 
 class _TopicBatch(NamedTuple):
@@ -337,16 +348,20 @@ def _new_in_batch(
 
     An ingest, or a micro-batch that was done before a kill, may have read some of it. What is
     between the end that is known and its beginning was read by two at once, and not kept: it is
-    read again. One that ends before the end that is known may also be of a topic that was
-    re-created, as may one without records, of which Spark goes back to a lower offset: the cluster
-    knows, and such a partition is read up to its end at once.
+    read again. A topic that was re-created has another id, and its partitions are read up to their
+    ends at once. Of Kafka that has no ids, one that ends before the end that is known may be of
+    such a topic, as may one without records, of which Spark goes back to a lower offset: the
+    cluster knows.
     """
+    topic_id = topic.topic_id()
     is_behind = any(each.end < known[each.source].end for each in batch if each.source in known)
-    anew = new_logs(topic.find(), known) if is_behind or not batch else []
-    spans = {each.partition: each for each in anew if each.start < each.end}
+    is_other = topic.is_other(known, topic_id)
+    anew = new_logs(topic.find(), known) if is_other or is_behind or not batch else []
+    # Of those without a record it is kept, too, that they are another log.
+    spans = {each.partition: each for each in anew}
     gaps = dict(spans)
     for each in batch:
-        new = None if each.partition in spans else new_offsets(each, known)
+        new = None if each.partition in spans else new_offsets(each, known, topic_id)
         if new is not None:
             spans[each.partition], gap = new
             gaps |= {each.partition: gap} if gap is not None else {}
@@ -354,15 +369,15 @@ def _new_in_batch(
 
 
 def new_offsets(
-    batch: OffsetRange, known: Mapping[str, TopicEnd]
+    batch: OffsetRange, known: Mapping[str, TopicEnd], topic_id: str = ""
 ) -> tuple[OffsetRange, OffsetRange | None] | None:
     """Say what is new up to the end of a micro-batch, and which of it is missing in that.
 
     `known` are the ends that the tables tell, by source: those without one have nothing of it. None
     is that nothing is new.
     """
-    end, log = known.get(batch.source, TopicEnd(0, ""))
+    end, log, _ = known.get(batch.source, TopicEnd(0, ""))
     if end >= batch.end:
         return None
-    span = replace(batch, start=end, log=log)
+    span = replace(batch, start=end, log=log, topic_id=topic_id)
     return span, None if end >= batch.start else replace(span, end=batch.start)

@@ -7,7 +7,7 @@ from confluent_kafka import Consumer, Producer
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
-from kplan.cluster.request import NewTopic
+from kplan.cluster.request import NewTopic, TopicDescription
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
 from kplan.model.errors import Refusal, UnreadableError
 from kplan.sandbox.sandbox import Sandbox
@@ -45,6 +45,9 @@ def test_a_topic_tells_records_bytes_age_groups_and_producers(
     """Item 7 of the blast radius; K4-31."""
     found = cluster.topic_use([used])[used]
     assert found.unread == ()
+    described = cluster.topics([used])[used]
+    assert isinstance(described, TopicDescription)
+    assert found.topic_id == described.topic_id != ""
     first, second = found.partitions[0], found.partitions[1]
     assert (first.records, first.producers) == (RECORDS, 1)
     assert (first.size_bytes or 0) > 0

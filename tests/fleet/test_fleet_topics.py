@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
-from kplan.cluster.request import NewTopic
+from kplan.cluster.request import NewTopic, TopicRef
 from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.config.inputs import Inputs
 from kplan.fleet import stream
@@ -21,7 +21,7 @@ from kplan.fleet.stream import FollowedTopic, add_records
 from kplan.model.table import Figures
 from kplan.workflow.fleet import ingest
 from kplan.workflow.fleet.fleet import read_fleet
-from kplan.workflow.fleet.ingest_topics import find_records
+from kplan.workflow.fleet.ingest_topics import find_records, find_topic_id, warn_of_new_logs
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from tests.fleet.spark_target import commands_at_work
 from tests.fleet.test_fleet_logs import line, requests
@@ -105,12 +105,24 @@ class AuditTopic:
         fleet = read_fleet(FleetOptions(self.folder, Inputs()))
         ends = self.store.logs.topic_ends()
         (found,) = find_records(fleet, fleet.clusters[0], ["audit"], ends, self.ports)
+        warn_of_new_logs("eu", found, ends, self.ports)
         return found
+
+    def topic_id(self) -> str:
+        (cluster,) = read_fleet(FleetOptions(self.folder, Inputs())).clusters
+        return find_topic_id(cluster, "audit", self.ports)
+
+    def recreate(self) -> None:
+        """Delete the topic and create it again, with another id."""
+        assert self.cluster.delete_topics([TopicRef("audit")]) == {"audit": None}
+        assert self.cluster.create_topics([NewTopic("audit", 2, 1)]) == {"audit": None}
 
     def follow(self, *batch: tuple[int, int]) -> int:
         """Do a micro-batch, of partitions and offsets; returns how many lines were new."""
         rows = [(part, offset, self.records[part][offset].encode()) for part, offset in batch]
-        followed = FollowedTopic("eu", "audit", time_zone=self.time_zone, find=self.find)
+        followed = FollowedTopic(
+            "eu", "audit", time_zone=self.time_zone, find=self.find, topic_id=self.topic_id
+        )
         held = self.spark.createDataFrame(rows, RECORDS)
         return add_records(self.store, held, followed).lines
 
@@ -178,6 +190,52 @@ def test_a_stream_reads_a_topic_that_was_re_created_from_its_first_offset(
         (told,) = topic.progress.notes
         assert "topic audit was re-created or truncated" in told
     assert requests(topic.store) == {"old": 5, **{f"{t}{n}": 1 for t in "tu" for n in range(4)}}
+
+
+def test_a_topic_that_was_re_created_and_is_longer_than_before_is_read_from_its_first_offset(
+    topic: AuditTopic,
+) -> None:
+    """It has another id, also after what was read was merged."""
+    topic.write({0: [line("old")] * 2, 1: [line("old")]})
+    topic.ingest()
+    topic.store.logs.compact()
+    topic.recreate()
+    topic.write({0: [line("new")] * 3, 1: [line("new")]})
+    assert topic.ingest().notes == ()
+    (told,) = topic.progress.notes
+    assert "eu: topic audit was re-created: it has the id" in told
+    assert requests(topic.store) == {"old": 3, "new": 4}
+    topic.write({0: [line("new")] * 4, 1: [line("new")]})
+    topic.ingest()
+    assert requests(topic.store) == {"old": 3, "new": 5}
+    assert len(topic.progress.notes) == 1
+
+
+def test_a_stream_reads_all_of_a_topic_that_was_re_created_while_others_of_its_partitions_grow(
+    topic: AuditTopic,
+) -> None:
+    """A partition that is shorter than before is in no micro-batch, and may be longer in the next.
+
+    One without a record is known to be another log, too.
+    """
+    topic.write({0: [line("old")] * 5, 1: [line("old")]})
+    assert topic.follow(*((0, n) for n in range(5)), (1, 0)) == 6
+    topic.recreate()
+    topic.write({0: [line("new")] * 2, 1: [line("new")] * 2})
+    assert topic.follow((1, 1)) == 4
+    topic.write({0: [line("new")] * 9, 1: [line("new")] * 2})
+    assert topic.follow(*((0, n) for n in range(2, 9))) == 7
+    assert requests(topic.store) == {"old": 6, "new": 11}
+    (told,) = topic.progress.notes
+    assert "eu: topic audit was re-created: it has the id" in told
+
+    topic.recreate()
+    topic.write({0: [], 1: [line("third")] * 3})
+    assert topic.follow((1, 2)) == 3
+    topic.write({0: [line("third")] * 20, 1: [line("third")] * 3})
+    assert topic.follow(*((0, n) for n in range(20))) == 20
+    assert requests(topic.store) == {"old": 6, "new": 11, "third": 23}
+    assert len(topic.progress.notes) == 2
 
 
 def test_a_topic_with_another_format_is_an_error_of_the_ingest_that_read_it(

@@ -186,7 +186,7 @@ class UsageRequests(SettingRequests):
             used = self._store.topic_use.get(name, TopicUse(groups=()))
             numbers = range(len(held.assignment))
             partitions = {each: used.partitions.get(each, _EMPTY_PARTITION) for each in numbers}
-            found[name] = replace(used, partitions=partitions)
+            found[name] = replace(used, partitions=partitions, topic_id=held.topic_id)
         return found
 
     def delete_records(

@@ -42,7 +42,8 @@ EVENT_SCHEMA = (
 class OffsetRange:
     """Records of one partition, from `start` up to but not `end`.
 
-    `log` is the id of the log that they are of; "" is the first one of this name.
+    `log` is the id of the log that they are of; "" is the first one of this name. `topic_id` is
+    Kafka's id of the topic, "" where it is not known.
     """
 
     topic: str
@@ -50,6 +51,7 @@ class OffsetRange:
     start: int
     end: int
     log: str = ""
+    topic_id: str = ""
 
     @property
     def source(self) -> str:

@@ -38,11 +38,12 @@ class LogPart:
     read on from there; `start` is NO_ROWS where the log is only known, and nothing counts that was
     kept of its `file` before `until`. A last line without its end `is_open`, and counts until there
     is more. `head` and `tail` are checksums of the first `head_length` bytes and of those before
-    the end. `damage` says why not all of a file could be read, "" where it could; None is that a
-    version of kplan read it that did not keep this. `requests` and `malformed` are how many of its
-    lines are kept as such, UNKNOWN_COUNT of an earlier version; the times of these requests are
-    ISO 8601 in UTC. Lines of other loggers, `others`, are none of its `lines`. What was put
-    together was read at `read_at`, before `at`; "" is that they are the same.
+    the end; of a topic `head` is Kafka's id, "" of an earlier version. `damage` says why not all of
+    a file could be read, "" where it could; None is that a version of kplan read it that did not
+    keep this. `requests` and `malformed` are how many of its lines are kept as such, UNKNOWN_COUNT
+    of an earlier version; the times of these requests are ISO 8601 in UTC. Lines of other loggers,
+    `others`, are none of its `lines`. What was put together was read at `read_at`, before `at`; ""
+    is that they are the same.
     """
 
     cluster: str

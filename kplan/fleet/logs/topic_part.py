@@ -10,10 +10,18 @@ from kplan.fleet.logs.part import Log, LogPart, log_id
 
 
 class TopicEnd(NamedTuple):
-    """How far a partition of a topic was read, and the id of the log that it has."""
+    """How far a partition of a topic was read, and the id of the log that it has.
+
+    `topic_id` is Kafka's id of the topic that was read, "" where it is not known.
+    """
 
     end: int
     log: str
+    topic_id: str = ""
+
+    def is_of_other_topic(self, topic_id: str) -> bool:
+        """Whether an id is that of another topic than was read; it is not, where one is unknown."""
+        return bool(self.topic_id and topic_id) and self.topic_id != topic_id
 
 
 def topic_ends(logs: Iterable[Log]) -> dict[tuple[str, str], TopicEnd]:
@@ -22,7 +30,7 @@ def topic_ends(logs: Iterable[Log]) -> dict[tuple[str, str], TopicEnd]:
     Of several logs in a partition the last one counts: each is named after the one before it.
     """
     ends = {
-        (each.last.cluster, each.last.source, each.last.file): each.last.end
+        (each.last.cluster, each.last.source, each.last.file): each.last
         for each in logs
         if each.last.is_topic
     }
@@ -31,8 +39,8 @@ def topic_ends(logs: Iterable[Log]) -> dict[tuple[str, str], TopicEnd]:
         log = log_id(source, None)
         while (cluster, source, later := next_log_id(log)) in ends:
             log = later
-        if (end := ends.get((cluster, source, log))) is not None:
-            found[cluster, source] = TopicEnd(end, log)
+        if (last := ends.get((cluster, source, log))) is not None:
+            found[cluster, source] = TopicEnd(last.end, log, last.head)
     return found
 
 
@@ -42,13 +50,14 @@ def next_log_id(log: str) -> str:
 
 
 def unread_offsets(whole: OffsetRange, known: TopicEnd | None) -> OffsetRange:
-    """Say what of a partition was not read; all of it where it is shorter than what was read.
+    """Say what of a partition was not read; all of it where it is another log than was read.
 
-    Then it is another log: its topic was re-created or truncated.
+    It is where its topic has another id, and where it is shorter than what was read: the topic was
+    re-created or truncated.
     """
     if known is None:
         return whole
-    if whole.end < known.end:
+    if whole.end < known.end or known.is_of_other_topic(whole.topic_id):
         return replace(whole, log=next_log_id(known.log))
     return replace(whole, start=max(whole.start, known.end), log=known.log)
 
@@ -66,4 +75,12 @@ def cluster_ends(cluster: str, ends: Mapping[tuple[str, str], TopicEnd]) -> dict
 def topic_part(cluster: str, span: OffsetRange, number: int) -> LogPart:
     """Return the part of a log that records of a partition are."""
     file = span.log or log_id(span.source, None)
-    return LogPart(cluster, span.source, file=file, part=number, start=span.start, end=span.end)
+    return LogPart(
+        cluster,
+        span.source,
+        file=file,
+        part=number,
+        start=span.start,
+        end=span.end,
+        head=span.topic_id,
+    )

@@ -119,7 +119,8 @@ def _topic_description(topic: Message) -> TopicDescription | Refusal:
 class PartitionLeaders:
     """The partitions that each broker leads, by topic; also all brokers, and all partitions.
 
-    `refusals` are of topics that are not shown, `leaderless` partitions that no one leads now.
+    `refusals` are of topics that are not shown, `leaderless` partitions that no one leads now. The
+    id of a topic is "" where the broker does not return one.
     """
 
     by_broker: Mapping[Endpoint, Mapping[str, list[int]]]
@@ -127,6 +128,7 @@ class PartitionLeaders:
     partitions: Mapping[str, list[int]]
     refusals: Mapping[str, Refusal]
     leaderless: tuple[TopicPartition, ...]
+    topic_ids: Mapping[str, str]
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Return of which topics something stays unknown for want of a leader, and why."""
@@ -162,4 +164,5 @@ def find_leaders(gateway: Gateway, names: Collection[str]) -> PartitionLeaders:
             if (code := topic.error_code)
         },
         tuple(leaderless),
+        {topic.name: messages.format_uuid(topic.topic_id) for topic in shown},
     )

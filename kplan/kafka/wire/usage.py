@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -75,7 +75,10 @@ def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, Top
         _read_moved(gateway, threads, found)
         groups = _read_groups(gateway, led.brokers, threads, found)
     return {
-        name: _topic_use(name, led.partitions.get(name, ()), found, groups)
+        name: replace(
+            _topic_use(name, led.partitions.get(name, ()), found, groups),
+            topic_id=led.topic_ids.get(name, ""),
+        )
         for name in sorted(names)
     }
 

@@ -25,7 +25,12 @@ from kplan.model.errors import KplanError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
 from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet, server_settings
 from kplan.workflow.fleet.ingest import ingest_files, log_patterns, logging_clusters
-from kplan.workflow.fleet.ingest_topics import find_records, log_topics
+from kplan.workflow.fleet.ingest_topics import (
+    find_records,
+    find_topic_id,
+    log_topics,
+    warn_of_new_logs,
+)
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
@@ -121,16 +126,21 @@ class _Follower:
     def topic(self, cluster: FleetCluster, topic: str) -> LogSource:
         """Return a topic of a cluster as a source."""
 
-        def find() -> "tuple[OffsetRange, ...]":
+        def find(*, is_told: bool = True) -> "tuple[OffsetRange, ...]":
             ends = self._store.logs.topic_ends()
             (found,) = find_records(self._fleet, cluster, [topic], ends, self._ports)
+            if is_told:
+                warn_of_new_logs(cluster.name, found, ends, self._ports)
             return found
 
         settings = partial(self._ports.java_client_settings, cluster)
-        followed = FollowedTopic(cluster.name, topic, settings, cluster.audit_time_zone, find)
+        topic_id = partial(find_topic_id, cluster, topic, self._ports)
+        followed = FollowedTopic(
+            cluster.name, topic, settings, cluster.audit_time_zone, find, topic_id
+        )
 
         def load(spark: "SparkSession") -> "DataFrame":
-            starts = {each.partition: min(each.start, each.end) for each in find()}
+            starts = {each.partition: min(each.start, each.end) for each in find(is_told=False)}
             return follow_records(spark, topic, starts, settings())
 
         def add(rows: "DataFrame") -> Added:

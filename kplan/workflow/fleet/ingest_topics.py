@@ -6,6 +6,7 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from kplan.cluster.request import TopicDescription
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.fleet.logs import audit_topic
@@ -99,6 +100,8 @@ def _find_new_records(
 ) -> list[_NewRecords]:
     """Ask a cluster how long its topics are; raises KplanError."""
     found = find_records(fleet, cluster, log_topics(cluster), known, ports)
+    for spans in found:
+        warn_of_new_logs(cluster.name, spans, known, ports)
     return [
         _NewRecords(
             cluster.name, spans, ports.java_client_settings(cluster), cluster.audit_time_zone
@@ -117,8 +120,7 @@ def find_records(
 ) -> list[tuple[audit_topic.OffsetRange, ...]]:
     """Ask a cluster for each topic what is to be read of its partitions.
 
-    `known` are the ends that were read up to, by cluster and source. A topic that was re-created or
-    truncated is told. Raises KplanError.
+    `known` are the ends that were read up to, by cluster and source. Raises KplanError.
     """
     if cluster.provider is None:
         raise UsageError(
@@ -136,22 +138,50 @@ def find_records(
             if not spans:
                 detail = "; ".join(use.unread)
                 raise FleetError(f"Topic {topic} of cluster {cluster.name}: {detail}.")
-            if anew := new_logs(spans, own):
-                ports.progress.note(_restart_text(cluster.name, anew, own))
             found.append(spans)
     return found
+
+
+def find_topic_id(cluster: FleetCluster, topic: str, ports: FleetPorts) -> str:
+    """Ask a cluster for the id of a topic; "" is that it has none, or is not shown.
+
+    Raises KplanError.
+    """
+    connect, _ = ports.connector(cluster)
+    if connect is None:
+        return ""
+    with closing(connect()) as opened:
+        described = opened.topics([topic]).get(topic)
+    return described.topic_id if isinstance(described, TopicDescription) else ""
+
+
+def warn_of_new_logs(
+    cluster: str,
+    spans: Sequence[audit_topic.OffsetRange],
+    known: Mapping[tuple[str, str], TopicEnd],
+    ports: FleetPorts,
+) -> None:
+    """Say where a topic was re-created or truncated; in: what `find_records` gives of it."""
+    own = cluster_ends(cluster, known)
+    if anew := new_logs(spans, own):
+        ports.progress.note(_restart_text(cluster, anew, own))
 
 
 def _restart_text(
     cluster: str, spans: Sequence[audit_topic.OffsetRange], known: Mapping[str, TopicEnd]
 ) -> str:
     first, more = spans[0], len(spans) - 1
+    end = known[first.source]
     others = f", and {count_text(more, 'other partition')} before what was read" if more else ""
+    why = (
+        f"re-created: it has the id {first.topic_id}, and {end.topic_id} was read"
+        if end.is_of_other_topic(first.topic_id)
+        else f"re-created or truncated: partition {first.partition} ends at offset {first.end:,} "
+        f"and was read up to {end.end:,}{others}"
+    )
     return (
-        f"Warning: {cluster}: topic {first.topic} was re-created or truncated: partition "
-        f"{first.partition} ends at offset {first.end:,} and was read up to "
-        f"{known[first.source].end:,}{others}. It is read from its first offset as a new log; what "
-        "was read before counts, too."
+        f"Warning: {cluster}: topic {first.topic} was {why}. It is read from its first offset as a "
+        "new log; what was read before counts, too."
     )
 
 
@@ -197,5 +227,7 @@ def _offset_ranges(
     if any(each.start is None or each.end is None for _, each in parts):
         return
     for number, part in parts:
-        whole = audit_topic.OffsetRange(topic, number, part.start or 0, part.end or 0)
+        whole = audit_topic.OffsetRange(
+            topic, number, part.start or 0, part.end or 0, topic_id=use.topic_id
+        )
         yield unread_offsets(whole, known.get(whole.source))
