@@ -5,6 +5,7 @@ what is not there yet, so that one that is done again after a kill, or what an i
 meanwhile, counts once. Checkpoints say where the queries go on.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,6 +38,8 @@ REFRESH_S = 600.0
 COMPACT_GRACE, after which maintenance removes what it put together."""
 _CONCURRENT_ERRORS = ("CONCURRENT_STREAM_LOG_UPDATE", "CONCURRENT_QUERY")
 _MAX_CONFLICTS = 3
+_CHANGING_PARTS = re.compile(r"[0-9a-f]{32}|[0-9]+")
+"""What differs each time in the text of the same failure: ids of attempts, and numbers of tasks."""
 
 
 class LogSource(NamedTuple):
@@ -214,8 +217,9 @@ class _Query:
 
     def _tell(self, failure: KplanError) -> None:
         self._retry_at = time.monotonic() + max(MIN_RETRY_S, self.options.interval_s)
-        if self._told != str(failure):
-            self._told = str(failure)
+        reason = _CHANGING_PARTS.sub("", str(failure))
+        if self._told != reason:
+            self._told = reason
             self.options.report_failure(self.source.name, failure)
 
 

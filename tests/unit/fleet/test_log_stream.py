@@ -1,10 +1,20 @@
-"""What of a micro-batch of a topic is new, whoever read some of it before."""
+"""What of a micro-batch of a topic is new, whoever read some of it before; and what fails."""
+
+import threading
+import uuid
+from typing import TYPE_CHECKING
 
 import pytest
 
+from kplan.fleet import stream
 from kplan.fleet.logs.audit_topic import OffsetRange
+from kplan.fleet.logs.outcome import Added
 from kplan.fleet.logs.topic_part import TopicEnd
-from kplan.fleet.stream import new_offsets
+from kplan.fleet.stream import LogSource, StreamOptions, new_offsets, run_streams
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 BATCH = OffsetRange("audit", 0, 10, 20)
 
@@ -28,3 +38,41 @@ def test_what_the_tables_lack_is_new(
 @pytest.mark.parametrize("known", [20, 25])
 def test_a_micro_batch_that_was_read_before_is_not_new(known: int) -> None:
     assert new_offsets(BATCH, {BATCH.source: TopicEnd(known, "log")}) is None
+
+
+class _Settings(dict[str, str]):
+    """The settings of a Spark that is asked for nothing else."""
+
+    def set(self, key: str, value: str) -> None:
+        self[key] = value
+
+
+class _NoSpark:
+    conf = _Settings()
+
+
+def test_a_failure_is_told_once_whatever_its_attempts_and_tasks_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A store that cannot be written has another folder in its message each time."""
+    monkeypatch.setattr(stream, "MIN_RETRY_S", 0.0)
+    monkeypatch.setattr(stream, "POLL_INTERVAL_S", 0.01)
+    stop_event, told, tries = threading.Event(), list[str](), 0
+
+    def load(_: "SparkSession") -> "DataFrame":
+        nonlocal tries
+        tries += 1
+        if tries > 3:
+            stop_event.set()
+            raise FleetError("The cluster does not answer.")
+        raise FleetError(f"Mkdirs failed: attempt={uuid.uuid4().hex}/task_{tries}")
+
+    source = LogSource("files", "files", load, lambda _: Added())
+    options = StreamOptions(
+        "checkpoints", 0.0, lambda _: None, lambda _, failure: told.append(str(failure))
+    )
+    run_streams(_NoSpark(), [source], options, stop_event)  # type: ignore[arg-type]
+    assert [each.split(":")[0] for each in told] == [
+        "Mkdirs failed",
+        "The cluster does not answer.",
+    ]
