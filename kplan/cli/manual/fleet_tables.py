@@ -154,7 +154,7 @@ _PAGES: Mapping[str, TablePage] = {
             "is_open": "Whether it is a last line without its end; counts until there is more.",
             "head_length": "Number of bytes that `head` is of.",
             "until": "Of a log that was removed: before when (`at`) its parts are gone.",
-            "head": "Checksum of the first bytes.",
+            "head": "Checksum of the first bytes; of a topic its id.",
             "tail": "Checksum of the bytes before the end.",
             "attempt": "Id of the attempt whose rows in `requests` count.",
             "at": "When it was stored, ISO 8601 in UTC.",
