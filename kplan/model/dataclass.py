@@ -36,7 +36,7 @@ def _dataclass(
             hashed = [
                 each.name for each in fields if (each.compare if each.hash is None else each.hash)
             ]
-            _add(cls, {"__hash__": _hash(_values(hashed)), **_FROZEN, **_state_methods(fields)})
+            _add(cls, {"__hash__": _hash(_values(hashed)), **_FROZEN, **_state_methods(cls)})
         else:
             _add(cls, {"__hash__": None})
         return cls  # type: ignore[no-any-return]
@@ -111,8 +111,8 @@ def _first_init(cls: type) -> Callable[..., None]:
 
 
 def _compile_init(cls: Any) -> Callable[..., None]:  # noqa: ANN401 - a dataclass
-    """Compile `__init__` from the fields. Fields are set past `__setattr__`, which may refuse."""
-    namespace: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": MISSING}
+    """Compile `__init__` from the fields. Slots are set past `__setattr__`, which may refuse."""
+    namespace: dict[str, Any] = {"_MISSING": MISSING}
     positional: list[str] = []
     keyword: list[str] = []
     body: list[str] = []
@@ -133,7 +133,8 @@ def _compile_init(cls: Any) -> Callable[..., None]:  # noqa: ANN401 - a dataclas
             value = f"default_{each.name}()"
         else:  # `__post_init__` sets it
             continue
-        body.append(f" _set(self, {each.name!r}, {value})")
+        namespace[f"_set_{each.name}"] = getattr(cls, each.name).__set__
+        body.append(f" _set_{each.name}(self, {value})")
     if hasattr(cls, "__post_init__"):
         body.append(" self.__post_init__()")
     parameters = ", ".join(("self", *positional, *(("*", *keyword) if keyword else ())))
@@ -153,22 +154,21 @@ def _refuse_to_delete(self: object, name: str) -> NoReturn:
     raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
-def _state_methods(fields: "Sequence[Field[Any]]") -> dict[str, Any]:
+def _state_methods(cls: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
     """Return the methods for copies and pickles: a fleet sends objects by the million."""
-    names = tuple(each.name for each in fields)
+    names = [each.name for each in dataclasses.fields(cls)]
     values = _values(names)
+    setters = [getattr(cls, each).__set__ for each in names]
 
     def state(self: Any) -> list[Any]:  # noqa: ANN401 - a dataclass
         return list(values(self))
 
     def set_state(self: Any, state: list[Any]) -> None:  # noqa: ANN401 - a dataclass
-        for name, value in zip(names, state, strict=True):
-            _set(self, name, value)
+        for set_value, value in zip(setters, state, strict=True):
+            set_value(self, value)
 
     return {"__getstate__": state, "__setstate__": set_state}
 
-
-_set = object.__setattr__
 
 _FROZEN: dict[str, Any] = {
     "__setattr__": _refuse_to_set,

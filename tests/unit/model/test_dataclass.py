@@ -97,6 +97,7 @@ def test_a_field_may_have_any_name_and_may_be_left_to_the_class() -> None:
     @dataclass(slots=True)
     class Odd:
         set: dict[str, int] = field(default_factory=dict)
+        set_default: int = 0
         default: int = field(default=1, init=False)
         later: int = field(init=False)
 
@@ -104,6 +105,7 @@ def test_a_field_may_have_any_name_and_may_be_left_to_the_class() -> None:
             self.later = self.default + 1
 
     assert (Odd({"a": 1}).set, Odd().default, Odd().later) == ({"a": 1}, 1, 2)
+    assert Odd(set_default=3).set_default == 3
 
 
 def test_what_changes_has_no_hash() -> None:
