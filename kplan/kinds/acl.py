@@ -1,7 +1,8 @@
 """`kafka_acl`: one access control entry."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
+from operator import attrgetter
 from typing import Annotated
 
 from kplan.cluster.port import Cluster
@@ -95,12 +96,15 @@ _CHOICES: Mapping[str, Mapping[str, str]] = {
     "acl_operation": OPERATIONS,
     "acl_permission_type": PERMISSIONS,
 }
+_WORDS = {name: tuple(words.values()) for name, words in _CHOICES.items()}
+_SPELLINGS = {name: {word.casefold(): word for word in words} for name, words in _WORDS.items()}
 
 _IDENTITY = (
     "acl_principal", "acl_host", "acl_operation", "acl_permission_type",
     "resource_type", "resource_name", "resource_pattern_type_filter",
 )  # fmt: skip
 """The parts of an ACL in the order of the provider's import id."""
+_PARTS = attrgetter(*_IDENTITY)
 
 
 class AclKind:
@@ -117,23 +121,22 @@ class AclKind:
 
     def identify(self, value: Acl) -> Identity:
         """Return the seven parts of an ACL, joined."""
-        parts = (getattr(value, name) for name in _IDENTITY)
-        return Identity("|".join(each.replace("\\", "\\\\").replace("|", "\\|") for each in parts))
+        return Identity(
+            "|".join(each.replace("\\", "\\\\").replace("|", "\\|") for each in _PARTS(value))
+        )
 
     def normalize(self, value: Acl) -> Acl:
         """Spell the four words as the provider does, whatever their case."""
         found = {
-            name: _normalize_word(getattr(value, name), words.values())
-            for name, words in _CHOICES.items()
+            name: _SPELLINGS[name].get(word.replace("_", "").casefold(), word)
+            for name, words in _WORDS.items()
+            if (word := getattr(value, name)) not in words
         }
-        return replace(value, **found)
+        return replace(value, **found) if found else value
 
     def check(self, value: Acl) -> Iterator[Problem]:
         """Find ACLs that the broker refuses, and nonsense that it would store (trap 13)."""
-        parts = {each.name: getattr(value, each.name) for each in fields(value)}
-        return acl_problems(
-            parts, {name: tuple(words.values()) for name, words in _CHOICES.items()}
-        )
+        return acl_problems(dict(zip(_IDENTITY, _PARTS(value), strict=True)), _WORDS)
 
     def check_all(
         self,
@@ -243,11 +246,6 @@ def may_overlap(before: object, after: object) -> bool:
     return all(
         isinstance(each, Acl) and each.acl_permission_type == "Allow" for each in (before, after)
     )
-
-
-def _normalize_word(word: str, choices: Collection[str]) -> str:
-    plain = word.replace("_", "").casefold()
-    return next((choice for choice in choices if choice.casefold() == plain), word)
 
 
 def acl_from_binding(binding: AclBinding) -> Acl:

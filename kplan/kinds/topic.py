@@ -72,7 +72,9 @@ class TopicKind:
 
         Configs are written as Kafka returns them.
         """
-        value = replace(value, config=canonical_topic_config(value.config))
+        config = canonical_topic_config(value.config)
+        if config != value.config:
+            value = replace(value, config=config)
         if _BROKER_DEFAULT not in {value.partitions, value.replication_factor}:
             return value
         counts = (value.partitions, value.replication_factor)

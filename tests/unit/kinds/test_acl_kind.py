@@ -92,6 +92,11 @@ def test_words_are_spelled_as_the_provider_does(given: dict[str, str], wanted: s
     assert getattr(KIND.normalize(acl(**given)), name) == wanted
 
 
+def test_an_acl_that_is_spelled_so_is_not_made_again() -> None:
+    value = acl()
+    assert KIND.normalize(value) is value
+
+
 # Rules.
 
 

@@ -384,3 +384,10 @@ def test_a_topic_is_named_by_its_name_and_has_one_spelling() -> None:
     assert KIND.normalize(topic("a")) == topic("a")
     assert not KIND.is_replaceable
     assert KIND.steps(change(topic(), topic())) == ()
+
+
+def test_a_topic_that_is_written_as_kafka_has_it_is_not_made_again() -> None:
+    value = Topic("orders", 3, 1, config={"cleanup.policy": "compact,delete"})
+    assert KIND.normalize(value) is value
+    spaced = Topic("orders", 3, 1, config={"cleanup.policy": "compact, delete"})
+    assert KIND.normalize(spaced) == value
