@@ -247,11 +247,12 @@ def duplicate_objects(
 
     Those of different connections are on different clusters.
     """
+    of_kind: dict[str, list[Resource]] = {}
+    for each in resources:
+        of_kind.setdefault(each.address.kind, []).append(each)
     for kind in kinds:
         found: dict[str, dict[Identity, Resource]] = {}
-        for each in resources:
-            if each.address.kind != kind.name:
-                continue
+        for each in of_kind.get(kind.name, ()):
             other = found.setdefault(each.provider, {}).setdefault(each.identity, each)
             if other is not each and not kind.is_shareable:
                 yield _duplicate_error(kind, other, each)
@@ -264,15 +265,15 @@ def merge_shared_objects(
 ) -> tuple[Resource, ...]:
     """Merge equal declarations of a kind whose objects may be shared into one object.
 
-    Two modules may describe the same ACL, and Kafka holds it once.
+    Two modules may describe the same ACL, and Kafka holds it once. Resources come and go in order
+    of their addresses.
     """
     shareable = {kind.name for kind in kinds if kind.is_shareable}
     found: dict[object, list[Resource]] = {}
     for each in resources:
-        key = each.key if each.address.kind in shareable else each.address
+        key = each.key if each.address.kind in shareable else id(each)
         found.setdefault(key, []).append(each)
-    merged = (each[0] if len(each) == 1 else merge_declarations(each) for each in found.values())
-    return tuple(sorted(merged, key=lambda each: each.address.sort_key))
+    return tuple(each[0] if len(each) == 1 else merge_declarations(each) for each in found.values())
 
 
 def _conflicts(kind: ResourceKind, found: Mapping[Identity, Resource]) -> Iterator[Diagnostic]:

@@ -51,6 +51,8 @@ def evaluate(node: ast.Node, scope: Scope) -> Value:
         EvaluationError: it has no value. All independent reasons are in it.
 
     """
+    if type(node) is ast.Literal:
+        return node.value  # type: ignore[return-value] # what the lowering put there is a value
     found = _EVALUATE[type(node)](node, scope)
     if isinstance(found, Deferred):
         return found.value(Spot(scope.origin, node.start, node.end))
@@ -67,9 +69,6 @@ def _evaluate_all(
     values: list[Value] = []
     failures: dict[int, EvaluationError] = {}
     for node in nodes:
-        if type(node) is ast.Literal:
-            values.append(node.value)  # type: ignore[arg-type] # as in _literal
-            continue
         try:
             values.append(evaluate(node, scope))
         except EvaluationError as found:

@@ -9,7 +9,6 @@ from kplan.config.syntax import tree as ast
 from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.equality import equal
 from kplan.config.values.number import (
-    PRECISION,
     NumberError,
     add,
     divide,
@@ -46,12 +45,6 @@ _COMPARISONS: Mapping[str, Callable[[Number, Number], bool]] = {
     ">=": lambda left, right: left >= right,
 }
 
-_INTEGER_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-}
-
 
 def apply_binary(operator: str, left: Value, right: Value) -> Value:
     """Apply an operator other than `&&` and `||`, which the evaluator short-circuits.
@@ -65,21 +58,24 @@ def apply_binary(operator: str, left: Value, right: Value) -> Value:
             return (left == right) is (operator == "==")
         marked = has_sensitive(left) or has_sensitive(right)
         return mark(equal(left, right) is (operator == "=="), sensitive=marked)
-    if type(left) is int and type(right) is int and operator in _INTEGER_ARITHMETIC:
-        quick = _INTEGER_ARITHMETIC[operator](left, right)
-        if quick.bit_length() <= PRECISION:
-            return quick
-    one, left_marked = to_number(left, "left operand")
-    other, right_marked = to_number(right, "right operand")
+    one, other, marked = _numbers(left, right)
     compare = _COMPARISONS.get(operator)
     if compare is not None:
-        return mark(compare(one, other), sensitive=left_marked or right_marked)
+        return mark(compare(one, other), sensitive=marked)
     try:
         result = ARITHMETIC[operator](one, other)
     except NumberError as fault:
         code = "KP159" if other == 0 else "KP150"
         raise OperandError(code, _sentence(str(fault))) from None
-    return mark(result, sensitive=left_marked or right_marked)
+    return mark(result, sensitive=marked)
+
+
+def _numbers(left: Value, right: Value) -> tuple[Number, Number, bool]:
+    if type(left) is int and type(right) is int:  # nearly all numbers are
+        return left, right, False
+    one, left_marked = to_number(left, "left operand")
+    other, right_marked = to_number(right, "right operand")
+    return one, other, left_marked or right_marked
 
 
 def apply_unary(operator: str, operand: Value) -> Value:
@@ -103,8 +99,6 @@ def to_number(value: Value, place: str) -> tuple[Number, bool]:
         OperandError: it is null or does not convert.
 
     """
-    if type(value) is int:
-        return value, False
     converted, marked = _convert_operand(value, NUMBER, place)
     return converted, marked  # type: ignore[return-value] # converted to a number
 
@@ -127,7 +121,7 @@ def _convert_operand(value: Value, wanted: PrimitiveType, place: str) -> tuple[V
     detail = f"Unsuitable value for {place}: "
     summary = "Null condition" if place == "condition" else ""
     if bare is None:
-        detail += f"it is null, and a {wanted.name} is required."
+        detail += f"it is null, and a {wanted.value} is required."
         raise OperandError("KP150", detail, summary=summary, operand=place)
     try:
         return convert(bare, wanted), marked

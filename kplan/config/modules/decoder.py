@@ -82,6 +82,7 @@ def _lifecycle_error(code: str, detail: str, node: ast.Node, scope: Scope) -> Ev
 
 
 T = TypeVar("T", DecodedValue, Lifecycle)
+_NO_LIFECYCLE = Lifecycle()
 
 
 def decode_resource(
@@ -122,7 +123,7 @@ def _evaluate_arguments(
             values[each.field.name] = found.value
         if found.sensitive:
             sensitive = sensitive.union(found.sensitive)
-    rules = Lifecycle()
+    rules = _NO_LIFECYCLE
     try:
         rules = _instance_lifecycle(plan, scope)
     except EvaluationError as failure:
@@ -184,7 +185,7 @@ def _independent_problems(
 def _instance_lifecycle(plan: ResourceBlock, scope: Scope) -> Lifecycle:
     block = plan.lifecycle
     if block is None:
-        return Lifecycle()
+        return _NO_LIFECYCLE
     if plan.is_lifecycle_shared:
         return _compute_shared("lifecycle", plan, lambda: evaluate_lifecycle(plan, block, scope))
     return evaluate_lifecycle(plan, block, scope)

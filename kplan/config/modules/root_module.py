@@ -173,7 +173,7 @@ def type_json(of: Type) -> Json:
     """Write a type as in Terraform's JSON: `"string"`, `["map", "number"]`, `["object", {...}]`."""
     match of:
         case PrimitiveType():
-            return of.name
+            return of.value
         case AnyType():
             return "dynamic"
         case ListType():

@@ -106,7 +106,7 @@ def mismatch(got: Type, wanted: Type) -> str | None:
         return None
     match wanted:
         case PrimitiveType():
-            return None if _is_castable(got, wanted) else f"{wanted.name} required"
+            return None if _is_castable(got, wanted) else f"{wanted.value} required"
         case ListType() | SetType():
             return _sequence_mismatch(got, wanted)
         case MapType():
@@ -292,7 +292,7 @@ def _primitive(value: Value, wanted: PrimitiveType) -> Value:
         return value if wanted == BOOL else ("true" if value else "false")
     if is_number(value) and wanted != BOOL:
         return value if wanted == NUMBER else number_text(value)
-    raise _Misfit(f"{wanted.name} required")
+    raise _Misfit(f"{wanted.value} required")
 
 
 def _parse_primitive(text: str, wanted: PrimitiveType) -> Value:

@@ -50,7 +50,7 @@ def exact(value: Number) -> Number:
 
     """
     if isinstance(value, int):
-        return _within(value) if value.bit_length() <= PRECISION else _round_number(Fraction(value))
+        return value if value.bit_length() <= PRECISION else _round_number(Fraction(value))
     fits = value.numerator.bit_length() <= PRECISION and value.denominator.bit_count() == 1
     return _within(_plain(value)) if fits else _round_number(value)
 
@@ -113,15 +113,14 @@ def modulo(left: Number, right: Number) -> Number:
     """Remainder with the sign of `left`; `left` itself when the divisor is zero, by Terraform."""
     if right == 0:
         return left
-    if isinstance(left, int) and isinstance(right, int) and _is_quotient_exact(left, right):
+    if (
+        isinstance(left, int)
+        and isinstance(right, int)
+        and left.bit_length() + right.bit_length() < PRECISION  # rounding leaves the quotient whole
+    ):
         rest = abs(left) % abs(right)
         return rest if left >= 0 else -rest
     return subtract(left, multiply(truncate(divide(left, right)), right))
-
-
-def _is_quotient_exact(left: int, right: int) -> bool:
-    """Whether the integral part of the quotient is the same before and after it is rounded."""
-    return left.bit_length() + right.bit_length() < PRECISION
 
 
 def truncate(value: Number) -> int:

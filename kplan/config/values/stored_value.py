@@ -27,7 +27,7 @@ def stored_value_text(found: Json, of: Json) -> str:
 
 def _parse_type(found: Json) -> Type:
     match found:
-        case str() if found != "dynamic":
+        case "string" | "number" | "bool":
             return PrimitiveType(found)
         case ["list", element]:
             return ListType(_parse_type(element))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from enum import Enum
 from fractions import Fraction
 from typing import Final, Self, TypeAlias, TypeGuard
 
@@ -88,11 +89,15 @@ Value: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PrimitiveType:
-    """string, number or bool; use the constants `STRING`, `NUMBER` and `BOOL`."""
+class PrimitiveType(Enum):
+    """string, number or bool; use the constants `STRING`, `NUMBER` and `BOOL`.
 
-    name: str
+    Types are compared at every step of evaluation, and members by identity.
+    """
+
+    STRING = "string"
+    NUMBER = "number"
+    BOOL = "bool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +149,9 @@ class ObjectType:
 
 Type: TypeAlias = PrimitiveType | AnyType | ListType | SetType | MapType | TupleType | ObjectType
 
-STRING: Final = PrimitiveType("string")
-NUMBER: Final = PrimitiveType("number")
-BOOL: Final = PrimitiveType("bool")
+STRING: Final = PrimitiveType.STRING
+NUMBER: Final = PrimitiveType.NUMBER
+BOOL: Final = PrimitiveType.BOOL
 ANY: Final = AnyType()
 PLAIN_TYPES: Final[Mapping[type, PrimitiveType]] = {str: STRING, int: NUMBER, bool: BOOL}
 """The types of most values, by their Python types."""
@@ -164,7 +169,7 @@ def is_null(value: Value) -> TypeGuard[Null | None]:
 
 def is_number(value: Value) -> TypeGuard[Number]:
     """Return whether the value is a number; Python counts True among its integers."""
-    return isinstance(value, int | Fraction) and not isinstance(value, bool)
+    return type(value) is int or isinstance(value, Fraction)
 
 
 _COLLECTION_NAMES = {ListType: "list", SetType: "set", MapType: "map"}
@@ -244,7 +249,7 @@ def type_name(of: Type) -> str:
     """Name the type of a value as messages do: `list of string`, `object`, `list of dynamic`."""
     match of:
         case PrimitiveType():
-            return of.name
+            return of.value
         case AnyType():
             return "dynamic"
         case ListType() | SetType() | MapType():

@@ -83,7 +83,7 @@ def _null(of: Type) -> str:
         case AnyType():
             return "null"
         case PrimitiveType():
-            return f"to{of.name}(null)"
+            return f"to{of.value}(null)"
         case ListType() | SetType() | MapType():
             name = type_name(of).partition(" ")[0]
             return f"to{name}(null) /* of {type_name(of.element)} */"

@@ -7,6 +7,7 @@ import pytest
 
 from kplan.config.inputs import Inputs, VariableText
 from kplan.kinds.topic_rules import Topic
+from kplan.model.resource import Lifecycle
 from tests.unit.config.load_helper import load_files
 
 QUICKSTART = """
@@ -94,6 +95,12 @@ def test_lifecycle_and_places_come_with_a_resource(tmp_path: Path) -> None:
     assert topic.lifecycle.ignore_changes == (("partitions",), ("config", "retention.ms"))
     assert str(topic.declared_at) == "main.tf:28:1"
     assert str(topic.ranges["config", "retention.ms"]) == "main.tf:34:24"
+
+
+def test_resources_without_a_lifecycle_share_one(tmp_path: Path) -> None:
+    first, second, *_ = load_files(tmp_path, {"main.tf": QUICKSTART}).resources
+    assert first.lifecycle == Lifecycle()
+    assert first.lifecycle is second.lifecycle
 
 
 def test_a_provider_is_evaluated_and_its_secrets_are_named(tmp_path: Path) -> None:

@@ -118,9 +118,9 @@ anything: st.SearchStrategy[Value] = st.recursive(
 def fitting(wanted: Type) -> st.SearchStrategy[Value]:
     """Values that a parameter of the type may well take."""
     match wanted:
-        case PrimitiveType("string"):
+        case PrimitiveType.STRING:
             return odd_texts
-        case PrimitiveType("number"):
+        case PrimitiveType.NUMBER:
             return numbers
         case PrimitiveType():
             return st.booleans()

@@ -89,7 +89,7 @@ def parsed(text: str) -> tuple[ast.Node, Scope]:
 
 def type_json(of: Type) -> object:
     match of:
-        case PrimitiveType(name):
+        case PrimitiveType(value=name):
             return name
         case ListType() | SetType() | MapType():
             return [type(of).__name__.removesuffix("Type").lower(), type_json(of.element)]
