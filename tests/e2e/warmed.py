@@ -5,7 +5,7 @@ hundreds. What a fork runs is `kplan.cli.main` with the arguments, folder, envir
 of the command, in a process of its own that ends as python ends. How kplan starts is for the
 tests that start it.
 
-`python -m tests.e2e.warmed FD` answers at the socket FD until it is not lockeds other end.
+`python -m tests.e2e.warmed FD [MODULE...]` answers at the socket FD until its other end is closed.
 """
 
 import atexit
@@ -42,6 +42,8 @@ LOADED = (
     "kafka.protocol.metadata.api_versions",
     "kafka.protocol.metadata.metadata",
 )
+ALSO_LOADED: list[str] = []
+"""What nearly all commands of a folder of tests load beside that."""
 AT_THE_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_")
 """What Python and the system's libraries read when a process starts: a fork is too late."""
 LONGEST = 1 << 17
@@ -107,7 +109,7 @@ def _server(env: Mapping[str, str]) -> socket.socket:
             mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with its:
                 server = subprocess.Popen(
-                    [sys.executable, "-m", "tests.e2e.warmed", str(its.fileno())],
+                    [sys.executable, "-m", "tests.e2e.warmed", str(its.fileno()), *ALSO_LOADED],
                     env=dict(env),
                     stdin=subprocess.DEVNULL,
                     pass_fds=[its.fileno()],
@@ -171,7 +173,7 @@ def _become(asked: bytes, fds: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
-    for name in LOADED:
+    for name in (*LOADED, *sys.argv[2:]):
         importlib.import_module(name)
     gc.freeze()
     _serve(socket.socket(fileno=int(sys.argv[1])))

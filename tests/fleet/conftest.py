@@ -10,6 +10,7 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 from kplan.fleet.snapshot import OBJECT_SCHEMA, Row
 from kplan.fleet.spark.session import SparkSettings, open_session
 from kplan.fleet.tables import DELTA, PARQUET
+from tests.e2e import warmed
 from tests.fleet.connect_server import (
     FAST_SETTINGS,
     as_options,
@@ -78,6 +79,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     order = {name: at - len(EARLY) for at, name in enumerate(EARLY)}
     order |= {name: at + 1 for at, name in enumerate(LATE)}
     items.sort(key=lambda each: (order.get(work_of(each.nodeid), 0), LIVE not in each.nodeid))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded() -> None:
+    """Have forks loaded what commands on a Connect server take a second each to import."""
+    warmed.ALSO_LOADED[:] = ["kplan.workflow.fleet.fleet", "pyspark.sql.connect.session"]
 
 
 @pytest.fixture(scope="session")
