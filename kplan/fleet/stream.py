@@ -355,12 +355,13 @@ def _new_in_batch(
     read again. A topic that was re-created has another id, and its partitions are read up to their
     ends at once. Of Kafka that has no ids, one that ends before the end that is known may be of
     such a topic, as may one without records, of which Spark goes back to a lower offset: the
-    cluster knows.
+    cluster knows. It also knows what of a gap is gone.
     """
     topic_id = topic.topic_id()
-    is_behind = any(each.end < known[each.source].end for each in batch if each.source in known)
+    ends = [(each, known[each.source].end) for each in batch if each.source in known]
+    is_odd = any(each.end < end or each.start > end for each, end in ends)
     is_other = topic.is_other(known, topic_id)
-    anew = new_logs(topic.find(), known) if is_other or is_behind or not batch else []
+    anew = new_logs(topic.find(), known) if is_other or is_odd or not batch else []
     # Of those without a record it is kept, too, that they are another log.
     spans = {each.partition: each for each in anew}
     gaps = dict(spans)

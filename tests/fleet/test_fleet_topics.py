@@ -21,7 +21,7 @@ from kplan.fleet.stream import FollowedTopic, add_records
 from kplan.model.table import Figures
 from kplan.workflow.fleet import ingest
 from kplan.workflow.fleet.fleet import read_fleet
-from kplan.workflow.fleet.ingest_topics import find_records, find_topic_id, warn_of_new_logs
+from kplan.workflow.fleet.ingest_topics import find_records, find_topic_id, warn_of_topic
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from tests.fleet.spark_target import commands_at_work
 from tests.fleet.test_fleet_logs import line, requests
@@ -52,6 +52,7 @@ class AuditTopic:
     cluster: MemoryCluster = field(default_factory=MemoryCluster)
     progress: SilentProgress = field(default_factory=SilentProgress)
     records: dict[int, list[str]] = field(default_factory=lambda: {0: [], 1: []})
+    starts: dict[int, int] = field(default_factory=dict)
     time_zone: str = ""
 
     @property
@@ -76,8 +77,14 @@ class AuditTopic:
     def write(self, records: Mapping[int, list[str]]) -> None:
         """Have the topic hold these records, and no others."""
         self.records = dict(records)
+        self.remove({})
+
+    def remove(self, starts: Mapping[int, int]) -> None:
+        """Remove the records before these offsets."""
+        self.starts = dict(starts)
         used = {
-            number: PartitionUse(0, len(held), None, 0, 0) for number, held in self.records.items()
+            number: PartitionUse(starts.get(number, 0), len(held), None, 0, 0)
+            for number, held in self.records.items()
         }
         self.cluster.set_topic_use("audit", TopicUse(used, groups=()))
 
@@ -92,7 +99,7 @@ class AuditTopic:
         rows = [
             (each.partition, offset, self.records[each.partition][offset].encode())
             for each in spans.values()
-            for offset in range(each.start, each.end)
+            for offset in range(max(each.start, self.starts.get(each.partition, 0)), each.end)
         ]
         held = spark.createDataFrame(rows, RECORDS)
         numbers = {each.partition: number for number, each in spans.items()}
@@ -105,7 +112,7 @@ class AuditTopic:
         fleet = read_fleet(FleetOptions(self.folder, Inputs()))
         ends = self.store.logs.topic_ends()
         (found,) = find_records(fleet, fleet.clusters[0], ["audit"], ends, self.ports)
-        warn_of_new_logs("eu", found, ends, self.ports)
+        warn_of_topic("eu", found, ends, self.ports)
         return found
 
     def topic_id(self) -> str:
@@ -236,6 +243,29 @@ def test_a_stream_reads_all_of_a_topic_that_was_re_created_while_others_of_its_p
     assert topic.follow(*((0, n) for n in range(20))) == 20
     assert requests(topic.store) == {"old": 6, "new": 11, "third": 23}
     assert len(topic.progress.notes) == 2
+
+
+def test_records_that_were_removed_before_they_were_read_are_told(topic: AuditTopic) -> None:
+    """Also by a stream, whose micro-batch begins behind them. What was read may go."""
+    topic.write({0: [line("a")] * 3, 1: [line("a")] * 3})
+    topic.remove({0: 1})
+    topic.ingest()
+    assert topic.progress.notes == [], "what was there before the first ingest"
+    topic.write({0: [line("a")] * 9, 1: [line("a")] * 9})
+    topic.remove({0: 5, 1: 3})
+    topic.ingest()
+    (told,) = topic.progress.notes
+    assert "Warning: eu: records of topic audit were removed before they were read: " in told
+    assert "offsets 3 to 4 of partition 0. Their requests" in told
+    assert requests(topic.store) == {"a": 15}
+    topic.ingest()
+    assert len(topic.progress.notes) == 1
+
+    topic.write({0: [line("a")] * 12, 1: [line("a")] * 12})
+    topic.remove({0: 10, 1: 11})
+    assert topic.follow((0, 10), (0, 11), (1, 11)) == 3
+    assert "offsets 9 to 9 of partition 0 and some of 1 other partition." in topic.progress.notes[1]
+    assert requests(topic.store) == {"a": 18}
 
 
 def test_a_topic_with_another_format_is_an_error_of_the_ingest_that_read_it(

@@ -67,6 +67,15 @@ def new_logs(spans: Iterable[OffsetRange], known: Mapping[str, TopicEnd]) -> lis
     return [each for each in spans if each.source in known and each.log != known[each.source].log]
 
 
+def lost_offsets(spans: Iterable[OffsetRange], known: Mapping[str, TopicEnd]) -> list[OffsetRange]:
+    """Return what was removed from partitions before it was read; in: as for `new_logs`."""
+    return [
+        replace(each, start=end.end, end=each.start)
+        for each in spans
+        if (end := known.get(each.source)) and end.log == each.log and end.end < each.start
+    ]
+
+
 def cluster_ends(cluster: str, ends: Mapping[tuple[str, str], TopicEnd]) -> dict[str, TopicEnd]:
     """Return how far the topics of one cluster were read, by source."""
     return {source: end for (name, source), end in ends.items() if name == cluster}

@@ -29,7 +29,7 @@ from kplan.workflow.fleet.ingest_topics import (
     find_records,
     find_topic_id,
     log_topics,
-    warn_of_new_logs,
+    warn_of_topic,
 )
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
@@ -130,7 +130,7 @@ class _Follower:
             ends = self._store.logs.topic_ends()
             (found,) = find_records(self._fleet, cluster, [topic], ends, self._ports)
             if is_told:
-                warn_of_new_logs(cluster.name, found, ends, self._ports)
+                warn_of_topic(cluster.name, found, ends, self._ports)
             return found
 
         settings = partial(self._ports.java_client_settings, cluster)

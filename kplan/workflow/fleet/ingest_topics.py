@@ -14,7 +14,14 @@ from kplan.fleet.logs.counts import LineCount, add_counts
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.part import LogPart
-from kplan.fleet.logs.topic_part import TopicEnd, cluster_ends, new_logs, topic_part, unread_offsets
+from kplan.fleet.logs.topic_part import (
+    TopicEnd,
+    cluster_ends,
+    lost_offsets,
+    new_logs,
+    topic_part,
+    unread_offsets,
+)
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
@@ -100,14 +107,14 @@ def _find_new_records(
 ) -> list[_NewRecords]:
     """Ask a cluster how long its topics are; raises KplanError."""
     found = find_records(fleet, cluster, log_topics(cluster), known, ports)
-    for spans in found:
-        warn_of_new_logs(cluster.name, spans, known, ports)
+    new = [spans for spans in found if any(each.start < each.end for each in spans)]
+    for spans in new:
+        warn_of_topic(cluster.name, spans, known, ports)
     return [
         _NewRecords(
             cluster.name, spans, ports.java_client_settings(cluster), cluster.audit_time_zone
         )
-        for spans in found
-        if any(each.start < each.end for each in spans)
+        for spans in new
     ]
 
 
@@ -155,16 +162,31 @@ def find_topic_id(cluster: FleetCluster, topic: str, ports: FleetPorts) -> str:
     return described.topic_id if isinstance(described, TopicDescription) else ""
 
 
-def warn_of_new_logs(
+def warn_of_topic(
     cluster: str,
     spans: Sequence[audit_topic.OffsetRange],
     known: Mapping[tuple[str, str], TopicEnd],
     ports: FleetPorts,
 ) -> None:
-    """Say where a topic was re-created or truncated; in: what `find_records` gives of it."""
+    """Say that a topic was re-created or truncated, and which of its records are lost.
+
+    In: what `find_records` gives of it.
+    """
     own = cluster_ends(cluster, known)
     if anew := new_logs(spans, own):
         ports.progress.note(_restart_text(cluster, anew, own))
+    if lost := lost_offsets(spans, own):
+        ports.progress.note(_loss_text(cluster, lost))
+
+
+def _loss_text(cluster: str, lost: Sequence[audit_topic.OffsetRange]) -> str:
+    first, more = lost[0], len(lost) - 1
+    others = f" and some of {count_text(more, 'other partition')}" if more else ""
+    return (
+        f"Warning: {cluster}: records of topic {first.topic} were removed before they were read: "
+        f"offsets {first.start:,} to {first.end - 1:,} of partition {first.partition}{others}. "
+        "Their requests are not counted. Ingest more often, or retain records for longer."
+    )
 
 
 def _restart_text(
