@@ -77,7 +77,7 @@ def followed(folder: Path, writer: AuditWriter, number: signal.Signals) -> str:
         )
     try:
         for source in (FILES, f"{TOPIC}: kafka://{AUDIT}"):
-            await_text(shown, stream, f"Z {source}: [0-9,]+ lines of ")
+            await_text(shown, stream, f"Z {source}: [0-9,]+ lines? of ")
         writer.step()
         writer.flush()
         stream.send_signal(number)

@@ -23,6 +23,7 @@ from kplan.fleet.stream import (
 )
 from kplan.model.errors import KplanError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
+from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.fleet import choose_engine, open_store, read_fleet, server_settings
 from kplan.workflow.fleet.ingest import ingest_files, log_patterns, logging_clusters
 from kplan.workflow.fleet.ingest_topics import (
@@ -72,8 +73,8 @@ def follow_logs(
         )
         ports.progress.stage("")
         ports.progress.note(
-            f"Following the logs of {len(clusters):,} clusters into {store.name}, every "
-            f"{interval_s:g} s."
+            f"Following the logs of {count_text(len(clusters), 'cluster')} into {store.name}, "
+            f"every {interval_s:g} s."
         )
         run_streams(spark, sources, run, stop_event)
 
@@ -152,19 +153,11 @@ class _Follower:
 
     def report_batch(self, batch: Batch) -> None:
         """Report what a micro-batch read."""
-        added = batch.added
-        logs = len({(each.cluster, each.source) for each in added.parts})
-        malformed = f", {added.malformed:,} of them malformed" if added.malformed else ""
-        others = f", and {added.others:,} of other loggers" if added.others else ""
-        self._note(
-            f"{batch.source}: {added.lines:,} lines of {logs:,} logs{malformed}{others} "
-            f"[{batch.elapsed_s:.1f} s]"
-        )
+        self._note(batch_text(batch))
 
     def report_failure(self, source: str, failure: KplanError) -> None:
         """Tell why a query has ended, which is started again."""
-        hint = f" hint: {failure.hint}" if failure.hint else ""
-        self._note(f"{source}: {failure.detail or failure.summary}{hint} kplan tries again.")
+        self._note(f"{source}: {failure_text(failure)}")
 
     def _note_new(self, notes: set[str]) -> None:
         """Report what the micro-batch before did not report."""
@@ -175,3 +168,22 @@ class _Follower:
     def _note(self, text: str) -> None:
         at = self._ports.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         self._ports.progress.note(f"{at} {text}")
+
+
+def batch_text(batch: Batch) -> str:
+    """Say what a micro-batch read: `files: 2 lines of 1 log [0.5 s]`."""
+    added = batch.added
+    logs = len({(each.cluster, each.source) for each in added.parts})
+    malformed = f", {added.malformed:,} of them malformed" if added.malformed else ""
+    others = f", and {added.others:,} of other loggers" if added.others else ""
+    return (
+        f"{batch.source}: {count_text(added.lines, 'line')} of {count_text(logs, 'log')}"
+        f"{malformed}{others} [{batch.elapsed_s:.1f} s]"
+    )
+
+
+def failure_text(failure: KplanError) -> str:
+    """Say why a query has ended, which is started again; Java ends its texts without a point."""
+    reason = (failure.detail or failure.summary).rstrip(".")
+    hint = f" hint: {failure.hint}" if failure.hint else ""
+    return f"{reason}. kplan tries again.{hint}"

@@ -9,9 +9,11 @@ import pytest
 from kplan.fleet import stream
 from kplan.fleet.logs.audit_topic import OffsetRange
 from kplan.fleet.logs.outcome import Added
+from kplan.fleet.logs.part import LogPart
 from kplan.fleet.logs.topic_part import TopicEnd
-from kplan.fleet.stream import LogSource, StreamOptions, new_offsets, run_streams
+from kplan.fleet.stream import Batch, LogSource, StreamOptions, new_offsets, run_streams
 from kplan.model.errors import FleetError
+from kplan.workflow.fleet.follow import batch_text, failure_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,3 +78,18 @@ def test_a_failure_is_told_once_whatever_its_attempts_and_tasks_are(
         "Mkdirs failed",
         "The cluster does not answer.",
     ]
+
+
+def test_what_a_stream_reports_reads_as_sentences() -> None:
+    one = LogPart("eu", "a.log", lines=1, malformed=0)
+    two = LogPart("eu", "b.log", lines=1500, malformed=2)
+    assert batch_text(Batch("files", Added((one,)), 0.5)) == "files: 1 line of 1 log [0.5 s]"
+    assert batch_text(Batch("files", Added((one, two)), 12.34)) == (
+        "files: 1,501 lines of 2 logs, 2 of them malformed [12.3 s]"
+    )
+    assert failure_text(FleetError("java.io.IOException: No space left on device")) == (
+        "java.io.IOException: No space left on device. kplan tries again."
+    )
+    assert failure_text(FleetError("No broker answers.", "Check it: -conf=a=b")) == (
+        "No broker answers. kplan tries again. hint: Check it: -conf=a=b"
+    )
