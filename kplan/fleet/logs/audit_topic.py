@@ -100,14 +100,26 @@ def follow_records(
     `starts` says where each partition begins in a stream without a checkpoint; one that is added
     later begins at its first record. Records that are gone are left out.
     """
-    given = {
+    given = stream_options(topic, starts, options)
+    return _load_records(spark, spark.readStream.format("kafka").options(**given).load)
+
+
+def stream_options(
+    topic: str, starts: Mapping[int, int], options: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the options of Spark's connector with which a topic is followed.
+
+    A cluster without an answer fails the query after the minute that Kafka's client waits for one:
+    the query is started again anyway, and three tries would be three minutes without a word.
+    """
+    return {
         **_connection_options(options),
         "subscribe": topic,
         "startingOffsets": offsets_json(topic, starts),
         "failOnDataLoss": "false",
         "maxOffsetsPerTrigger": str(MAX_RECORDS),
+        "fetchOffset.numRetries": "1",
     }
-    return _load_records(spark, spark.readStream.format("kafka").options(**given).load)
 
 
 def record_lines(

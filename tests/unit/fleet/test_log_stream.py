@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.fleet import stream
-from kplan.fleet.logs.audit_topic import OffsetRange
+from kplan.fleet.logs.audit_topic import OffsetRange, stream_options
 from kplan.fleet.logs.outcome import Added
 from kplan.fleet.logs.part import LogPart
 from kplan.fleet.logs.topic_part import TopicEnd
@@ -93,3 +93,11 @@ def test_what_a_stream_reports_reads_as_sentences() -> None:
     assert failure_text(FleetError("No broker answers.", "Check it: -conf=a=b")) == (
         "No broker answers. kplan tries again. hint: Check it: -conf=a=b"
     )
+
+
+def test_a_cluster_without_an_answer_fails_the_query_of_a_topic_at_the_first_try() -> None:
+    """Each of Spark's own tries takes the minute that Kafka's client waits."""
+    options = stream_options("audit", {0: 7}, {"bootstrap.servers": "b:9092"})
+    assert options["fetchOffset.numRetries"] == "1"
+    assert options["kafka.bootstrap.servers"] == "b:9092"
+    assert (options["subscribe"], options["startingOffsets"]) == ("audit", '{"audit": {"0": 7}}')
