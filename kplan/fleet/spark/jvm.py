@@ -27,6 +27,8 @@ ARCHIVE_TIMEOUT_S = 60.0
 """What the first Java may take to make it when its work is done: someone waits for that."""
 STALE_AFTER_S = 3600.0
 """What is half made goes after this time: someone killed its kplan."""
+RETRY_AFTER_S = 86_400.0
+"""A Java that made none, perhaps because the machine was busy, is asked again after this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,12 @@ class ClassArchive:
 
     @property
     def exists(self) -> bool:
-        """Whether it was requested before."""
-        return self.file.exists()
+        """Whether it was made, or could not be made less than a day ago."""
+        try:
+            found = self.file.stat()
+        except OSError:
+            return False
+        return bool(found.st_size) or time.time() - found.st_mtime < RETRY_AFTER_S
 
     @property
     def temporary_file(self) -> Path:
@@ -60,7 +66,7 @@ class ClassArchive:
     def store(self, code: int | None, *, had_time: bool) -> None:
         """Move the archive of a finished Java process into place; others of this Spark are removed.
 
-        `code` is its exit code. One that had the time to make it and did not is not asked again.
+        `code` is its exit code. Where one had the time and made none, one is asked a day later.
         """
         if self.exists:
             return

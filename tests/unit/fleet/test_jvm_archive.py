@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kplan.fleet.spark.jvm import (
+    RETRY_AFTER_S,
     STALE_AFTER_S,
     ClassArchive,
     find_class_archive,
@@ -66,11 +67,18 @@ def test_a_java_that_was_killed_is_no_reason_not_to_try_again(java: Path) -> Non
     assert not archive.temporary_file.exists()
 
 
-def test_a_java_that_is_too_slow_is_not_asked_again(java: Path) -> None:
+def test_a_java_that_is_too_slow_is_asked_again_a_day_later(java: Path) -> None:
+    """The machine may have been busy, and each start without an archive takes ten seconds more."""
     archive = found(java)
     archive.temporary_file.write_text("half", encoding="utf-8")
     archive.store(-9, had_time=True)
     assert found(java).java_options() == ()
+    day_before = archive.file.stat().st_mtime - RETRY_AFTER_S
+    os.utime(archive.file, (day_before, day_before))
+    assert "ArchiveClassesAtExit" in found(java).java_options()[0]
+    archive.temporary_file.write_text("classes", encoding="utf-8")
+    archive.store(0, had_time=True)
+    assert "SharedArchiveFile" in found(java).java_options()[0]
 
 
 def test_a_java_that_makes_none_is_not_asked_again(java: Path) -> None:
