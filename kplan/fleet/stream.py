@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from kplan.fleet.logs.audit_topic import OffsetRange, read_records, record_lines
+from kplan.fleet.logs.audit_topic import OffsetRange, is_of_topic, read_records, record_lines
 from kplan.fleet.logs.files import LINE_BYTES, NewLines
 from kplan.fleet.logs.lines import sum_lines
 from kplan.fleet.logs.outcome import Added
@@ -22,7 +22,6 @@ from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.store import Store
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, KplanError
-from kplan.model.log_layout import KAFKA_SCHEME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -270,9 +269,8 @@ class FollowedTopic:
     def is_other(self, known: Mapping[str, TopicEnd], topic_id: str) -> bool:
         """Whether the topic was re-created since one of its partitions was read; in: its id now."""
         return any(
-            end.is_of_other_topic(topic_id)
+            is_of_topic(source, self.name) and end.is_of_other_topic(topic_id)
             for source, end in known.items()
-            if source.rpartition("/")[0] == f"{KAFKA_SCHEME}{self.name}"
         )
 
 

@@ -59,6 +59,11 @@ class OffsetRange:
         return f"{KAFKA_SCHEME}{self.topic}/{self.partition}"
 
 
+def is_of_topic(source: str, topic: str) -> bool:
+    """Whether a source is a partition of the topic."""
+    return source.rpartition("/")[0] == f"{KAFKA_SCHEME}{topic}"
+
+
 def read_records(
     spark: "SparkSession",
     spans: Mapping[int, OffsetRange],

@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from kplan.kafka.wire.cluster import read_rights
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import RETRY_PAUSE_S, Gateway
 from kplan.kafka.wire.messages import Message, broker_refusal
-from kplan.kafka.wire.metadata import find_leaders
+from kplan.kafka.wire.metadata import PartitionLeaders, find_leaders
 from kplan.kafka.wire.record import LIST_OFFSETS
 from kplan.kafka.wire.transport import Deadline
 from kplan.model.dataclass import dataclass
@@ -74,13 +74,7 @@ def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, Top
         _read_leaders(gateway, led.by_broker, threads, found)
         _read_moved(gateway, threads, found)
         groups = _read_groups(gateway, led.brokers, threads, found)
-    return {
-        name: replace(
-            _topic_use(name, led.partitions.get(name, ()), found, groups),
-            topic_id=led.topic_ids.get(name, ""),
-        )
-        for name in sorted(names)
-    }
+    return {name: _topic_use(name, led, found, groups) for name in sorted(names)}
 
 
 LedPartitions = Mapping[Endpoint, Mapping[str, list[int]]]
@@ -347,12 +341,12 @@ def committed_offsets(group: Message) -> Mapping[TopicPartition, int]:
 
 def _topic_use(
     name: str,
-    partitions: Collection[int],
+    led: PartitionLeaders,
     usage_readings: UsageReadings,
     groups: tuple[GroupOffsets, ...] | None,
 ) -> TopicUse:
     used = {}
-    for number in partitions:
+    for number in led.partitions.get(name, ()):
         key = (name, number)
         newest = usage_readings.newest.get(key, -1)
         used[number] = PartitionUse(
@@ -365,10 +359,11 @@ def _topic_use(
     unread = tuple(
         sorted(usage_readings.problems.get(name, set()) | usage_readings.problems.get("", set()))
     )
+    topic_id = led.topic_ids.get(name, "")
     if groups is None:
-        return TopicUse(used, None, unread)
+        return TopicUse(used, None, unread, topic_id)
     mine = [_group_use(name, each, usage_readings.ends) for each in groups]
-    return TopicUse(used, tuple(each for each in mine if each is not None), unread)
+    return TopicUse(used, tuple(each for each in mine if each is not None), unread, topic_id)
 
 
 def _group_use(
