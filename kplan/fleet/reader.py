@@ -14,14 +14,15 @@ from kplan.cluster.authorizer_settings import read_authorizer_settings
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import TopicDescription
 from kplan.cluster.usage import TopicUse
-from kplan.fleet.dataframe import map_array, string_array
+from kplan.fleet.dataframe import long_array, map_array, string_array
 from kplan.fleet.snapshot import (
     ABSENT_NAMES,
     ALLOW_EVERYONE,
     CLUSTER,
     GROUP,
     LEADERLESS,
-    OBJECT_SCHEMA,
+    SIZES,
+    STORED_SCHEMA,
     UNDER_REPLICATED,
     UNREAD,
     USE,
@@ -240,6 +241,7 @@ def _absent_names_json(snapshot: Snapshot, wanted: NamesByKind) -> str:
 
 
 _BATCH_ROWS = 10_000
+_MAX_LONG = (1 << 63) - 1
 _STRING_COLUMNS = ("cluster", "kind", "identity", "uid", "value")
 
 
@@ -260,14 +262,32 @@ def read_clusters(spark: "SparkSession", sources: Sequence[SnapshotSource]) -> "
                 yield from _arrow_batches(read_rows(pickle.loads(packed[number])))  # noqa: S301 - ours
 
     count = len(packed)
-    return spark.range(0, count, 1, max(1, count)).mapInArrow(read, OBJECT_SCHEMA)
+    return spark.range(0, count, 1, max(1, count)).mapInArrow(read, STORED_SCHEMA)
 
 
 def _arrow_batches(rows: Sequence[Row]) -> Iterator[Any]:
+    """Make batches of the rows of one cluster, in STORED_SCHEMA."""
     import pyarrow as pa  # noqa: PLC0415 - on the executor
 
+    found = {row.identity: row.attributes.get("bytes") for row in rows if row.kind == USE}
     for start in range(0, len(rows), _BATCH_ROWS):
         part = rows[start : start + _BATCH_ROWS]
         arrays = [string_array([getattr(row, name) for row in part]) for name in _STRING_COLUMNS]
         arrays.append(map_array([row.attributes for row in part]))
-        yield pa.RecordBatch.from_arrays(arrays, names=[*_STRING_COLUMNS, "attributes"])
+        sizes = zip(*(topic_size(row, found.get(row.identity)) for row in part), strict=True)
+        arrays.extend(map(long_array, sizes))
+        yield pa.RecordBatch.from_arrays(arrays, names=[*_STRING_COLUMNS, "attributes", *SIZES])
+
+
+def topic_size(row: Row, size: str | None) -> tuple[int | None, ...]:
+    """Return the SIZES of a row; `size` are the bytes of one replica, None where not known.
+
+    Kafka tells the size of one replica, and the others follow it. What a file has that is no number
+    is not known.
+    """
+    if row.kind != "kafka_topic":
+        return (None,) * len(SIZES)
+    found = row.attributes.get("partitions"), row.attributes.get("replication_factor"), size
+    partitions, copies, own = (int(n) if n is not None and n.isdecimal() else None for n in found)
+    of_all = (None if n is None or copies is None else n * copies for n in (partitions, own))
+    return tuple(n if n is None or n <= _MAX_LONG else None for n in (partitions, *of_all))

@@ -36,6 +36,13 @@ OBJECT_SCHEMA = (
     "attributes map<string,string>"
 )
 """The schema of the rows, as Spark writes it."""
+SIZES = ("partitions", "replicas", "bytes")
+"""Columns of stored rows of topics, null in others; the bytes are those of all replicas.
+
+What is in the attributes of two rows of a topic is so read without these rows being put together.
+"""
+STORED_SCHEMA = f"{OBJECT_SCHEMA}, {', '.join(f'{each} long' for each in SIZES)}"
+"""The schema of the rows of a run."""
 
 CLUSTER = "cluster"
 UNREAD = "unread"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.iceberg_tables import IcebergTables
 from kplan.fleet.logs.store import LogStore
-from kplan.fleet.snapshot import CLUSTER, ROW_FORMAT, kinds_read
+from kplan.fleet.snapshot import CLUSTER, ROW_FORMAT, SIZES, kinds_read
 from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.session import enable_codegen
@@ -51,7 +51,8 @@ class KindsRead(NamedTuple):
 class Run:
     """One snapshot of the fleet. `at` is when it began, ISO 8601 in UTC.
 
-    `kinds_read` is None for runs of earlier versions: their rows say it, too.
+    `kinds_read` is None for runs of earlier versions: their rows say it, too. With `has_sizes` rows
+    of topics have the columns SIZES.
     """
 
     run: str
@@ -61,6 +62,7 @@ class Run:
     kplan_version: str = VERSION
     rows: int = 0
     kinds_read: tuple[KindsRead, ...] | None = None
+    has_sizes: bool = False
 
 
 def open_tables(spark: "SparkSession", root: str, form: str, catalog: str = "") -> Tables:
@@ -108,7 +110,8 @@ class Store:
             rows = self._tables.add_objects(objects, attempt)
             read = _kinds_of_clusters(self._tables.objects([attempt]))
             began = at.isoformat(timespec="seconds")
-            done = Run(run, attempt, began, rows=rows, kinds_read=read)
+            is_sized = {*SIZES} <= {*objects.columns}
+            done = Run(run, attempt, began, rows=rows, kinds_read=read, has_sizes=is_sized)
             line = create_dataframe(self._spark, [tuple(asdict(done).values())], RUN_SCHEMA)
             self._tables.add_lines("runs", line, attempt)
         except Exception as failure:

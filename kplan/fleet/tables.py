@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from kplan.fleet.attempt_folders import open_folders
 from kplan.fleet.compat import can_observe, rebalance
 from kplan.fleet.jars import DELTA_LAKE, append_setting
-from kplan.fleet.snapshot import OBJECT_SCHEMA
+from kplan.fleet.snapshot import STORED_SCHEMA
 from kplan.model.errors import FleetError
 from kplan.model.file_url import escape_glob
 
@@ -23,9 +23,9 @@ Found = TypeVar("Found")
 PARQUET, DELTA, ICEBERG = "parquet", "delta", "iceberg"
 RUN_SCHEMA = (
     "run string, attempt string, at string, format int, kplan_version string, rows long, "
-    "kinds_read array<struct<kinds:array<string>,clusters:array<string>>>"
+    "kinds_read array<struct<kinds:array<string>,clusters:array<string>>>, has_sizes boolean"
 )
-ATTEMPT_SCHEMA = f"{OBJECT_SCHEMA}, attempt string"
+ATTEMPT_SCHEMA = f"{STORED_SCHEMA}, attempt string"
 ORPHAN_AGE = timedelta(days=1)
 FILE_ROWS = 100_000
 """Rows of a run in one file: Spark reads a small file in one task, however many rows it has."""

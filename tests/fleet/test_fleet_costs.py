@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.insight.costs import cost_table, monthly_usage, price_usage
+from kplan.fleet.insight.costs import cost_table, price_usage
 from kplan.fleet.logs.requests import log_sums
 from kplan.model.fleet import CostRow
 from tests.fleet.seeded_logs import Logs, usage_of
-from tests.fleet.test_fleet_insight import GIB, PRICED, objects_of, ownership_of, read
+from tests.fleet.test_fleet_insight import (
+    GIB,
+    PRICED,
+    objects_of,
+    ownership_of,
+    read,
+    usage_by_month,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +42,7 @@ def test_a_month_ends_without_what_was_deleted_in_it(spark: "SparkSession") -> N
     log.add(date(2026, 11, 3), "User:a", "h", ("READ", "TOPIC"), 7)
     used = usage_of(spark, log.rows)
     sums = log_sums(used.selectExpr("*", "'eu' AS source"))
-    usage = monthly_usage(objects, ownership_of(spark, []), used, sums)
+    usage = usage_by_month(objects, ownership_of(spark, []), used, sums)
     priced = price_usage(usage, PRICED, ("2026-11", "2026-11"))
     rows = {each.owner: each for each in (CostRow(*row) for row in cost_table(priced).collect())}
     gone, huge, unsized, logged = (rows[f"{name}.*"] for name in ("gone", "huge", "unsized", "a"))

@@ -29,7 +29,7 @@ from kplan.fleet.insight.costs import (
     unknown_requests,
 )
 from kplan.fleet.insight.ownership import Ownership, add_owner
-from kplan.fleet.insight.spans import last_runs_of_days, run_spans
+from kplan.fleet.insight.spans import last_runs_of_days, run_spans, topic_sizes
 from kplan.fleet.insight.trends import (
     OTHERS,
     TREND_SCHEMA,
@@ -39,7 +39,8 @@ from kplan.fleet.insight.trends import (
 )
 from kplan.fleet.inventory import OWNER_SCHEMA
 from kplan.fleet.logs.requests import log_sums
-from kplan.fleet.snapshot import CLUSTER, KINDS_READ, OBJECT_SCHEMA, USE, Row
+from kplan.fleet.reader import topic_size
+from kplan.fleet.snapshot import CLUSTER, KINDS_READ, STORED_SCHEMA, USE, Row
 from kplan.fleet.store import Run
 from kplan.model.fleet import (
     AnomalyRow,
@@ -69,6 +70,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
+EVERY_STORE = pytest.mark.parametrize("has_sizes", [True, False], ids=["sizes", "earlier"])
+"""Runs of this version, and of earlier ones, which stored no sizes with topics."""
 GIB = 1 << 30
 TOPIC_KIND = "kafka_topic"
 Moment = tuple[str, Sequence[Row]]
@@ -97,12 +100,33 @@ def ownership_of(
 
 
 def objects_of(spark: "SparkSession", moments: Sequence[Moment]) -> "DataFrame":
-    rows = [
-        (*each[:5], list(each.attributes.items()), at, f"{at}T06:00:00+00:00")
-        for at, found in moments
-        for each in found
-    ]
-    return create_dataframe(spark, rows, f"{OBJECT_SCHEMA}, run string, at string")
+    rows = []
+    for at, found in moments:
+        used = {(e.cluster, e.identity): e.attributes["bytes"] for e in found if e.kind == USE}
+        for each in found:
+            sizes = topic_size(each, used.get((each.cluster, each.identity)))
+            begun = (at, f"{at}T06:00:00+00:00")
+            rows.append((*each[:5], list(each.attributes.items()), *sizes, *begun))
+    return create_dataframe(spark, rows, f"{STORED_SCHEMA}, run string, at string")
+
+
+def usage_by_month(
+    objects: "DataFrame",
+    ownership: Ownership,
+    used: "DataFrame | None",
+    sums: "DataFrame | None",
+    *,
+    has_sizes: bool = True,
+) -> "DataFrame":
+    sizes = topic_sizes(objects, has_sizes=has_sizes)
+    return monthly_usage(sizes, month_spans(run_spans(objects)), ownership, used, sums)
+
+
+def figures_by_day(
+    objects: "DataFrame", ownership: Ownership, days: Sequence[date], *, has_sizes: bool = True
+) -> "DataFrame":
+    sizes = topic_sizes(objects, has_sizes=has_sizes)
+    return daily_figures(sizes, run_spans(objects), ownership, days)
 
 
 def columns(table: "DataFrame") -> str:
@@ -123,7 +147,10 @@ def denials(cluster: str, day: date) -> list[UsageRow]:
     return logs.rows
 
 
-def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkSession") -> None:
+@EVERY_STORE
+def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(
+    spark: "SparkSession", *, has_sizes: bool
+) -> None:
     """Runs of 20 October and 11 November; `us` is read by the first one alone."""
     dice = Logs("eu", random.Random(1))
     objects = objects_of(
@@ -151,11 +178,12 @@ def test_a_month_costs_what_its_known_days_cost_to_the_last_digit(spark: "SparkS
     dice.add(date(2026, 11, 3), "User:a", "h", ("READ", "TOPIC"), 3_000_000)
     used = usage_of(spark, [*dice.rows, *denials("us", date(2026, 10, 20))])
     used = used.replace({"a.data": "shop.a"}, subset=["resource_name"])
-    usage = monthly_usage(
+    usage = usage_by_month(
         objects,
         ownership,
         used,
         log_sums(used.selectExpr("*", "'eu' AS source")),
+        has_sizes=has_sizes,
     )
     priced = price_usage(usage, PRICED, ("2026-10", "2026-11")).cache()
     assert columns(cost_table(priced)) == COST_SCHEMA
@@ -201,7 +229,7 @@ def test_requests_of_months_before_and_after_the_log_are_unknown(spark: "SparkSe
     denied = [date(2026, 9, 20), date(2026, 10, 20), date(2026, 12, 1)]
     used = usage_of(spark, [*log.rows, *(row for each in denied for row in denials("eu", each))])
     sums = log_sums(used.selectExpr("*", "'log' AS source"))
-    usage = monthly_usage(objects, ownership_of(spark, []), used, sums)
+    usage = usage_by_month(objects, ownership_of(spark, []), used, sums)
     asked = {(row["month"], row["cluster"]): row["requests"] for row in usage.collect()}
     assert asked["2026-10", "eu"] is None
     assert asked["2026-11", "eu"] == 7
@@ -246,7 +274,10 @@ def test_the_topics_of_nested_modules_are_those_of_the_nearest_team(spark: "Spar
     assert {row["owner"]: row["team"] for row in rows} == expected
 
 
-def test_growth_meets_its_limit_on_the_day_that_the_line_says(spark: "SparkSession") -> None:
+@EVERY_STORE
+def test_growth_meets_its_limit_on_the_day_that_the_line_says(
+    spark: "SparkSession", *, has_sizes: bool
+) -> None:
     """Topics of `eu` grow by 2 partitions a day; `us` comes later, and is not read on one day."""
     first = date(2026, 11, 1)
     days = [first + timedelta(days=n) for n in range(10)]
@@ -267,7 +298,7 @@ def test_growth_meets_its_limit_on_the_day_that_the_line_says(spark: "SparkSessi
         }
     )
     objects = objects_of(spark, moments)
-    figures = daily_figures(objects, ownership, days)
+    figures = figures_by_day(objects, ownership, days, has_sizes=has_sizes)
     table = trend_table(figures, rules, days)
     assert columns(table) == TREND_SCHEMA
     told = [TrendRow(*row) for row in table.collect()]
@@ -301,8 +332,8 @@ def test_the_topics_of_all_runs_are_shuffled_once(
     used = usage_of(spark, log.rows)
     sums = log_sums(used.selectExpr("*", "'log' AS source"))
     for found in (
-        daily_figures(objects, ownership, days),
-        monthly_usage(objects, ownership, used, sums),
+        figures_by_day(objects, ownership, days),
+        usage_by_month(objects, ownership, used, sums),
     ):
         plan = found._jdf.queryExecution().executedPlan().toString()
         keys = [
@@ -320,7 +351,7 @@ def test_sizes_by_day_tell_the_largest_owners_apart(spark: "SparkSession") -> No
         for n, day in enumerate(days)
     ]
     ownership = ownership_of(spark, [("eu", TOPIC_KIND, "pay.a", "pay")])
-    figures = daily_figures(objects_of(spark, moments), ownership, days)
+    figures = figures_by_day(objects_of(spark, moments), ownership, days)
     assert [tuple(row) for row in owner_sizes(figures, 1).collect()] == [
         ("2026-11-01", NO_OWNER, 10, 1_000),
         ("2026-11-01", OTHERS, 5, 7),
@@ -413,7 +444,7 @@ def test_without_owners_topics_are_grouped_by_prefix(spark: "SparkSession") -> N
     names = ("shop.orders", "pay-in", "plain", "__transaction_state")
     objects = objects_of(spark, [("2026-11-01", read("eu", *((n, 1, 1, 1) for n in names)))])
     unknown = ownership_of(spark, [])
-    usage = monthly_usage(objects, unknown, None, None)
+    usage = usage_by_month(objects, unknown, None, None)
     assert {row["owner"] for row in usage.collect()} == {"shop.*", "pay-*", "plain", "(kafka)"}
 
 

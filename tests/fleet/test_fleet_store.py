@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException
 
 from kplan.fleet import tables
 from kplan.fleet.history import changes, history
+from kplan.fleet.insight.spans import topic_sizes
 from kplan.fleet.inventory import (
     OWNER_SCHEMA,
     inventory,
@@ -18,7 +19,8 @@ from kplan.fleet.inventory import (
     owner_counts,
     unread_kinds,
 )
-from kplan.fleet.snapshot import OBJECT_SCHEMA, ROW_FORMAT, Row
+from kplan.fleet.reader import SnapshotSource, read_clusters
+from kplan.fleet.snapshot import OBJECT_SCHEMA, ROW_FORMAT, SIZES, Row, write_snapshot
 from kplan.fleet.store import KindsRead, Store, open_tables
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, RUN_SCHEMA
 from kplan.model.errors import FleetError
@@ -112,11 +114,36 @@ def test_a_store_keeps_whole_runs_and_shows_no_others(
     assert [store.objects(each).where("kind = 'kafka_topic'").count() for each in wrote] == [1, 1]
 
     later = datetime.now(UTC) + timedelta(days=2)
-    gone = store.vacuum(later - days(2), later)
-    assert gone == 3, "a run with the attempt it replaced, and what broke off"
+    assert store.vacuum(later - days(2), later) == 3, (
+        "a run with the attempt it replaced, and what broke off"
+    )
     assert [each.run for each in store.runs()] == names
     with pytest.raises(AnalysisException if form == PARQUET else AssertionError):
         assert at_work.objects(["broken"]).count() > 0
+
+    check_sizes(spark, store, tmp_path / "eu.jsonl")
+
+
+def check_sizes(spark: "SparkSession", store: Store, file: Path) -> None:
+    """Take a run whose rows have sizes after two runs whose rows have none."""
+    rows = [cluster(), topic("orders"), topic("idle"), use("orders", bytes="7")]
+    write_snapshot(file, rows)
+    source = SnapshotSource("eu", file=file)
+    sized = store.add_run(read_clusters(spark, [source]), "sized", days(4))
+    assert [each.has_sizes for each in store.runs()] == [False, False, True]
+    every = store.objects_of_runs(store.runs()).where("kind = 'kafka_topic'")
+    assert listed(every, "identity", *SIZES) == [
+        ("by-x", None, None, None),
+        ("by-y", None, None, None),
+        ("idle", 3, 6, None),
+        ("orders", 3, 6, 14),
+    ], "the columns of sizes are added to the tables of earlier versions"
+    earlier = topic_sizes(every.where("run <> 'sized'"), has_sizes=False)
+    assert listed(earlier, "topic", *SIZES) == [("by-x", 3, 6, None), ("by-y", 3, 6, None)]
+    own = store.objects_of_runs([sized])
+    told = ("cluster", "run", "topic", *SIZES)
+    by_both = (topic_sizes(own, has_sizes=has_sizes) for has_sizes in (True, False))
+    assert len({repr(listed(each, *told)) for each in by_both}) == 1
 
 
 @pytest.mark.skipif(not NO_DELTA, reason="this Spark knows Delta Lake")
@@ -198,7 +225,7 @@ def test_a_table_of_an_older_version_is_read_and_one_of_a_newer_is_refused(
     store.add_run(objects([cluster(), topic("a")]), "now", days(1))
     assert ("a", "uid-a") in listed(store.objects(store.run()), "identity", "uid")
 
-    newer = ("new", "new", MONDAY.isoformat(), ROW_FORMAT + 1, "99.0", 1, None)
+    newer = ("new", "new", MONDAY.isoformat(), ROW_FORMAT + 1, "99.0", 1, None, False)
     at_work.add_lines("runs", spark.createDataFrame([newer], RUN_SCHEMA), "new")
     with pytest.raises(FleetError, match=f"has format {ROW_FORMAT + 1}") as refused:
         store.run("now")

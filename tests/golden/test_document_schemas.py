@@ -215,7 +215,7 @@ def test_figures_of_a_fleet_are_described() -> None:
 @pytest.mark.parametrize(
     ("table", "columns"),
     [
-        ("objects", snapshot.OBJECT_SCHEMA),
+        ("objects", snapshot.STORED_SCHEMA),
         ("runs", tables.RUN_SCHEMA),
         ("audit", requests.AUDIT_SCHEMA),
         ("offsets", audit_topic.OFFSET_SCHEMA),

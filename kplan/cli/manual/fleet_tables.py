@@ -18,12 +18,12 @@ def table_schemas() -> Mapping[str, str]:
     from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA  # noqa: PLC0415
     from kplan.fleet.logs.part import LOG_SCHEMA  # noqa: PLC0415
     from kplan.fleet.logs.requests import AUDIT_SCHEMA, REQUEST_SCHEMA  # noqa: PLC0415 - only this needs them
-    from kplan.fleet.snapshot import OBJECT_SCHEMA  # noqa: PLC0415
+    from kplan.fleet.snapshot import STORED_SCHEMA  # noqa: PLC0415
     from kplan.fleet.tables import RUN_SCHEMA  # noqa: PLC0415
 
     return {
         "runs": RUN_SCHEMA,
-        "objects": f"{OBJECT_SCHEMA}, attempt string",
+        "objects": f"{STORED_SCHEMA}, attempt string",
         "logs": LOG_SCHEMA,
         "requests": f"{REQUEST_SCHEMA}, attempt string",
         "audit": AUDIT_SCHEMA,
@@ -116,6 +116,7 @@ _PAGES: Mapping[str, TablePage] = {
             "rows": "Number of rows in `objects`.",
             "kinds_read": "Which kinds were read in full of which clusters. Null before the column "
             "existed: the rows of kind cluster say it, too.",
+            "has_sizes": "Whether rows of topics have `partitions`, `replicas` and `bytes`.",
         },
     ),
     "objects": TablePage(
@@ -130,6 +131,9 @@ _PAGES: Mapping[str, TablePage] = {
             "uid": "Id of a topic.",
             "value": "The object as JSON under the attributes of its kind.",
             "attributes": "The same flat, for example config.retention.ms.",
+            "partitions": "Of a topic its partitions, else null.",
+            "replicas": "Of a topic the replicas of all its partitions.",
+            "bytes": "Of a topic the bytes of all its replicas, null where the size is not known.",
             "attempt": "Id of the attempt.",
         },
     ),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.insight.ownership import Ownership, add_owner
-from kplan.fleet.insight.spans import run_spans, topic_sizes
 from kplan.fleet.inventory import clusters_without_log
 from kplan.fleet.replay import is_any_topic
 from kplan.fleet.snapshot import CLUSTER
@@ -45,20 +44,21 @@ COST_COLUMNS = tuple(each.name for each in fields(CostRow))
 
 
 def monthly_usage(
-    objects: "DataFrame",
+    sizes: "DataFrame",
+    spans: "DataFrame",
     ownership: Ownership,
     used: "DataFrame | None",
     sums: "DataFrame | None",
 ) -> "DataFrame":
     """Add up what owners used on each cluster in each month.
 
-    In: rows of runs with `run` and `at`, the usage of logs and its `log_sums`, or
+    In: what `topic_sizes` and `month_spans` give, the usage of logs and its `log_sums`, or
     None. Out: month (`2026-11`), cluster, team, owner, topics to bytes (on the last known day of
     the month), requests, unsized, byte_days, partition_days.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    months = F.broadcast(month_spans(run_spans(objects)))
+    months = F.broadcast(spans)
     at_end = {name: F.when(F.col("is_end"), F.col(name)) for name in _SIZES}
     # A long holds the bytes of a topic, but not those of an exbibyte on all days of a month.
     days = {
@@ -72,10 +72,8 @@ def monthly_usage(
         "unsized": F.col("bytes").isNull().cast("long"),
         **days,
     }
-    rows = (
-        topic_sizes(objects)
-        .join(months, ["cluster", "run"])
-        .select(*_TOPIC_MONTH, *(each.alias(name) for name, each in figures.items()))
+    rows = sizes.join(months, ["cluster", "run"]).select(
+        *_TOPIC_MONTH, *(each.alias(name) for name, each in figures.items())
     )
     rows = rows.withColumn("requests", F.lit(None).cast("long"))
     added = (*days, "requests")

@@ -5,7 +5,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from kplan.fleet.reads import TOPICS
-from kplan.fleet.snapshot import CLUSTER, USE, kinds_read
+from kplan.fleet.snapshot import CLUSTER, SIZES, USE, kinds_read
 from kplan.fleet.store import Run
 
 if TYPE_CHECKING:
@@ -59,13 +59,24 @@ def run_spans(objects: "DataFrame") -> "DataFrame":
     )
 
 
-def topic_sizes(objects: "DataFrame") -> "DataFrame":
+def topic_sizes(objects: "DataFrame", *, has_sizes: bool) -> "DataFrame":
     """Return what each run saw of each topic: cluster, run, topic, partitions, replicas, bytes.
 
-    Bytes are those of all replicas, null where the size is not known: Kafka tells the size of one
-    replica, and the others follow it. All rows of a topic are in one partition: what is asked next
-    is of one topic, and each run has a row of each.
+    Bytes are those of all replicas, null where the size is not known. All rows of a topic are in
+    one partition: what is asked next is of one topic, and each run has a row of each. In: rows of
+    runs with `run`; where they have SIZES, only rows of topics are read.
     """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not has_sizes:
+        return _put_together(objects)
+    topics = objects.where(F.col("kind") == TOPICS)
+    found = topics.select("cluster", "run", F.col("identity").alias("topic"), *SIZES)
+    return found.repartition("cluster", "topic")
+
+
+def _put_together(objects: "DataFrame") -> "DataFrame":
+    """Put the rows of each topic and of its use together, as earlier versions stored them."""
     from pyspark.sql import functions as F  # noqa: N812
 
     found = F.col("attributes")

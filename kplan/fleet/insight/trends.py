@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.insight.ownership import Ownership, add_owner
-from kplan.fleet.insight.spans import run_spans, topic_sizes
 from kplan.fleet.insight.trend_line import LATER, NEAR, OVER, STEADY, UNKNOWN, forecast
 from kplan.model.fleet import Limits, TrendRow, TrendRules
 
@@ -32,24 +31,25 @@ _FOUND_SCHEMA = ", ".join(
 _ORDER = (OVER, NEAR, LATER, STEADY, UNKNOWN, "")
 
 
-def daily_figures(objects: "DataFrame", ownership: Ownership, days: Sequence[date]) -> "DataFrame":
+def daily_figures(
+    sizes: "DataFrame", spans: "DataFrame", ownership: Ownership, days: Sequence[date]
+) -> "DataFrame":
     """Return the figures of each scope on the days with a run, from when all of it is known.
 
-    A cluster that a run did not read is as it was before. In: rows of runs with `run` and `at`,
-    the days. Out: scope, name, start, series (day, partitions, bytes, unsized).
+    A cluster that a run did not read is as it was before. In: what `topic_sizes` and `run_spans`
+    give, the days. Out: scope, name, start, series (day, partitions, bytes, unsized).
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     found = F.array(*(F.lit(each) for each in days))
     is_last, day = F.col("is_last"), F.col("day")
     meant = F.filter(found, lambda one: (one >= day) & (is_last | (one < F.col("next_day"))))
-    spans = run_spans(objects)
     first = spans.groupBy("cluster").agg(F.min("day").alias("start"))
     of_runs = F.broadcast(
         spans.withColumn("days", meant).where(F.size("days") > 0).select("cluster", "run", "days")
     )
     by_owner = (
-        add_owner(topic_sizes(objects), ownership)
+        add_owner(sizes, ownership)
         .groupBy("cluster", "run", "team", "owner")
         .agg(
             *(F.sum(each).alias(each) for each in FIGURES),

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from kplan.fleet.dataframe import Keep, ask_once
 from kplan.fleet.insight import anomalies, costs, trends
 from kplan.fleet.insight.ownership import Ownership
-from kplan.fleet.insight.spans import days_of_runs, last_runs_of_days, run_day, run_spans
+from kplan.fleet.insight.spans import (
+    days_of_runs,
+    last_runs_of_days,
+    run_day,
+    run_spans,
+    topic_sizes,
+)
 from kplan.fleet.inventory import cluster_aliases, cluster_names
 from kplan.fleet.reads import TOPICS
 from kplan.fleet.store import Run
@@ -66,13 +72,13 @@ def cost_tables(given: ReportInputs, months: int, compute: Keep = ask_once) -> I
     last = run_day(found.run)
     first = costs.first_of_month(last, months - 1)
     runs = _runs_between(given, first, last)
-    objects, ownership, notes = _owned_objects(given, runs)
+    topics, ownership, notes = _owned_topics(given, runs)
     rules = _cost_rules(found)
     span = (f"{first:%Y-%m}", f"{last:%Y-%m}")
     sums = None if used is None else given.log_sums
-    usage = costs.monthly_usage(objects, ownership, used, sums)
+    spans = costs.month_spans(topics.spans)
+    usage = costs.monthly_usage(topics.sizes, spans, ownership, used, sums)
     priced = compute(costs.price_usage(usage, rules, span))
-    spans = costs.month_spans(run_spans(objects))
     coverage = compute(costs.month_coverage(spans.where(spans["month"].between(*span))))
     values = {
         "costs": costs.cost_table(priced),
@@ -179,9 +185,9 @@ def daily_growth(given: ReportInputs, days: int) -> DailyGrowth:
     last = run_day(given.found.run)
     first = last - timedelta(days=days - 1)
     runs = _runs_between(given, first, last)
-    objects, ownership, notes = _owned_objects(given, runs)
+    topics, ownership, notes = _owned_topics(given, runs)
     known = [each for each in days_of_runs(runs) if each >= first]
-    figures = trends.daily_figures(objects, ownership, known)
+    figures = trends.daily_figures(topics.sizes, topics.spans, ownership, known)
     return DailyGrowth(given.found.compute(figures), known, notes)
 
 
@@ -257,10 +263,17 @@ class OwnerNotes:
     rows: "DataFrame"
 
 
-def _owned_objects(
+class TopicHistory(NamedTuple):
+    """What `topic_sizes` and `run_spans` give of runs."""
+
+    sizes: "DataFrame"
+    spans: "DataFrame"
+
+
+def _owned_topics(
     given: ReportInputs, runs: Sequence[Run]
-) -> "tuple[DataFrame, Ownership, OwnerNotes]":
-    """Return the rows of runs, of the clusters of the fleet file, and who owns topics."""
+) -> tuple[TopicHistory, Ownership, OwnerNotes]:
+    """Return the topics of runs, of the clusters of the fleet file, and who owns them."""
     found, owned = given.found, given.owned
     rows = given.objects_of_runs(runs)
     objects = given.of_fleet(rows)
@@ -276,7 +289,9 @@ def _owned_objects(
             *owned.unknown,
             "No owner of a topic is known: topics are grouped by the prefix of their names.",
         )
-    return objects, ownership, OwnerNotes(notes, bool(owned.unknown), rows)
+    sizes = topic_sizes(objects, has_sizes=all(each.has_sizes for each in runs))
+    topics = TopicHistory(sizes, run_spans(objects))
+    return topics, ownership, OwnerNotes(notes, bool(owned.unknown), rows)
 
 
 def _runs_between(given: ReportInputs, first: date, last: date) -> list[Run]:

@@ -10,7 +10,7 @@ from kplan.cluster.request import AclBinding, NewTopic
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
 from kplan.fleet.dataframe import unpack
 from kplan.fleet.plan import FleetPlanRequest, pack_request, plan_cluster
-from kplan.fleet.reader import SnapshotSource, read_rows
+from kplan.fleet.reader import SnapshotSource, read_rows, topic_size
 from kplan.fleet.snapshot import Row, read_snapshot, snapshot_from_rows, write_snapshot
 from kplan.kinds import KINDS
 from kplan.kinds.topic_rules import Topic
@@ -255,3 +255,24 @@ def test_nothing_is_planned_from_a_cluster_that_was_not_read() -> None:
     wanted = FleetPlanRequest({"eu": pack_request(PlanRequest((), {}, state))})
     (found,) = plan_cluster(rows, unpack(wanted.for_cluster("eu")))
     assert (found["finding"], found["kind"]) == ("unread", "*")
+
+
+@pytest.mark.parametrize(
+    ("partitions", "copies", "size", "sizes"),
+    [
+        ("3", "2", "7", (3, 6, 14)),
+        ("3", "2", None, (3, 6, None)),
+        ("3", None, "7", (3, None, None)),
+        (None, "2", "7", (None, None, 14)),
+        ("three", "2", "-", (None, None, None)),
+        ("3", "2", str(1 << 62), (3, 6, None)),
+    ],
+)
+def test_the_sizes_of_a_topic_are_those_of_all_replicas_where_they_are_known(
+    partitions: str | None, copies: str | None, size: str | None, sizes: tuple[int | None, ...]
+) -> None:
+    """More bytes than a column takes are not known, and neither is what is no number."""
+    found = {"partitions": partitions, "replication_factor": copies}
+    about = {key: each for key, each in found.items() if each is not None}
+    assert topic_size(Row("eu", "kafka_topic", "a", attributes=about), size) == sizes
+    assert topic_size(Row("eu", "use", "a", attributes=about), size) == (None, None, None)
