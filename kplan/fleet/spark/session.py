@@ -46,6 +46,9 @@ CONNECT_TIMEOUT_S = 10.0
 CODEGEN_MIN_BYTES, CODEGEN_MIN_ROWS = 4 << 20, 100_000
 """Bytes and rows to read from which code made for one query, a second or so of work, is worth it.
 Rows tell more where they are known: clusters that are alike take few bytes."""
+_HASHED_MB = 16
+"""What the tasks at work may hash together, packed as it was shuffled: of 430 MB that all of them
+have in a heap of 1 GB, since hashed rows of a join cannot go to the disk."""
 SUITS_SETTING = "spark.kplan.suits"
 """Whether a session may be told to make such code."""
 _WITHOUT_CODEGEN = {
@@ -218,7 +221,8 @@ def spark_home() -> Path:
 
 def _spark_options(engine: SparkSettings) -> dict[str, str]:
     """Return Spark's settings: small and quiet on this machine, the user's own before all."""
-    tasks = str(2 * (os.cpu_count() or 1))
+    cores = os.cpu_count() or 1
+    tasks, hashed = str(2 * cores), f"{max(1, _HASHED_MB // cores)}m"
     here = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -226,6 +230,9 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         "spark.sql.shuffle.partitions": tasks,
         # Folders of many runs are listed by a job, of up to 10,000 tasks.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": tasks,
+        # A side of a join whose partitions are that small is hashed, and the other is not sorted.
+        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": hashed,
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": hashed,
         # The first upper() would have ICU go through all characters, for more than a second.
         "spark.sql.icu.caseMappings.enabled": "false",
     }
