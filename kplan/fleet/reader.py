@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.authorizer_settings import read_authorizer_settings
 from kplan.cluster.port import Cluster
+from kplan.cluster.protocol import INT64_MAX
 from kplan.cluster.request import TopicDescription
 from kplan.cluster.usage import TopicUse
 from kplan.fleet.dataframe import long_array, map_array, string_array
@@ -241,7 +242,6 @@ def _absent_names_json(snapshot: Snapshot, wanted: NamesByKind) -> str:
 
 
 _BATCH_ROWS = 10_000
-_MAX_LONG = (1 << 63) - 1
 _STRING_COLUMNS = ("cluster", "kind", "identity", "uid", "value")
 
 
@@ -290,4 +290,4 @@ def topic_size(row: Row, size: str | None) -> tuple[int | None, ...]:
     found = row.attributes.get("partitions"), row.attributes.get("replication_factor"), size
     partitions, copies, own = (int(n) if n is not None and n.isdecimal() else None for n in found)
     of_all = (None if n is None or copies is None else n * copies for n in (partitions, own))
-    return tuple(n if n is None or n <= _MAX_LONG else None for n in (partitions, *of_all))
+    return tuple(n if n is None or n <= INT64_MAX else None for n in (partitions, *of_all))

@@ -18,12 +18,11 @@ def table_schemas() -> Mapping[str, str]:
     from kplan.fleet.logs.audit_topic import OFFSET_SCHEMA  # noqa: PLC0415
     from kplan.fleet.logs.part import LOG_SCHEMA  # noqa: PLC0415
     from kplan.fleet.logs.requests import AUDIT_SCHEMA, REQUEST_SCHEMA  # noqa: PLC0415 - only this needs them
-    from kplan.fleet.snapshot import STORED_SCHEMA  # noqa: PLC0415
-    from kplan.fleet.tables import RUN_SCHEMA  # noqa: PLC0415
+    from kplan.fleet.tables import ATTEMPT_SCHEMA, RUN_SCHEMA  # noqa: PLC0415
 
     return {
         "runs": RUN_SCHEMA,
-        "objects": f"{STORED_SCHEMA}, attempt string",
+        "objects": ATTEMPT_SCHEMA,
         "logs": LOG_SCHEMA,
         "requests": f"{REQUEST_SCHEMA}, attempt string",
         "audit": AUDIT_SCHEMA,

@@ -12,7 +12,7 @@ from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.insight.ownership import Ownership, add_owner
 from kplan.fleet.inventory import clusters_without_log
 from kplan.fleet.replay import is_any_topic
-from kplan.fleet.snapshot import CLUSTER
+from kplan.fleet.snapshot import CLUSTER, SIZES
 from kplan.model.fleet import CostRow, CostRules, Prices
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ _DECIMALS = 4
 _MAX_MONTHS = 1_200
 _UNKNOWN = ": requests of the months {} are unknown"
 _AMOUNTS = ("gib_months", "partition_months", "storage_cost", "partition_cost", "request_cost")
-_COUNTS = ("topics", "partitions", "replicas", "bytes", "requests", "unsized")
-_SIZES = ("partitions", "replicas", "bytes")
+_COUNTS = ("topics", *SIZES, "requests", "unsized")
 _TOPIC_MONTH = ("month", "cluster", "topic")
 _PRICED_SCHEMA = (
     "month string, cluster string, team string, owner string, topics long, partitions long, "
@@ -59,7 +58,7 @@ def monthly_usage(
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     months = F.broadcast(spans)
-    at_end = {name: F.when(F.col("is_end"), F.col(name)) for name in _SIZES}
+    at_end = {name: F.when(F.col("is_end"), F.col(name)) for name in SIZES}
     # A long holds the bytes of a topic, but not those of an exbibyte on all days of a month.
     days = {
         "gib_days": F.shiftright("bytes", _GIB_BITS) * F.col("days"),
@@ -87,7 +86,7 @@ def monthly_usage(
         by_topic = both.groupBy(*_TOPIC_MONTH).agg(*totals)
     is_gone = F.col("topics") == 0  # it was there in the month; of requests alone it is null
     by_topic = by_topic.withColumns(
-        {name: F.when(is_gone, F.lit(0)).otherwise(F.col(name)) for name in _SIZES}
+        {name: F.when(is_gone, F.lit(0)).otherwise(F.col(name)) for name in SIZES}
     )
     if sums is not None:
         by_topic = _without_unknown_requests(by_topic, sums)
