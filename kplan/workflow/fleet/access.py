@@ -88,7 +88,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
 
     """
     plans = [read_plan(each).plan for each in files]
-    with open_inputs(options, ports) as given:
+    with open_inputs(options, ports, keeps_logs=True) as given:
         found = given.found
         by_cluster = _changes_by_cluster(plans, found)
         gone, coming = acl_changes(found.spark, by_cluster)

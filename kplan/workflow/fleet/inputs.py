@@ -38,7 +38,7 @@ class ReportInputs:
         found: OpenSnapshot,
         owners: OwnerReader,
         *,
-        keeps_logs: bool = True,
+        keeps_logs: bool = False,
     ) -> None:
         self.options, self.ports, self.found = options, ports, found
         self.keeps_logs = keeps_logs
@@ -209,7 +209,7 @@ def open_inputs(
     options: FleetOptions,
     ports: FleetPorts,
     *,
-    keeps_logs: bool = True,
+    keeps_logs: bool = False,
     reads_owners: bool = False,
 ) -> Iterator[ReportInputs]:
     """Open a stored run, and the logs; raises ConfigError, UsageError and FleetError.

@@ -55,7 +55,7 @@ class InsightTables:
 
 def read_costs(options: FleetOptions, ports: FleetPorts, months: int) -> Figures:
     """Show what owners use and cost in the last calendar months, the month of the run too."""
-    with open_inputs(options, ports, keeps_logs=False, reads_owners=True) as given:
+    with open_inputs(options, ports, reads_owners=True) as given:
         made = cost_tables(given, months, given.found.compute)
         ports.progress.stage("Adding up")
         currency = _cost_rules(given.found).currency
@@ -211,7 +211,7 @@ def read_anomalies(options: FleetOptions, ports: FleetPorts, until: date | None)
 
     `until` is the last day, by default today. `findings` holds the sorts of anomalies.
     """
-    with open_inputs(options, ports, keeps_logs=False) as given:
+    with open_inputs(options, ports) as given:
         made = anomaly_tables(given, until, given.found.compute)
         ports.progress.stage("Comparing days")
         return _show("Anomalies of the fleet", made, (options, given.found), "finding")

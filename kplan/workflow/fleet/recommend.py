@@ -89,7 +89,7 @@ def recommend_privileges(
     cluster then, and `findings` holds `denied`.
     """
     options = replace(options, names_files=asked.hcl is not None)
-    with open_inputs(options, ports, keeps_logs=False) as given:
+    with open_inputs(options, ports) as given:
         found, history, logs = given.found, given.logs, given.log_lineage
         ports.progress.stage("Comparing ACLs with usage")
         objects = given.objects

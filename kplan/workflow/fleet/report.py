@@ -40,7 +40,7 @@ where their data is missing: the page then says which command makes it."""
 
 def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Collect health, drift, sizes, access, usage, recommendations and costs of one run."""
-    with open_inputs(options, ports, keeps_logs=False) as given:
+    with open_inputs(options, ports) as given:
         found, logs = given.found, given.log_lineage
         result = _all_tables(given)
         charts = {name: result.pop(name) for name in _CHARTS if name in result}
