@@ -193,8 +193,9 @@ def _read_source_file(source: SnapshotSource) -> Sequence[Row]:
         return unread_cluster_rows(
             source.name, "It has neither a provider nor a file.", source.cluster_attributes
         )
+    about = source.cluster_attributes
     return tuple(
-        replace_labels(row._replace(cluster=source.name), source.cluster_attributes)
+        replace_labels(row._replace(cluster=source.name), about)
         for row in read_snapshot(source.file)
     )
 
