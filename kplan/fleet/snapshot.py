@@ -176,8 +176,7 @@ def flatten_attributes(found: Mapping[str, object], prefix: str = "") -> Iterato
             yield f"{prefix}{name}", _to_json(value)
 
 
-def _to_json(value: object) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+_to_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 FILE_KIND = "kplan snapshot"
