@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet.access import acl_rows
 from kplan.fleet.acl_pattern import OWN_NAME, name_within, pattern_reach
+from kplan.fleet.dataframe import Keep, ask_once
 from kplan.policy.authorizer import IMPLIED_BY, WILDCARD_HOST
 
 if TYPE_CHECKING:
@@ -49,12 +50,14 @@ def wider_acls(acls: "DataFrame", narrow: "DataFrame", who: "Column") -> "DataFr
     )
 
 
-def replace_covered_acls(found: "DataFrame", objects: "DataFrame") -> "DataFrame":
+def replace_covered_acls(
+    found: "DataFrame", objects: "DataFrame", compute: Keep = ask_once
+) -> "DataFrame":
     """Name the widest ACL of the same principal, new or kept, in place of each that it covers.
 
     ACLs are narrowed one by one: of a principal with Describe and Read both would become ACLs for
     one topic, of which Read implies the other. In: what `narrow_acls` gives, and the rows of the
-    run. Out: the same.
+    run. Out: the same. `compute` gets the ACLs that others cover: few, and asked for twice.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -70,11 +73,8 @@ def replace_covered_acls(found: "DataFrame", objects: "DataFrame") -> "DataFrame
     )
     goes = found.select("cluster", "identity").distinct()
     kept = acl_rows(objects).join(goes, ["cluster", "identity"], "left_anti")
-    pairs = (
-        wider_acls(kept.unionByName(coming), coming, F.array("principal"))
-        .where(_is_granted())
-        .select("cluster", F.col("identity").alias("new_identity"), "by")
-    )
+    wider = wider_acls(kept.unionByName(coming), coming, F.array("principal")).where(_is_granted())
+    pairs = compute(wider.select("cluster", F.col("identity").alias("new_identity"), "by"))
     covered = pairs.select("cluster", F.col("new_identity").alias("by")).distinct()
     widest = (
         pairs.join(covered, ["cluster", "by"], "left_anti")
@@ -82,10 +82,11 @@ def replace_covered_acls(found: "DataFrame", objects: "DataFrame") -> "DataFrame
         .agg(F.min("by").alias("by"))
     )
     values = found.select("cluster", *(F.col(each).alias(f"by_{each}") for each in _NEW_COLUMNS))
-    other = values.dropDuplicates(["cluster", "by_new_identity"])
+    values = values.withColumnRenamed("by_new_identity", "by")
+    other = values.join(widest, ["cluster", "by"], "left_semi").dropDuplicates(["cluster", "by"])
     own = F.col("by").isNull()
     joined = found.join(widest, ["cluster", "new_identity"], "left").join(
-        other.withColumnRenamed("by_new_identity", "by"), ["cluster", "by"], "left"
+        other, ["cluster", "by"], "left"
     )
     instead = {
         each: F.when(own, F.col(each)).otherwise(F.col(f"by_{each}")) for each in _NEW_COLUMNS[1:]

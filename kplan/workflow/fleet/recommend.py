@@ -153,7 +153,8 @@ def narrower_acls(given: ReportInputs, asked: RecommendOptions) -> "DataFrame":
     made = given.found.compute(made)  # every table of it would compare again
     if not given.options.is_explain and made.where("new_identity is not null").isEmpty():
         return made
-    return given.found.compute(replace_covered_acls(made, given.objects))
+    compute = given.found.compute
+    return compute(replace_covered_acls(made, given.objects, compute))
 
 
 def _request_of(given: ReportInputs, asked: RecommendOptions) -> recommend.RecommendRequest:
