@@ -36,7 +36,6 @@ REQUEST_COLUMNS = ("cluster", "principal", "host", "operation", "resource_type",
 """The columns of a request, in Kafka's own words: `READ`, `TOPIC`."""
 _RESOURCE_COLUMNS = ("cluster", "resource_type", "resource_name")
 WHO_CAN_SCHEMA = "cluster string, principal string, host string, allowed boolean, because string"
-_LOOKUP_COLUMNS = ["cluster", "resource_type", "key", "acl_principal"]
 _ANY_PRINCIPAL = ""
 """No principal's name: means all ACLs on a pattern, whoever they are for."""
 
@@ -106,18 +105,15 @@ def decisions(
         F.coalesce(is_super, F.expr("false")).alias("is_super"),
         F.coalesce("allow_everyone", F.expr("false")).alias("is_open"),
     )
-    who = F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL))
-    looking = _lookup_rows(
-        asked, acls, F.when(F.col("is_open"), F.array_append(who, _ANY_PRINCIPAL)).otherwise(who)
-    )
     held = _acl_lookup_rows(acls, sides).unionByName(
         _pattern_rows(acls, rules, sides), allowMissingColumns=True
     )
-    is_first = (F.col("acl_principal") == F.col("principal")) & (
-        F.col("key") == pattern_key("LITERAL", F.col("resource_name"))
-    )
-    found = looking.join(held, _LOOKUP_COLUMNS, "left").where(
-        is_first | F.col("permission").isNotNull()
+    anyone = F.when(F.col("is_open"), F.lit(_ANY_PRINCIPAL))
+    who = (F.col("principal"), F.lit(WILDCARD_PRINCIPAL), anyone)
+    of_users = (F.when(~F.col("is_super"), each) for each in who)
+    # Under null each request has a row of its own, of no ACL.
+    found = _pair_with_acls(asked, held, (*of_users, F.lit(None))).where(
+        F.col("acl_principal").isNull() | F.col("permission").isNotNull()
     )
     is_meant = F.col("acl_host").isin(WILDCARD_HOST, F.col("host"))
     says = {
@@ -149,6 +145,25 @@ def matching_acls(
     """Pair every request with the ACLs that speak for or against it.
 
     Out: REQUEST, `more`, and of the ACL `identity`, `acl_principal` and `acl_host`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    asked, held = requests.select(*REQUEST_COLUMNS, *more), _acl_lookup_rows(acls, ["identity"])
+    found = _pair_with_acls(asked, held, (F.col("principal"), F.lit(WILDCARD_PRINCIPAL)))
+    is_meant = F.col("acl_host").isin(WILDCARD_HOST, F.col("host"))
+    speaks = _grants(F.col("operation")) | _denies(F.col("operation"))
+    return found.where(is_meant & speaks).select(
+        *REQUEST_COLUMNS, *more, "identity", "acl_principal", "acl_host"
+    )
+
+
+def _pair_with_acls(
+    requests: "DataFrame", held: "DataFrame", who: "tuple[Column, ...]"
+) -> "DataFrame":
+    """Pair requests with the ACLs on their resources for `who`, whatever the host and operation.
+
+    In: ACLs as `_acl_lookup_rows` gives them. Where one of `who` is null there is a row without an
+    ACL, too.
 
     A request is repeated under the patterns that there are for its principal, and for everyone. Of
     a left join Spark can only hash the right side, the ACLs. It does not see that requests are
@@ -156,27 +171,20 @@ def matching_acls(
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    who = ["cluster", "resource_type", "acl_principal"]
-    patterns = {"reach": pattern_reach(), "acl_name": F.col("resource_name")}
-    held = _acl_lookup_rows(acls.withColumns(patterns), [*patterns, "identity"])
+    place = ["cluster", "resource_type", "acl_principal"]
     name, reach = F.col("resource_name"), F.col("reach")
-    principals = F.array_distinct(F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL)))
     # Kafka asks no ACL on every resource for one whose name begins as that does.
     fits = (reach <= F.length(name)) & (
         (reach != EVERY_NAME) | (name == WILDCARD_RESOURCE) | ~name.startswith(WILDCARD_RESOURCE)
     )
-    fits = F.coalesce(fits, F.expr("false"))  # else Spark sees that it may join the other way
+    fits = F.coalesce(fits, F.col("acl_principal").isNull())  # or Spark may join the other way
     looking = (
-        requests.select(*REQUEST_COLUMNS, *more)
-        .withColumn("acl_principal", F.explode(principals))
-        .join(held.select(*who, "reach").distinct(), who, "left")
+        requests.withColumn("acl_principal", F.explode(F.array_distinct(F.array(*who))))
+        .join(held.select(*place, "reach").distinct(), place, "left")
         .where(fits)
         .withColumn("acl_name", name_within(reach))
     )
-    is_meant = F.col("acl_host").isin(WILDCARD_HOST, F.col("host"))
-    speaks = _grants(F.col("operation")) | _denies(F.col("operation"))
-    found = looking.join(held, [*who, "reach", "acl_name"], "left").where(is_meant & speaks)
-    return found.select(*REQUEST_COLUMNS, *more, "identity", "acl_principal", "acl_host")
+    return looking.join(held, [*place, "reach", "acl_name"], "left")
 
 
 def requests_on_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
@@ -198,25 +206,13 @@ def _expand_keys(resources: "DataFrame", acls: "DataFrame") -> "DataFrame":
     return expand_prefix_keys(resources, acls, literal)
 
 
-def _lookup_rows(data_frame: "DataFrame", acls: "DataFrame", who: "Column") -> "DataFrame":
-    """Repeat requests under each key and principal of an ACL that may speak of them.
-
-    The principal is part of what is hashed: on one prefix there may be ACLs for a thousand others.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return _expand_keys(data_frame, acls).withColumn(
-        "acl_principal", F.explode(F.array_distinct(who))
-    )
-
-
 def _acl_lookup_rows(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
     """Return ACLs as requests look for them."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return acls.select(
         *_RESOURCE_COLUMNS[:2],
-        acl_key(),
+        *_pattern_columns(),
         F.col("principal").alias("acl_principal"),
         F.col("host").alias("acl_host"),
         F.col("operation").alias("acl_operation"),
@@ -225,12 +221,19 @@ def _acl_lookup_rows(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
     )
 
 
+def _pattern_columns() -> "tuple[Column, Column]":
+    """Return what a resource finds the pattern of an ACL by: reach, acl_name."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return pattern_reach().alias("reach"), F.col("resource_name").alias("acl_name")
+
+
 def _pattern_rows(acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]) -> "DataFrame":
     """Return one row for each pattern with ACLs, of clusters that allow resources without ACLs."""
     from pyspark.sql import functions as F  # noqa: N812
 
     of_open = acls.join(F.broadcast(rules.where("allow_everyone")), "cluster", "left_semi")
-    patterns = of_open.groupBy(*_RESOURCE_COLUMNS[:2], acl_key()).agg(
+    patterns = of_open.groupBy(*_RESOURCE_COLUMNS[:2], *_pattern_columns()).agg(
         *(F.max(s).alias(s) for s in sides)
     )
     nobody = dict.fromkeys(("acl_principal", "permission"), F.lit(_ANY_PRINCIPAL))

@@ -69,7 +69,7 @@ def replay_requests(
     if "attributes" in gone.columns:
         concerned = _requests_on_few(asked, acl_rows(gone.unionByName(coming)))
     else:
-        concerned = requests_on_acls(_add_up(asked), acls.where("was <> will_be")).drop("key")
+        concerned = _add_up(asked)
     weighed = _allow_second_questions(
         decisions(concerned, acls, authorizer_rules(objects), ("was", "will_be")), acls
     )
