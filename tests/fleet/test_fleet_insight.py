@@ -24,17 +24,19 @@ from kplan.fleet.insight.costs import (
     month_coverage,
     month_spans,
     monthly_usage,
+    owner_requests,
     partial_months,
     price_usage,
     unknown_requests,
+    unsized_topics,
 )
-from kplan.fleet.insight.ownership import Ownership, add_owner
+from kplan.fleet.insight.ownership import Ownership, add_owner, owner_sizes
 from kplan.fleet.insight.spans import last_runs_of_days, run_spans, topic_sizes
 from kplan.fleet.insight.trends import (
     OTHERS,
     TREND_SCHEMA,
     daily_figures,
-    owner_sizes,
+    sizes_by_day,
     trend_table,
 )
 from kplan.fleet.inventory import OWNER_SCHEMA
@@ -118,15 +120,17 @@ def usage_by_month(
     *,
     has_sizes: bool = True,
 ) -> "DataFrame":
-    sizes = topic_sizes(objects, has_sizes=has_sizes)
-    return monthly_usage(sizes, month_spans(run_spans(objects)), ownership, used, sums)
+    sizes, spans = topic_sizes(objects, has_sizes=has_sizes), month_spans(run_spans(objects))
+    unsized = unsized_topics(sizes, spans, ownership)
+    requests = None if used is None else owner_requests(used, ownership)
+    return monthly_usage(owner_sizes(sizes, ownership), spans, unsized, requests, sums)
 
 
 def figures_by_day(
     objects: "DataFrame", ownership: Ownership, days: Sequence[date], *, has_sizes: bool = True
 ) -> "DataFrame":
     sizes = topic_sizes(objects, has_sizes=has_sizes)
-    return daily_figures(sizes, run_spans(objects), ownership, days)
+    return daily_figures(owner_sizes(sizes, ownership), run_spans(objects), days)
 
 
 def columns(table: "DataFrame") -> str:
@@ -352,7 +356,7 @@ def test_sizes_by_day_tell_the_largest_owners_apart(spark: "SparkSession") -> No
     ]
     ownership = ownership_of(spark, [("eu", TOPIC_KIND, "pay.a", "pay")])
     figures = figures_by_day(objects_of(spark, moments), ownership, days)
-    assert [tuple(row) for row in owner_sizes(figures, 1).collect()] == [
+    assert [tuple(row) for row in sizes_by_day(figures, 1).collect()] == [
         ("2026-11-01", NO_OWNER, 10, 1_000),
         ("2026-11-01", OTHERS, 5, 7),
         ("2026-11-08", NO_OWNER, 11, 1_000),

@@ -16,9 +16,10 @@ from kplan.config.inputs import Inputs
 from kplan.fleet import figures, page, recommend
 from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.snapshot import CLUSTER, USE, Row
+from kplan.model.fleet import CostRow
 from kplan.model.table import FigureTable
 from kplan.report.documents.fleet.page import fleet_page
-from kplan.workflow.fleet import fleet, ingest, open_run, report
+from kplan.workflow.fleet import fleet, ingest, insight, open_run, report
 from kplan.workflow.fleet.inputs import open_inputs
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
@@ -165,13 +166,26 @@ def test_costs_and_anomalies_of_a_page_are_those_of_all_logs(
     def tables(since: timedelta | None) -> dict[str, list[tuple[object, ...]]]:
         with open_inputs(replace(options, since=since), ports, reads_owners=True) as given:
             used = listed(report._usage_tables(given)["requests_by_day"])
-            made = {**report._cost_tables(given), **report._anomaly_tables(given)}
+            made = {**report._size_tables(given), **report._anomaly_tables(given)}
             return {"used": used, **{name: listed(rows) for name, rows in made.items()}}
 
     every, latest = tables(None), tables(timedelta(days=1))
     assert len(every.pop("used")) > len(latest.pop("used"))
     assert latest == every
     assert ("prod-eu", "its log has 2 days before 2026-11-03; min_days is 7") in every["left_out"]
+
+
+def test_topics_of_unknown_size_are_counted_in_a_large_fleet_too(
+    options: FleetOptions, ports: FleetPorts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No size is known of the topics of the example; of a large fleet they are looked for first."""
+    few = insight.read_costs(options, ports, 1)
+    monkeypatch.setattr(open_run, "MAX_TASK_ROWS", 0)
+    large = insight.read_costs(options, ports, 1)
+    assert large.tables == few.tables
+    rows = insight.typed_rows(large.tables[0], CostRow)
+    assert [each for each in rows if each.topics]
+    assert all(each.unsized == each.topics for each in rows)
 
 
 def test_acls_that_were_not_watched_for_the_window_are_not_compared_with_the_logs(

@@ -18,14 +18,14 @@ from kplan.model.fleet import CostRow, CostRules, Prices
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_GIB_BITS = 30
-_GIB, _MILLION = 1 << _GIB_BITS, 1_000_000
+_GIB, _MILLION = 1 << 30, 1_000_000
 _DECIMALS = 4
 _MAX_MONTHS = 1_200
 _UNKNOWN = ": requests of the months {} are unknown"
 _AMOUNTS = ("gib_months", "partition_months", "storage_cost", "partition_cost", "request_cost")
 _COUNTS = ("topics", *SIZES, "requests", "unsized")
 _TOPIC_MONTH = ("month", "cluster", "topic")
+_OWNER_MONTH = ("month", "cluster", "team", "owner")
 _PRICED_SCHEMA = (
     "month string, cluster string, team string, owner string, topics long, partitions long, "
     "replicas long, bytes long, requests long, unsized long, gib_months string, "
@@ -45,58 +45,66 @@ COST_COLUMNS = tuple(each.name for each in fields(CostRow))
 def monthly_usage(
     sizes: "DataFrame",
     spans: "DataFrame",
-    ownership: Ownership,
-    used: "DataFrame | None",
+    unsized: "DataFrame | None",
+    requests: "DataFrame | None",
     sums: "DataFrame | None",
 ) -> "DataFrame":
     """Add up what owners used on each cluster in each month.
 
-    In: what `topic_sizes` and `month_spans` give, the usage of logs and its `log_sums`, or
-    None. Out: month (`2026-11`), cluster, team, owner, topics to bytes (on the last known day of
-    the month), requests, unsized, byte_days, partition_days.
+    In: what `owner_sizes`, `month_spans`, `unsized_topics` (None where there are none),
+    `owner_requests` and `log_sums` give (None where no log is). Out: month (`2026-11`), cluster,
+    team, owner, topics to bytes (on the last known day of the month), requests, unsized, byte_days,
+    partition_days.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    months = F.broadcast(spans)
-    at_end = {name: F.when(F.col("is_end"), F.col(name)) for name in SIZES}
-    # A long holds the bytes of a topic, but not those of an exbibyte on all days of a month.
-    days = {
-        "gib_days": F.shiftright("bytes", _GIB_BITS) * F.col("days"),
-        "rest_days": F.col("bytes").bitwiseAND(_GIB - 1) * F.col("days"),
-        "partition_days": F.col("partitions") * F.col("days"),
-    }
+    is_end, days = F.col("is_end"), F.col("days")
+    # A long holds the bytes of an owner, but not those of an exbibyte on all days of a month.
     figures = {
-        "topics": F.col("is_end").cast("long"),
-        **at_end,
-        "unsized": F.col("bytes").isNull().cast("long"),
-        **days,
+        "topics": F.when(is_end, F.col("topics")).otherwise(F.lit(0)),
+        **{name: F.when(is_end, F.col(name)) for name in SIZES},
+        "requests": F.lit(None).cast("long"),
+        "unsized": F.lit(0),
+        "byte_days": F.col("bytes").cast("decimal(20,0)") * days,
+        "partition_days": F.col("partitions") * days,
     }
-    rows = sizes.join(months, ["cluster", "run"]).select(
-        *_TOPIC_MONTH, *(each.alias(name) for name, each in figures.items())
+    rows = sizes.join(F.broadcast(spans), ["cluster", "run"]).select(
+        *_OWNER_MONTH, *(each.alias(name) for name, each in figures.items())
     )
-    rows = rows.withColumn("requests", F.lit(None).cast("long"))
-    added = (*days, "requests")
-    totals = (
-        *(F.max(name).alias(name) for name in figures if name not in added),
-        *(F.sum(name).alias(name) for name in added),
-    )
-    by_topic = rows.groupBy(*_TOPIC_MONTH).agg(*totals)
-    if used is not None:
-        both = by_topic.unionByName(_topic_requests(used), allowMissingColumns=True)
-        by_topic = both.groupBy(*_TOPIC_MONTH).agg(*totals)
+    for each in (requests, unsized):
+        if each is not None:
+            rows = rows.unionByName(each, allowMissingColumns=True)
+    found = rows.groupBy(*_OWNER_MONTH).agg(*(F.sum(name).alias(name) for name in figures))
     is_gone = F.col("topics") == 0  # it was there in the month; of requests alone it is null
-    by_topic = by_topic.withColumns(
+    found = found.withColumns(
         {name: F.when(is_gone, F.lit(0)).otherwise(F.col(name)) for name in SIZES}
     )
-    if sums is not None:
-        by_topic = _without_unknown_requests(by_topic, sums)
-    gib_days, rest_days = (F.col(name).cast("decimal(20,0)") for name in ("gib_days", "rest_days"))
+    return found if sums is None else _without_unknown_requests(found, sums)
+
+
+def unsized_topics(sizes: "DataFrame", spans: "DataFrame", ownership: Ownership) -> "DataFrame":
+    """Count the topics whose bytes were not known in a month: month, cluster, team, owner, unsized.
+
+    In: what `topic_sizes` and `month_spans` give.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = sizes.where("bytes is null").join(F.broadcast(spans), ["cluster", "run"])
+    topics = add_owner(found.select(*_TOPIC_MONTH).distinct(), ownership)
+    return topics.groupBy(*_OWNER_MONTH).agg(F.count(F.lit(1)).alias("unsized"))
+
+
+def owner_requests(used: "DataFrame", ownership: Ownership) -> "DataFrame":
+    """Add up the requests for topics in logs: month, cluster, team, owner, requests."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    asked = used.where((F.col("resource_type") == "TOPIC") & ~is_any_topic())
+    month = F.date_format("first_at", "yyyy-MM").alias("month")
+    topics = asked.groupBy(month, "cluster", F.col("resource_name").alias("topic")).agg(
+        F.sum("count").alias("requests")
+    )
     return (
-        add_owner(by_topic, ownership)
-        .groupBy("month", "cluster", "team", "owner")
-        .agg(*(F.sum(name).alias(name) for name in (*_COUNTS, *days)))
-        .withColumn("byte_days", gib_days * F.lit(_GIB).cast("decimal(11,0)") + rest_days)
-        .drop("gib_days", "rest_days")
+        add_owner(topics, ownership).groupBy(*_OWNER_MONTH).agg(F.sum("requests").alias("requests"))
     )
 
 
@@ -257,20 +265,8 @@ def cost_table(
     return priced.groupBy(*by).agg(*columns).orderBy(*first, *map(F.col, by[1:]))
 
 
-def _topic_requests(used: "DataFrame") -> "DataFrame":
-    """Return the requests for topics in logs: month, cluster, topic, requests."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return used.where((F.col("resource_type") == "TOPIC") & ~is_any_topic()).select(
-        F.date_format("first_at", "yyyy-MM").alias("month"),
-        "cluster",
-        F.col("resource_name").alias("topic"),
-        F.col("count").alias("requests"),
-    )
-
-
-def _without_unknown_requests(by_topic: "DataFrame", sums: "DataFrame") -> "DataFrame":
-    """Count 0 requests of topics that no log names; null in months before and after allowed ones.
+def _without_unknown_requests(usage: "DataFrame", sums: "DataFrame") -> "DataFrame":
+    """Count 0 requests of owners that no log names; null in months before and after allowed ones.
 
     These are all months on clusters that log denials at most.
     """
@@ -279,7 +275,7 @@ def _without_unknown_requests(by_topic: "DataFrame", sums: "DataFrame") -> "Data
     logs = F.broadcast(_log_times(sums))
     months = (F.date_format(each, "yyyy-MM") for each in ("since", "until"))
     known = F.when(F.col("month").between(*months), F.coalesce("requests", F.lit(0)))
-    joined = by_topic.join(logs, "cluster", "left").withColumn("requests", known)
+    joined = usage.join(logs, "cluster", "left").withColumn("requests", known)
     return joined.drop("since", "until")
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kplan.fleet.snapshot import SIZES
 from kplan.model.dataclass import dataclass
 from kplan.model.fleet import KAFKA_OWNER, Team
 from kplan.model.table import NO_OWNER
@@ -56,6 +57,26 @@ def add_owner(topics: "DataFrame", ownership: Ownership) -> "DataFrame":
     team = F.when(is_own, F.lit("")).otherwise(F.coalesce(*_team_choices(ownership)))
     return topics.join(owners, ["cluster", "topic"], "left").withColumns(
         {"owner": owner, "team": team}
+    )
+
+
+def owner_sizes(sizes: "DataFrame", ownership: Ownership) -> "DataFrame":
+    """Add up what each owner has in each run.
+
+    In: what `topic_sizes` gives. Out: cluster, run, team, owner, topics, partitions, replicas,
+    bytes (null where those of no topic are known), unsized (topics whose bytes are not known).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    figures = {
+        "topics": F.count(F.lit(1)),
+        **{name: F.sum(name) for name in SIZES},
+        "unsized": F.count_if(F.col("bytes").isNull()),
+    }
+    return (
+        add_owner(sizes, ownership)
+        .groupBy("cluster", "run", "team", "owner")
+        .agg(*(each.alias(name) for name, each in figures.items()))
     )
 
 

@@ -6,7 +6,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kplan.fleet.dataframe import arrow_table
-from kplan.fleet.insight.ownership import Ownership, add_owner
 from kplan.fleet.insight.trend_line import LATER, NEAR, OVER, STEADY, UNKNOWN, forecast
 from kplan.model.fleet import Limits, TrendRow, TrendRules
 
@@ -31,12 +30,10 @@ _FOUND_SCHEMA = ", ".join(
 _ORDER = (OVER, NEAR, LATER, STEADY, UNKNOWN, "")
 
 
-def daily_figures(
-    sizes: "DataFrame", spans: "DataFrame", ownership: Ownership, days: Sequence[date]
-) -> "DataFrame":
+def daily_figures(sizes: "DataFrame", spans: "DataFrame", days: Sequence[date]) -> "DataFrame":
     """Return the figures of each scope on the days with a run, from when all of it is known.
 
-    A cluster that a run did not read is as it was before. In: what `topic_sizes` and `run_spans`
+    A cluster that a run did not read is as it was before. In: what `owner_sizes` and `run_spans`
     give, the days. Out: scope, name, start, series (day, partitions, bytes, unsized).
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
@@ -48,16 +45,7 @@ def daily_figures(
     of_runs = F.broadcast(
         spans.withColumn("days", meant).where(F.size("days") > 0).select("cluster", "run", "days")
     )
-    by_owner = (
-        add_owner(sizes, ownership)
-        .groupBy("cluster", "run", "team", "owner")
-        .agg(
-            *(F.sum(each).alias(each) for each in FIGURES),
-            F.count_if(F.col("bytes").isNull()).alias("unsized"),
-        )
-        .join(of_runs, ["cluster", "run"])
-        .join(F.broadcast(first), "cluster")
-    )
+    by_owner = sizes.join(of_runs, ["cluster", "run"]).join(F.broadcast(first), "cluster")
     scopes = F.array(
         *(
             F.struct(F.lit(scope).alias("scope"), F.col(scope).alias("name"))
@@ -77,7 +65,7 @@ def daily_figures(
     )
 
 
-def owner_sizes(figures: "DataFrame", most: int) -> "DataFrame":
+def sizes_by_day(figures: "DataFrame", most: int) -> "DataFrame":
     """Return the partitions and bytes of owners on each day, those of all but the largest together.
 
     In: what `daily_figures` gives, and how many owners are told apart. Out: day (2026-11-16),

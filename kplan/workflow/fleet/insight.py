@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from kplan.fleet.dataframe import Keep, ask_once
 from kplan.fleet.insight import anomalies, costs, trends
-from kplan.fleet.insight.ownership import Ownership
+from kplan.fleet.insight.ownership import Ownership, owner_sizes
 from kplan.fleet.insight.spans import (
     days_of_runs,
     last_runs_of_days,
@@ -63,21 +63,31 @@ def read_costs(options: FleetOptions, ports: FleetPorts, months: int) -> Figures
         return _show(title, made, (options, given.found))
 
 
-def cost_tables(given: ReportInputs, months: int, compute: Keep = ask_once) -> InsightTables:
+def cost_tables(
+    given: ReportInputs,
+    months: int,
+    compute: Keep = ask_once,
+    history: "TopicHistory | None" = None,
+) -> InsightTables:
     """Prepare `costs` (the columns of CostRow), `clusters`, `coverage` and `unknown_requests`.
 
     `compute` is for what is asked more than once where all of them and the notes are shown.
+    `history` is that since the first of these months, or longer.
     """
     found, used, lineage = given.found, given.history, given.log_lineage
     last = run_day(found.run)
-    first = costs.first_of_month(last, months - 1)
-    runs = _runs_between(given, first, last)
-    topics, ownership, notes = _owned_topics(given, runs)
-    rules = _cost_rules(found)
+    first = first_of_costs(last, months)
+    history = history or topic_history(given, first)
+    rules, notes = _cost_rules(found), history.notes
     span = (f"{first:%Y-%m}", f"{last:%Y-%m}")
     sums = None if used is None else given.log_sums
-    spans = costs.month_spans(topics.spans)
-    usage = costs.monthly_usage(topics.sizes, spans, ownership, used, sums)
+    spans = costs.month_spans(history.spans)
+    is_any_unsized = found.is_read or found.is_explain or history.has_unsized()
+    unsized = (
+        costs.unsized_topics(history.sizes, spans, history.ownership) if is_any_unsized else None
+    )
+    requests = None if used is None else costs.owner_requests(used, history.ownership)
+    usage = costs.monthly_usage(history.by_owner, spans, unsized, requests, sums)
     priced = compute(costs.price_usage(usage, rules, span))
     coverage = compute(costs.month_coverage(spans.where(spans["month"].between(*span))))
     values = {
@@ -100,6 +110,11 @@ def cost_tables(given: ReportInputs, months: int, compute: Keep = ask_once) -> I
         return (*notes.said, *own, *missing, *others)
 
     return InsightTables(values, said, notes.is_incomplete, lineage)
+
+
+def first_of_costs(last: date, months: int) -> date:
+    """Return the first day of the months up to that of a day."""
+    return costs.first_of_month(last, months - 1)
 
 
 def _cost_rules(found: OpenSnapshot) -> CostRules:
@@ -180,15 +195,23 @@ class DailyGrowth(NamedTuple):
     notes: "OwnerNotes"
 
 
-def daily_growth(given: ReportInputs, days: int) -> DailyGrowth:
-    """Return the sizes of clusters, teams and owners on each of the last days with a run."""
-    last = run_day(given.found.run)
-    first = last - timedelta(days=days - 1)
-    runs = _runs_between(given, first, last)
-    topics, ownership, notes = _owned_topics(given, runs)
-    known = [each for each in days_of_runs(runs) if each >= first]
-    figures = trends.daily_figures(topics.sizes, topics.spans, ownership, known)
-    return DailyGrowth(given.found.compute(figures), known, notes)
+def daily_growth(
+    given: ReportInputs, days: int, history: "TopicHistory | None" = None
+) -> DailyGrowth:
+    """Return the sizes of clusters, teams and owners on each of the last days with a run.
+
+    `history` is that since the first of these days, or longer.
+    """
+    first = first_of_trends(run_day(given.found.run), days)
+    history = history or topic_history(given, first)
+    known = [each for each in days_of_runs(history.runs) if each >= first]
+    figures = trends.daily_figures(history.by_owner, history.spans, known)
+    return DailyGrowth(given.found.compute(figures), known, history.notes)
+
+
+def first_of_trends(last: date, days: int) -> date:
+    """Return the first of so many days up to a day."""
+    return last - timedelta(days=days - 1)
 
 
 def _idle_limits(
@@ -264,17 +287,24 @@ class OwnerNotes:
 
 
 class TopicHistory(NamedTuple):
-    """What `topic_sizes` and `run_spans` give of runs."""
+    """What `topic_sizes`, `owner_sizes` and `run_spans` give of runs, and who owns their topics."""
 
+    runs: Sequence[Run]
     sizes: "DataFrame"
+    by_owner: "DataFrame"
     spans: "DataFrame"
+    ownership: Ownership
+    notes: OwnerNotes
+
+    def has_unsized(self) -> bool:
+        """Whether the bytes of a topic are not known: this adds up what owners have."""
+        return not self.by_owner.where("unsized > 0").isEmpty()
 
 
-def _owned_topics(
-    given: ReportInputs, runs: Sequence[Run]
-) -> tuple[TopicHistory, Ownership, OwnerNotes]:
-    """Return the topics of runs, of the clusters of the fleet file, and who owns them."""
+def topic_history(given: ReportInputs, first: date) -> TopicHistory:
+    """Return the topics of the clusters of the fleet file since a day, and who owns them."""
     found, owned = given.found, given.owned
+    runs = _runs_between(given, first, run_day(found.run))
     rows = given.objects_of_runs(runs)
     objects = given.of_fleet(rows)
     labels = {
@@ -290,8 +320,9 @@ def _owned_topics(
             "No owner of a topic is known: topics are grouped by the prefix of their names.",
         )
     sizes = topic_sizes(objects, has_sizes=all(each.has_sizes for each in runs))
-    topics = TopicHistory(sizes, run_spans(objects))
-    return topics, ownership, OwnerNotes(notes, bool(owned.unknown), rows)
+    by_owner = found.keep_of_large(owner_sizes(sizes, ownership))
+    said = OwnerNotes(notes, bool(owned.unknown), rows)
+    return TopicHistory(runs, sizes, by_owner, run_spans(objects), ownership, said)
 
 
 def _runs_between(given: ReportInputs, first: date, last: date) -> list[Run]:

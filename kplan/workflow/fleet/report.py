@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet import inventory, lint, page, plan, policy, recommend
 from kplan.fleet.figures import collect_tables, open_query_pool
 from kplan.fleet.insight import trends
+from kplan.fleet.insight.spans import run_day
 from kplan.fleet.logs import requests
 from kplan.fleet.spark.jobs import describe_jobs
 from kplan.model.table import Figures
@@ -16,7 +17,14 @@ from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import unused_objects
 from kplan.workflow.fleet.fleet import render_figures
 from kplan.workflow.fleet.inputs import ReportInputs, open_inputs
-from kplan.workflow.fleet.insight import anomaly_tables, cost_tables, daily_growth
+from kplan.workflow.fleet.insight import (
+    anomaly_tables,
+    cost_tables,
+    daily_growth,
+    first_of_costs,
+    first_of_trends,
+    topic_history,
+)
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet.recommend import RecommendOptions, narrower_acls
 
@@ -146,17 +154,17 @@ def _recommended_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
     return {"recommended": recommend.recommendation_counts(table), "recommendations": table}
 
 
-def _cost_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    made = cost_tables(given.of_all_time, _MONTHS, given.found.keep_of_large)
-    # Its notes say less than the table of known days, and a report with notes is incomplete.
-    return {"costs": made.tables["costs"], "coverage": made.tables["coverage"]}
-
-
-def _trend_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
-    grown = daily_growth(given, _DAYS)
-    rules = given.found.fleet.rules.trends
-    sizes = trends.owner_sizes(grown.figures, page.MAX_LINES)
+def _size_tables(given: ReportInputs) -> "Mapping[str, DataFrame]":
+    last = run_day(given.found.run)
+    begin = min(first_of_costs(last, _MONTHS), first_of_trends(last, _DAYS))
+    history = topic_history(given, begin)
+    keep, rules = given.found.keep_of_large, given.found.fleet.rules.trends
+    made = cost_tables(given.of_all_time, _MONTHS, keep, history)
+    grown = daily_growth(given, _DAYS, history)
+    sizes = trends.sizes_by_day(grown.figures, page.MAX_LINES)
+    # Notes of costs say less than the table of known days, and a report with notes is incomplete.
     return {
+        **{name: made.tables[name] for name in ("costs", "coverage")},
         "trends": trends.trend_table(grown.figures, rules, grown.days),
         **({"sizes_by_day": sizes} if len(grown.days) > 1 else {}),
     }
@@ -176,7 +184,6 @@ SECTIONS: Sequence[SectionTables] = (
     _usage_tables,
     _unused_tables,
     _recommended_tables,
-    _cost_tables,
-    _trend_tables,
+    _size_tables,
     _anomaly_tables,
 )
