@@ -178,9 +178,10 @@ def _pair_with_acls(
         (reach != EVERY_NAME) | (name == WILDCARD_RESOURCE) | ~name.startswith(WILDCARD_RESOURCE)
     )
     fits = F.coalesce(fits, F.col("acl_principal").isNull())  # or Spark may join the other way
+    patterns = held.select(*(F.col(each).alias(each) for each in (*place, "reach"))).distinct()
     looking = (
         requests.withColumn("acl_principal", F.explode(F.array_distinct(F.array(*who))))
-        .join(held.select(*place, "reach").distinct(), place, "left")
+        .join(patterns, place, "left")
         .where(fits)
         .withColumn("acl_name", name_within(reach))
     )

@@ -33,11 +33,13 @@ def wider_acls(acls: "DataFrame", narrow: "DataFrame", who: "Column") -> "DataFr
         F.col("host").alias("by_host"),
         F.col("operation").alias("by_operation"),
     )
+    # Columns of their own: Spark 3.5 does not tell those of both apart below a union.
+    patterns = wider.select(*(F.col(each).alias(each) for each in (*_GROUP, "reach"))).distinct()
     is_prefix = F.col("pattern_type") == "PREFIXED"
     fits = (F.col("reach") <= F.length(name)) & ~(is_prefix & (F.col("reach") == OWN_NAME))
     looking = (
         narrow.withColumn("by_principal", F.explode(who))
-        .join(wider.select(*_GROUP, "reach").distinct(), [*_GROUP])
+        .join(patterns, [*_GROUP])
         .where(fits)
         .withColumn("by_name", name_within(F.col("reach")))
         .select(*_GROUP, "reach", "by_name", "identity", "host", "operation")
