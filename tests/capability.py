@@ -116,6 +116,11 @@ TWO_PHASE_COMMIT = Capability(
 TIERED_STORAGE = Capability(
     "check of tiered storage", "3.6, KIP-405", lambda offer: offer.release >= (3, 6)
 )
+ELIGIBLE_LEADERS = Capability(
+    "eligible leader replicas",
+    "4.1 for new clusters, KIP-966",
+    lambda offer: offer.versions.finalized.get("eligible.leader.replicas.version", 0) > 0,
+)
 TOLD = (
     KRAFT, FEATURES, USER_ACLS, SCRAM, TOKENS, TOKEN_OWNERS, DIRECT_ACCESS, CLIENT_METRICS,
     GROUP_CONFIGS, CONSUMER_PROTOCOL, SHARE_GROUPS, TOKEN_VALIDATOR, COMPRESSION_LEVELS,

@@ -331,6 +331,8 @@ _GROUP_CONFIGS = (
 )
 LOG_LEVELS = ("FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 """Levels of loggers (Kafka: LogLevelConfig)."""
+ROOT_LOGGER = "root"
+"""The logger that all others inherit from: no node resets it."""
 _LOGGERS = tuple(
     ResourceConfigDefinition(ConfigDefinition(name, ConfigType.STRING, "INFO", choices=LOG_LEVELS))
     for name in ("kafka.authorizer.logger", "kafka.request.logger", "root", "state.change.logger")

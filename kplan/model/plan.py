@@ -63,6 +63,7 @@ class Reason(StrEnum):
     DESTROY = "everything is to be destroyed"
     ALREADY_DELETED = "it no longer exists on the cluster"
     NOT_DELETABLE = "it is not in configuration; Kafka cannot delete it, so it is only forgotten"
+    DESTROY_KEPT = "Kafka cannot delete it, so it is only forgotten"
     REMOVED = "a removed block keeps it on the cluster"
     IMPORTED = "an import block takes it over"
     IMPORTED_AND_CHANGED = "an import block takes it over, and it will be changed"

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kplan.cluster.settings import ROOT_LOGGER
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.logger import Logger
 from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
 from kplan.model.codes import SUMMARIES
@@ -67,10 +69,11 @@ def _delete_change(
     owned: OwnedObject,
     live: LiveObject | None,
 ) -> Change:
-    action, reason = _delete_action(request, (address, *owned.others), owned, live)
-    if action is Action.DELETE and not kind.is_deletable:
-        action, reason = Action.FORGET, Reason.NOT_DELETABLE
     before = owned.value if live is None else kind.align(live.value, owned.value)[0]
+    action, reason = _delete_action(request, (address, *owned.others), owned, live)
+    if action is Action.DELETE and not _is_deletable(kind, before):
+        action = Action.FORGET
+        reason = Reason.DESTROY_KEPT if reason is Reason.DESTROY else Reason.NOT_DELETABLE
     return Change(
         address,
         kind.name,
@@ -87,6 +90,11 @@ def _delete_change(
         was_declared_at=owned.declared_at,
         others=owned.others,
     )
+
+
+def _is_deletable(kind: ResourceKind, value: object) -> bool:
+    is_root = isinstance(value, Logger) and value.logger == ROOT_LOGGER
+    return kind.is_deletable and not is_root
 
 
 def _note_block(change: Change, blocks: DeclaredBlocks) -> Change:

@@ -25,7 +25,7 @@ from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.sandbox.sandbox import Sandbox
 from kplan.workflow.ports import Ports
-from tests.capability import CLIENT_METRICS, GROUP_CONFIGS, SCRAM
+from tests.capability import CLIENT_METRICS, ELIGIBLE_LEADERS, GROUP_CONFIGS, SCRAM
 from tests.contract.clusters import settings_of, soon
 from tests.project_harness import ProjectHarness
 
@@ -207,6 +207,42 @@ def test_what_a_broker_would_refuse_is_told_before_anything_is_done(
     with pytest.raises(ConfigError) as refused:  # no broker has to be asked
         estate.plan()
     assert "Not a number of type INT" in refused.value.diagnostics[0].detail
+
+
+@pytest.mark.broker
+@pytest.mark.needs(ELIGIBLE_LEADERS)
+def test_what_kafka_does_not_remove_is_forgotten_or_refused_with_a_way_out(
+    broker: Sandbox, tmp_path: Path
+) -> None:
+    provider = 'provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\n'
+    kept = """
+    resource "kafka_broker_config" "b" {
+      config = { "min.insync.replicas" = 1 }
+    }
+    """
+    root = """
+    resource "kafka_logger" "r" {
+      node_id = 1
+      logger  = "root"
+      level   = "INFO"
+    }
+    """
+    with closing(WireCluster(settings_of(broker, "anonymous"))) as cluster:
+        estate = Estate(tmp_path, cluster)  # type: ignore[arg-type] # any implementation does
+        estate.write(provider + kept + root)
+        estate.apply()
+
+        plan = estate.plan(is_destroy=True).plan
+        actions = {each.kind: each.action for each in plan.changes}
+        assert actions["kafka_logger"] is Action.FORGET
+        assert [each.hint for each in plan.diagnostics] == [
+            "Leave the object on the cluster: kplan state rm 'kafka_broker_config.b'"
+        ]
+        estate.write(provider + kept.replace("min.insync.replicas", "log.cleaner.threads"))
+        assert estate.plan().plan.diagnostics[0].hint.startswith("Declare min.insync.replicas;")
+        estate.write(provider + kept.replace('"b" {', '"one" {\nbroker_id = 1'))
+        told = {str(each.address): each.hint for each in estate.plan().plan.diagnostics}
+        assert "in a block without broker_id" in told["kafka_broker_config.one"]
 
 
 @pytest.mark.broker

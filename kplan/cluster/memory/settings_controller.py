@@ -8,6 +8,7 @@ from kplan.cluster.memory.store import ClusterSetup, Contents, Response, StoredC
 from kplan.cluster.request import ItemResult
 from kplan.cluster.settings import (
     QUOTA_KEYS,
+    ROOT_LOGGER,
     SUPPORTED_FEATURES,
     ConfigResource,
     ConfigResourceAlteration,
@@ -110,11 +111,9 @@ def alter_configs(
 def _alter_config(
     has: Mapping[str, str], site: ClusterSetup, spec: ConfigResourceAlteration
 ) -> Mapping[str, str] | Refusal:
-    scope, name = spec.resource.scope, spec.resource.name
-    if scope is ConfigScope.BROKER and name not in {"", *(str(each.id) for each in site.brokers)}:
-        return refusal(42, f"No broker {name}.")
-    if scope is ConfigScope.BROKER and name in map(str, site.fenced):
-        return client_refusal(CLIENT_NOT_SENT, f"Broker {name} is not there.")
+    if (refused := _resource_fault(site, spec)) is not None:
+        return refused
+    scope = spec.resource.scope
     known = known_configs(scope)
     if fixed := sorted(
         key
@@ -131,6 +130,17 @@ def _alter_config(
             return refusal(40, f"Invalid value {value} for configuration {key}: {fault}")
     left = {key: value for key, value in has.items() if key not in spec.delete}
     return {**left, **spec.set}
+
+
+def _resource_fault(site: ClusterSetup, spec: ConfigResourceAlteration) -> Refusal | None:
+    scope, name = spec.resource.scope, spec.resource.name
+    if scope is ConfigScope.BROKER and name not in {"", *(str(each.id) for each in site.brokers)}:
+        return refusal(42, f"No broker {name}.")
+    if scope is ConfigScope.BROKER and name in map(str, site.fenced):
+        return client_refusal(CLIENT_NOT_SENT, f"Broker {name} is not there.")
+    if scope is ConfigScope.LOGGER and ROOT_LOGGER in spec.delete:
+        return refusal(42, "Removing the log level of the root logger is not allowed")
+    return None
 
 
 def update_features(contents: Contents, updates: Sequence[FeatureUpdate]) -> Response[str]:

@@ -51,11 +51,27 @@ def _refusal_diagnostic(change: Change, refused: Refusal) -> Diagnostic:
         Severity.WARNING if unknown else Severity.ERROR,
         SUMMARIES[code],
         f"{change.identity}: {redact_refusal(refused, change)}",
-        _HINTS.get(refused.error, "") or (remedy_for(refused) if code in _CODES.values() else ""),
+        _eligible_leaders_hint(change, refused)
+        or _HINTS.get(refused.error, "")
+        or (remedy_for(refused) if code in _CODES.values() else ""),
         change.address,
         change.declared_at,
     )
 
+
+def _eligible_leaders_hint(change: Change, refused: Refusal) -> str:
+    """Say what is left where Kafka keeps min.insync.replicas as it is (KIP-966)."""
+    if _KEPT_BY_KAFKA not in refused.message:
+        return ""
+    if "Broker-level" in refused.message:
+        return "Declare min.insync.replicas for all brokers, in a block without broker_id."
+    if change.after is not None:
+        return "Declare min.insync.replicas; another value is fine."
+    return f"Leave the object on the cluster: kplan state rm '{change.address}'"
+
+
+_KEPT_BY_KAFKA = "while ELR is enabled"
+"""What controllers say of it: it is not removed for all brokers, and no broker has its own."""
 
 _CODES = {
     "CONNECTOR_INVALID": "KP532",

@@ -81,3 +81,16 @@ def test_a_node_that_is_down_hides_its_loggers() -> None:
     cluster.stop_brokers(1)
     name = Identity(f"1|{REQUESTS}")
     assert KIND.read(cluster, [name]).hidden.keys() == {name}
+
+
+@pytest.mark.parametrize("is_destroy", [False, True])
+def test_the_root_logger_is_forgotten_because_kafka_refuses_to_reset_it(is_destroy: bool) -> None:
+    on = ApplyHarness(MemoryCluster(), state())
+    other = declared("a", Logger(1, REQUESTS, "DEBUG"))
+    on.apply(on.plan([other, declared("r", Logger(1, "root", "WARN"))]))
+    gone = on.plan([] if is_destroy else [other], is_destroy=is_destroy)
+    (kept,) = [each for each in gone.changes if each.identity == "1|root"]
+    assert (kept.action, "not in configuration" in kept.reason) == (Action.FORGET, not is_destroy)
+    on.apply(gone)
+    assert level(on.cluster, "root") == "WARN"
+    assert list(on.state.owned) == ([] if is_destroy else [other.address])
