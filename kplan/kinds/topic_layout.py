@@ -254,10 +254,11 @@ def _without_throttles(live: Topic, desired: Topic) -> Mapping[str, str]:
     """Leave throttles of a reassignment out, unless they are declared: they are never drift."""
     if live.config.keys().isdisjoint(THROTTLED_REPLICAS):
         return live.config
-    declared = set(THROTTLED_REPLICAS) & desired.config.keys()
-    others = {key: foreign_pairs(live.config.get(key, "")) for key in declared}
+    declared = set(THROTTLED_REPLICAS) & desired.config.keys() & live.config.keys()
+    others = {key: foreign_pairs(live.config[key]) for key in declared}
     rest = {key: value for key, value in live.config.items() if key not in THROTTLED_REPLICAS}
-    return rest | {key: value for key, value in others.items() if value}
+    # An empty list can be declared, too: then it is there, and not what a move has left.
+    return rest | {key: value for key, value in others.items() if value or not desired.config[key]}
 
 
 def _with_reassignment(topic: object, rows: Mapping[int, Reassignment]) -> Topic:

@@ -375,6 +375,13 @@ def test_a_declared_throttle_is_set_again_when_the_move_is_done() -> None:
     assert own == declared
 
 
+def test_an_empty_list_of_throttled_replicas_is_declared_once() -> None:
+    bench = on(cluster((1,)))
+    topic = wanted(config=dict.fromkeys(THROTTLED_REPLICAS, ""))
+    bench.apply(planned(bench, topic))
+    assert not planned(bench, topic).has_changes
+
+
 def test_only_so_many_partitions_move_at_a_time() -> None:
     held = cluster((1,), (1,), (1,), (1,), (1,))
     held.slow_reassignments(2)
