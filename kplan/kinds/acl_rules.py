@@ -96,7 +96,7 @@ def _principal_problems(principal: str) -> Iterator[Problem]:
         yield Problem(
             "KP223",
             f'"{principal}" is not a principal.',
-            f'Write it as "User:{principal or "name"}".',
+            f'Write it as "User:{name or (not colon and sort) or "name"}".',
             ("acl_principal",),
             is_independent=True,
         )

@@ -146,6 +146,14 @@ def test_what_would_fail_or_spoil_a_batch_is_an_error(
 
 
 @pytest.mark.parametrize(
+    ("principal", "meant"),
+    [("app", "User:app"), (":app", "User:app"), ("User:", "User:name"), ("", "User:name")],
+)
+def test_a_principal_without_a_type_or_a_name_is_written_out(principal: str, meant: str) -> None:
+    assert [each.hint for each in KIND.check(acl(principal))] == [f'Write it as "{meant}".']
+
+
+@pytest.mark.parametrize(
     ("value", "code", "path"),
     [
         (acl(name="a/b"), "KP222", ("resource_name",)),
