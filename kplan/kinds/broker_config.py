@@ -11,8 +11,8 @@ from kplan.cluster.errors import (
 )
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigSource, ItemResult
+from kplan.cluster.setting_keys import BROKER_CONFIG_TYPES
 from kplan.cluster.settings import (
-    BROKER_CONFIG_TYPES,
     ConfigDetail,
     ConfigResource,
     ConfigResourceAlteration,

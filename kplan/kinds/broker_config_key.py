@@ -5,13 +5,8 @@ from difflib import get_close_matches
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
 from kplan.cluster.request import ClusterDescription
-from kplan.cluster.settings import (
-    BROKER_CONFIG_BOUNDS,
-    ConfigDetail,
-    ConfigResourceAlteration,
-    ConfigScope,
-    known_configs,
-)
+from kplan.cluster.setting_keys import BROKER_CONFIG_BOUNDS, known_configs
+from kplan.cluster.settings import ConfigDetail, ConfigResourceAlteration, ConfigScope
 from kplan.cluster.topic import ConfigDefinition, ConfigType, value_fault
 from kplan.model.errors import Refusal
 

@@ -7,12 +7,8 @@ from typing import Annotated
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
-from kplan.cluster.settings import (
-    LOG_LEVELS,
-    ConfigResource,
-    ConfigResourceAlteration,
-    ConfigScope,
-)
+from kplan.cluster.setting_keys import LOG_LEVELS
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.kinds.base import (
     Problem,
     ResolvedAttributes,

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigSource, ItemResult
+from kplan.cluster.setting_keys import known_configs
 from kplan.cluster.settings import (
     ConfigDetail,
     ConfigResource,
     ConfigResourceAlteration,
     ConfigScope,
-    known_configs,
 )
 from kplan.cluster.topic import canonical_config, value_fault
 from kplan.kinds.base import (

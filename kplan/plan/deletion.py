@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kplan.cluster.settings import ROOT_LOGGER
+from kplan.cluster.setting_keys import ROOT_LOGGER
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.logger import Logger

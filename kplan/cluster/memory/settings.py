@@ -11,6 +11,7 @@ from kplan.cluster.memory import settings_controller
 from kplan.cluster.memory.faults import Call, Item
 from kplan.cluster.memory.store import Contents, MemoryConnection, apply_faults
 from kplan.cluster.request import ConfigEntry, ConfigSource, ItemResult
+from kplan.cluster.setting_keys import ResourceConfigDefinition, known_configs
 from kplan.cluster.settings import (
     BROKER_DEFAULT_MS,
     SUPPORTED_FEATURES,
@@ -24,11 +25,9 @@ from kplan.cluster.settings import (
     NodeVersions,
     QuotaAlteration,
     QuotaEntity,
-    ResourceConfigDefinition,
     ScramAlteration,
     ScramUser,
     TokenRequest,
-    known_configs,
 )
 from kplan.model.errors import Refusal, UnreadableError
 

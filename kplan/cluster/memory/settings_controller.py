@@ -6,9 +6,9 @@ from dataclasses import replace
 from kplan.cluster.errors import CLIENT_NOT_SENT, client_refusal, refusal
 from kplan.cluster.memory.store import ClusterSetup, Contents, Response, StoredCredential
 from kplan.cluster.request import ItemResult
+from kplan.cluster.setting_keys import ROOT_LOGGER, known_configs
 from kplan.cluster.settings import (
     QUOTA_KEYS,
-    ROOT_LOGGER,
     SUPPORTED_FEATURES,
     ConfigResource,
     ConfigResourceAlteration,
@@ -19,7 +19,6 @@ from kplan.cluster.settings import (
     QuotaEntity,
     ScramAlteration,
     ScramUser,
-    known_configs,
 )
 from kplan.cluster.topic import value_fault
 from kplan.model.errors import Refusal

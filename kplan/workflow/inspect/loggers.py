@@ -4,12 +4,8 @@ from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.settings import (
-    LOG_LEVELS,
-    ConfigResource,
-    ConfigResourceAlteration,
-    ConfigScope,
-)
+from kplan.cluster.setting_keys import LOG_LEVELS
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.model.errors import ClusterError, Refusal, UsageError
 from kplan.model.table import Figures, FigureTable
 from kplan.workflow.inspect.broker import check_controller_access
