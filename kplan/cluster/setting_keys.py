@@ -105,26 +105,70 @@ BROKER_CONFIG_BOUNDS: Mapping[str, tuple[float, float | None]] = {
 A controller stores any value, and brokers ignore one that is out of bounds (K919-06).
 """
 
+_UNBOUNDED: Mapping[ConfigType, tuple[str, ...]] = {
+    ConfigType.BOOLEAN: (
+        "follower.fetch.last.tiered.offset.enable",
+        "log.message.downconversion.enable",
+        "log.preallocate",
+        "transaction.partition.verification.enable",
+        "unclean.leader.election.enable",
+    ),
+    ConfigType.DOUBLE: (
+        "log.cleaner.io.buffer.load.factor",
+        "log.cleaner.io.max.bytes.per.second",
+        "log.cleaner.min.cleanable.ratio",
+        "sasl.kerberos.ticket.renew.jitter",
+        "sasl.kerberos.ticket.renew.window.factor",
+        "sasl.login.refresh.window.factor",
+        "sasl.login.refresh.window.jitter",
+    ),
+    ConfigType.LIST: (
+        "config.providers",
+        "cordoned.log.dirs",
+        "listeners",
+        "log.cleanup.policy",
+        "metric.reporters",
+        "sasl.enabled.mechanisms",
+        "sasl.kerberos.principal.to.local.rules",
+        "ssl.cipher.suites",
+        "ssl.enabled.protocols",
+    ),
+    ConfigType.LONG: (
+        "log.cleaner.dedupe.buffer.size",
+        "log.flush.interval.ms",
+        "log.message.timestamp.difference.max.ms",
+        "log.retention.bytes",
+        "log.roll.jitter.ms",
+        "log.roll.ms",
+        "sasl.kerberos.min.time.before.relogin",
+        "sasl.login.refresh.buffer.seconds",
+        "sasl.login.refresh.min.period.seconds",
+    ),
+}
 BROKER_CONFIG_TYPES: Mapping[str, ConfigType] = {
     **{each.definition.name: each.definition.type for each in _BROKER_CONFIGS},
     **dict.fromkeys(BROKER_CONFIG_BOUNDS, ConfigType.LONG),
-    "log.cleaner.io.buffer.load.factor": ConfigType.DOUBLE,
-    "log.cleaner.io.max.bytes.per.second": ConfigType.DOUBLE,
-    "log.cleaner.min.cleanable.ratio": ConfigType.DOUBLE,
-    "log.cleanup.policy": ConfigType.LIST,
-    "log.preallocate": ConfigType.BOOLEAN,
-    "log.retention.bytes": ConfigType.LONG,
-    "unclean.leader.election.enable": ConfigType.BOOLEAN,
+    **{key: kind for kind, keys in _UNBOUNDED.items() for key in keys},
 }
 """How values of dynamic configs of brokers are written; LONG stands for any whole number."""
 
 
 _GROUP_CONFIGS = (
+    _define("consumer.assignment.interval.ms", ConfigType.INT, "1000"),
     _define("consumer.heartbeat.interval.ms", ConfigType.INT, "5000", 1),
     _define("consumer.session.timeout.ms", ConfigType.INT, "45000", 1),
+    _define("share.assignment.interval.ms", ConfigType.INT, "1000"),
+    _define("share.delivery.count.limit", ConfigType.INT, "5"),
     _define("share.heartbeat.interval.ms", ConfigType.INT, "5000", 1),
+    _define("share.partition.max.record.locks", ConfigType.INT, "2000"),
     _define("share.record.lock.duration.ms", ConfigType.INT, "30000", 1000),
+    _define("share.renew.acknowledge.enable", ConfigType.BOOLEAN, "true"),
     _define("share.session.timeout.ms", ConfigType.INT, "45000", 1),
+    _define("streams.assignment.interval.ms", ConfigType.INT, "1000"),
+    _define("streams.heartbeat.interval.ms", ConfigType.INT, "5000"),
+    _define("streams.initial.rebalance.delay.ms", ConfigType.INT, "3000"),
+    _define("streams.num.standby.replicas", ConfigType.INT, "0"),
+    _define("streams.session.timeout.ms", ConfigType.INT, "45000"),
 )
 LOG_LEVELS = ("FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE")
 """Levels of loggers (Kafka: LogLevelConfig)."""

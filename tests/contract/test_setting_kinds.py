@@ -9,6 +9,7 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
+from kplan.cluster.setting_keys import BROKER_CONFIG_TYPES, known_configs
 from kplan.cluster.settings import (
     ConfigResource,
     ConfigResourceAlteration,
@@ -18,9 +19,10 @@ from kplan.cluster.settings import (
     ScramAlteration,
     ScramUser,
 )
+from kplan.cluster.topic import ConfigType
 from kplan.kafka.settings.connection import ScramSha256
 from kplan.kafka.wire.driver import WireCluster
-from kplan.model.errors import AuthError, ConfigError
+from kplan.model.errors import AuthError, ConfigError, Refusal
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.sandbox.sandbox import Sandbox
@@ -207,6 +209,48 @@ def test_what_a_broker_would_refuse_is_told_before_anything_is_done(
     with pytest.raises(ConfigError) as refused:  # no broker has to be asked
         estate.plan()
     assert "Not a number of type INT" in refused.value.diagnostics[0].detail
+
+
+@pytest.mark.broker
+def test_every_key_that_brokers_write_in_their_own_way_has_a_type(broker: Sandbox) -> None:
+    """Else a list with spaces is changed by every plan, and an apply waits for it in vain."""
+    texts = {None, ConfigType.STRING, ConfigType.CLASS, ConfigType.PASSWORD}
+    found: dict[str, ConfigType | None] = {}
+    with closing(WireCluster(settings_of(broker, "anonymous"))) as cluster:
+        for resource, types in (
+            (ConfigResource(ConfigScope.BROKER, "1"), BROKER_CONFIG_TYPES),
+            (ConfigResource(ConfigScope.GROUP, "g"), known_configs(ConfigScope.GROUP)),
+        ):
+            answer = cluster.configs([resource])[resource]
+            if not isinstance(answer, Refusal):  # a version without configs of groups
+                found |= {
+                    key: each.type
+                    for key, each in answer.items()
+                    if key not in types and not each.is_read_only and each.type not in texts
+                }
+    assert found == {}
+
+
+@pytest.mark.broker
+def test_values_are_compared_as_the_broker_writes_them(broker: Sandbox, tmp_path: Path) -> None:
+    with closing(WireCluster(settings_of(broker, "anonymous"))) as cluster:
+        estate = Estate(tmp_path, cluster)  # type: ignore[arg-type] # any implementation does
+        estate.write(
+            """
+            provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+            resource "kafka_broker_config" "one" {
+              broker_id = 1
+              config = {
+                "log.roll.ms"           = "+604800000"
+                "ssl.enabled.protocols" = "TLSv1.2, TLSv1.3"
+              }
+            }
+            """
+        )
+        done = estate.apply()
+        assert [each.is_verified for each in done.outcomes] == [True]
+        assert actions(estate) == {}
+        estate.apply(is_destroy=True)
 
 
 @pytest.mark.broker
