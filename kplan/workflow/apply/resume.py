@@ -65,7 +65,8 @@ def resume_apply(
             raise NothingToResumeError(_NOTHING_TO_RESUME, _PLAN_HINT)
         check_policy_principal(opened.configuration, options.policies)
         journal = opened.journal
-        found = settle_data(opened, journal.changes, is_narrow=True)
+        is_destroy = any(each.reason is Reason.DESTROY for each in journal.changes)
+        found = settle_data(opened, journal.changes, is_narrow=True, is_destroy=is_destroy)
         declared = {each.key for each in found.configuration.resources}
         resources = tuple(_approved_resources(found.configuration, journal.changes))
         found = replace(found, configuration=replace(found.configuration, resources=resources))
@@ -73,7 +74,7 @@ def resume_apply(
         options = replace(
             keep_replacements(options, journal.changes),
             only=_approved_keys(journal.changes, found.state) | deposed,
-            is_destroy=any(each.reason is Reason.DESTROY for each in journal.changes),
+            is_destroy=is_destroy,
         )
         made = plan_open_project(found, options, ports)
         made = replace(made, plan=replace(made.plan, is_resumed=True))

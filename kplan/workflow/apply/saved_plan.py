@@ -171,11 +171,13 @@ def apply_reviewed(
     check_state_is_kept(project, ports)
     check_approval(saved.plan, approval.checksum)
     check_not_expired(saved.metadata, ports.now())
-    inputs = replace(project.inputs, values=saved.metadata.variables)
-    project = replace(project, inputs=inputs)
+    project = replace(project, inputs=replace(project.inputs, values=saved.metadata.variables))
     check = partial(check_secrets_given, "The plan", saved.metadata.secret_variables)
     with open_project(project, ports, defers=True, check=check) as opened:
-        found = settle_data(opened, saved.plan.changes, is_narrow=not saved.plan.is_complete)
+        plan = saved.plan
+        found = settle_data(
+            opened, plan.changes, is_narrow=not plan.is_complete, is_destroy=plan.is_destroy
+        )
         check_signature_required(found.configuration, approval.signature)
         options = replace(options, policies=_planned_policies(saved.plan, options.policies))
         check_policy_principal(found.configuration, options.policies)

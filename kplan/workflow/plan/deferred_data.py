@@ -15,13 +15,17 @@ from kplan.workflow.ports import Ports
 
 
 def settle_data(
-    project: OpenProject, changes: Iterable[Change], *, is_narrow: bool = False
+    project: OpenProject,
+    changes: Iterable[Change],
+    *,
+    is_narrow: bool = False,
+    is_destroy: bool = False,
 ) -> OpenProject:
     """Read the data sources that were left for later, if nothing that they depend on changes.
 
     As in Terraform they are otherwise read after the changes: outputs that need them are known
     then, and resources that need them are planned then. What else needs them is refused, unless
-    the plan `is_narrow`: of targets.
+    the plan `is_narrow`: of targets. Where all is to go, nothing needs them.
 
     Raises:
         ConfigError: `for_each`, `count` or a block that is no resource needs one of them.
@@ -30,6 +34,8 @@ def settle_data(
     configuration = project.configuration
     if configuration.deferred is None:
         return project
+    if is_destroy:
+        return replace(project, configuration=replace(configuration, deferred=None))
     if not _has_pending(configuration.deferred, changes):
         assert project.load_all_data is not None  # noqa: S101 - only such loads defer
         return replace(project, configuration=project.load_all_data())

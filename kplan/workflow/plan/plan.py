@@ -146,11 +146,11 @@ def _build_with_data(
 ) -> tuple[OpenProject, Plan]:
     """Build the plan; again where only now data sources can be read that wait for resources."""
     made = build_plans(plan_request(project, options, ports), snapshots, KINDS)
-    is_narrow = bool(options.targets) or options.only is not None or options.is_destroy
-    settled = settle_data(project, made.changes, is_narrow=is_narrow)
+    is_narrow = bool(options.targets) or options.only is not None
+    settled = settle_data(project, made.changes, is_narrow=is_narrow, is_destroy=options.is_destroy)
     if settled.configuration.deferred is None and settled is not project:
         return settled, build_plans(plan_request(settled, options, ports), snapshots, KINDS)
-    only = None if options.is_destroy else known_objects(settled, made.changes, is_narrow=is_narrow)
+    only = known_objects(settled, made.changes, is_narrow=is_narrow)
     if only is not None:
         narrow = replace(options, only=only)
         made = build_plans(plan_request(settled, narrow, ports), snapshots, KINDS)

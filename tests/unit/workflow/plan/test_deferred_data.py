@@ -219,6 +219,27 @@ def test_targets_do_not_delete_a_resource_that_has_no_value_yet(desk: MemoryComm
     assert "Plan: 0 to add, 1 to change, 0 to destroy." in desk.run("plan", *both)
 
 
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_a_destroy_leaves_nothing_to_be_planned(
+    desk: MemoryCommand, capsys: Capture, is_saved: bool
+) -> None:
+    desk.write(CHAIN)
+    desk.run("apply", "-auto-approve")
+    told = desk.run("plan", "-destroy", "-out=p.kplan")
+    assert "Plan: 0 to add, 0 to change, 2 to destroy." in told
+    assert "partial" not in told
+    assert json.loads(desk.run("show", "-json", "p.kplan"))["complete"] is True
+    assert run(["apply", "p.kplan"] if is_saved else ["destroy", "-auto-approve"], {}) == 0
+    assert "KP" not in capsys.readouterr().err
+    assert topic_names(desk) == []
+
+
+def test_a_destroy_of_nothing_reads_no_data(desk: MemoryCommand) -> None:
+    data = 'data "kafka_topic" "gone" {\n  name = "a"\n  depends_on = [kafka_topic.a]\n}\n'
+    desk.write(TEXT + data)
+    assert "No objects need to be destroyed." in desk.run("destroy", "-auto-approve")
+
+
 def test_nothing_is_deleted_before_all_resources_are_known(desk: MemoryCommand) -> None:
     desk.write(CHAIN + EXTRA)
     desk.run("apply", "-auto-approve")
