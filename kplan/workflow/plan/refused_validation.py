@@ -51,7 +51,7 @@ def _refusal_diagnostic(change: Change, refused: Refusal) -> Diagnostic:
         Severity.WARNING if unknown else Severity.ERROR,
         SUMMARIES[code],
         f"{change.identity}: {redact_refusal(refused, change)}",
-        _eligible_leaders_hint(change, refused)
+        _way_out(change, refused)
         or _HINTS.get(refused.error, "")
         or (remedy_for(refused) if code in _CODES.values() else ""),
         change.address,
@@ -59,8 +59,11 @@ def _refusal_diagnostic(change: Change, refused: Refusal) -> Diagnostic:
     )
 
 
-def _eligible_leaders_hint(change: Change, refused: Refusal) -> str:
-    """Say what is left where Kafka keeps min.insync.replicas as it is (KIP-966)."""
+def _way_out(change: Change, refused: Refusal) -> str:
+    """Name what is left to do for an unknown logger, and for kept min.insync.replicas (KIP-966)."""
+    if change.kind == "kafka_logger" and refused.error == "INVALID_CONFIG":
+        node = change.identity.partition("|")[0]
+        return f"A node has the loggers that its code has used: kplan loggers list {node}"
     if _KEPT_BY_KAFKA not in refused.message:
         return ""
     if "Broker-level" in refused.message:

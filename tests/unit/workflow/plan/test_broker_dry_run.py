@@ -27,3 +27,20 @@ def test_what_the_schema_registry_checks_is_not_counted_as_asked_of_brokers(
     plan = site.plan().plan
     assert len(plan.changes) == 2
     assert (plan.cluster["asked"], plan.cluster["refused"]) == ("1", "0")
+
+
+def test_an_unknown_logger_is_answered_with_those_of_its_node(tmp_path: Path) -> None:
+    site = ProjectHarness(tmp_path, MemoryCluster(1))
+    site.write(
+        """
+        provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+        resource "kafka_logger" "none" {
+          node_id = 1
+          logger  = "no.such.logger"
+          level   = "DEBUG"
+        }
+        """
+    )
+    (problem,) = site.plan().plan.diagnostics
+    assert problem.code == "KP241"
+    assert problem.hint.endswith("kplan loggers list 1")
