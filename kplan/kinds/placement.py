@@ -204,7 +204,8 @@ class _Layout:
             (max(held, default=0), "a rack") if is_in_rack else (len(self.ring), "the cluster")
         )
         return PlacementError(
-            f"{self.request.factor} replicas are needed, and {where} has {room} live brokers."
+            f"{self.request.factor} replicas are needed, and {where} has "
+            f"{room} live broker{'' if room == 1 else 's'}."
         )
 
     def _next_rack(self) -> str:

@@ -200,9 +200,16 @@ def test_different_topics_begin_at_different_brokers() -> None:
     assert min(first.values()) > 60
 
 
-@pytest.mark.parametrize(("strategy", "factor"), [("", 4), (RACK_AWARE, 4), (IN_RACK, 2)])
-def test_too_few_brokers_are_told(strategy: str, factor: int) -> None:
-    with pytest.raises(PlacementError, match=f"{factor} replicas are needed"):
+@pytest.mark.parametrize(
+    ("strategy", "factor", "room"),
+    [
+        ("", 4, "the cluster has 3 live brokers"),
+        (RACK_AWARE, 4, "the cluster has 3 live brokers"),
+        (IN_RACK, 2, "a rack has 1 live broker"),
+    ],
+)
+def test_too_few_brokers_are_told(strategy: str, factor: int, room: str) -> None:
+    with pytest.raises(PlacementError, match=rf"{factor} replicas are needed, and {room}\.$"):
         place_replicas(PlacementRequest("t", 1, factor, strategy), cluster(*"abc"))
 
 
