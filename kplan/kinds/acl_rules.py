@@ -14,14 +14,15 @@ APPLICABLE_OPERATIONS: Mapping[str, frozenset[str]] = {
     ),
     "Group": frozenset(("All", "Read", "Describe", "Delete", "DescribeConfigs", "AlterConfigs")),
     "Cluster": frozenset(
-        ("All", "Create", "ClusterAction", "DescribeConfigs", "AlterConfigs", "IdempotentWrite",
-         "Alter", "Describe")
+        ("All", "Create", "Delete", "ClusterAction", "DescribeConfigs", "AlterConfigs",
+         "IdempotentWrite", "Alter", "Describe")
     ),
     "TransactionalID": frozenset(("All", "Describe", "Write", "TwoPhaseCommit")),
     "DelegationToken": frozenset(("All", "Describe")),
     "User": frozenset(("All", "CreateTokens", "DescribeTokens")),
 }  # fmt: skip
-"""Operations that mean anything on a resource type (Kafka: AclEntry.supportedOperations)."""
+"""Operations that mean anything on a resource type: AclEntry.supportedOperations, and Delete on the
+cluster, by which KRaft controllers let a principal delete every topic (ControllerApis)."""
 
 
 def acl_problems(

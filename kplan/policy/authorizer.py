@@ -20,14 +20,15 @@ OPERATIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "GROUP": ("READ", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"),
     "CLUSTER": (
-        "CREATE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS", "ALTER_CONFIGS",
-        "IDEMPOTENT_WRITE",
+        "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS",
+        "ALTER_CONFIGS", "IDEMPOTENT_WRITE",
     ),
     "TRANSACTIONAL_ID": ("WRITE", "DESCRIBE", "TWO_PHASE_COMMIT"),
     "DELEGATION_TOKEN": ("DESCRIBE",),
     "USER": ("CREATE_TOKENS", "DESCRIBE_TOKENS"),
 }  # fmt: skip
-"""What Kafka ever asks about a type of resource (Kafka: AclEntry.supportedOperations)."""
+"""What Kafka ever asks about a type of resource: AclEntry.supportedOperations, and the Delete of
+the cluster, which KRaft controllers ask for DeleteTopics before that of topics (ControllerApis)."""
 
 IMPLIED_BY: Mapping[str, frozenset[str]] = {
     "DESCRIBE": frozenset({"DESCRIBE", "READ", "WRITE", "DELETE", "ALTER"}),

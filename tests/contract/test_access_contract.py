@@ -9,7 +9,7 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic, TopicPreview, TopicRef
 from kplan.model.errors import Refusal, UnreadableError
 from tests.brokers import Has
-from tests.capability import ERROR_CODES, RECORD_LIMIT, TWO_PHASE_COMMIT, USER_ACLS
+from tests.capability import ERROR_CODES, KRAFT, RECORD_LIMIT, TWO_PHASE_COMMIT, USER_ACLS
 from tests.contract.clusters import (
     acl,
     alike,
@@ -206,6 +206,30 @@ def test_a_missing_right_stops_what_needs_it_and_nothing_else(
         assert refused is not None
         assert refused.error == "CLUSTER_AUTHORIZATION_FAILED"
         assert refused.message == "Principal User:alice needs ALTER on CLUSTER.", "trap 14"
+
+
+@pytest.mark.needs(KRAFT)
+@pytest.mark.parametrize("kind", [pytest.param("wire", marks=pytest.mark.broker)])
+def test_who_may_delete_the_cluster_may_delete_every_topic(
+    guarded: Cluster, lacking: Lacking, prefix: str
+) -> None:
+    """AclEntry.supportedOperations does not have it: ControllerApis asks it for DeleteTopics."""
+    name = f"{prefix}orders"
+    made(guarded, NewTopic(name, 1, 1))
+    us = lacking(("DELETE", "TOPIC"))
+    assert errors(us.delete_topics([TopicRef(name)])) == {name: "TOPIC_AUTHORIZATION_FAILED"}
+    grant = acl(
+        prefix,
+        principal="User:alice",
+        operation="DELETE",
+        resource_type="CLUSTER",
+        resource_name="kafka-cluster",
+    )
+    assert guarded.create_acls([grant]) == {grant: None}
+    try:
+        soon(lambda: errors(us.delete_topics([TopicRef(name)])) == {name: "ok"})
+    finally:
+        guarded.delete_acls([grant])
 
 
 def test_a_list_of_acls_without_the_right_to_it_is_unread(lacking: Lacking) -> None:

@@ -111,6 +111,7 @@ def test_an_acl_that_is_spelled_so_is_not_made_again() -> None:
         acl("User:CN=a,O=b"),
         acl("User:*"),
         acl(name="kafka-cluster", resource_type="Cluster", acl_operation="Alter"),
+        acl(name="kafka-cluster", resource_type="Cluster", acl_operation="Delete"),
         acl(name="User:x", resource_type="User", acl_operation="CreateTokens"),
         acl(name="tx", resource_type="TransactionalID", acl_operation="TwoPhaseCommit"),
     ],
