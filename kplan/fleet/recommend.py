@@ -15,7 +15,7 @@ from kplan.fleet.access import (
 )
 from kplan.fleet.dataframe import Keep, arrow_table, ask_once, utc_text
 from kplan.fleet.logs.requests import need_acls
-from kplan.fleet.replay import is_any_topic, is_topic_creation
+from kplan.fleet.replay import is_any_topic, is_for_all_topics
 from kplan.fleet.snapshot import Row, object_row
 from kplan.kinds.acl import AclKind, acl_from_binding
 from kplan.model.dataclass import dataclass
@@ -81,7 +81,7 @@ def acl_usage(
 
     In: the rows of a run, usage, what `watched_days` gives of them, and what `reads.first_seen`
     gives. A Deny is always kept, and so are all ACLs of other clusters than those of `days`, and
-    the Creates for topics of who was asked for that of the cluster: the log names no topics then.
+    the Creates and Deletes for topics of who used that of the cluster: the log has no topics then.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -96,7 +96,7 @@ def acl_usage(
         .join(F.broadcast(days), "cluster")
         .withColumn("days_watched", _days_watched())
         .where((F.col("days_watched") >= request.window_days) & ~_is_narrowest(request))
-        .where(~_is_creation_for(F.col("creators")))
+        .where(~_is_second_of(F.col("managers")))
     )
     return watched.select(
         *_PLACE,
@@ -113,9 +113,9 @@ def watched_days(objects: "DataFrame", used: "DataFrame", request: RecommendRequ
 
     Clusters that allow everyone what has no ACL, or may, are left out: less ACLs would open it. So
     are those whose log has ended long before the run, and days of another time. Out:
-    cluster, first_day, days (a `1` for each of them, and a `0` for each day between), creators (who
-    used the Create of the cluster for topics). Spark looks through text in no time, but through
-    arrays with an object for each of their elements.
+    cluster, first_day, days (a `1` for each of them, and a `0` for each day between), managers (who
+    used the Create or Delete of the cluster for topics: operation and principal). Spark looks
+    through text in no time, but through arrays with an object for each of their elements.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -123,11 +123,12 @@ def watched_days(objects: "DataFrame", used: "DataFrame", request: RecommendRequ
     day = F.to_date("first_at")
     is_near = day >= F.lit(request.first_day)
     found = F.sort_array(F.collect_set(F.when(is_near, day))).alias("found")
-    creators = F.collect_set(F.when(is_topic_creation(), F.col("principal"))).alias("creators")
+    who = F.concat_ws(" ", "operation", "principal")
+    managers = F.collect_set(F.when(is_for_all_topics(), who)).alias("managers")
     days = (
         used.where("is_allowed")
         .groupBy("cluster")
-        .agg(found, creators, F.to_date(F.max("last_at")).alias("end"))
+        .agg(found, managers, F.to_date(F.max("last_at")).alias("end"))
         .where(F.col("end") >= F.lit(request.last_end))
     )
     first = F.get("found", F.lit(0))
@@ -139,7 +140,7 @@ def watched_days(objects: "DataFrame", used: "DataFrame", request: RecommendRequ
         ),
     )
     return days.join(F.broadcast(closed), "cluster", "left_semi").select(
-        "cluster", first.alias("first_day"), marks.alias("days"), "creators"
+        "cluster", first.alias("first_day"), marks.alias("days"), "managers"
     )
 
 
@@ -284,13 +285,15 @@ def _days_watched() -> "Column":
     return F.when(F.col("day").isNull(), F.lit(0)).otherwise(F.length(found)).cast("long")
 
 
-def _is_creation_for(creators: "Column") -> "Column":
-    """Whether an ACL is for the creation of topics by one of the principals."""
+def _is_second_of(managers: "Column") -> "Column":
+    """Whether an ACL is for what the cluster was asked first, for one of these principals."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    is_creation = (F.col("resource_type") == "TOPIC") & (F.col("operation") == "CREATE")
-    is_everyone = (F.col("principal") == WILDCARD_PRINCIPAL) & (F.size(creators) > 0)
-    return is_creation & (is_everyone | F.array_contains(creators, F.col("principal")))
+    operation = F.col("operation")
+    own = F.array_contains(managers, F.concat_ws(" ", operation, "principal"))
+    is_used = F.exists(managers, lambda each: F.startswith(each, operation))
+    is_everyone = (F.col("principal") == WILDCARD_PRINCIPAL) & is_used
+    return (F.col("resource_type") == "TOPIC") & (own | is_everyone)
 
 
 def _is_narrowest(request: RecommendRequest) -> "Column":

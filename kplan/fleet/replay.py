@@ -28,6 +28,7 @@ _ACL_KIND = AclKind()
 _SECOND_QUESTIONS = (
     ("IDEMPOTENT_WRITE", ("INITPRODUCERID",), ("TOPIC", "WRITE")),
     ("CREATE", ("CREATETOPICS", "METADATA", "STREAMSGROUPHEARTBEAT"), ("TOPIC", "CREATE")),
+    ("DELETE", ("DELETETOPICS",), ("TOPIC", "DELETE")),
     ("DESCRIBE", ("LISTGROUPS",), ("GROUP", "DESCRIBE")),
 )
 """What Kafka asks of the cluster first: operation, requests, and what it asks of resources of a
@@ -200,9 +201,14 @@ def is_any_topic() -> "Column":
     return F.coalesce(name & (F.col("operation") == "WRITE") & asks, F.expr("false"))
 
 
-def is_topic_creation() -> "Column":
-    """Whether a request asks the cluster for Create, and else each of its topics."""
-    return _is_first_question("CREATE", _SECOND_QUESTIONS[1][1])
+def is_for_all_topics() -> "Column":
+    """Whether a request asks the cluster for Create or Delete, and else each of its topics."""
+    creation, deletion = (
+        _is_first_question(operation, requests)
+        for operation, requests, other in _SECOND_QUESTIONS
+        if other == ("TOPIC", operation)
+    )
+    return creation | deletion
 
 
 def _is_first_question(operation: str, requests: Sequence[str]) -> "Column":

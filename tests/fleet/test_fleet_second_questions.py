@@ -30,6 +30,7 @@ SECOND_QUESTIONS = {
     "idempotent": ("IdempotentWrite", "InitProducerId", acl("orders", operation="Write")),
     "create": ("Create", "CreateTopics", acl("new.", operation="Create", pattern="Prefixed")),
     "metadata": ("Create", "Metadata", acl("new", "User:*", operation="All")),
+    "delete": ("Delete", "DeleteTopics", acl("old.", operation="Delete", pattern="Prefixed")),
     "groups": ("Describe", "ListGroups", acl("g", sort="Group")),
     "not another operation": ("IdempotentWrite", "InitProducerId", acl("orders")),
     "not another principal": ("Create", "CreateTopics", acl("new", "User:b", "All")),
@@ -76,17 +77,23 @@ def test_what_the_log_has_only_as_denied_is_not_denied_by_a_plan(
     ]
 
 
-def test_the_creation_of_topics_is_kept_for_who_creates_them(
-    spark: "SparkSession", objects: Make
+@pytest.mark.parametrize(
+    ("operation", "other", "request_name"),
+    [("Create", "Delete", "CreateTopics"), ("Delete", "Create", "DeleteTopics")],
+)
+def test_the_creation_and_deletion_of_topics_are_kept_for_who_uses_that_of_the_cluster(
+    spark: "SparkSession", objects: Make, operation: str, other: str, request_name: str
 ) -> None:
-    """The Create of the cluster answers first: the log does not name the topics."""
-    wide = acl("kafka-cluster", operation="Create", sort="Cluster")
-    narrow = acl("new.", operation="Create", pattern="Prefixed")
-    other = acl("new.", "User:b", operation="Create", pattern="Prefixed")
-    everyone = acl("any.", "User:*", operation="Create", pattern="Prefixed")
-    held = [wide, narrow, other, everyone]
+    """The Create or Delete of the cluster answers first: the log does not name the topics."""
+    wide = acl("kafka-cluster", operation=operation, sort="Cluster")
+    kept = [acl("new.", who, operation, pattern="Prefixed") for who in ("User:a", "User:*")]
+    goes = [
+        acl("new.", "User:b", operation, pattern="Prefixed"),
+        acl("new.", operation=other, pattern="Prefixed"),
+    ]
+    held = [wide, *kept, *goes]
     found = objects([about("eu"), *map(row, held)])
-    asked = [("eu", "User:a", "h", "CREATE", "")]
-    created = of_cluster(usage(spark, asked, request="CreateTopics"))
-    made = recommend_acls(found, created, seen(spark, {"eu": held}))
-    assert {*told(made, found)} == {str(KIND.identify(other))}
+    asked = [("eu", "User:a", "h", operation.upper(), "")]
+    used = of_cluster(usage(spark, asked, request=request_name))
+    made = recommend_acls(found, used, seen(spark, {"eu": held}))
+    assert {*told(made, found)} == {str(KIND.identify(each)) for each in goes}
