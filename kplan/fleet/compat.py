@@ -109,6 +109,15 @@ def limit_retries(spark: "SparkSession", has_ended: Callable[[], bool]) -> None:
     client.set_retry_policies([Retries(_MAX_RETRIES, max_backoff=_MAX_BACKOFF_MS)])
 
 
+def skip_interrupt_requests(spark: "SparkSession") -> None:
+    """Have a client not ask for the end of a query that was interrupted.
+
+    The end of the session does, and waits for seconds; PySpark for as long as the server takes.
+    """
+    client: Any = spark.client
+    client.interrupt_operation = lambda _: None
+
+
 def properties_options(file: str, spark: str) -> tuple[str, ...]:
     """Return how spark-submit reads a file of settings: before 4.0 as its only defaults."""
     is_alone = spark.startswith(_SPARK_3)

@@ -349,6 +349,7 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
     try:
         spark = builder.create()
         compat.limit_retries(spark, lambda: engine.has_ended)
+        compat.skip_interrupt_requests(spark)
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
         settings = {**_PARQUET_TIMES, **compat.session_settings(compat.spark_version())}

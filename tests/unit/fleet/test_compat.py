@@ -1,6 +1,9 @@
 """What is done by hand where a version of PySpark lacks it."""
 
+import socket
+import time
 from collections.abc import Callable
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -97,3 +100,16 @@ def test_a_connect_server_that_does_not_answer_is_given_up_within_half_a_minute(
 @pytest.mark.skipif(not compat.takes_arrow_tables(), reason="before 4.0 no server is started")
 def test_a_connect_server_that_has_ended_is_given_up_at_once() -> None:
     assert not waits_s(connect_client(lambda: True))
+
+
+def test_an_interrupt_does_not_wait_for_a_server_that_answers_nothing() -> None:
+    """PySpark would ask it to end the query, and wait for the answer."""
+    from pyspark.sql.connect.client import SparkConnectClient
+
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        client: Any = SparkConnectClient(f"sc://127.0.0.1:{silent.getsockname()[1]}")
+        compat.skip_interrupt_requests(cast("SparkSession", SimpleNamespace(client=client)))
+        began = time.monotonic()
+        client.interrupt_operation("9")
+        assert time.monotonic() - began < 3
+        client._channel.close()
