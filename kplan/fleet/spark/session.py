@@ -47,7 +47,7 @@ CODEGEN_MIN_BYTES, CODEGEN_MIN_ROWS = 4 << 20, 100_000
 """Bytes and rows to read from which code made for one query, a second or so of work, is worth it.
 Rows tell more where they are known: clusters that are alike take few bytes."""
 _HASHED_MB = 16
-"""What the tasks at work may hash together, packed as it was shuffled: of 430 MB that all of them
+"""What the tasks at work may hash together, packed as it was shuffled: of 290 MB that all of them
 have in a heap of 1 GB, since hashed rows of a join cannot go to the disk."""
 SUITS_SETTING = "spark.kplan.suits"
 """Whether a session may be told to make such code."""
@@ -241,6 +241,9 @@ def _spark_options(engine: SparkSettings) -> dict[str, str]:
         # the plans that it is a part of go: a report has some fifty of them. A larger heap has
         # larger ones: a task has 8,192 pages at most.
         here["spark.buffer.pageSize"] = "1m"
+        # Plans and what their tasks have beside rows take much of a small heap: with the usual 0.6
+        # of it for rows a report collects garbage for a third of its time.
+        here["spark.memory.fraction"] = "0.4"
     if not engine.conf.get(_PYTHON_SETTING) and not os.environ.get("PYSPARK_PYTHON"):
         here |= worker_settings()
     if not _WITHOUT_CODEGEN.keys() & engine.conf.keys():

@@ -86,9 +86,13 @@ def test_workers_of_this_python_are_forks_of_a_process_that_has_what_they_import
     assert setting not in server_options({}, 1)
 
 
-def test_only_a_heap_of_the_usual_size_has_small_pages_of_memory() -> None:
+@pytest.mark.parametrize(
+    ("setting", "ours"), [("spark.buffer.pageSize", "1m"), ("spark.memory.fraction", "0.4")]
+)
+def test_only_the_memory_of_a_heap_of_the_usual_size_is_divided_by_us(
+    setting: str, ours: str
+) -> None:
     """A task has 8,192 pages at most: of a large heap it could not use all."""
-    setting = "spark.buffer.pageSize"
-    assert server_options({}, 1)[setting] == "1m"
-    assert server_options({setting: "4m"}, 1)[setting] == "4m"
+    assert server_options({}, 1)[setting] == ours
+    assert server_options({setting: "theirs"}, 1)[setting] == "theirs"
     assert setting not in server_options({"spark.driver.memory": "32g"}, 1)
