@@ -9,10 +9,13 @@ second writer leaves is of no attempt that counts, and `vacuum` removes it. Ever
 read, so that a store may lie in HDFS or an object store as well as in a folder.
 """
 
+import os
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.dataframe import create_dataframe
@@ -21,7 +24,7 @@ from kplan.fleet.logs.store import LogStore
 from kplan.fleet.snapshot import CLUSTER, ROW_FORMAT, SIZES, kinds_read
 from kplan.fleet.spark.errors import failure_reason
 from kplan.fleet.spark.jobs import describe_jobs
-from kplan.fleet.spark.session import enable_codegen
+from kplan.fleet.spark.session import CODEGEN_MIN_BYTES, enable_codegen
 from kplan.fleet.tables import (
     DELTA,
     ICEBERG,
@@ -34,10 +37,15 @@ from kplan.fleet.tables import (
 )
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
+from kplan.model.file_url import local_path
 from kplan.model.version import VERSION
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
+
+
+_SMALL_FILES = 2_000
+"""So many files are looked at in a moment."""
 
 
 class KindsRead(NamedTuple):
@@ -222,6 +230,21 @@ class Store:
         old = self.logs.old_rows(now - keep)
         self.logs.compact(old)
         return old.logs
+
+
+def is_small_store(root: str) -> bool:
+    """Whether a store on this machine has few bytes in few files; False where nothing is known."""
+    path = local_path(root)
+    if path is None or not path.is_dir():
+        return False
+    size = count = 0
+    for folder, _, names in os.walk(path):
+        count += len(names)
+        with suppress(OSError):  # files that go meanwhile
+            size += sum(Path(folder, each).stat().st_size for each in names)
+        if count > _SMALL_FILES or size > CODEGEN_MIN_BYTES:
+            return False
+    return True
 
 
 def add_run(objects: "DataFrame", run: Run) -> "DataFrame":

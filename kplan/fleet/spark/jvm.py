@@ -159,6 +159,19 @@ _COMPILER_THRESHOLDS = (
 short, and a tenth of their work would be that. What inspects a million rows comes there soon."""
 
 
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+
+def compile_quickly(options: Mapping[str, str]) -> dict[str, str]:
+    """Return settings of Spark by which Java compiles everything once, and observes nothing.
+
+    A command on little data takes a seventh less time, and one that reads a million rows on many
+    days a quarter more. What the user says of it comes later, and wins.
+    """
+    own = options.get(_JAVA_OPTIONS, "")
+    return {**options, _JAVA_OPTIONS: f"-XX:TieredStopAtLevel=1 {own}".strip()}
+
+
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC")
 """An option that names a garbage collector; Java does not start with two."""
 
@@ -259,7 +272,7 @@ def spark_command(
     settings = dict(options)
     master = settings.pop("spark.master")
     heap = settings.get("spark.driver.memory", "1g")
-    own = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
+    own = shlex.split(settings.get(_JAVA_OPTIONS, ""))
     return [
         str(java),
         f"-Xmx{heap}",

@@ -22,7 +22,7 @@ from kplan.fleet.spark.daemon import worker_settings
 from kplan.fleet.spark.errors import failure_reason, translate_errors, translate_server_end
 from kplan.fleet.spark.jobs import DEFAULT_COMMAND, name_jobs
 from kplan.fleet.spark.joined import JoinedSession, JoinSettings, join_spark, submitted_master
-from kplan.fleet.spark.jvm import find_java, send_package, start_gateway
+from kplan.fleet.spark.jvm import compile_quickly, find_java, send_package, start_gateway
 from kplan.fleet.spark.progress import SessionProgress, stop_session, watch_tasks
 from kplan.fleet.tables import DELTA, ICEBERG, PARQUET, delta_settings
 from kplan.model.dataclass import dataclass
@@ -72,7 +72,7 @@ class SparkSettings:
     Connect server, which wins. `conf` holds Spark's own settings. `tables` is the form of the
     tables it works on; a Connect server must know Delta by itself. One that `has_package` imports
     this very kplan, and need not be sent it. With `is_joined` it is that of this process, whatever
-    its master. `process` is that of a server on this machine.
+    its master. `process` is that of a server on this machine. `is_brief` says that little is read.
     """
 
     master: str = ""
@@ -82,6 +82,7 @@ class SparkSettings:
     has_package: bool = False
     is_joined: bool = False
     process: Process | None = None
+    is_brief: bool = False
 
     @property
     def has_ended(self) -> bool:
@@ -137,6 +138,8 @@ def _start(
     if engine.master.startswith(_STANDALONE_SCHEME):
         check_reachable(engine.master)
     options = _spark_options(engine)
+    if engine.is_brief and engine.is_local:
+        options = compile_quickly(options)
     java = find_java(os.environ)
     stage = (lambda _: None) if progress is None else progress.stage
     gateway = start_gateway(java, home, options, os.environ, _import_pyspark, stage)

@@ -24,7 +24,7 @@ from kplan.fleet.spark.jobs import describe_jobs
 from kplan.fleet.spark.joined import environment_remote, has_spark
 from kplan.fleet.spark.server import find_server
 from kplan.fleet.spark.session import SparkSettings, open_session, table_settings
-from kplan.fleet.store import Store
+from kplan.fleet.store import Store, is_small_store
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.log_layout import KAFKA_SCHEME
@@ -153,9 +153,9 @@ def open_snapshot(
     fleet = read_fleet(options)
     begin_reading(fleet)
     ports.progress.stage("Starting Spark")
-    with open_session(
-        choose_engine(fleet, options.engine), ports.progress, options.command
-    ) as spark:
+    is_brief = not fleet.store_catalog and is_small_store(fleet.store)
+    engine = replace(choose_engine(fleet, options.engine), is_brief=is_brief)
+    with open_session(engine, ports.progress, options.command) as spark:
         store = open_store(spark, fleet)
         runs = store.runs()
         run = store.choose_run(runs, options.run)

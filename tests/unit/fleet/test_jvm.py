@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from kplan.fleet.spark import jvm
-from kplan.fleet.spark.jvm import find_java, spark_command
+from kplan.fleet.spark.jvm import compile_quickly, find_java, spark_command
+from kplan.fleet.store import is_small_store
 from kplan.model.errors import FleetError
 
 
@@ -62,3 +63,29 @@ def test_java_is_started_with_one_garbage_collector(own: str, collectors: list[s
     command = spark_command(Path("java"), Path("/spark"), options, {})
     given = command[: command.index("-cp")]
     assert [each for each in given if each.startswith("-XX:+Use") and "GC" in each] == collectors
+
+
+def test_java_compiles_quickly_for_little_data_unless_the_user_says_otherwise() -> None:
+    own = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4"}
+    for options, last in (({"spark.master": "local[2]"}, "1"), (own, "4")):
+        command = spark_command(Path("java"), Path("/spark"), compile_quickly(options), {})
+        levels = [each for each in command if each.startswith("-XX:TieredStopAtLevel=")]
+        assert levels[-1] == f"-XX:TieredStopAtLevel={last}"  # Java takes the last one
+
+
+def test_a_store_is_small_while_its_files_are_few_bytes(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    assert not is_small_store(str(runs)), "nothing is known of what is not there"
+    runs.mkdir()
+    (runs / "part-0.json").write_bytes(bytes(1_000))
+    assert is_small_store(str(tmp_path))
+    assert is_small_store(tmp_path.as_uri())
+    assert not is_small_store("s3a://bucket/tables")
+    (tmp_path / "objects.parquet").write_bytes(bytes(4 << 20))
+    assert not is_small_store(str(tmp_path))
+
+
+def test_a_store_of_very_many_files_is_not_small(tmp_path: Path) -> None:
+    for number in range(2_001):
+        (tmp_path / f"{number}.json").touch()
+    assert not is_small_store(str(tmp_path))
