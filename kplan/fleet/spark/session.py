@@ -72,7 +72,8 @@ class SparkSettings:
     Connect server, which wins. `conf` holds Spark's own settings. `tables` is the form of the
     tables it works on; a Connect server must know Delta by itself. One that `has_package` imports
     this very kplan, and need not be sent it. With `is_joined` it is that of this process, whatever
-    its master. `process` is that of a server on this machine. `is_brief` says that little is read.
+    its master. `process` is that of a server on this machine. One that `reads_little` is at work
+    for some seconds.
     """
 
     master: str = ""
@@ -82,7 +83,7 @@ class SparkSettings:
     has_package: bool = False
     is_joined: bool = False
     process: Process | None = None
-    is_brief: bool = False
+    reads_little: bool = False
 
     @property
     def has_ended(self) -> bool:
@@ -138,7 +139,7 @@ def _start(
     if engine.master.startswith(_STANDALONE_SCHEME):
         check_reachable(engine.master)
     options = _spark_options(engine)
-    if engine.is_brief and engine.is_local:
+    if engine.reads_little and engine.is_local:
         options = compile_quickly(options)
     java = find_java(os.environ)
     stage = (lambda _: None) if progress is None else progress.stage

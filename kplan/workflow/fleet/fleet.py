@@ -153,8 +153,8 @@ def open_snapshot(
     fleet = read_fleet(options)
     begin_reading(fleet)
     ports.progress.stage("Starting Spark")
-    is_brief = not fleet.store_catalog and is_small_store(fleet.store)
-    engine = replace(choose_engine(fleet, options.engine), is_brief=is_brief)
+    reads_little = not fleet.store_catalog and is_small_store(fleet.store)
+    engine = replace(choose_engine(fleet, options.engine), reads_little=reads_little)
     with open_session(engine, ports.progress, options.command) as spark:
         store = open_store(spark, fleet)
         runs = store.runs()
